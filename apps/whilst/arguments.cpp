@@ -1,0 +1,151 @@
+#include "arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "whilst/version.hpp"
+
+namespace whilst::command {
+namespace {
+
+template <class Number>
+bool parsed(const std::string& text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, value);
+  return problem == std::errc() && rest == end;
+}
+
+/// A number that `fits`; `wanted` says what that is, with an example.
+template <class Number, class Fits>
+CLI::Validator number(const char* type, Fits fits, std::string wanted) {
+  return {[fits, wanted = std::move(wanted)](std::string& text) -> std::string {
+            Number value{};
+            if (parsed(text, value) && fits(value)) return {};
+            return fmt::format("\"{}\" will not do; give {}", text, wanted);
+          },
+          type};
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string type = fmt::format("{}", fmt::join(names, "|"));
+  return {[names](std::string& text) -> std::string {
+            for (const auto& name : names) {
+              if (text == name) return {};
+            }
+            return fmt::format("\"{}\" is not known; give one of {}", text, fmt::join(names, ", "));
+          },
+          type};
+}
+
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return std::string(text.empty() ? "is empty; give a path" : ""); }, "FILE"};
+}
+
+CLI::Validator whole_number(index least, index most, const char* example) {
+  return number<index>(
+      "INT", [=](index value) { return value >= least && value <= most; },
+      fmt::format("a whole number of at least {}, as {}", least, example));
+}
+
+template <class Value>
+CLI::Option* add(CLI::App* to, const std::string& name, Value& value, const std::string& help, CLI::Validator check) {
+  // The check's description stands for the type, so that the help says "cg|bicgstab" and not "TEXT:cg|bicgstab".
+  const std::string type = check.get_description();
+  return to->add_option(name, value, help)->check(check.description(""))->type_name(type);
+}
+
+void add_problem(CLI::App* to, solve_options& into) {
+  auto& solver = into.solver;
+  add(to, "matrix", into.matrix_file, "Matrix Market file, plain or gzip (by its content)", not_empty())
+      ->option_text("FILE.mtx");
+  add(to, "--gallery", into.gallery, "Make a model problem instead: whilst gallery lists them", not_empty())
+      ->type_name("NAME:SIZE");
+  add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
+  add(to, "--method", solver.method, "cg: symmetric positive definite; bicgstab: any (default cg)",
+      one_of({"cg", "bicgstab"}));
+  add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
+  const auto tolerance = [](double most, const char* wanted) {
+    return number<double>(
+        "FLOAT", [=](double value) { return value >= 0 && value < most; }, wanted);
+  };
+  add(to, "--rtol", solver.rtol, "Stop at |b - A x| <= rtol |b| (default 1e-8)",
+      tolerance(1, "a number from 0 to below 1, as 1e-8"));
+  add(to, "--atol", solver.atol, "or at |b - A x| <= atol (default 0)",
+      tolerance(INFINITY, "a finite number that is not negative, as 1e-12"));
+  add(to, "--max-iterations", solver.max_iterations, "Limit (default 10000)",
+      whole_number(0, std::numeric_limits<index>::max(), "10000"));
+  add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
+      number<double>(
+          "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
+  add(to, "--precision", into.precision, "Default double", one_of({"double", "float"}));
+  add(to, "--unroll", solver.unroll, "Iterations a trip of the graph's WHILE node; 0 chooses (default 0)",
+      number<int>(
+          "INT", [](int value) { return value >= 0 && value <= 1024; }, "a whole number from 0 to 1024, as 16"));
+  add(to, "--device", solver.device, "CUDA device (default: the current one)",
+      number<int>(
+          "K", [](int value) { return value >= 0; }, "a device number, as 0; whilst info describes the machine"));
+  add(to, "--json", into.json, "Write a report; - for standard output, with nothing else on it", not_empty());
+  add(to, "--plot", into.plot, "Write a picture of the convergence (SVG)", not_empty());
+}
+
+}  // namespace
+
+arguments::arguments()
+    : app("Solves sparse linear systems with loops that run whole on the GPU, or on the CPU.", "whilst") {
+  app.set_version_flag("--version", fmt::format("whilst {}", version), "Print the version and leave");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  whilst solve A.mtx                        right-hand side of ones, conjugate gradients\n"
+      "  whilst solve A.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --output x.mtx\n"
+      "  whilst solve --gallery elasticity3d:16 --preconditioner jacobi\n"
+      "  whilst compare --gallery poisson2d:512    every executor of this machine side by side\n"
+      "  whilst gallery poisson3d:64 --output A.mtx\n"
+      "  whilst info                               what this machine can run\n\n"
+      "Exit status: 0 solved (converged); 2 not converged, cancelled or out of time; 1 any error.\n"
+      "whilst COMMAND --help tells more of each command.");
+
+  solve = app.add_subcommand("solve", "Solve A x = b, starting at x = 0");
+  add_problem(solve, solving);
+  add(solve, "--executor", solving.solver.executor,
+      "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
+      one_of({"auto", "host", "stream", "graph", "resident"}));
+  solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
+  add(solve, "--output", solving.output, "Write x as a Matrix Market file", not_empty());
+  add(solve, "--history", solving.history, "Write iteration,residual_norm as CSV", not_empty());
+  solve->footer(
+      "Ctrl-C stops the solve, and its report says cancelled; a second one ends the program.\n"
+      "Files are written whole or not at all, and paths are tried before the solve starts.\n\n"
+      "Examples:\n"
+      "  whilst solve A.mtx --rtol 1e-10 --max-iterations 50000 --deadline 60\n"
+      "  whilst solve --gallery poisson2d:256 --executor graph --unroll 8 --plot convergence.svg\n"
+      "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n\n"
+      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error.");
+
+  compare = app.add_subcommand("compare", "Solve with every executor of this machine, and put them in a table");
+  add_problem(compare, comparing);
+  compare->footer(
+      "Each executor solves once to warm up and then repeatedly; times are medians. On a GPU the table also\n"
+      "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations.\n"
+      "Beyond 64 MiB an iteration, cg without preconditioner is given in GB/s too: matrix values, indices and\n"
+      "offsets once, and 11 passes over a vector, divided by the time of an iteration.\n\n"
+      "Example:\n"
+      "  whilst compare --gallery poisson2d:512 --json comparison.json --plot convergence.svg\n\n"
+      "Exit status: 0 all converged; 2 one did not; 1 any error.");
+
+  gallery = app.add_subcommand("gallery", "List the model problems, or write one to files");
+  add(gallery, "problem", gallery_wanted.name_and_size, "As poisson2d:64; without it, the list", not_empty())
+      ->option_text("NAME:SIZE");
+  add(gallery, "--output", gallery_wanted.output, "Write the matrix as a Matrix Market file", not_empty());
+  add(gallery, "--rhs-output", gallery_wanted.rhs_output, "Write the right-hand side likewise", not_empty());
+  gallery->footer("Example:\n  whilst gallery elasticity2d:32 --output A.mtx --rhs-output b.mtx");
+
+  info = app.add_subcommand("info", "Say what this machine can run, and why it cannot run the rest");
+  info->add_flag("--json", info_json, "As JSON");
+}
+
+}  // namespace whilst::command

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "command.hpp"
+
+namespace whilst::command {
+
+/// What was asked for: the subcommand that CLI11 found, and its options.
+struct arguments {
+  CLI::App app;
+  CLI::App *solve, *compare, *gallery, *info;
+  solve_options solving, comparing;
+  gallery_options gallery_wanted;
+  bool info_json = false;
+
+  /// Declares every option; app.parse fills them in.
+  arguments();
+  arguments(const arguments&) = delete;
+  arguments& operator=(const arguments&) = delete;
+};
+
+}  // namespace whilst::command

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "whilst/linear_solver.hpp"
+
+/// The command line program: one function a subcommand.
+namespace whilst::command {
+
+/// What the program's exit status says.
+enum exit_status : int { solved = 0, failed = 1, not_converged = 2 };
+
+/// The options that solve and compare share, as given; names and ranges have been checked.
+struct solve_options {
+  /// One of these two is empty.
+  std::string matrix_file, gallery;
+  /// Empty: the gallery's own load, or ones.
+  std::string rhs_file;
+  std::string precision = "double";
+  linear_solver_options solver;
+  bool monitor = false;
+  /// Where results go; empty for those not wanted. json may be "-", standard output.
+  std::string output, json, history, plot;
+};
+
+struct gallery_options {
+  /// Empty: list the names.
+  std::string name_and_size;
+  std::string output, rhs_output;
+};
+
+/// Each returns an exit_status and throws whilst::error.
+int run_solve(const solve_options& options);
+int run_compare(const solve_options& options);
+int run_gallery(const gallery_options& options);
+int run_info(bool json);
+
+}  // namespace whilst::command

@@ -1,0 +1,319 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "command.hpp"
+#include "input.hpp"
+#include "plot.hpp"
+#include "results.hpp"
+#include "text.hpp"
+#include "whilst/version.hpp"
+
+#if WHILST_WITH_CUDA
+#include "benchmarks/baselines.hpp"
+#endif
+
+namespace whilst::command {
+namespace {
+
+/// Below this, matrix and vectors may stay in the caches and gigabytes a second say little.
+constexpr double cached_bytes = 64.0 * 1024 * 1024;
+
+/// One line of the table: an executor, or a baseline.
+template <class T>
+struct contender {
+  std::string name;
+  /// Why there is no result; empty where there is one.
+  std::string why_not = {};
+  index iterations = 0;
+  double seconds_per_iteration = 0, solve_seconds = 0;
+  int repeats = 0;
+  std::vector<T> x = {};
+  /// Of executors only: baselines run a fixed number of iterations and test nothing.
+  std::optional<whilst::report> report = {};
+
+  bool ran() const { return why_not.empty(); }
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// One solve to warm up, then timed ones: five at least and a quarter of a second, but no more than a second.
+template <class T>
+contender<T> run_executor(const std::string& name, const linear_system<T>& system, linear_solver_options options) {
+  using clock = std::chrono::steady_clock;
+  contender<T> result{.name = name};
+  try {
+    options.executor = name;
+    linear_solver<T> solver(system.A, options);
+    result.x.assign(system.b.size(), T(0));
+    result.report = solver.solve(system.b, result.x);
+    std::vector<double> solve_times, iteration_times;
+    const auto begin = clock::now();
+    for (double elapsed = 0; elapsed < 1 && (solve_times.size() < 5 || elapsed < 0.25);
+         elapsed = std::chrono::duration<double>(clock::now() - begin).count()) {
+      result.x.assign(system.b.size(), T(0));
+      result.report = solver.solve(system.b, result.x);
+      solve_times.push_back(result.report->solve_seconds());
+      iteration_times.push_back(result.report->seconds_per_iteration());
+    }
+    result.iterations = result.report->iterations();
+    result.repeats = static_cast<int>(solve_times.size());
+    result.solve_seconds = median(solve_times);
+    result.seconds_per_iteration = median(iteration_times);
+  } catch (const error& problem) {
+    result.why_not = problem.what();
+  }
+  return result;
+}
+
+/// The loops that a GPU program would have without Whilst, for as many iterations as Whilst took.
+template <class T>
+std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system, const solve_options& options,
+                                        const machine_description& machine, index iterations) {
+  std::vector<contender<T>> results{{.name = "host-driven cuSPARSE and cuBLAS"}, {.name = "hand-written WHILE graph"}};
+  std::string why_not = {};
+  if (!machine.cuda_build)
+    why_not = "this build has no CUDA";
+  else if (machine.device.empty())
+    why_not = "there is no CUDA device";
+  else if (options.solver.method != "cg")
+    why_not = "it is written for cg alone";
+  else if (iterations == 0)
+    why_not = "there is nothing to time in 0 iterations";
+#if WHILST_WITH_CUDA
+  if (why_not.empty()) {
+    const bool jacobi = options.solver.preconditioner == "jacobi";
+    const auto run = [&](contender<T>& into, auto baseline) {
+      try {
+        std::vector<double> times;
+        for (into.repeats = 0; into.repeats < 3; ++into.repeats) {
+          baseline_result<T> result = baseline(system.A, std::span<const T>(system.b), iterations, jacobi);
+          if (!result.available) {
+            into.why_not = result.why_not.empty() ? "not available" : result.why_not;
+            return;
+          }
+          times.push_back(result.seconds_per_iteration);
+          into.iterations = result.iterations;
+          into.x = std::move(result.x);
+        }
+        into.seconds_per_iteration = median(times);
+        into.solve_seconds = into.seconds_per_iteration * static_cast<double>(into.iterations);
+      } catch (const error& problem) {
+        into.why_not = problem.what();
+      }
+    };
+    run(results[0], [](const auto&... given) { return host_driven_conjugate_gradient<T>(given...); });
+    run(results[1], [](const auto&... given) { return hand_written_graph_conjugate_gradient<T>(given...); });
+    return results;
+  }
+#else
+  if (why_not.empty()) why_not = "this program was built without it";
+#endif
+  for (auto& result : results) result.why_not = why_not;
+  return results;
+}
+
+/// max |x - y| / max |y|; NaN where that has no meaning.
+template <class T>
+double relative_difference(const std::vector<T>& x, const std::vector<T>& y) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double apart = std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+    if (std::isnan(apart)) return NAN;
+    difference = std::max(difference, apart);
+    size = std::max(size, std::abs(static_cast<double>(y[i])));
+  }
+  return difference == 0 ? 0 : difference / size;
+}
+
+/// Bytes that an iteration must move whatever the program: values, column indices and row offsets once, and 11 passes
+/// over a vector in the two steps of cg (r read and w written beside the matrix; x, r, p, q updated, w read).
+/// 0 where the formula is not for this method.
+template <class T>
+double ideal_bytes(const csr_matrix<T>& A, const linear_solver_options& options) {
+  if (options.method != "cg" || options.preconditioner != "none") return 0;
+  const double offset_bytes = A.has_64bit_offsets() ? 8 : 4;
+  return static_cast<double>(A.nonzeros()) * (sizeof(T) + sizeof(std::int32_t)) +
+         static_cast<double>(A.rows() + 1) * offset_bytes + 11.0 * sizeof(T) * static_cast<double>(A.rows());
+}
+
+/// "12.3x" for how many times faster than the other; empty without an other.
+template <class T>
+std::string speed_ratio(const contender<T>& own, const contender<T>& other) {
+  if (!other.ran() || own.seconds_per_iteration == 0) return "";
+  return fmt::format("{:.2f}x", other.seconds_per_iteration / own.seconds_per_iteration);
+}
+
+template <class T>
+struct comparison {
+  std::vector<contender<T>> rows, baselines;
+  double ideal_bytes = 0;
+
+  const contender<T>* first() const {
+    for (const auto& row : rows) {
+      if (row.ran()) return &row;
+    }
+    return nullptr;
+  }
+  double difference(const contender<T>& row) const { return relative_difference(row.x, first()->x); }
+  double gigabytes_per_second(const contender<T>& row) const {
+    return row.seconds_per_iteration > 0 ? ideal_bytes / row.seconds_per_iteration * 1e-9 : 0;
+  }
+};
+
+template <class T>
+void print_table(std::FILE* out, const comparison<T>& results, bool show_bandwidth) {
+  const auto& host_driven = results.baselines[0];
+  const auto& hand_written = results.baselines[1];
+  const bool show_ratios = host_driven.ran() || hand_written.ran();
+  const int name_width = show_ratios ? 33 : 10;
+  const auto line = [&](const std::string& name, const std::string& iterations, const std::string& iteration_time,
+                        const std::string& solve_time, const std::string& to_host_driven,
+                        const std::string& to_hand_written, const std::string& bandwidth, const std::string& difference,
+                        const std::string& how) {
+    fmt::print(out, "{:<{}}{:>11}{:>14}{:>12}", name, name_width, iterations, iteration_time, solve_time);
+    if (show_ratios) fmt::print(out, "{:>13}{:>14}", to_host_driven, to_hand_written);
+    if (show_bandwidth) fmt::print(out, "{:>8}", bandwidth);
+    fmt::print(out, "{:>13}  {}\n", difference, how);
+  };
+  fmt::print(out, "\n");
+  line("executor", "iterations", "an iteration", "a solve", "/host-driven", "/hand-written", "GB/s", "difference",
+       "result");
+  const auto result_line = [&](const contender<T>& row, const std::string& how) {
+    line(row.name, std::to_string(row.iterations), row.iterations > 0 ? duration(row.seconds_per_iteration) : "-",
+         duration(row.solve_seconds), speed_ratio(row, host_driven), speed_ratio(row, hand_written),
+         row.iterations > 0 ? fmt::format("{:.0f}", results.gigabytes_per_second(row)) : "-",
+         fmt::format("{:.1e}", results.difference(row)), how);
+  };
+  for (const auto& row : results.rows) {
+    if (!row.ran()) continue;
+    std::string how(name(row.report->reason()));
+    if (row.report->executor() != row.name) how += ", ran as " + row.report->executor();
+    result_line(row, how);
+  }
+  for (const auto& row : results.baselines) {
+    if (row.ran()) result_line(row, "fixed count");
+  }
+  fmt::print(out, "\n");
+  for (const auto* group : {&results.rows, &results.baselines}) {
+    for (const auto& row : *group) {
+      if (!row.ran()) fmt::print(out, "{}: not run, for {}\n", row.name, row.why_not);
+    }
+  }
+  fmt::print(out, "Times are medians of repeated solves from x = 0, after one to warm up.\n");
+  if (results.first() != nullptr) {
+    fmt::print(out, "difference: max |x - y| / max |y|, y being the solution of {}.\n", results.first()->name);
+  }
+  if (show_ratios) fmt::print(out, "/baseline: how many times faster than it, by the time of an iteration.\n");
+  if (show_bandwidth) {
+    fmt::print(out, "GB/s: matrix once and 11 passes over a vector an iteration, {}, by its time.\n",
+               memory(results.ideal_bytes));
+  }
+}
+
+template <class T>
+json comparison_json(const comparison<T>& results) {
+  json document;
+  const auto common = [&](const contender<T>& row) {
+    json entry{{"name", row.name}, {"available", row.ran()}, {"why_not", row.why_not}};
+    if (!row.ran()) return entry;
+    entry["iterations"] = row.iterations;
+    entry["seconds_per_iteration"] = row.seconds_per_iteration;
+    entry["solve_seconds"] = row.solve_seconds;
+    entry["repeats"] = row.repeats;
+    if (results.first() != nullptr) entry["difference"] = results.difference(row);
+    return entry;
+  };
+  document["ideal_bytes_per_iteration"] = results.ideal_bytes > 0 ? json(results.ideal_bytes) : json(nullptr);
+  document["executors"] = json::array();
+  for (const auto& row : results.rows) {
+    json entry = common(row);
+    if (row.ran()) {
+      entry["report"] = report_json(*row.report);
+      entry["report"]["history"] = history_json(row.report->history());
+      for (const auto& baseline : results.baselines) {
+        if (!baseline.ran() || row.iterations == 0) continue;
+        entry["times_faster_than"][baseline.name] = baseline.seconds_per_iteration / row.seconds_per_iteration;
+      }
+      if (results.ideal_bytes > 0) entry["gigabytes_per_second"] = results.gigabytes_per_second(row);
+    }
+    document["executors"].push_back(std::move(entry));
+  }
+  document["baselines"] = json::array();
+  for (const auto& row : results.baselines) document["baselines"].push_back(common(row));
+  return document;
+}
+
+template <class T>
+int compare_in(const solve_options& options) {
+  const result_files files(options);
+  std::FILE* out = files.report.text();
+  const linear_system<T> system = load_system<T>(options);
+  const machine_description machine = describe_machine(options.solver.device);
+  print_header(out, system, options, machine, "");
+  if (!machine.device.empty()) fmt::print(out, "host         {}\n", machine_line(machine, "host"));
+  std::fflush(out);
+
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const auto show = [&](const std::string& what) {
+    if (terminal) fmt::print(stderr, "\r\033[K{}{}", what, what.empty() ? "" : " ...");
+    std::fflush(stderr);
+  };
+  comparison<T> results;
+  results.ideal_bytes = ideal_bytes(system.A, options.solver);
+  for (const auto& executor : machine.executors) {
+    show(executor.name);
+    results.rows.push_back(executor.available ? run_executor(executor.name, system, options.solver)
+                                              : contender<T>{.name = executor.name, .why_not = executor.why_not});
+  }
+  if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
+  show("baselines");
+  // All executors do the same iterations; where rounding makes a difference the main one's count is the one to match.
+  index iterations = results.first()->iterations;
+  for (const auto& row : results.rows) {
+    if (row.ran() && row.name == "graph") iterations = row.iterations;
+  }
+  results.baselines = run_baselines(system, options, machine, iterations);
+  show("");
+
+  print_table(out, results, results.ideal_bytes > cached_bytes);
+
+  json document{{"version", version},
+                {"matrix", system.name},
+                {"right_side", system.rhs_source},
+                {"n", system.A.rows()},
+                {"nnz", system.A.nonzeros()},
+                {"method", options.solver.method},
+                {"preconditioner", options.solver.preconditioner},
+                {"precision", options.precision}};
+  document["machine"] = machine_json(machine);
+  document.update(comparison_json(results));
+  files.report.write(document);
+  if (files.plot.wanted()) {
+    std::vector<convergence_curve> curves;
+    for (const auto& row : results.rows) {
+      if (row.ran()) curves.push_back({row.name, row.report->history(), row.report->rhs_norm()});
+    }
+    files.plot.write(convergence_svg(fmt::format("{}: {}", system.name, options.solver.method), curves,
+                                     relative_tolerance(options, results.first()->report->rhs_norm())));
+  }
+  const bool all_converged = std::all_of(results.rows.begin(), results.rows.end(),
+                                         [](const auto& row) { return !row.ran() || row.report->converged(); });
+  return all_converged ? solved : not_converged;
+}
+
+}  // namespace
+
+int run_compare(const solve_options& options) {
+  return options.precision == "float" ? compare_in<float>(options) : compare_in<double>(options);
+}
+
+}  // namespace whilst::command

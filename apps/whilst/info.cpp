@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "report_json.hpp"
+#include "text.hpp"
+#include "whilst/version.hpp"
+
+namespace whilst::command {
+
+int run_info(bool as_json) {
+  const machine_description machine = describe_machine();
+  if (as_json) {
+    json_destination("-").write(machine_json(machine));
+    return solved;
+  }
+  fmt::print("whilst       {}, built {} CUDA", version, machine.cuda_build ? "with" : "without");
+  if (machine.cuda_build) fmt::print(" {}", cuda_version(machine.toolkit_version));
+  fmt::print("\nprocessor    {}, {} thread{}\n", machine.processor, machine.threads, machine.threads == 1 ? "" : "s");
+  fmt::print("driver       {}\n",
+             machine.driver_version > 0 ? "for CUDA " + cuda_version(machine.driver_version) : "none found");
+  if (machine.device.empty()) {
+    fmt::print("device       none\n");
+  } else {
+    fmt::print("device       {}, compute capability {}.{} ({} visible)\n", machine.device, machine.compute_major,
+               machine.compute_minor, machine.device_count);
+  }
+  fmt::print("WHILE nodes  {}\n", machine.conditional_nodes                ? "work: a graph with one was run"
+                                  : machine.conditional_nodes_note.empty() ? "none"
+                                                                           : "none: " + machine.conditional_nodes_note);
+  fmt::print("executors\n");
+  for (const auto& executor : machine.executors) {
+    fmt::print("  {:<10} {}\n", executor.name, executor.available ? "available" : "not here: " + executor.why_not);
+  }
+  return solved;
+}
+
+}  // namespace whilst::command

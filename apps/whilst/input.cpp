@@ -1,0 +1,73 @@
+#include "input.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "whilst/matrix_market.hpp"
+
+namespace whilst::command {
+namespace {
+
+template <class T>
+linear_system<T> load_matrix(const solve_options& options) {
+  if (!options.gallery.empty()) {
+    gallery_problem<T> problem = make_gallery<T>(options.gallery);
+    return {std::move(problem.matrix), std::move(problem.rhs), problem.name,
+            problem.description,       "the gallery's own",    std::move(problem.quantity)};
+  }
+  csr_matrix<T> A = read_matrix<T>(options.matrix_file);
+  std::vector<T> ones(static_cast<size_t>(A.rows()), T(1));
+  return {std::move(A), std::move(ones), options.matrix_file, "", "ones", {}};
+}
+
+}  // namespace
+
+template <class T>
+linear_system<T> load_system(const solve_options& options) {
+  linear_system<T> system = load_matrix<T>(options);
+  const index n = system.A.rows();
+  if (system.A.columns() != n) {
+    throw error("reading " + system.name, fmt::format("the matrix has {} rows and {} columns", n, system.A.columns()),
+                "Give a square matrix");
+  }
+  if (n == 0) throw error("reading " + system.name, "the matrix has no rows", "Give a matrix with at least one");
+  if (!options.rhs_file.empty()) {
+    system.b = read_vector<T>(options.rhs_file);
+    system.rhs_source = options.rhs_file;
+    // The expected value belongs to the gallery's own load.
+    system.quantity.reset();
+    if (static_cast<index>(system.b.size()) != n) {
+      throw error("reading --rhs " + options.rhs_file,
+                  fmt::format("it has {} entries and the matrix {} rows", system.b.size(), n),
+                  "Give one entry for each row");
+    }
+  }
+  return system;
+}
+
+template <class T>
+double true_relative_residual(const linear_system<T>& system, std::span<const T> x) {
+  const auto columns = system.A.column_indices();
+  const auto values = system.A.values();
+  double residual_squares = 0, rhs_squares = 0;
+  for (index row = 0; row < system.A.rows(); ++row) {
+    const double rhs = system.b[static_cast<size_t>(row)];
+    double residual = rhs;
+    for (index k = system.A.row_offset(row); k < system.A.row_offset(row + 1); ++k) {
+      const auto entry = static_cast<size_t>(k);
+      residual -= static_cast<double>(values[entry]) * static_cast<double>(x[static_cast<size_t>(columns[entry])]);
+    }
+    residual_squares += residual * residual;
+    rhs_squares += rhs * rhs;
+  }
+  if (residual_squares == 0) return 0;
+  return std::sqrt(residual_squares) / std::sqrt(rhs_squares);
+}
+
+template linear_system<float> load_system<float>(const solve_options&);
+template linear_system<double> load_system<double>(const solve_options&);
+template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
+template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
+
+}  // namespace whilst::command

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "whilst/gallery.hpp"
+
+namespace whilst::command {
+
+/// A x = b as the command line names it, in host memory.
+template <class T>
+struct linear_system {
+  csr_matrix<T> A;
+  std::vector<T> b;
+  /// The matrix for a person: the file as given, or the gallery's name and description.
+  std::string name, description;
+  /// Where the right-hand side comes from.
+  std::string rhs_source;
+  std::optional<gallery_quantity<T>> quantity;
+};
+
+/// Reads or makes the matrix and its right-hand side. Throws whilst::error on files that cannot be read, a matrix that
+/// is not square and a right-hand side of another length.
+template <class T>
+linear_system<T> load_system(const solve_options& options);
+
+/// ||b - A x||_2 / ||b||_2 computed here, in double, with no part of the solver. 0 where both norms are 0.
+template <class T>
+double true_relative_residual(const linear_system<T>& system, std::span<const T> x);
+
+extern template linear_system<float> load_system<float>(const solve_options&);
+extern template linear_system<double> load_system<double>(const solve_options&);
+extern template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
+extern template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
+
+}  // namespace whilst::command

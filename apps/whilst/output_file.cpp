@@ -1,0 +1,107 @@
+#include "output_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "whilst/error.hpp"
+
+namespace whilst::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason_of(int number) { return std::strerror(number); }
+
+void write_text(const std::string& path, std::string_view text) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) throw error("opening " + path, reason_of(errno));
+  errno = 0;
+  bool good = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  good = std::fflush(file) == 0 && good;
+  const int number = errno;
+  good = std::fclose(file) == 0 && good;
+  if (!good) throw error("writing " + path, reason_of(number != 0 ? number : EIO));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::string resolved(const std::string& path) {
+  fs::path place = fs::absolute(path);
+  // weakly_canonical leaves a link alone whose target is not there yet; so many links in a row are a circle.
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(place)); ++links) {
+    place = place.parent_path() / fs::read_symlink(place);
+  }
+  return fs::weakly_canonical(place).string();
+}
+
+output_file::output_file(std::string option, const std::string& path) : option_(std::move(option)) {
+  if (path.empty()) return;
+  const std::string doing = option_ + " " + path;
+  if (path == "-") {
+    throw error(doing, "only --json writes to standard output with -", "Give a file name, or /dev/stdout");
+  }
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (fs::is_directory(status)) throw error(doing, "this is a directory", "Give a file name inside it");
+  if (fs::exists(status) && ::access(path.c_str(), W_OK) != 0) {
+    throw error(doing, reason_of(errno), "Change its permissions or give another path");
+  }
+  path_ = path;
+  direct_ = fs::exists(status) && !fs::is_regular_file(status);
+  if (direct_) return;
+  target_ = resolved(path);
+  // A neighbour is made and removed again, so that nothing is left behind by a run that is stopped.
+  const std::string probe = neighbour();
+  const int descriptor = ::open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    const int number = errno;
+    throw error(doing, "cannot write in " + fs::path(target_).parent_path().string() + ": " + reason_of(number),
+                number == ENOENT ? "Make that directory first" : "Give another path");
+  }
+  ::close(descriptor);
+  ::unlink(probe.c_str());
+}
+
+std::string output_file::temporary() const {
+  return (fs::temp_directory_path() / ("whilst-" + option_ + "." + std::to_string(::getpid()))).string();
+}
+
+std::string output_file::neighbour() const { return target_ + ".partial-" + std::to_string(::getpid()); }
+
+void output_file::write(std::string_view text) const {
+  if (!wanted()) return;
+  if (direct_) return write_text(path_, text);
+  write_with([&](const std::string& path) { write_text(path, text); });
+}
+
+void output_file::write_with(const std::function<void(const std::string& path)>& writer) const {
+  if (!wanted()) return;
+  const std::string partial = direct_ ? temporary() : neighbour();
+  try {
+    writer(partial);
+    if (direct_) {
+      write_text(path_, text_of(partial));
+      ::unlink(partial.c_str());
+    } else if (std::rename(partial.c_str(), target_.c_str()) != 0) {
+      throw error(option_ + " " + path_, "cannot rename " + partial + ": " + reason_of(errno), "Give another path");
+    }
+  } catch (...) {
+    ::unlink(partial.c_str());
+    throw;
+  }
+}
+
+}  // namespace whilst::command

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace whilst::command {
+
+/// The absolute path of what `path` names once links are followed, whether it is there or not.
+std::string resolved(const std::string& path);
+
+/// A file that is written whole or not at all: the text goes to a neighbour, which then takes the file's name.
+///
+/// Whether that will work is found out when the object is made, long before there is anything to write. Devices and
+/// pipes (/dev/null, /dev/stdout) are written directly; a symbolic link keeps pointing where it did.
+class output_file {
+ public:
+  /// No file is wanted: every call does nothing.
+  output_file() = default;
+  /// option: what to call this file in errors, as "--json". Throws whilst::error if path cannot be written.
+  output_file(std::string option, const std::string& path);
+
+  bool wanted() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
+  /// The path with links resolved, to compare with others; empty for a device or pipe.
+  const std::string& target() const { return target_; }
+  /// False for a device or pipe, which many may write to.
+  bool replaces() const { return !direct_; }
+
+  void write(std::string_view text) const;
+  /// For writers that replace the file at a path that they are given: calls `writer` with the path to write.
+  void write_with(const std::function<void(const std::string& path)>& writer) const;
+
+ private:
+  std::string neighbour() const;
+  /// A name elsewhere, for what is then copied to a device or pipe: such a writer would replace /dev/null itself.
+  std::string temporary() const;
+
+  std::string option_, path_, target_;
+  bool direct_ = false;
+};
+
+}  // namespace whilst::command

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "command.hpp"
+#include "input.hpp"
+#include "plot.hpp"
+#include "progress.hpp"
+#include "results.hpp"
+#include "text.hpp"
+#include "whilst/matrix_market.hpp"
+
+namespace whilst::command {
+namespace {
+
+/// What to try after a solve that ended like this; empty where nothing general can be said.
+std::string advice(const solve_options& options, reason why) {
+  const std::string method = options.solver.method;
+  switch (why) {
+    case reason::iteration_limit:
+      return options.solver.preconditioner == "none" ? "try --preconditioner jacobi, or a larger --max-iterations"
+                                                     : "try a larger --max-iterations";
+    case reason::deadline:
+      return "try a longer --deadline";
+    case reason::indefinite_operator:
+      return "the matrix is not positive definite: try --method bicgstab";
+    case reason::indefinite_preconditioner:
+      return "try --preconditioner none, or --method bicgstab";
+    case reason::divergence:
+    case reason::breakdown:
+      return method == "cg" ? "cg needs a symmetric positive definite matrix: try --method bicgstab"
+                            : "try --preconditioner jacobi";
+    case reason::nan_or_infinity:
+      return "look for NaN, infinity or zero rows in the matrix and the right side";
+    case reason::stagnation:
+    case reason::attainable_accuracy:
+      return options.precision == "float" ? "try --precision double, or a larger --rtol" : "try a larger --rtol";
+    default:
+      return "";
+  }
+}
+
+void print_history(std::FILE* out, const report& result) {
+  fmt::print(out, "\n{:>12}  {:>13}  {:>13}\n", "iteration", "residual", "relative");
+  for (const auto& [iteration, norm] : result.history()) {
+    fmt::print(out, "{:>12}  {:>13.6e}  {:>13.6e}\n", iteration, norm,
+               result.rhs_norm() > 0 ? norm / result.rhs_norm() : norm);
+  }
+  fmt::print(out, "\n");
+}
+
+template <class T>
+void print_quantity(std::FILE* out, const gallery_quantity<T>& quantity, double value) {
+  fmt::print(out, "quantity     {}: {:.6g} {} computed, {:.6g} {} by {} ({:+.2f} %)\n", quantity.name, value,
+             quantity.unit, quantity.expected, quantity.unit, quantity.theory, 100 * (value / quantity.expected - 1));
+}
+
+template <class T>
+int solve_in(const solve_options& options) {
+  const result_files files(options);
+  std::FILE* out = files.report.text();
+  const linear_system<T> system = load_system<T>(options);
+  const machine_description machine = describe_machine(options.solver.device);
+  linear_solver<T> solver(system.A, options.solver);
+  print_header(out, system, options, machine, solver.executor());
+  fmt::print(out, "executor     {}{}\n", solver.executor(),
+             solver.executor() == options.solver.executor ? "" : " (asked for: " + options.solver.executor + ")");
+  std::fflush(out);
+
+  std::vector<T> x(system.b.size(), T(0));
+  const report result = solve_with_progress(solver, system.b, x, options.monitor);
+  if (options.monitor) print_history(out, result);
+
+  const double true_residual = true_relative_residual<T>(system, x);
+  const double tolerance = relative_tolerance(options, result.rhs_norm());
+  fmt::print(out, "result       {}: {}\n", name(result.reason()), sentence(result.reason()));
+  const std::string cure = advice(options, result.reason());
+  if (!cure.empty()) fmt::print(out, "             {}\n", cure);
+  if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
+  fmt::print(out, "iterations   {}\n", result.iterations());
+  fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",
+             true_residual, result.relative_residual(), tolerance);
+  // Ten times: in float the two may well differ by rounding alone.
+  if (result.converged() && !(true_residual <= 10 * tolerance)) {
+    fmt::print(out, "warning      the residual computed here is far from what was asked for: do not rely on x\n");
+  }
+  fmt::print(out, "time         set-up {}, solve {}, {} an iteration\n", duration(result.setup_seconds()),
+             duration(result.solve_seconds()), duration(result.seconds_per_iteration()));
+
+  json document = report_json(result);
+  document["true_relative_residual"] = true_residual;
+  document["matrix"] = system.name;
+  document["right_side"] = system.rhs_source;
+  if (system.quantity) {
+    const double value = system.quantity->evaluate(x);
+    print_quantity(out, *system.quantity, value);
+    document["quantity"] = {{"name", system.quantity->name},
+                            {"unit", system.quantity->unit},
+                            {"value", value},
+                            {"expected", system.quantity->expected},
+                            {"theory", system.quantity->theory}};
+  }
+  document["history"] = history_json(result.history());
+
+  files.report.write(document);
+  files.history.write(history_csv(result.history()));
+  if (files.plot.wanted()) {
+    files.plot.write(convergence_svg(fmt::format("{}: {}", system.name, result.method()),
+                                     {{result.executor(), result.history(), result.rhs_norm()}}, tolerance));
+  }
+  files.output.write_with([&](const std::string& path) { write_vector<T>(path, x); });
+  return result.converged() ? solved : not_converged;
+}
+
+}  // namespace
+
+int run_solve(const solve_options& options) {
+  return options.precision == "float" ? solve_in<float>(options) : solve_in<double>(options);
+}
+
+}  // namespace whilst::command

@@ -1,0 +1,61 @@
+# What Whilst needs from others: the installed package where there is one, else a pinned version, fetched and built along.
+
+include(FetchContent)
+
+find_package(Threads REQUIRED)
+find_package(OpenMP COMPONENTS CXX)
+if(NOT OpenMP_CXX_FOUND)
+  message(STATUS "Whilst: no OpenMP, the host executor uses one thread")
+endif()
+
+# zlib, for compressed input, is the one dependency of the library itself. A fetched one is compiled into the library,
+# which then needs nothing of it to be installed.
+find_package(ZLIB)
+if(NOT ZLIB_FOUND)
+  FetchContent_Declare(zlib GIT_REPOSITORY https://github.com/madler/zlib GIT_TAG v1.3.1 GIT_SHALLOW ON)
+  FetchContent_GetProperties(zlib)
+  if(NOT zlib_POPULATED)
+    FetchContent_Populate(zlib)
+  endif()
+  file(GLOB zlib_sources ${zlib_SOURCE_DIR}/*.c)
+  add_library(whilst_zlib OBJECT ${zlib_sources})
+  target_include_directories(whilst_zlib SYSTEM PUBLIC ${zlib_SOURCE_DIR})
+  target_compile_definitions(whilst_zlib PRIVATE HAVE_UNISTD_H)
+  target_compile_options(whilst_zlib PRIVATE -w)
+  set_target_properties(whilst_zlib PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endif()
+
+function(whilst_link_zlib target)
+  if(ZLIB_FOUND)
+    target_link_libraries(${target} PRIVATE ZLIB::ZLIB)
+  else()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:whilst_zlib>)
+    target_include_directories(${target} SYSTEM PRIVATE ${zlib_SOURCE_DIR})
+  endif()
+endfunction()
+
+# For whilst_require(fmt CLI11 ...), which makes these packages' targets available.
+# A macro, so that the caller sees what the packages set.
+macro(whilst_require)
+  foreach(package ${ARGN})
+    FetchContent_MakeAvailable(${package})
+  endforeach()
+endmacro()
+
+set(BUILD_TESTING OFF)  # theirs, not ours
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # older packages' options heed the variables set here
+set(EIGEN_BUILD_DOC OFF)
+set(EIGEN_BUILD_PKGCONFIG OFF)
+set(CLI11_BUILD_EXAMPLES OFF)
+set(CLI11_BUILD_TESTS OFF)
+set(JSON_BuildTests OFF)
+FetchContent_Declare(Eigen3 GIT_REPOSITORY https://gitlab.com/libeigen/eigen GIT_TAG 3.4.0 GIT_SHALLOW ON SYSTEM
+  FIND_PACKAGE_ARGS 3.4 NO_MODULE)
+FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG v2.4.2 GIT_SHALLOW ON SYSTEM
+  FIND_PACKAGE_ARGS 2.1)
+FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 10.2.1 GIT_SHALLOW ON SYSTEM
+  FIND_PACKAGE_ARGS)
+FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json GIT_TAG v3.11.3 GIT_SHALLOW ON SYSTEM
+  FIND_PACKAGE_ARGS 3.10)
+FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2 GIT_TAG v3.5.4 GIT_SHALLOW ON SYSTEM
+  FIND_PACKAGE_ARGS)

@@ -1,0 +1,17 @@
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/whilst)
+
+install(TARGETS whilst whilst_template_door EXPORT whilst)
+install(DIRECTORY include/whilst TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+# An include root of its own: the headers name each other as in the source tree.
+install(DIRECTORY kernels solvers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/whilst/template_door
+  FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT whilst NAMESPACE whilst:: FILE whilstTargets.cmake DESTINATION ${package_directory})
+
+configure_package_config_file(cmake/whilstConfig.cmake.in ${PROJECT_BINARY_DIR}/whilstConfig.cmake
+  INSTALL_DESTINATION ${package_directory})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/whilstConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/whilstConfig.cmake ${PROJECT_BINARY_DIR}/whilstConfigVersion.cmake
+  DESTINATION ${package_directory})

@@ -1,0 +1,32 @@
+# Every option, and what follows from it for the whole build. Nothing here reaches an including project.
+
+option(WHILST_BUILD_APPS "Build the programs under apps/" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_BUILD_BENCHMARKS "Build the programs under benchmarks/" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_BUILD_TESTS "Have a target whilst_tests, which the default target leaves out" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_INSTALL "Have install rules" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_WARNINGS_AS_ERRORS "Let warnings in Whilst's own code stop the build" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_SANITIZE "Build with the address and undefined behaviour sanitizers" OFF)
+option(WHILST_FUZZ "Build the fuzz targets (clang only; implies WHILST_SANITIZE)" OFF)
+option(BUILD_SHARED_LIBS "Build the library as a shared one" OFF)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ${PROJECT_IS_TOP_LEVEL})
+
+if(WHILST_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "WHILST_FUZZ needs clang's libFuzzer. Configure with -DCMAKE_CXX_COMPILER=clang++ "
+                        "-DCMAKE_C_COMPILER=clang, or leave WHILST_FUZZ off.")
+  endif()
+  set(WHILST_SANITIZE ON)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(WHILST_SANITIZE)
+  # Everything linked together must agree, fetched dependencies included: hence for the directory, not by target.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

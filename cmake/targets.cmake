@@ -1,0 +1,49 @@
+# What the targets of this project have in common.
+
+# Links what step loops need: OpenMP on the host and, where CUDA is on, its runtime and the flags of the template door.
+# Exported targets name the dependencies that cmake/whilstConfig.cmake.in finds again.
+function(whilst_link_runtime target scope)
+  target_link_libraries(${target} ${scope} Threads::Threads)
+  if(OpenMP_CXX_FOUND)
+    target_link_libraries(${target} ${scope} OpenMP::OpenMP_CXX)
+  endif()
+  if(NOT whilst_with_cuda)
+    return()
+  endif()
+  target_link_libraries(${target} ${scope} ${whilst_cudart})
+  target_compile_definitions(${target} ${scope} WHILST_WITH_CUDA=1)
+  set(nvcc_flags --extended-lambda --expt-relaxed-constexpr
+    # A __host__ __device__ method that is recorded calls the host's recorder from text that could also run in a kernel.
+    # No pragma reaches the lambdas within, so the two warnings are off for every user of the template door.
+    -diag-suppress=20011,20014)
+  if(OpenMP_CXX_FOUND AND OpenMP_CXX_FLAGS)
+    list(APPEND nvcc_flags "-Xcompiler=${OpenMP_CXX_FLAGS}")
+  endif()
+  target_compile_options(${target} ${scope} "$<$<COMPILE_LANGUAGE:CUDA>:${nvcc_flags}>")
+endfunction()
+
+# What holds for Whilst's own targets and not for its users: warnings, the standard, which sources nvcc compiles.
+# Source properties belong to a directory: call it in the one that adds the target.
+function(whilst_own_code target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
+  if(WHILST_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+  endif()
+  if(NOT whilst_with_cuda)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES
+    CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_SEPARABLE_COMPILATION OFF)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+  if(WHILST_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Werror>")
+  endif()
+  # One source for both builds: a file says itself that it holds kernels. Configure again after adding the line.
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} first_lines LIMIT_COUNT 5)
+    if("${first_lines}" MATCHES "// compiled by nvcc where CUDA is on")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CUDA)
+    endif()
+  endforeach()
+endfunction()

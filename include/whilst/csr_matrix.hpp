@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "whilst/error.hpp"
+#include "whilst/index.hpp"
+
+namespace whilst {
+
+/// A square or rectangular sparse matrix in compressed sparse row form: row i holds the entries
+/// row_offsets[i] .. row_offsets[i + 1] of column_indices and values. Row offsets have 32 or 64 bits, column indices 32.
+///
+/// A matrix given on the host is copied once and then shared, so copies of a csr_matrix are cheap; a matrix given as
+/// device pointers is borrowed and must outlive every solver made from it. Column indices within a row need not be
+/// sorted. Values may be anything, NaN included: how a solve copes is its reason, not an exception.
+template <class T>
+class csr_matrix {
+ public:
+  /// Copies a matrix from host memory. row_offsets: rows + 1 entries, the first 0, never falling; column_indices and
+  /// values: row_offsets[rows] entries each. Throws whilst::error that names the first entry that breaks this.
+  csr_matrix(index rows, index columns, std::span<const std::int32_t> row_offsets,
+             std::span<const std::int32_t> column_indices, std::span<const T> values);
+  csr_matrix(index rows, index columns, std::span<const std::int64_t> row_offsets,
+             std::span<const std::int32_t> column_indices, std::span<const T> values);
+  csr_matrix(index rows, index columns, const std::vector<std::int32_t>& row_offsets,
+             const std::vector<std::int32_t>& column_indices, const std::vector<T>& values)
+      : csr_matrix(rows, columns, std::span(row_offsets), std::span(column_indices), std::span(values)) {}
+  csr_matrix(index rows, index columns, const std::vector<std::int64_t>& row_offsets,
+             const std::vector<std::int32_t>& column_indices, const std::vector<T>& values)
+      : csr_matrix(rows, columns, std::span(row_offsets), std::span(column_indices), std::span(values)) {}
+
+  /// Takes ownership of arrays that are already there, without a copy. Same checks.
+  static csr_matrix adopt(index rows, index columns, std::vector<std::int32_t> row_offsets,
+                          std::vector<std::int32_t> column_indices, std::vector<T> values);
+  static csr_matrix adopt(index rows, index columns, std::vector<std::int64_t> row_offsets,
+                          std::vector<std::int32_t> column_indices, std::vector<T> values);
+
+  /// Borrows a matrix in device memory. The arrays are not checked (that would cost a transfer) and must outlive
+  /// every solver made from this matrix.
+  static csr_matrix on_device(index rows, index columns, index nonzeros, const std::int32_t* row_offsets,
+                              const std::int32_t* column_indices, const T* values);
+  static csr_matrix on_device(index rows, index columns, index nonzeros, const std::int64_t* row_offsets,
+                              const std::int32_t* column_indices, const T* values);
+
+  index rows() const { return rows_; }
+  index columns() const { return columns_; }
+  index nonzeros() const { return nonzeros_; }
+  bool is_on_device() const { return host_ == nullptr; }
+  bool has_64bit_offsets() const { return offsets_64_; }
+
+  /// Host matrices only; throws for a matrix on a device, and where the offsets have the other width.
+  std::span<const std::int32_t> row_offsets_32() const;
+  std::span<const std::int64_t> row_offsets_64() const;
+  std::span<const std::int32_t> column_indices() const;
+  std::span<const T> values() const;
+  /// Row offset i, whichever width they have. Host matrices only.
+  index row_offset(index i) const;
+
+  /// The pointers as given, on whichever side they live.
+  const void* row_offsets_data() const { return row_offsets_; }
+  const std::int32_t* column_indices_data() const { return column_indices_; }
+  const T* values_data() const { return values_; }
+
+ private:
+  struct host_arrays;
+  csr_matrix() = default;
+  static csr_matrix from_host(index rows, index columns, std::shared_ptr<const host_arrays> arrays);
+
+  index rows_ = 0, columns_ = 0, nonzeros_ = 0;
+  bool offsets_64_ = false;
+  const void* row_offsets_ = nullptr;
+  const std::int32_t* column_indices_ = nullptr;
+  const T* values_ = nullptr;
+  std::shared_ptr<const host_arrays> host_;
+};
+
+extern template class csr_matrix<float>;
+extern template class csr_matrix<double>;
+
+}  // namespace whilst

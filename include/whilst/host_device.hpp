@@ -1,0 +1,31 @@
+#pragma once
+
+/// WHILST_HD marks a function that runs on the host and inside kernels; it vanishes where nvcc is not the compiler.
+#if defined(__CUDACC__)
+#define WHILST_HD __host__ __device__
+#else
+#define WHILST_HD
+#endif
+
+#include <cstdint>
+
+#if !defined(__CUDA_ARCH__)
+#include <chrono>
+#endif
+
+namespace whilst {
+
+/// Nanoseconds on the clock of whoever asks: the GPU's global timer, or the host's steady clock. Only differences mean
+/// anything.
+WHILST_HD inline std::uint64_t now_nanoseconds() {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+#else
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+#endif
+}
+
+}  // namespace whilst

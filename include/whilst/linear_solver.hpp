@@ -1,0 +1,130 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "whilst/csr_matrix.hpp"
+#include "whilst/report.hpp"
+
+struct CUstream_st;
+
+namespace whilst {
+
+/// The same type as cudaStream_t, named here so that no CUDA header is needed.
+using stream_handle = CUstream_st*;
+
+/// Settings of a linear_solver. Everything but the tolerances, the limit and the deadline is fixed when the solver is
+/// made; those can be changed between solves with linear_solver::set_tolerances and its neighbours.
+struct linear_solver_options {
+  /// "cg" (symmetric positive definite) or "bicgstab" (any square matrix).
+  std::string method = "cg";
+  /// "none" or "jacobi". A preconditioner of your own: see the constructor that takes a callback.
+  std::string preconditioner = "none";
+  /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned.
+  double rtol = 1e-8;
+  double atol = 0;
+  /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
+  double dtol = 1e8;
+  index max_iterations = 10000;
+  /// Seconds the loop may run, counted from when it starts on its device.
+  double deadline = std::numeric_limits<double>::infinity();
+  /// "auto", "host", "stream", "graph" or "resident". "auto" asks the environment variable WHILST_EXECUTOR first, then
+  /// chooses by problem and machine.
+  std::string executor = "auto";
+  /// Iterations a trip through the graph's WHILE node (and per reading of the flag under "stream"); 0 chooses.
+  int unroll = 0;
+  /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
+  bool programmatic_launch = true;
+  /// Records kept of the convergence history; at least 2.
+  int history_capacity = 4096;
+  /// The CUDA device; -1 for the current one. Ignored on the host.
+  int device = -1;
+};
+
+/// How far a running solve is.
+struct progress {
+  index iteration = 0;
+  double residual_norm = 0;
+  /// False once the loop has stopped.
+  bool running = false;
+};
+
+/// A solve that was enqueued. Copies refer to the same solve. The solver must outlive its tickets.
+class ticket {
+ public:
+  /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
+  whilst::progress progress() const;
+  /// Asks the loop to stop; it does within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped.
+  void cancel() const;
+  /// True when the solve has completed: then wait() does not block.
+  bool done() const;
+  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile.
+  report wait() const;
+
+  struct state;
+  explicit ticket(std::shared_ptr<state> s) : state_(std::move(s)) {}
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+/// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is made and replayed
+/// by each solve. One solve at a time: a second one on another stream waits for the first.
+template <class T>
+class linear_solver {
+ public:
+  /// A preconditioner of the user's own: enqueue z = M r on `stream`, z and r device pointers of n entries each. With
+  /// executor "host" the stream is null and the pointers are host memory. Called once, while recording, on a GPU; once
+  /// an iteration on the host and under "stream".
+  using preconditioner_callback = std::function<void(stream_handle stream, index n, const T* r, T* z)>;
+
+  /// Copies A to its place, records the loop and prepares it. Throws whilst::error on a matrix that is not square, an
+  /// unknown method, preconditioner or executor, or an executor that this machine does not have.
+  explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
+  linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
+  ~linear_solver();
+  linear_solver(linear_solver&&) noexcept;
+  linear_solver& operator=(linear_solver&&) noexcept;
+
+  /// Solves with b and x in host memory, n entries each; x holds the initial guess and receives the solution. Blocks.
+  report solve(std::span<const T> b, std::span<T> x);
+  report solve(const std::vector<T>& b, std::vector<T>& x) { return solve(std::span<const T>(b), std::span<T>(x)); }
+
+  /// Enqueues a solve on `stream` and returns without waiting: b and x are device pointers (host pointers under
+  /// executor "host") that must stay valid until the solve is done; x holds the initial guess. No allocation, no
+  /// synchronisation. Under "host" and "stream" the solve has completed when this returns. If `stream` is being
+  /// captured, the loop becomes part of that graph, with these b and x; it then runs at each launch of that graph,
+  /// and the solver must outlive it.
+  ticket enqueue(stream_handle stream, const T* b, T* x);
+
+  /// New values on the same pattern, in the order of A's values; host memory. Records nothing.
+  void update_values(std::span<const T> values);
+
+  void set_tolerances(double rtol, double atol);
+  void set_max_iterations(index limit);
+  void set_deadline(double seconds);
+
+  /// Stops the solve in flight, from any thread; harmless when none is.
+  void cancel();
+  /// How far the solve in flight is, from any thread.
+  whilst::progress progress() const;
+
+  /// The program as a tree with node counts, for a person; and as Graphviz DOT.
+  std::string explain() const;
+  std::string dot() const;
+  /// The executor that "auto" chose, or the one asked for, or what it fell back to.
+  const std::string& executor() const;
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+extern template class linear_solver<float>;
+extern template class linear_solver<double>;
+
+}  // namespace whilst

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string_view>
+
+namespace whilst {
+
+/// Why a loop stopped. Positive: converged; negative: not; zero: still running. The sign convention, and the numbers
+/// where both have the case, are those of PETSc's KSPConvergedReason.
+enum class reason : int {
+  running = 0,
+  converged_rtol = 2,
+  converged_atol = 3,
+  completed = 4,
+  iteration_limit = -3,
+  divergence = -4,
+  breakdown = -5,
+  indefinite_preconditioner = -8,
+  nan_or_infinity = -9,
+  indefinite_operator = -10,
+  stagnation = -20,
+  attainable_accuracy = -21,
+  deadline = -30,
+  cancelled = -31,
+};
+
+/// True for the reasons that mean success.
+constexpr bool converged(reason why) { return static_cast<int>(why) > 0; }
+
+/// The reason's identifier, as in reports: "converged_rtol", "iteration_limit", ...
+std::string_view name(reason why);
+
+/// One sentence for a person, without a final full stop.
+std::string_view sentence(reason why);
+
+}  // namespace whilst

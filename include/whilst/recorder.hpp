@@ -1,0 +1,125 @@
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/launch/memory.hpp"
+#include "kernels/launch/program.hpp"
+#include "kernels/launch/step.hpp"
+#include "whilst/control.hpp"
+
+namespace whilst {
+
+/// The runner on the host: it runs nothing, it appends named steps to a program, a tree of steps, calls, loops and
+/// branches. A method talks to it as to any runner:
+///
+///   run.step(name, n, map)            map(i) for every index i < n
+///   run.step(name, n, map, finish)    the same; then finish(totals) once, on one thread, when all of it is done
+///   run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
+///   run.once(name, finish)            finish() alone
+///   run.loop(name, control, body)     body(run) until the control stops
+///   run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip
+///   run.branch(name, flag, body)      body(run) if *flag is not 0
+///
+/// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
+/// its own. Maps and finishes are copied; the memory that they point to must live as long as the program.
+class recorder {
+ public:
+  explicit recorder(place where) : where_(where) {}
+
+  place where() const { return where_; }
+
+  template <class Map>
+  void step(const char* name, index n, const Map& map) {
+    step(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  void step(const char* name, index n, const Map& map, const Finish& finish) {
+    program_node node{.what = program_node::kind::step, .name = name};
+    node.step = std::make_unique<map_step<Map, Finish>>(name, n, map, finish);
+    current_->push_back(std::move(node));
+  }
+  template <class Map>
+  void team(const char* name, index n, const Map& map) {
+    step(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  void team(const char* name, index n, const Map& map, const Finish& finish) {
+    step(name, n, map, finish);
+  }
+  template <class Finish>
+  void once(const char* name, const Finish& finish) {
+    step(name, 0, detail::no_map{}, finish);
+  }
+
+  template <class Body>
+  void loop(const char* name, control* c, const Body& body) {
+    loop(name, c, [](recorder&) {}, body);
+  }
+  template <class Start, class Body>
+  void loop(const char* name, control* c, const Start& start, const Body& body) {
+    program_node node{.what = program_node::kind::loop, .name = name};
+    node.loop = c;
+    record_into(node.start, start);
+    record_into(node.body, [&](recorder& run) {
+      body(run);
+      // Somebody has to count: a body without a finish of its own gets one.
+      if (!has_finish(node.body)) once("count the iteration", count_iteration{c});
+    });
+    current_->push_back(std::move(node));
+  }
+
+  template <class Body>
+  void branch(const char* name, const int* flag, const Body& body) {
+    program_node node{.what = program_node::kind::branch, .name = name};
+    node.flag = flag;
+    record_into(node.body, body);
+    current_->push_back(std::move(node));
+  }
+
+  void call(const char* name, call_function function, call_options options = {}) {
+    program_node node{.what = program_node::kind::call, .name = name};
+    node.call = std::move(function);
+    node.options = options;
+    current_->push_back(std::move(node));
+  }
+
+  /// Declares that each launch writes a value to *address, in the memory of the program's place; T is a multiple of 8
+  /// bytes. program::set changes it.
+  template <class T>
+  whilst::parameter<T> parameter(T* address, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0 && alignof(T) >= 8);
+    const whilst::parameter<T> made{words_.size()};
+    words_.resize(words_.size() + sizeof(T) / 8);
+    std::memcpy(words_.data() + made.first_word, &value, sizeof(T));
+    for (std::size_t word = 0; word < sizeof(T) / 8; ++word)
+      word_addresses_.push_back(reinterpret_cast<std::uint64_t*>(address) + word);
+    return made;
+  }
+
+  /// The program recorded so far; the recorder is spent.
+  program finish() && { return program(where_, std::move(nodes_), std::move(word_addresses_), std::move(words_)); }
+
+ private:
+  template <class Body>
+  void record_into(std::vector<program_node>& list, const Body& body) {
+    std::vector<program_node>* outer = std::exchange(current_, &list);
+    body(*this);
+    current_ = outer;
+  }
+  static bool has_finish(const std::vector<program_node>& list) {
+    for (const program_node& node : list)
+      if (node.step && node.step->has_finish()) return true;
+    return false;
+  }
+
+  place where_;
+  std::vector<program_node> nodes_;
+  std::vector<program_node>* current_ = &nodes_;
+  std::vector<std::uint64_t*> word_addresses_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace whilst

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "kernels/launch/step.hpp"
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+
+namespace whilst {
+
+/// The runner inside a kernel: one team runs a whole method, step after step, and loops where it is. The same text that
+/// a recorder records, so resident and batch need no program. A method that uses run.call cannot run here; it says so
+/// with `static constexpr bool runs_in_kernel = false`.
+template <class Team>
+class team_runner {
+ public:
+  WHILST_HD explicit team_runner(const Team& team) : team_(team) {}
+
+  template <class Map>
+  WHILST_HD void step(const char* name, index n, const Map& map) {
+    step(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  WHILST_HD void step(const char*, index n, const Map& map, const Finish& finish) {
+    if (!active()) return;
+    constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      each(map, n, [&](const auto& share) { total += share; });
+      total = team_.sum(total);
+      if (team_.rank() == 0) finish(total);
+    } else {
+      each(map, n, [](int) {});
+      if constexpr (!std::is_same_v<Finish, no_finish>) {
+        team_.sync();
+        if (team_.rank() == 0) finish();
+      }
+    }
+    team_.sync();
+    if constexpr (!std::is_same_v<Finish, no_finish>) finished_ = true;
+  }
+  template <class Finish>
+  WHILST_HD void once(const char*, const Finish& finish) {
+    if (!active()) return;
+    team_.sync();
+    if (team_.rank() == 0) finish();
+    team_.sync();
+    finished_ = true;
+  }
+
+  template <class Body>
+  WHILST_HD void loop(const char* name, control* c, const Body& body) {
+    loop(name, c, [](team_runner&) {}, body);
+  }
+  template <class Start, class Body>
+  WHILST_HD void loop(const char*, control* c, const Start& start, const Body& body) {
+    if (!active()) return;
+    control* const outer = current_;
+    const bool outer_finished = finished_;
+    team_.sync();
+    if (team_.rank() == 0) c->arm(outer);
+    team_.sync();
+    current_ = c;
+    start(*this);
+    team_.sync();
+    if (team_.rank() == 0) c->open();
+    team_.sync();
+    while (active()) {
+      finished_ = false;
+      body(*this);
+      const bool counts_itself = finished_;
+      team_.sync();
+      if (team_.rank() == 0) {
+        if (!counts_itself && c->running) count_iteration{c}();
+        c->count_trip();
+      }
+      team_.sync();
+    }
+    current_ = outer;
+    finished_ = outer_finished;
+  }
+
+  template <class Body>
+  WHILST_HD void branch(const char*, const int* flag, const Body& body) {
+    team_.sync();
+    const bool outer_finished = finished_;
+    if (active() && *flag) body(*this);
+    finished_ = outer_finished;
+  }
+
+ private:
+  WHILST_HD bool active() const { return !current_ || current_->running; }
+
+  /// Calls `map` for this thread's indexes; `take` receives what it returns, if anything.
+  template <class Map, class Take>
+  WHILST_HD void each(const Map& map, index n, const Take& take) const {
+    constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
+    if constexpr (detail::team_kind_of<Map>() == detail::team_kind::lanes) {
+      const int width = detail::lanes_wanted(map);
+      const lanes group = Team::divided(width);
+      const int groups = team_.groups(group.size());
+      for (index i = team_.group(group.size()); i < n; i += groups) {
+        if constexpr (has_sums) {
+          const auto share = map(i, group);
+          if (group.rank() == 0) take(share);
+        } else {
+          map(i, group);
+        }
+      }
+    } else {
+      for (index i = team_.rank(); i < n; i += team_.size()) {
+        if constexpr (has_sums) {
+          take(map(i));
+        } else {
+          map(i);
+        }
+      }
+    }
+  }
+
+  Team team_;
+  control* current_ = nullptr;
+  bool finished_ = false;  ///< a step directly in the loop's body has had a finish in this trip
+};
+
+}  // namespace whilst

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "whilst/host_device.hpp"
+#include "whilst/index.hpp"
+
+namespace whilst {
+
+/// The k sums that a step produces; addition is by component. A map returns its share, `return sums{r * u, r * r};`,
+/// and the step's finish receives the totals.
+template <class T, int k>
+struct sums {
+  T value[k];
+
+  WHILST_HD T operator[](int i) const { return value[i]; }
+  WHILST_HD sums& operator+=(const sums& other) {
+    for (int i = 0; i < k; ++i) value[i] += other.value[i];
+    return *this;
+  }
+};
+template <class T, class... More>
+sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
+
+/// A pointer bound at launch: the place in memory where the caller's pointer is found, and an offset in elements. A
+/// program reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
+template <class T>
+struct slot {
+  T* const* where = nullptr;
+  index offset = 0;
+
+  WHILST_HD T* get() const { return *where + offset; }
+  WHILST_HD slot shifted(index elements) const { return {where, offset + elements}; }
+};
+
+/// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
+/// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again.
+class workspace {
+ public:
+  WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
+
+  template <class T>
+  WHILST_HD T* take(index count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    constexpr index alignment = 256;
+    used_ = (used_ + alignment - 1) / alignment * alignment;
+    T* piece = reinterpret_cast<T*>(base_ + used_);
+    used_ += count * static_cast<index>(sizeof(T));
+    return base_ ? piece : nullptr;
+  }
+  WHILST_HD index used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  index used_ = 0;
+};
+
+}  // namespace whilst

@@ -1,0 +1,173 @@
+// compiled by nvcc where CUDA is on
+#include "kernels/launch/cuda.hpp"
+
+#include <array>
+#include <mutex>
+
+#include "kernels/launch/memory.hpp"
+#include "kernels/launch/step.hpp"
+
+namespace whilst {
+
+#if WHILST_WITH_CUDA
+
+namespace cuda {
+
+call_observer& observer() {
+  static call_observer the_observer;
+  return the_observer;
+}
+
+void fail(cudaError_t status, const char* expression, std::string_view doing) {
+  cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
+  std::string cure;
+  switch (status) {
+    case cudaErrorMemoryAllocation: cure = "Free memory on the GPU or solve a smaller problem"; break;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver: cure = "Check the driver with 'whilst info', or use executor host"; break;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+      cure = "A loop's body may hold no synchronisation, allocation, host function, event or pageable copy";
+      break;
+    default: cure = "If it persists, run under compute-sanitizer to find the first kernel at fault"; break;
+  }
+  throw error(doing, std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" +
+                         cudaGetErrorString(status) + ")", cure);
+}
+
+device_guard::device_guard(int device) {
+  WHILST_CUDA("asking for the current device", cudaGetDevice(&previous_));
+  if (device != previous_) WHILST_CUDA("choosing GPU " + std::to_string(device), cudaSetDevice(device));
+}
+device_guard::~device_guard() { cudaSetDevice(previous_); }
+
+stream make_stream() {
+  cudaStream_t made = nullptr;
+  WHILST_CUDA("making a stream", cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+  return stream(made);
+}
+
+event make_event() {
+  cudaEvent_t made = nullptr;
+  WHILST_CUDA("making an event", cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+  return event(made);
+}
+
+namespace {
+
+__global__ void count_down_kernel(int* left, cudaGraphConditionalHandle loop) {
+  if (--*left <= 0) cudaGraphSetConditional(loop, 0);
+}
+
+/// A WHILE node of three trips, run and counted.
+void run_while_node() {
+  constexpr int trips = 3;
+  const stream recording = make_stream();
+  buffer<int> left_buffer;
+  int device = 0;
+  WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
+  left_buffer = buffer<int>(place::gpu(device), 1);
+  int left = trips;
+  left_buffer.upload(&left);
+  cudaGraph_t made = nullptr;
+  WHILST_CUDA("making a graph", cudaGraphCreate(&made, 0));
+  const graph outer(made);
+  cudaGraphConditionalHandle loop{};
+  WHILST_CUDA("making a condition", cudaGraphConditionalHandleCreate(&loop, outer.get(), 1, cudaGraphCondAssignDefault));
+  cudaGraphNodeParams params{};
+  params.type = cudaGraphNodeTypeConditional;
+  params.conditional.handle = loop;
+  params.conditional.type = cudaGraphCondTypeWhile;
+  params.conditional.size = 1;
+  cudaGraphNode_t node = nullptr;
+#if CUDART_VERSION >= 13000
+  WHILST_CUDA("adding a WHILE node", cudaGraphAddNode(&node, outer.get(), nullptr, nullptr, 0, &params));
+#else
+  WHILST_CUDA("adding a WHILE node", cudaGraphAddNode(&node, outer.get(), nullptr, 0, &params));
+#endif
+  WHILST_CUDA("recording a body", cudaStreamBeginCaptureToGraph(recording.get(), params.conditional.phGraph_out[0],
+                                                                nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed));
+  count_down_kernel<<<1, 1, 0, recording.get()>>>(left_buffer.data(), loop);
+  cudaGraph_t body = nullptr;
+  WHILST_CUDA("recording a body", cudaStreamEndCapture(recording.get(), &body));
+  cudaGraphExec_t instantiated = nullptr;
+  WHILST_CUDA("instantiating a WHILE graph", cudaGraphInstantiate(&instantiated, outer.get(), 0));
+  const graph_exec exec(instantiated);
+  WHILST_CUDA("launching a WHILE graph", cudaGraphLaunch(exec.get(), recording.get()));
+  WHILST_CUDA("running a WHILE graph", cudaStreamSynchronize(recording.get()));
+  left_buffer.download(&left);
+  if (left != 0) throw error("running a WHILE graph", "it made " + std::to_string(trips - left) + " trips, not 3");
+}
+
+}  // namespace
+
+conditional_nodes_answer conditional_nodes(int device) {
+  static std::mutex lock;
+  static std::array<std::unique_ptr<conditional_nodes_answer>, 64> answers;
+  const std::lock_guard hold(lock);
+  auto& answer = answers.at(static_cast<std::size_t>(device));
+  if (answer) return *answer;
+  answer = std::make_unique<conditional_nodes_answer>();
+  int driver = 0;
+  WHILST_CUDA("asking for the driver's version", cudaDriverGetVersion(&driver));
+  if (driver < 12040) {
+    *answer = {false, "the driver is for CUDA " + std::to_string(driver / 1000) + "." +
+                          std::to_string(driver % 1000 / 10) + ", and conditional nodes need 12.4"};
+    return *answer;
+  }
+  try {
+    const device_guard current(device);
+    run_while_node();
+    *answer = {true, "a WHILE node was run"};
+  } catch (const error& failure) {
+    *answer = {false, std::string("conditional nodes do not work: ") + failure.what()};
+  }
+  return *answer;
+}
+
+int device_count(std::string* note) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count;
+  cudaGetLastError();
+  if (note) *note = cudaGetErrorString(status);
+  return 0;
+}
+
+}  // namespace cuda
+
+const device_traits& traits_of_device(int device) {
+  static std::mutex lock;
+  static std::array<std::unique_ptr<device_traits>, 64> known;
+  const std::lock_guard hold(lock);
+  auto& traits = known.at(static_cast<std::size_t>(device));
+  if (!traits) {
+    auto made = std::make_unique<device_traits>();
+    int major = 0, minor = 0, shared_bytes = 0;
+    const auto ask = [&](int& value, cudaDeviceAttr attribute) {
+      WHILST_CUDA("asking for a device's limits", cudaDeviceGetAttribute(&value, attribute, device));
+    };
+    ask(made->multiprocessors, cudaDevAttrMultiProcessorCount);
+    ask(major, cudaDevAttrComputeCapabilityMajor);
+    ask(minor, cudaDevAttrComputeCapabilityMinor);
+    ask(shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    made->device = device;
+    made->compute_capability = 10 * major + minor;
+    made->fast_memory_bytes = static_cast<std::size_t>(shared_bytes);
+    traits = std::move(made);
+  }
+  return *traits;
+}
+
+#else
+
+namespace cuda {
+int device_count(std::string* note) {
+  if (note) *note = "built without CUDA";
+  return 0;
+}
+}  // namespace cuda
+
+#endif
+
+}  // namespace whilst

@@ -1,0 +1,82 @@
+#pragma once
+
+/// Everything the project asks of the CUDA runtime goes through cuda::call, and everything it gets is owned by a handle
+/// from this file.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "whilst/error.hpp"
+
+#if WHILST_WITH_CUDA
+#include <cuda_runtime.h>
+#endif
+
+struct CUstream_st;
+
+namespace whilst::cuda {
+
+#if WHILST_WITH_CUDA
+
+/// Sees every call before it is made; returns the error to fail with instead of calling, or cudaSuccess. For tests that
+/// count calls or inject faults; empty otherwise. Not to be changed while calls are in flight.
+using call_observer = std::function<cudaError_t(std::string_view expression)>;
+call_observer& observer();
+
+[[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
+
+/// The one function that makes and checks CUDA calls. `doing` says what for, in the message of the exception.
+template <class Function>
+void call(std::string_view doing, const char* expression, Function&& function) {
+  cudaError_t status = observer() ? observer()(expression) : cudaSuccess;
+  if (status == cudaSuccess) status = function();
+  if (status != cudaSuccess) fail(status, expression, doing);
+}
+#define WHILST_CUDA(doing, ...) ::whilst::cuda::call(doing, #__VA_ARGS__, [&] { return __VA_ARGS__; })
+
+/// Makes a device current and puts the previous one back.
+class device_guard {
+ public:
+  explicit device_guard(int device);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+/// Owns what one CUDA destroy function releases.
+template <class Handle, cudaError_t (*destroy)(Handle)>
+struct destroyer {
+  using pointer = Handle;
+  void operator()(Handle handle) const noexcept { destroy(handle); }
+};
+template <class Handle, cudaError_t (*destroy)(Handle)>
+using handle = std::unique_ptr<std::remove_pointer_t<Handle>, destroyer<Handle, destroy>>;
+
+using stream = handle<cudaStream_t, cudaStreamDestroy>;
+using event = handle<cudaEvent_t, cudaEventDestroy>;
+using graph = handle<cudaGraph_t, cudaGraphDestroy>;
+using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// A stream that does not wait for the legacy default stream.
+stream make_stream();
+event make_event();
+
+/// True when the current device and its driver run conditional WHILE nodes, found by running one; the reason why not
+/// otherwise. Asked of the driver once a device.
+struct conditional_nodes_answer {
+  bool work;
+  std::string note;
+};
+conditional_nodes_answer conditional_nodes(int device);
+
+#endif
+
+/// The number of CUDA devices; 0 without CUDA, a driver or a GPU. `note` (where given) receives why there is none.
+int device_count(std::string* note = nullptr);
+
+}  // namespace whilst::cuda

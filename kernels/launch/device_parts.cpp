@@ -1,0 +1,53 @@
+// compiled by nvcc where CUDA is on
+#include "kernels/launch/device_parts.hpp"
+
+#include <algorithm>
+
+namespace whilst {
+namespace {
+
+struct only_links {
+  WHILST_HD void operator()() const {}
+};
+
+}  // namespace
+
+std::unique_ptr<recorded_step> make_publisher() {
+  return std::make_unique<map_step<detail::no_map, only_links>>("arm", 0, detail::no_map{}, only_links{});
+}
+
+#if WHILST_WITH_CUDA
+
+namespace {
+
+constexpr int words_a_launch = 32;
+
+struct word_writes {
+  std::uint64_t* address[words_a_launch];
+  std::uint64_t value[words_a_launch];
+  int count;
+};
+
+__global__ void write_words_kernel(const __grid_constant__ word_writes writes) {
+  if (static_cast<int>(threadIdx.x) < writes.count) *writes.address[threadIdx.x] = writes.value[threadIdx.x];
+}
+
+}  // namespace
+
+void write_words(cudaStream_t stream, const std::vector<std::uint64_t*>& addresses,
+                 const std::vector<std::uint64_t>& words) {
+  for (std::size_t first = 0; first < words.size(); first += words_a_launch) {
+    word_writes writes{};
+    writes.count = static_cast<int>(std::min<std::size_t>(words_a_launch, words.size() - first));
+    for (int i = 0; i < writes.count; ++i) {
+      writes.address[i] = addresses[first + static_cast<std::size_t>(i)];
+      writes.value[i] = words[first + static_cast<std::size_t>(i)];
+    }
+    write_words_kernel<<<1, words_a_launch, 0, stream>>>(writes);
+    WHILST_CUDA("writing a program's parameters", cudaGetLastError());
+  }
+}
+
+#endif
+
+}  // namespace whilst

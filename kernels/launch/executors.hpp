@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/launch/cuda.hpp"
+#include "kernels/launch/lowering.hpp"
+
+namespace whilst {
+
+/// Runs the operations on the calling thread (each step on OpenMP's threads); returns when they are done.
+void run_on_host(const std::vector<operation>& operations);
+
+#if WHILST_WITH_CUDA
+
+/// Launches the operations one by one; waits for the device wherever a loop or a branch must be decided. `flag_on_host`
+/// is pinned memory for the flag.
+void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host);
+
+/// Appends the operations to the capture in progress on `stream`: steps as kernel nodes, loops as WHILE nodes, branches
+/// as IF nodes. body_streams: one stream for each level of depth, none of them capturing.
+void capture_into(const lowered_program& lowered, cudaStream_t stream, const std::vector<cuda::stream>& body_streams);
+
+/// Instantiates a captured graph. When the driver refuses, the message names the nodes that a loop may not hold.
+cuda::graph_exec instantiate(cudaGraph_t graph, const std::vector<operation>& operations);
+
+#endif
+
+}  // namespace whilst

@@ -1,0 +1,24 @@
+#include "kernels/launch/executors.hpp"
+
+namespace whilst {
+
+void run_on_host(const std::vector<operation>& operations) {
+  for (const operation& op : operations) {
+    switch (op.what) {
+      case operation::kind::step:
+        if (op.frame.guard && !*op.frame.guard) break;
+        op.step->run_on_host();
+        op.frame.links.follow();
+        break;
+      case operation::kind::call: op.node->call(nullptr); break;
+      case operation::kind::loop:
+        while (op.loop->running) run_on_host(op.body);
+        break;
+      case operation::kind::branch:
+        if (*op.flag && (!op.guard || *op.guard)) run_on_host(op.body);
+        break;
+    }
+  }
+}
+
+}  // namespace whilst

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "whilst/control.hpp"
+
+#if WHILST_WITH_CUDA
+#include <cuda_runtime.h>
+#endif
+
+namespace whilst {
+
+/// A condition of a WHILE or IF node; 0 stands for none, as under the executors that are not graphs.
+using graph_condition = unsigned long long;
+
+#if defined(__CUDACC__)
+__device__ inline void set_condition(graph_condition condition, bool value) {
+  if (condition) cudaGraphSetConditional(condition, value ? 1u : 0u);
+}
+#else
+inline void set_condition(graph_condition, bool) {}
+#endif
+
+/// What one thread does once a step is complete, for the loops and branches around it. Finishes write flags in memory,
+/// never conditions; this publishes the flags to the graph's nodes, and arms and opens the loop that comes next.
+struct step_links {
+  control* loop = nullptr;             ///< the loop that the step is in: clear its condition once it has stopped
+  graph_condition loop_condition = 0;  ///
+  bool counts_trip = false;            ///< the step is the body's last finish: apply the backstop on trips
+  control* arms = nullptr;             ///< the loop to arm after this step
+  control* opens = nullptr;            ///< the loop whose first trip comes next
+  graph_condition opens_condition = 0;
+  const int* branch = nullptr;  ///< the flag of the branch that comes next
+  graph_condition branch_condition = 0;
+
+  /// Runs after the step's finish, on the same thread.
+  WHILST_HD void follow() const {
+    if (loop) {
+      const bool goes_on = counts_trip ? loop->count_trip() : loop->running != 0;
+      if (!goes_on) publish(loop_condition, false);
+    }
+    if (arms) arms->arm(loop);
+    if (opens) publish(opens_condition, opens->open());
+    if (branch) publish(branch_condition, *branch && (!loop || loop->running));
+  }
+
+  /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so the
+  /// branch that follows must be told not to run.
+  WHILST_HD void skip() const {
+    publish(opens_condition, false);
+    publish(branch_condition, false);
+  }
+
+ private:
+  WHILST_HD static void publish([[maybe_unused]] graph_condition condition, [[maybe_unused]] bool value) {
+#if defined(__CUDA_ARCH__)
+    set_condition(condition, value);
+#endif
+  }
+};
+
+}  // namespace whilst

@@ -1,0 +1,171 @@
+#include "kernels/launch/lowering.hpp"
+
+#include <algorithm>
+
+namespace whilst {
+namespace {
+
+bool holds_loop(const std::vector<program_node>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const program_node& node) {
+    return node.what == program_node::kind::loop || holds_loop(node.body);
+  });
+}
+
+/// A call that follows a finish in the same loop must not run after that finish's verdict, unless it is scratch only.
+bool holds_guarded_call(const std::vector<program_node>& nodes, bool& finish_seen) {
+  for (const program_node& node : nodes) {
+    if (node.what == program_node::kind::call && finish_seen && !node.options.scratch_only) return true;
+    if (node.step && node.step->has_finish()) finish_seen = true;
+    if (node.what == program_node::kind::branch && holds_guarded_call(node.body, finish_seen)) return true;
+  }
+  return false;
+}
+
+using node_list = std::vector<const program_node*>;
+
+node_list pointers(const std::vector<program_node>& nodes, int copies = 1) {
+  node_list list;
+  for (int copy = 0; copy < copies; ++copy)
+    for (const program_node& node : nodes) list.push_back(&node);
+  return list;
+}
+
+class lowering {
+ public:
+  explicit lowering(const lowering_options& options) : options_(options) {}
+
+  /// What the nodes of one body are within.
+  struct surroundings {
+    control* loop = nullptr;
+    int loop_condition = 0;
+    bool finish_seen = false;  ///< a verdict may have been given in this loop before the node at hand
+    const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
+    int depth = 0;
+  };
+
+  void lower_nodes(std::vector<operation>& target, const node_list& nodes, surroundings& around) {
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      const program_node& node = *nodes[k];
+      switch (node.what) {
+        case program_node::kind::step: add_step(target, node, around); break;
+        case program_node::kind::loop: add_loop(target, node, around); break;
+        case program_node::kind::branch: add_branch(target, node, node.flag, around); break;
+        case program_node::kind::call: {
+          if (!(around.loop && around.finish_seen && !node.options.scratch_only)) {
+            target.push_back({.what = operation::kind::call, .node = &node});
+            break;
+          }
+          // Calls next to one another share the branch that holds them back.
+          operation& branch = open_branch(target, node, &around.loop->running, around);
+          for (; k < nodes.size() && nodes[k]->what == program_node::kind::call; ++k)
+            branch.body.push_back({.what = operation::kind::call, .node = nodes[k]});
+          --k;
+          break;
+        }
+      }
+    }
+  }
+
+  lowered_program result;
+
+ private:
+  /// The step after which links can be followed: the last one, if it has a finish and lies in the same loop, else a new
+  /// one that does nothing else.
+  operation& publisher(std::vector<operation>& target, const surroundings& around, bool any_loop = false) {
+    if (!target.empty()) {
+      operation& last = target.back();
+      if (last.what == operation::kind::step && last.step->has_finish() &&
+          (any_loop || last.frame.links.loop == around.loop)) {
+        return last;
+      }
+    }
+    return append_step(target, nullptr, options_.publisher, around);
+  }
+
+  operation& append_step(std::vector<operation>& target, const program_node* node, recorded_step* step,
+                         const surroundings& around) {
+    const bool after_step = !target.empty() && target.back().what == operation::kind::step;
+    operation made{.what = operation::kind::step, .node = node, .step = step};
+    const step_resources resources = options_.resources(*step);
+    made.frame.partials = resources.partials;
+    made.frame.ticket = resources.ticket;
+    made.shape = resources.shape;
+    made.overlaps = after_step && resources.may_overlap;
+    if (around.loop) made.frame.guard = &around.loop->running;
+    made.frame.links.loop = around.loop;
+    made.loop_condition = around.loop_condition;
+    target.push_back(std::move(made));
+    return target.back();
+  }
+
+  void add_step(std::vector<operation>& target, const program_node& node, surroundings& around) {
+    operation& made = append_step(target, &node, node.step.get(), around);
+    made.frame.links.counts_trip = &node == around.last_finish;
+    if (node.step->has_finish()) around.finish_seen = true;
+  }
+
+  void add_loop(std::vector<operation>& target, const program_node& node, const surroundings& around) {
+    const int condition = ++result.conditions;
+    publisher(target, around).frame.links.arms = node.loop;
+    surroundings inside{.loop = node.loop, .depth = around.depth + 1};
+    lower_nodes(target, pointers(node.start), inside);
+    operation& opener = publisher(target, inside, /*any_loop=*/true);
+    opener.frame.links.opens = node.loop;
+    opener.opens_condition = condition;
+
+    operation made{.what = operation::kind::loop, .node = &node};
+    made.condition = condition;
+    made.loop = node.loop;
+    inside.loop_condition = condition;
+    inside.finish_seen = false;
+    for (const program_node& inner : node.body)
+      if (inner.step && inner.step->has_finish()) inside.last_finish = &inner;
+    const int copies = can_unroll(node) ? std::max(1, options_.unroll) : 1;
+    lower_nodes(made.body, pointers(node.body, copies), inside);
+    target.push_back(std::move(made));
+    result.depth = std::max(result.depth, inside.depth);
+  }
+
+  operation& open_branch(std::vector<operation>& target, const program_node& node, const int* flag,
+                         const surroundings& around) {
+    const int condition = ++result.conditions;
+    operation& before = publisher(target, around);
+    before.frame.links.branch = flag;
+    before.branch_condition = condition;
+    operation made{.what = operation::kind::branch, .node = &node};
+    made.condition = condition;
+    made.flag = flag;
+    made.guard = around.loop ? &around.loop->running : nullptr;
+    target.push_back(std::move(made));
+    result.depth = std::max(result.depth, around.depth + 1);
+    return target.back();
+  }
+
+  void add_branch(std::vector<operation>& target, const program_node& node, const int* flag, surroundings& around) {
+    std::vector<operation>& body = open_branch(target, node, flag, around).body;
+    surroundings inside = around;
+    inside.depth = around.depth + 1;
+    lower_nodes(body, pointers(node.body), inside);
+    around.finish_seen = inside.finish_seen;
+  }
+
+  const lowering_options& options_;
+};
+
+}  // namespace
+
+bool can_unroll(const program_node& loop) {
+  bool finish_seen = false;
+  // Twice: a call at the head of the second copy follows the finishes of the first.
+  return !holds_loop(loop.body) && !holds_guarded_call(loop.body, finish_seen) &&
+         !holds_guarded_call(loop.body, finish_seen);
+}
+
+lowered_program lower(const std::vector<program_node>& nodes, const lowering_options& options) {
+  lowering work(options);
+  lowering::surroundings top;
+  work.lower_nodes(work.result.operations, pointers(nodes), top);
+  return std::move(work.result);
+}
+
+}  // namespace whilst

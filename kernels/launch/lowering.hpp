@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "kernels/launch/program.hpp"
+
+namespace whilst {
+
+/// A program in the form that executors run: the same tree with loops unrolled, and with each step knowing what it must
+/// publish, arm and open for the nodes around it. Refers to the program's nodes.
+struct operation {
+  enum class kind { step, call, loop, branch };
+  kind what;
+  const program_node* node = nullptr;
+  recorded_step* step = nullptr;  ///< of a step: the node's, or the shared one that only follows its links
+  step_frame frame{};             ///< of a step: all but the conditions
+  launch_shape shape{};
+  bool overlaps = false;  ///< may start while the step before it ends
+  // Conditions are numbered here and become graph handles when a graph is built; 0 is none.
+  int loop_condition = 0, opens_condition = 0, branch_condition = 0;
+  int condition = 0;             ///< of a loop or a branch: its own
+  const control* loop = nullptr;  ///< of a loop
+  const int* flag = nullptr;      ///< of a branch
+  const int* guard = nullptr;     ///< of a branch: the running flag that it obeys besides
+  std::vector<operation> body{};
+};
+
+struct lowered_program {
+  std::vector<operation> operations;
+  int conditions = 0;
+  int depth = 0;  ///< of loops and branches in one another
+};
+
+/// Where a step's partial sums and ticket lie, and its launch shape; the same for every copy of the step, since copies
+/// never run at once.
+struct step_resources {
+  void* partials = nullptr;
+  unsigned* ticket = nullptr;
+  launch_shape shape;
+  bool may_overlap = false;
+};
+
+struct lowering_options {
+  int unroll = 1;  ///< copies of the body of each loop that allows it
+  std::function<step_resources(const recorded_step&)> resources;
+  recorded_step* publisher = nullptr;  ///< a step that does nothing but follow its links
+};
+
+lowered_program lower(const std::vector<program_node>& nodes, const lowering_options& options);
+
+/// Whether the body of this loop may be repeated within a trip: not if it holds a loop, or a call that a verdict must
+/// hold back.
+bool can_unroll(const program_node& loop);
+
+}  // namespace whilst

@@ -1,0 +1,336 @@
+#include "kernels/launch/program.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/launch/device_parts.hpp"
+#include "kernels/launch/executors.hpp"
+
+namespace whilst {
+
+namespace {
+
+constexpr int longest_unrolled_body = 256;
+constexpr index small_step = index{1} << 20;
+
+void visit_steps(const std::vector<program_node>& nodes, const std::function<void(const program_node&)>& visit) {
+  for (const program_node& node : nodes) {
+    if (node.step) visit(node);
+    visit_steps(node.start, visit);
+    visit_steps(node.body, visit);
+  }
+}
+
+index count_kernels(const std::vector<operation>& operations) {
+  index count = 0;
+  for (const operation& op : operations) {
+    if (op.what == operation::kind::step) ++count;
+    if (op.what == operation::kind::branch) count += count_kernels(op.body);
+  }
+  return count;
+}
+
+}  // namespace
+
+struct program::implementation {
+  place where;
+  std::vector<program_node> nodes;
+  std::vector<std::uint64_t*> word_addresses;
+  std::vector<std::uint64_t> words;
+  std::unique_ptr<recorded_step> publisher = make_publisher();
+  run_settings settings;
+  executor running_on = executor::host;
+  std::string note;
+  int unroll = 1;
+  lowered_program lowered;
+
+  explicit implementation(place p) : where(p) {}
+
+  /// Iterations a trip: enough to make the trip's own cost small beside the steps', not more.
+  int choose_unroll() const {
+    if (settings.unroll > 0) return settings.unroll;
+    if (running_on != executor::graph) return 1;
+    index largest = 0;
+    int steps = 0;
+    visit_steps(nodes, [&](const program_node& node) {
+      largest = std::max(largest, node.step->count());
+      ++steps;
+    });
+    const int wanted = largest <= small_step ? 16 : 4;
+    return std::max(1, std::min(wanted, longest_unrolled_body / std::max(1, steps)));
+  }
+
+#if WHILST_WITH_CUDA
+  raw_buffer step_memory;
+  shared_memory_block flag_on_host;
+  std::vector<cuda::stream> body_streams;
+  cuda::stream capture_stream;
+  cuda::graph_exec exec;
+  cuda::event last_run;
+  cudaStream_t last_stream = nullptr;
+  bool has_run = false;
+
+  void wait() const {
+    if (!has_run) return;
+    cuda::device_guard current(where.device());
+    WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));
+  }
+
+  void prepare_on_gpu() {
+    cuda::device_guard current(where.device());
+    wait();
+    exec.reset();
+    running_on = settings.how;
+    note.clear();
+    if (running_on == executor::graph) {
+      if (const auto answer = cuda::conditional_nodes(where.device()); !answer.work) {
+        running_on = executor::stream;
+        note = "ran under stream instead of graph: " + answer.note;
+      }
+    }
+    unroll = choose_unroll();
+    const device_traits& device = traits_of_device(where.device());
+
+    // Partial sums and tickets: one piece a step.
+    std::map<const recorded_step*, step_resources> resources;
+    for (const bool measuring : {true, false}) {
+      workspace memory(measuring ? nullptr : step_memory.data());
+      const auto provide = [&](const recorded_step& step) {
+        step_resources& made = resources[&step];
+        if (measuring) {
+          made.shape = step.shape(device);
+          made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device);
+        }
+        made.ticket = memory.take<unsigned>(1);
+        made.partials = memory.take<std::byte>(static_cast<index>(step.partial_bytes() * made.shape.blocks));
+      };
+      provide(*publisher);
+      visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });
+      if (measuring) step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
+    }
+    lowered = lower(nodes, {.unroll = unroll,
+                            .resources = [&](const recorded_step& step) { return resources.at(&step); },
+                            .publisher = publisher.get()});
+    set_delays(lowered.operations);
+    while (static_cast<int>(body_streams.size()) < lowered.depth) body_streams.push_back(cuda::make_stream());
+    if (!flag_on_host.data()) flag_on_host = shared_memory_block(where, sizeof(int));
+    if (!last_run) last_run = cuda::make_event();
+    if (running_on == executor::graph) build_graph();
+  }
+
+  void set_delays(std::vector<operation>& operations) {
+    for (operation& op : operations) {
+      op.frame.delay_seed = settings.delay_seed;
+      set_delays(op.body);
+    }
+  }
+
+  void build_graph() {
+    if (!capture_stream) capture_stream = cuda::make_stream();
+    WHILST_CUDA("starting to record a program",
+                cudaStreamBeginCapture(capture_stream.get(), cudaStreamCaptureModeRelaxed));
+    cudaGraph_t captured = nullptr;
+    try {
+      capture_into(lowered, capture_stream.get(), body_streams);
+    } catch (...) {
+      cudaStreamEndCapture(capture_stream.get(), &captured);
+      cuda::graph abandoned(captured);
+      throw;
+    }
+    WHILST_CUDA("ending the record of a program", cudaStreamEndCapture(capture_stream.get(), &captured));
+    const cuda::graph graph(captured);
+    exec = instantiate(graph.get(), lowered.operations);
+    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
+    WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
+  }
+
+  void enqueue_on_gpu(cudaStream_t stream) {
+    cuda::device_guard current(where.device());
+    cudaStreamCaptureStatus capturing{};
+    WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone) {
+      if (running_on == executor::stream && lowered.conditions > 0)
+        throw error("enqueueing a program into a stream's capture",
+                    "a loop in a graph needs conditional nodes, and this program runs under stream" +
+                        (note.empty() ? std::string() : " (" + note + ")"),
+                    "prepare it for executor graph, on a driver of version 12.4 or later");
+      write_words(stream, word_addresses, words);
+      capture_into(lowered, stream, body_streams);
+      return;
+    }
+    if (has_run && stream != last_stream)
+      WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+    write_words(stream, word_addresses, words);
+    if (running_on == executor::graph) {
+      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
+    } else {
+      run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+    }
+    WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
+    last_stream = stream;
+    has_run = true;
+  }
+#endif
+
+  void prepare_on_host() {
+    running_on = executor::host;
+    unroll = choose_unroll();
+    lowered = lower(nodes, {.unroll = unroll,
+                            .resources = [](const recorded_step&) { return step_resources{}; },
+                            .publisher = publisher.get()});
+  }
+
+  void enqueue_on_host() {
+    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    run_on_host(lowered.operations);
+  }
+};
+
+program::program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,
+                 std::vector<std::uint64_t> words)
+    : implementation_(std::make_unique<implementation>(where)) {
+  implementation_->nodes = std::move(nodes);
+  implementation_->word_addresses = std::move(word_addresses);
+  implementation_->words = std::move(words);
+}
+
+program::~program() {
+#if WHILST_WITH_CUDA
+  // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
+  if (implementation_ && implementation_->has_run) cudaEventSynchronize(implementation_->last_run.get());
+#endif
+}
+program::program(program&&) noexcept = default;
+program& program::operator=(program&&) noexcept = default;
+
+std::uint64_t* program::words() { return implementation_->words.data(); }
+place program::where() const { return implementation_->where; }
+executor program::running_on() const { return implementation_->running_on; }
+const std::string& program::note() const { return implementation_->note; }
+
+void program::prepare(const run_settings& settings) {
+  implementation& self = *implementation_;
+  self.settings = settings;
+  if (self.where.on_host()) {
+    if (settings.how != executor::host)
+      throw error("preparing a program", "it was recorded for the host, and executor " +
+                  std::string(name(settings.how)) + " runs on a GPU", "record it on place::gpu(device)");
+    self.prepare_on_host();
+    return;
+  }
+#if WHILST_WITH_CUDA
+  if (settings.how != executor::stream && settings.how != executor::graph)
+    throw error("preparing a program", "it was recorded for a GPU, where executor " + std::string(name(settings.how)) +
+                " cannot run it", "use stream or graph");
+  self.prepare_on_gpu();
+#endif
+}
+
+void program::enqueue([[maybe_unused]] CUstream_st* stream) {
+  if (implementation_->where.on_host()) {
+    implementation_->enqueue_on_host();
+    return;
+  }
+#if WHILST_WITH_CUDA
+  implementation_->enqueue_on_gpu(stream);
+#endif
+}
+
+void program::wait() const {
+#if WHILST_WITH_CUDA
+  implementation_->wait();
+#endif
+}
+
+namespace {
+
+std::string describe(const program_node& node) {
+  switch (node.what) {
+    case program_node::kind::step:
+      return "step '" + node.name + "'" + (node.step->count() ? " over " + std::to_string(node.step->count()) : "") +
+             (node.step->has_finish() ? ", with a finish" : "");
+    case program_node::kind::call:
+      return "call '" + node.name + "'" + (node.options.scratch_only ? " (scratch only)" : "");
+    case program_node::kind::loop: return "loop '" + node.name + "'";
+    case program_node::kind::branch: return "branch '" + node.name + "'";
+  }
+  return {};
+}
+
+void explain_nodes(std::string& text, const std::vector<program_node>& nodes, int depth, int unroll) {
+  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+  for (const program_node& node : nodes) {
+    text += indent + describe(node);
+    if (node.what == program_node::kind::loop) {
+      text += can_unroll(node) ? ", " + std::to_string(unroll) + " a trip" : ", 1 a trip";
+      if (!node.start.empty()) {
+        text += "\n" + indent + "  start:\n";
+        explain_nodes(text, node.start, depth + 2, unroll);
+        text += indent + "  body:\n";
+        explain_nodes(text, node.body, depth + 2, unroll);
+        continue;
+      }
+    }
+    text += "\n";
+    explain_nodes(text, node.body, depth + 1, unroll);
+  }
+}
+
+void count_operations(const std::vector<operation>& operations, std::string& text) {
+  for (const operation& op : operations) {
+    if (op.what == operation::kind::loop) {
+      text += "loop '" + op.node->name + "': " + std::to_string(count_kernels(op.body)) + " kernels a trip\n";
+    }
+    count_operations(op.body, text);
+  }
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+/// Adds the nodes of a list in a chain; returns the last one's identifier.
+std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes, std::string before, int& next) {
+  for (const program_node& node : nodes) {
+    const std::string id = "n" + std::to_string(next++);
+    const bool holds = !node.body.empty();
+    const char* shape = node.what == program_node::kind::loop     ? "diamond"
+                        : node.what == program_node::kind::branch ? "hexagon"
+                        : node.what == program_node::kind::call   ? "component"
+                                                                  : "box";
+    text += "  " + id + " [shape=" + shape + ", label=" + quoted(node.name) + "];\n";
+    std::string previous = dot_nodes(text, node.start, before, next);
+    if (!previous.empty()) text += "  " + previous + " -> " + id + ";\n";
+    if (holds) {
+      const std::string last = dot_nodes(text, node.body, id, next);
+      if (node.what == program_node::kind::loop) text += "  " + last + " -> " + id + " [style=dashed];\n";
+    }
+    before = id;
+  }
+  return before;
+}
+
+}  // namespace
+
+std::string program::explain() const {
+  std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
+                     ", executor " + std::string(name(running_on())) + ", " +
+                     std::to_string(implementation_->words.size()) + " words of parameters\n";
+  explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
+  count_operations(implementation_->lowered.operations, text);
+  return text;
+}
+
+std::string program::dot() const {
+  std::string text = "digraph program {\n  node [fontname=\"sans-serif\"];\n";
+  int next = 0;
+  dot_nodes(text, implementation_->nodes, "", next);
+  return text + "}\n";
+}
+
+}  // namespace whilst

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/memory.hpp"
+#include "kernels/launch/step.hpp"
+#include "whilst/executor.hpp"
+
+namespace whilst {
+
+/// Work that a library or a user enqueues; on the host the stream is null.
+using call_function = std::function<void(CUstream_st* stream)>;
+
+struct call_options {
+  /// The call writes nothing that anybody reads once the loop has stopped, so it may run after a verdict.
+  bool scratch_only = false;
+};
+
+/// A node of a program: a step, a call, a loop or a branch.
+struct program_node {
+  enum class kind { step, call, loop, branch };
+  kind what;
+  std::string name{};
+  std::unique_ptr<recorded_step> step{};
+  call_function call{};
+  call_options options{};
+  control* loop = nullptr;
+  const int* flag = nullptr;
+  std::vector<program_node> start{};  ///< of a loop: steps run once, under the loop's guard
+  std::vector<program_node> body{};   ///< of a loop or a branch
+};
+
+/// Refers to a value in device memory that each launch writes anew.
+template <class T>
+struct parameter {
+  std::size_t first_word = 0;
+};
+
+/// How a program is to be run.
+struct run_settings {
+  executor how = executor::host;
+  /// Iterations a trip; 0 chooses.
+  int unroll = 0;
+  /// Overlap steps by programmatic dependent launch, where code and device allow.
+  bool programmatic_launch = true;
+  /// Not 0: random delays in blocks, for tests of ordering.
+  unsigned delay_seed = 0;
+};
+
+/// A recorded loop on a place, replayed by every enqueue. Owns the memory given to it, everything recorded, and the
+/// instantiated graph. One run at a time: a run enqueued on another stream waits for the one before.
+class program {
+ public:
+  program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,
+          std::vector<std::uint64_t> words);
+  ~program();
+  program(program&&) noexcept;
+  program& operator=(program&&) noexcept;
+
+  /// Makes the program ready to run: lowers the tree and, for a graph, instantiates it. May be called again with other
+  /// settings once earlier runs are done. Where the driver has no conditional nodes, graph falls back to stream: see
+  /// running_on() and note().
+  void prepare(const run_settings& settings);
+
+  /// Writes the parameters, then runs the program on `stream` (null on the host). Under graph this returns at once,
+  /// with nothing allocated and nothing synchronised; under host and stream the run has completed. If `stream` is being
+  /// captured, the program becomes part of that graph with the parameters of now, and must outlive it.
+  void enqueue(CUstream_st* stream);
+
+  /// Waits for the runs enqueued so far.
+  void wait() const;
+
+  /// Sets a parameter for the launches to come.
+  template <class T>
+  void set(parameter<T> which, const T& value) {
+    std::memcpy(words() + which.first_word, &value, sizeof(T));
+  }
+
+  place where() const;
+  executor running_on() const;
+  const std::string& note() const;
+  /// The tree for a person: a line a node, with the kernels that each loop's body has in the prepared form.
+  std::string explain() const;
+  /// The tree as a Graphviz digraph.
+  std::string dot() const;
+
+ private:
+  std::uint64_t* words();
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+}  // namespace whilst

@@ -1,0 +1,398 @@
+#pragma once
+
+/// One step: what it is to a program, and the kernel and the host loop that run it.
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/launch/cuda.hpp"
+#include "kernels/launch/links.hpp"
+#include "whilst/index.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// The finish of a step that has none.
+struct no_finish {};
+
+namespace detail {
+
+/// The map of a step that is only a finish.
+struct no_map {
+  WHILST_HD void operator()(index) const {}
+};
+
+/// What a map wants for one index: nothing but the index, a group of lanes, or a whole block.
+enum class team_kind { none, lanes, block };
+
+template <class Map>
+constexpr team_kind team_kind_of() {
+  if constexpr (requires { Map::whole_block; }) {
+    return team_kind::block;
+  } else if constexpr (std::is_invocable_v<const Map&, index>) {
+    return team_kind::none;
+  } else {
+    static_assert(std::is_invocable_v<const Map&, index, const lanes&>,
+                  "a map is called as map(index) or map(index, team)");
+    return team_kind::lanes;
+  }
+}
+
+template <class Map, class Team>
+WHILST_HD decltype(auto) apply_map(const Map& map, index i, [[maybe_unused]] const Team& team) {
+  if constexpr (team_kind_of<Map>() == team_kind::none) {
+    return map(i);
+  } else {
+    return map(i, team);
+  }
+}
+
+/// sums<T, k>, or void for a map that produces none.
+template <class Map>
+using map_result = decltype(apply_map(std::declval<const Map&>(), index{}, lanes{}));
+
+/// The lanes that a map asks for an index; 1 where it does not say.
+template <class Map>
+WHILST_HD int lanes_wanted(const Map& map) {
+  if constexpr (requires { map.lanes_wanted(); }) {
+    return map.lanes_wanted();
+  } else {
+    return 1;
+  }
+}
+
+/// Indexes a host thread takes at a time. Fixed, so that totals do not depend on the number of threads.
+constexpr index host_chunk = 2048;
+
+/// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
+template <class Map>
+constexpr index host_chunk_of = team_kind_of<Map>() == team_kind::block ? 1
+                                : requires { Map::whole_problem; }      ? 16
+                                : team_kind_of<Map>() == team_kind::lanes ? 512
+                                                                          : host_chunk;
+
+}  // namespace detail
+
+/// How a step is laid out on a GPU and what belongs to it there; fixed when it is recorded.
+struct step_frame {
+  index n = 0;
+  int lanes = 1;
+  void* partials = nullptr;    ///< one entry a block, for the totals
+  unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
+  const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
+  unsigned delay_seed = 0;     ///< not 0: blocks wait a random while, for tests of the ordering between steps
+  step_links links;
+};
+
+/// Launch geometry and attributes of a step.
+struct launch_shape {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  std::size_t fast_memory_bytes = 0;
+};
+
+/// Limits and habits of a device that decide a launch shape.
+struct device_traits {
+  int device = 0;
+  int multiprocessors = 1;
+  int compute_capability = 0;  ///< 90 for 9.0
+  std::size_t fast_memory_bytes = 0;
+};
+const device_traits& traits_of_device(int device);
+
+/// A step as a program holds it: a name, a count, and how to run it.
+class recorded_step {
+ public:
+  virtual ~recorded_step() = default;
+  recorded_step(const recorded_step&) = delete;
+  recorded_step& operator=(const recorded_step&) = delete;
+
+  const std::string& name() const { return name_; }
+  index count() const { return n_; }
+  virtual bool has_finish() const = 0;
+  /// Runs the step and its finish, not its links.
+  virtual void run_on_host() = 0;
+#if WHILST_WITH_CUDA
+  /// Bytes of one block's partial sums; 0 for none.
+  virtual std::size_t partial_bytes() const = 0;
+  virtual launch_shape shape(const device_traits& device) const = 0;
+  /// Whether the code that would run waits for the step before it, as overlapping launches demand.
+  virtual bool waits_for_previous(const device_traits& device) const = 0;
+  virtual void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const = 0;
+#endif
+
+ protected:
+  recorded_step(std::string name, index n) : name_(std::move(name)), n_(n) {}
+  std::string name_;
+  index n_;
+};
+
+#if defined(__CUDACC__)
+namespace detail {
+
+/// Every thread of every step calls this before its first global read: with overlapping launches the step before may
+/// still be running.
+__device__ inline void wait_for_previous_step() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+__device__ inline void let_next_step_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Random waits of up to some microseconds, different in each block and at each point.
+__device__ inline void delay(unsigned seed, unsigned point) {
+  if (!seed) return;
+  unsigned h = seed ^ (blockIdx.x * 2654435761u) ^ (point * 40503u) ^ static_cast<unsigned>(clock64());
+  h ^= h >> 15, h *= 2246822519u, h ^= h >> 13;
+  const long long until = clock64() + (h & 8191u);
+  while (clock64() < until) {
+  }
+}
+
+/// Calls `map` for the indexes of this thread and adds up what it returns.
+template <class Map, class Total>
+__device__ void run_indexes(const Map& map, const step_frame& frame, Total& total) {
+  constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
+  constexpr team_kind kind = team_kind_of<Map>();
+  const auto add = [&](index i, const auto& team) {
+    if constexpr (has_sums) {
+      const auto share = apply_map(map, i, team);
+      if (team.rank() == 0) total += share;
+    } else {
+      apply_map(map, i, team);
+    }
+  };
+  if constexpr (kind == team_kind::block) {
+    for (index i = blockIdx.x; i < frame.n; i += gridDim.x) add(i, block_team());
+  } else if constexpr (kind == team_kind::lanes) {
+    const lanes team(frame.lanes);
+    const index groups = static_cast<index>(gridDim.x) * (blockDim.x / frame.lanes);
+    const index first = (static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x) / frame.lanes;
+    for (index i = first; i < frame.n; i += groups) add(i, team);
+  } else {
+    const index stride = static_cast<index>(gridDim.x) * blockDim.x;
+    for (index i = static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x; i < frame.n; i += stride) add(i, lanes());
+  }
+}
+
+struct no_sums {};
+
+/// True in the last block to arrive, for all its threads.
+__device__ inline bool last_block(unsigned* ticket) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+template <class Map, class Finish>
+__global__ void step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
+                            const __grid_constant__ step_frame frame) {
+  wait_for_previous_step();
+  let_next_step_start();
+  constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
+  constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
+  static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
+  if (frame.guard && !*frame.guard) {
+    if (has_finish && blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
+    return;
+  }
+  delay(frame.delay_seed, 1);
+  if constexpr (has_sums) {
+    using total_type = map_result<Map>;
+    total_type total{};
+    run_indexes(map, frame, total);
+    delay(frame.delay_seed, 2);
+    total = block_team().sum(total);
+    if (gridDim.x > 1) {
+      auto* partials = static_cast<total_type*>(frame.partials);
+      if (threadIdx.x == 0) partials[blockIdx.x] = total;
+      if (!last_block(frame.ticket)) return;
+      total = {};
+      for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
+      total = block_team().sum(total);
+    }
+    if (threadIdx.x == 0) {
+      finish(total);
+      frame.links.follow();
+    }
+  } else {
+    no_sums none;
+    run_indexes(map, frame, none);
+    if constexpr (has_finish) {
+      delay(frame.delay_seed, 2);
+      __syncthreads();
+      if (gridDim.x > 1 && !last_block(frame.ticket)) return;
+      if (threadIdx.x == 0) {
+        finish();
+        frame.links.follow();
+      }
+    }
+  }
+}
+
+}  // namespace detail
+#endif
+
+/// A step made of a map and, perhaps, a finish.
+template <class Map, class Finish>
+class map_step final : public recorded_step {
+  static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
+  static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+
+ public:
+  map_step(std::string name, index n, const Map& map, const Finish& finish)
+      : recorded_step(std::move(name), n), map_(map), finish_(finish) {
+    static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish>,
+                  "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
+    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index>(chunks(), 1)));
+  }
+
+  bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
+
+  void run_on_host() override {
+    const index last = chunks();
+#if defined(_OPENMP)
+#pragma omp parallel for schedule(static) if (last > 1)
+#endif
+    for (index chunk = 0; chunk < last; ++chunk) {
+      const index begin = chunk * detail::host_chunk_of<Map>;
+      const index end = std::min(n_, begin + detail::host_chunk_of<Map>);
+      if constexpr (has_sums) {
+        detail::map_result<Map> total{};
+        for (index i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
+        partials_[static_cast<std::size_t>(chunk)] = total;
+      } else {
+        for (index i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
+      }
+    }
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      for (index chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
+      finish_(total);
+    } else if constexpr (!std::is_same_v<Finish, no_finish>) {
+      finish_();
+    }
+  }
+
+#if WHILST_WITH_CUDA
+  std::size_t partial_bytes() const override {
+    if constexpr (has_sums) return sizeof(detail::map_result<Map>);
+    return 0;
+  }
+  launch_shape shape(const device_traits& device) const override;
+  bool waits_for_previous(const device_traits& device) const override;
+  void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const override;
+#endif
+
+ private:
+  index chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
+
+  struct nothing {};
+  Map map_;
+  Finish finish_;
+  // Partial sums of the host's chunks: allocated when recorded, not in the loop.
+  std::conditional_t<has_sums, std::vector<std::conditional_t<has_sums, detail::map_result<Map>, nothing>>, nothing>
+      partials_;
+};
+
+#if WHILST_WITH_CUDA
+#if defined(__CUDACC__)
+
+template <class Map, class Finish>
+launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
+  launch_shape shape;
+  auto* kernel = &detail::step_kernel<Map, Finish>;
+  if constexpr (kind == detail::team_kind::block) {
+    shape.threads = static_cast<unsigned>(map_.threads_wanted());
+    shape.blocks = static_cast<unsigned>(std::clamp<index>(n_, 1, 65535));
+    if constexpr (requires { map_.fast_memory_bytes(); }) {
+      shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
+      if (shape.fast_memory_bytes > 48 * 1024) {
+        WHILST_CUDA("raising the shared memory limit of step '" + name_ + "'",
+                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(shape.fast_memory_bytes)));
+      }
+    }
+    return shape;
+  }
+  shape.threads = 256;
+  if (n_ == 0) shape.threads = 32;
+  int resident_blocks = 1;
+  WHILST_CUDA("asking how many blocks of step '" + name_ + "' fit a multiprocessor",
+              cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel,
+                                                            static_cast<int>(shape.threads), 0));
+  const index threads_wanted = n_ * detail::lanes_wanted(map_);
+  const index blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
+  shape.blocks = static_cast<unsigned>(
+      std::clamp<index>(blocks_wanted, 1, static_cast<index>(resident_blocks) * device.multiprocessors));
+  return shape;
+}
+
+template <class Map, class Finish>
+bool map_step<Map, Finish>::waits_for_previous(const device_traits& device) const {
+  if (device.compute_capability < 90) return false;
+  cudaFuncAttributes attributes{};
+  WHILST_CUDA("asking for the code version of step '" + name_ + "'",
+              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish>));
+  return attributes.ptxVersion >= 90;
+}
+
+template <class Map, class Finish>
+void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
+                                   bool overlap) const {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(shape.blocks);
+  config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = shape.fast_memory_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = overlap ? 1 : 0;
+  step_frame filled = frame;
+  filled.n = n_;
+  filled.lanes = detail::lanes_wanted(map_);
+  WHILST_CUDA("launching step '" + name_ + "'",
+              cudaLaunchKernelEx(&config, detail::step_kernel<Map, Finish>, map_, finish_, filled));
+}
+
+#else  // a CUDA build, but this file is not compiled by nvcc
+
+namespace detail {
+[[noreturn]] inline void not_compiled_for_gpu(const std::string& name) {
+  throw error("recording step '" + name + "' for a GPU", "its source file was not compiled by nvcc",
+              "compile files that define steps as CUDA, or record them on the host");
+}
+}  // namespace detail
+template <class Map, class Finish>
+launch_shape map_step<Map, Finish>::shape(const device_traits&) const {
+  detail::not_compiled_for_gpu(name_);
+}
+template <class Map, class Finish>
+bool map_step<Map, Finish>::waits_for_previous(const device_traits&) const {
+  detail::not_compiled_for_gpu(name_);
+}
+template <class Map, class Finish>
+void map_step<Map, Finish>::launch(cudaStream_t, const launch_shape&, const step_frame&, bool) const {
+  detail::not_compiled_for_gpu(name_);
+}
+
+#endif
+#endif
+
+}  // namespace whilst

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "whilst/host_device.hpp"
+#include "whilst/index.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of the
+/// team receives. Your own needs no more than that.
+
+/// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer.
+template <class T, class Offset>
+struct csr_operator {
+  index n;
+  const Offset* row_offsets;
+  const std::int32_t* column_indices;
+  slot<const T> values;
+  int lanes_a_row;
+
+  WHILST_HD index rows() const { return n; }
+  WHILST_HD int lanes_wanted() const { return lanes_a_row; }
+  template <class Team>
+  WHILST_HD T row(index i, const T* x, const Team& team) const {
+    const T* const v = values.get();
+    const Offset end = row_offsets[i + 1];
+    T sum = 0;
+    for (Offset k = row_offsets[i] + team.rank(); k < end; k += team.size()) sum += v[k] * x[column_indices[k]];
+    return team.sum(sum);
+  }
+  /// The entry on the diagonal, duplicates added; 0 where there is none.
+  WHILST_HD T diagonal(index i) const {
+    const T* const v = values.get();
+    T sum = 0;
+    for (Offset k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
+      if (column_indices[k] == i) sum += v[k];
+    return sum;
+  }
+};
+
+/// Lanes that work on one row of a matrix with so many entries a row on average.
+inline int lanes_for_row(double entries_a_row) {
+  return entries_a_row < 12 ? 1 : entries_a_row < 24 ? 4 : entries_a_row < 160 ? 8 : 32;
+}
+
+/// The 5-point Laplacian on an nx x ny grid of interior points with zero boundary values, unscaled: 4 on the diagonal,
+/// -1 beside it. No matrix in memory.
+template <class T>
+struct poisson_2d_operator {
+  index nx, ny;
+
+  WHILST_HD index rows() const { return nx * ny; }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Team>
+  WHILST_HD T row(index i, const T* x, const Team&) const {
+    const index column = i % nx, line = i / nx;
+    T sum = 4 * x[i];
+    if (line > 0) sum -= x[i - nx];
+    if (column > 0) sum -= x[i - 1];
+    if (column < nx - 1) sum -= x[i + 1];
+    if (line < ny - 1) sum -= x[i + nx];
+    return sum;
+  }
+  WHILST_HD T diagonal(index) const { return 4; }
+};
+
+/// The 7-point Laplacian on an nx x ny x nz grid, likewise.
+template <class T>
+struct poisson_3d_operator {
+  index nx, ny, nz;
+
+  WHILST_HD index rows() const { return nx * ny * nz; }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Team>
+  WHILST_HD T row(index i, const T* x, const Team&) const {
+    const index column = i % nx, line = i / nx % ny, plane = i / (nx * ny);
+    T sum = 6 * x[i];
+    if (plane > 0) sum -= x[i - nx * ny];
+    if (line > 0) sum -= x[i - nx];
+    if (column > 0) sum -= x[i - 1];
+    if (column < nx - 1) sum -= x[i + 1];
+    if (line < ny - 1) sum -= x[i + nx];
+    if (plane < nz - 1) sum -= x[i + nx * ny];
+    return sum;
+  }
+  WHILST_HD T diagonal(index) const { return 6; }
+};
+
+}  // namespace whilst

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "kernels/preconditioners.hpp"
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// Preconditioned conjugate gradients with one reduction an iteration: A. T. Chronopoulos and C. W. Gear, "s-step
+/// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25 (1989), algorithm 2.2; preconditioned as in
+/// E. D'Azevedo, V. Eijkhout, C. Romine, LAPACK Working Note 56 (1992).
+///
+/// With u = M r and w = A u, one step yields (r, u), (w, u) and (r, r); from these follow beta and the curvature
+/// (p, A p) = (w, u) - beta (r, u) / alpha_old, and with them the update of p, q = A p, x and r. Two steps an iteration
+/// where M is pointwise, three where it is not. The recurrence for q drifts sooner than a product A p would; the caller
+/// checks the recomputed residual and restarts (see linear_solve).
+///
+/// A and M symmetric positive definite; ends with indefinite_operator or indefinite_preconditioner where it finds out
+/// that one is not. x is changed by finite steps only.
+template <class T, class Operator, class Preconditioner>
+struct conjugate_gradient {
+  static constexpr const char* name = "cg";
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+
+  struct scalars {
+    double alpha, beta, gamma;
+    int first;
+  };
+
+  Operator A;
+  Preconditioner M;
+  T *x, *r, *u, *w, *p, *q;
+  scalars* s;
+  control* c;
+
+  /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
+  WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, control* c, workspace& memory)
+      : A(A), M(M), x(x), r(r), c(c) {
+    const index n = A.rows();
+    u = Preconditioner::is_identity ? r : memory.take<T>(n);
+    w = memory.take<T>(n);
+    p = memory.take<T>(n);
+    q = memory.take<T>(n);
+    s = memory.take<scalars>(1);
+  }
+
+  struct apply_and_dot {
+    Operator A;
+    const T *r, *u;
+    T* w;
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    WHILST_HD auto operator()(index i, const lanes& team) const {
+      const T wi = A.row(i, u, team);
+      if (team.rank() == 0) w[i] = wi;
+      const double ri = r[i];
+      if constexpr (Preconditioner::is_identity) {
+        return sums{ri * ri, ri * wi};
+      } else {
+        const double ui = u[i];
+        return sums{ri * ui, ui * wi, ri * ri};
+      }
+    }
+  };
+
+  struct choose_step {
+    scalars* s;
+    control* c;
+    template <int k>
+    WHILST_HD void operator()(const sums<double, k>& total) const {
+      const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
+      if (c->check(sqrt(rr))) return;
+      const bool first = c->iteration == c->first_iteration;
+      const double beta = first ? 0 : gamma / s->gamma;
+      const double curvature = first ? delta : delta - beta * gamma / s->alpha;
+      const double alpha = gamma / curvature;
+      if (!is_finite(gamma) || !is_finite(delta)) {
+        c->stop(reason::nan_or_infinity);
+      } else if (gamma <= 0) {
+        c->stop(reason::indefinite_preconditioner);
+      } else if (curvature <= 0) {
+        c->stop(reason::indefinite_operator);
+      } else if (!is_finite(alpha) || !is_finite(beta)) {
+        c->stop(reason::breakdown);
+      } else {
+        *s = {alpha, beta, gamma, first};
+      }
+    }
+  };
+
+  struct advance {
+    Preconditioner M;
+    const scalars* s;
+    T *x, *r, *u;
+    const T* w;
+    T *p, *q;
+    WHILST_HD void operator()(index i) const {
+      const T alpha = static_cast<T>(s->alpha), beta = static_cast<T>(s->beta);
+      // The first p and q are not read: what they hold may not even be a number.
+      const T pi = s->first ? u[i] : u[i] + beta * p[i];
+      const T qi = s->first ? w[i] : w[i] + beta * q[i];
+      p[i] = pi;
+      q[i] = qi;
+      x[i] += alpha * pi;
+      const T ri = r[i] - alpha * qi;
+      r[i] = ri;
+      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void start(Run& run) const {
+    precondition(run, M, A.rows(), r, u);
+  }
+
+  template <class Run>
+  WHILST_HD void iterate(Run& run) const {
+    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s, c});
+    run.step("p, q, x += alpha p, r -= alpha q", A.rows(), advance{M, s, x, r, u, w, p, q});
+    if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
+  }
+};
+
+}  // namespace whilst

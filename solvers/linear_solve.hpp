@@ -1,0 +1,154 @@
+#pragma once
+
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// How a solve ended, as the device writes it for the host.
+struct solve_outcome {
+  index iterations = 0;
+  double residual_norm = 0;
+  double rhs_norm = 0;
+  std::uint64_t nanoseconds = 0;
+  std::uint64_t launch = 0;
+  reason why = reason::running;
+};
+
+/// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back. The
+/// same text for every executor.
+///
+/// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes
+/// r = b - A x: converged for real, or the inner loop's reason stands, or the recurrence had drifted and the method
+/// restarts from x. A restart that does not halve the true residual is the last one: the reason is then
+/// attainable_accuracy. Only the first and the last step touch the caller's b and x.
+template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
+struct linear_solve {
+  using method_type = Method<T, Operator, Preconditioner>;
+  static constexpr bool runs_in_kernel = method_type::runs_in_kernel;
+
+  /// What the caller binds.
+  struct operands {
+    slot<const T> b;
+    slot<T> x;
+    slot<solve_outcome> outcome;
+  };
+  struct scalars {
+    double rhs_norm, last_norm;
+  };
+
+  Operator A;
+  Preconditioner M;
+  operands io;
+  control *outer, *inner;
+  scalars* s;
+  T *x, *b, *r;
+  method_type method;
+
+  WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
+                         workspace& memory)
+      : A(A),
+        M(M),
+        io(io),
+        outer(outer),
+        inner(inner),
+        s(memory.take<scalars>(1)),
+        x(memory.take<T>(A.rows())),
+        b(memory.take<T>(A.rows())),
+        r(memory.take<T>(A.rows())),
+        method(A, M, x, r, inner, memory) {}
+
+  struct bring_in {
+    operands io;
+    T *x, *b;
+    WHILST_HD auto operator()(index i) const {
+      const T bi = io.b.get()[i];
+      b[i] = bi;
+      x[i] = io.x.get()[i];
+      return sums{static_cast<double>(bi) * bi};
+    }
+  };
+  struct begin {
+    scalars* s;
+    control* inner;
+    WHILST_HD void operator()(const sums<double, 1>& bb) const {
+      s->rhs_norm = sqrt(bb[0]);
+      s->last_norm = HUGE_VAL;
+      inner->first_iteration = 0;
+      inner->iteration = 0;
+    }
+  };
+
+  struct residual {
+    Operator A;
+    const T *b, *x;
+    T* r;
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    WHILST_HD auto operator()(index i, const lanes& team) const {
+      const T ri = b[i] - A.row(i, x, team);
+      if (team.rank() == 0) r[i] = ri;
+      return sums{static_cast<double>(ri) * ri};
+    }
+  };
+  /// The verdict on the recomputed residual.
+  struct judge {
+    scalars* s;
+    control *outer, *inner;
+    WHILST_HD void operator()(const sums<double, 1>& rr) const {
+      const double norm = sqrt(rr[0]);
+      outer->complete_update();
+      const bool restarted = outer->iteration > 0;
+      if (!restarted) outer->set_reference(s->rhs_norm, norm);
+      if (outer->check(norm)) return;
+      if (restarted) {
+        // The limit, a cancel, NaN and divergence end it. A method that saw a loss of positivity late may have seen
+        // rounding only: it restarts too, as long as that gets somewhere.
+        const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
+                             inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown;
+        const bool progress = norm <= 0.5 * s->last_norm;
+        if (!hopeful || !progress) {
+          outer->stop(converged(inner->why) ? reason::attainable_accuracy : inner->why);
+          return;
+        }
+      }
+      s->last_norm = norm;
+      inner->set_reference(*outer);
+      inner->first_iteration = inner->iteration;
+    }
+  };
+
+  struct hand_back {
+    slot<T> target;
+    const T* x;
+    WHILST_HD void operator()(index i) const { target.get()[i] = x[i]; }
+  };
+  struct tell {
+    const scalars* s;
+    const control *outer, *inner;
+    slot<solve_outcome> outcome;
+    WHILST_HD void operator()() const {
+      solve_outcome& target = *outcome.get();
+      target.iterations = inner->iteration;
+      target.residual_norm = outer->residual_norm;
+      target.rhs_norm = s->rhs_norm;
+      target.nanoseconds = now_nanoseconds() - outer->started_at;
+      target.launch = outer->settings.launch;
+      target.why = outer->why;
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void operator()(Run& run) const {
+    const index n = A.rows();
+    run.step("bring in b and x", n, bring_in{io, x, b}, begin{s, inner});
+    M.prepare(run, A);
+    run.loop("until the true residual agrees", outer, [&](auto& run) {
+      run.step("r = b - A x", n, residual{A, b, x, r}, judge{s, outer, inner});
+      run.loop(method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+    });
+    run.step("hand x back", n, hand_back{io.x, x}, tell{s, outer, inner, io.outcome});
+  }
+};
+
+}  // namespace whilst

@@ -1,0 +1,455 @@
+// Runs the built program as a person or script would: arguments in; exit status, output and files out.
+// Its path is the environment variable WHILST_EXECUTABLE, or else the compile definition of that name.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "whilst/gallery.hpp"
+#include "whilst/version.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using strings = std::vector<std::string>;
+
+std::string executable() {
+  if (const char* given = std::getenv("WHILST_EXECUTABLE")) return given;
+#ifdef WHILST_EXECUTABLE
+  return WHILST_EXECUTABLE;
+#else
+  return "build/bin/whilst";
+#endif
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A folder of its own, gone at the end.
+class folder {
+ public:
+  folder() {
+    std::string name = (fs::temp_directory_path() / "whilst-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
+
+ private:
+  fs::path path_;
+};
+
+struct outcome {
+  /// The exit status; -1 where a signal ended the program.
+  int status = -1;
+  std::string out, err;
+};
+
+/// A run of the program, without a shell in between.
+class process {
+ public:
+  explicit process(const strings& arguments) {
+    const std::string program = executable();
+    REQUIRE(fs::exists(program));
+    std::vector<char*> pointers{const_cast<char*>(program.c_str())};
+    for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+    pointers.push_back(nullptr);
+    const std::string out = at_.at("out"), err = at_.at("err");
+    id_ = ::fork();
+    REQUIRE(id_ >= 0);
+    if (id_ == 0) {
+      ::dup2(::open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
+      ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
+      ::execv(program.c_str(), pointers.data());
+      ::_exit(127);
+    }
+  }
+  std::string out() const { return text_of(at_ / "out"); }
+  void send(int signal) const { ::kill(id_, signal); }
+  outcome wait() const {
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out(), text_of(at_ / "err")};
+  }
+
+ private:
+  folder at_;
+  ::pid_t id_ = -1;
+};
+
+outcome run(const strings& arguments) { return process(arguments).wait(); }
+
+/// The numbers of an "array real general" file: written by hand here, not with the library's reader.
+std::vector<double> array_entries(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  REQUIRE(line == "%%MatrixMarket matrix array real general");
+  while (file.peek() == '%') std::getline(file, line);
+  size_t rows = 0, columns = 0;
+  file >> rows >> columns;
+  REQUIRE(columns == 1);
+  std::vector<double> entries(rows);
+  for (double& entry : entries) file >> entry;
+  REQUIRE(!file.fail());
+  return entries;
+}
+
+const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor", "host"};
+
+strings with(strings arguments, const strings& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("version and help go to standard output and succeed") {
+  const outcome version = run({"--version"});
+  CHECK(version.status == 0);
+  CHECK(version.out == std::string("whilst ") + whilst::version + "\n");
+
+  for (const strings& arguments : {strings{"--help"}, {"solve", "--help"}, {"compare", "--help"}}) {
+    const outcome help = run(arguments);
+    CHECK(help.status == 0);
+    CHECK(contains(help.out, "Example"));
+    CHECK(contains(help.out, "Exit status"));
+    CHECK(help.err.empty());
+  }
+}
+
+TEST_CASE("a solve writes x, report, history and picture, and the solution is right") {
+  const folder here;
+  const outcome result =
+      run(with(small_host_solve, {"--rtol", "1e-10", "--output", here.at("x.mtx"), "--json", here.at("report.json"),
+                                  "--history", here.at("history.csv"), "--plot", here.at("picture.svg")}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.out, "converged_rtol"));
+  CHECK(contains(result.out, "20 rows, 58 nonzeros"));
+  CHECK(here.files() == 4);
+
+  // -x[i-1] + 2 x[i] - x[i+1] = 1 with zeros at both ends: x[i] = i (n + 1 - i) / 2, i from 1. The error is at most
+  // the residual over the least eigenvalue, and |b| = sqrt(n).
+  const int n = 20;
+  const double least_eigenvalue = 2 - 2 * std::cos(std::numbers::pi / (n + 1));
+  const double bound = 1e-10 * std::sqrt(n) / least_eigenvalue;
+  const auto x = array_entries(here / "x.mtx");
+  REQUIRE(x.size() == n);
+  for (int i = 1; i <= n; ++i) CHECK(std::abs(x[static_cast<size_t>(i - 1)] - i * (n + 1 - i) / 2.0) <= bound);
+
+  const json report = json::parse(text_of(here / "report.json"));
+  for (const char* key : {"method", "preconditioner", "executor", "precision", "n", "nnz", "iterations", "reason",
+                          "converged", "relative_residual", "rhs_norm", "setup_seconds", "solve_seconds",
+                          "seconds_per_iteration", "device", "version"}) {
+    INFO(key);
+    CHECK(report.contains(key));
+  }
+  CHECK(report["method"] == "cg");
+  CHECK(report["preconditioner"] == "none");
+  CHECK(report["executor"] == "host");
+  CHECK(report["precision"] == "double");
+  CHECK(report["n"] == 20);
+  CHECK(report["nnz"] == 58);
+  CHECK(report["converged"] == true);
+  CHECK(report["reason"] == "converged_rtol");
+  // In exact arithmetic 10: the right side is symmetric, so it meets half the eigenvectors.
+  CHECK(report["iterations"].get<int>() >= 10);
+  CHECK(report["iterations"].get<int>() <= 20);
+  CHECK(report["relative_residual"].get<double>() <= 1e-10);
+  // The sum of 20 ones is exact, its root rounded; two more roundings are allowed to the solver.
+  const double rounding = 3 * std::numeric_limits<double>::epsilon();
+  CHECK(std::abs(report["rhs_norm"].get<double>() / std::sqrt(20.0) - 1) <= rounding);
+  CHECK(report["version"] == whilst::version);
+
+  std::istringstream history(text_of(here / "history.csv"));
+  std::string line;
+  std::getline(history, line);
+  CHECK(line == "iteration,residual_norm");
+  std::getline(history, line);
+  CHECK(line.substr(0, 2) == "0,");
+  CHECK(std::abs(std::stod(line.substr(2)) / std::sqrt(20.0) - 1) <= rounding);
+  int records = 1;
+  for (; std::getline(history, line); ++records) CHECK(std::stoi(line) == records);
+  CHECK(records == report["iterations"].get<int>() + 1);
+
+  const std::string picture = text_of(here / "picture.svg");
+  CHECK(picture.substr(0, 4) == "<svg");
+  CHECK(contains(picture, "</svg>"));
+  CHECK(contains(picture, "poisson1d:20"));
+}
+
+TEST_CASE("--json - leaves standard output to the report alone") {
+  const outcome result = run(with(small_host_solve, {"--json", "-", "--monitor"}));
+  CHECK(result.status == 0);
+  CHECK(json::parse(result.out)["converged"] == true);
+  CHECK(contains(result.err, "converged_rtol"));
+}
+
+TEST_CASE("a solve that does not converge exits with 2 and still reports") {
+  const folder here;
+  const outcome result =
+      run(with(small_host_solve, {"--max-iterations", "3", "--monitor", "--json", here.at("report.json")}));
+  CHECK(result.status == 2);
+  CHECK(contains(result.out, "--max-iterations"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["converged"] == false);
+  CHECK(report["reason"] == "iteration_limit");
+  CHECK(report["iterations"] == 3);
+  // A line for each record: the start and three updates.
+  CHECK(report["history"]["iterations"] == json({0, 1, 2, 3}));
+  CHECK(contains(result.out, "   iteration       residual       relative\n           0  "));
+}
+
+TEST_CASE("float and bicgstab with jacobi solve too") {
+  const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
+                                                     "jacobi", "--rtol", "1e-4", "--json", "-"}));
+  INFO(result.err);
+  CHECK(result.status == 0);
+  const json report = json::parse(result.out);
+  CHECK(report["precision"] == "float");
+  CHECK(report["method"] == "bicgstab");
+  CHECK(report["preconditioner"] == "jacobi");
+  // Computed by the program in double; 10 times leaves room for the solver's own residual in float.
+  CHECK(report["true_relative_residual"].get<double>() <= 1e-3);
+}
+
+TEST_CASE("gallery files solve like the gallery itself") {
+  const folder here;
+  // The name tells nothing: the content decides.
+  const outcome made =
+      run({"gallery", "elasticity2d:2", "--output", here.at("matrix.txt"), "--rhs-output", here.at("load")});
+  INFO(made.err);
+  REQUIRE(made.status == 0);
+  const strings common{"--executor", "host", "--json", "-", "--max-iterations", "2000"};
+  const outcome from_file = run(with({"solve", here.at("matrix.txt"), "--rhs", here.at("load")}, common));
+  const outcome from_gallery = run(with({"solve", "--gallery", "elasticity2d:2"}, common));
+  CHECK(from_file.status == 0);
+  CHECK(from_gallery.status == 0);
+  const json one = json::parse(from_file.out), other = json::parse(from_gallery.out);
+  for (const char* key : {"n", "nnz", "iterations", "relative_residual", "rhs_norm"}) CHECK(one[key] == other[key]);
+
+  CHECK_FALSE(one.contains("quantity"));
+  const json tip = other["quantity"];
+  CHECK(tip["name"] == "tip deflection");
+  // P L^3 / (3 E I) alone, in plane stress: 10 kN, 1 m, 210 GPa, 0.01 m x 0.25 m. Shear adds a few percent to it, and
+  // a mesh of 8 x 2 takes as much away.
+  const double bending = 1e4 / (3 * 210e9 * 0.01 * std::pow(0.25, 3) / 12);
+  CHECK(std::abs(tip["value"].get<double>() / bending - 1) < 0.15);
+  CHECK(contains(from_gallery.err, "Timoshenko"));
+}
+
+TEST_CASE("gallery alone lists every name with its help") {
+  const outcome list = run({"gallery"});
+  CHECK(list.status == 0);
+  for (const auto& entry : whilst::gallery_names()) {
+    CHECK(contains(list.out, std::string(entry.name)));
+    CHECK(contains(list.out, std::string(entry.help)));
+  }
+}
+
+TEST_CASE("info names the executors and says why one is missing") {
+  const outcome text = run({"info"});
+  CHECK(text.status == 0);
+  const outcome result = run({"info", "--json"});
+  REQUIRE(result.status == 0);
+  const json machine = json::parse(result.out);
+  strings names;
+  for (const auto& executor : machine["executors"]) {
+    names.push_back(executor["name"]);
+    CHECK(contains(text.out, names.back()));
+    CHECK(executor["available"].get<bool>() == executor["why_not"].get<std::string>().empty());
+    if (executor["name"] == "host") CHECK(executor["available"] == true);
+  }
+  CHECK(names == strings{"host", "stream", "graph", "resident"});
+}
+
+TEST_CASE("compare runs what there is and accounts for what there is not") {
+  const folder here;
+  const outcome result =
+      run({"compare", "--gallery", "poisson2d:12", "--json", here.at("report.json"), "--plot", here.at("picture.svg")});
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["n"] == 144);
+  // 144 rows, 672 nonzeros of 8 + 4 bytes, 145 offsets of 4, 11 vectors of doubles.
+  CHECK(report["ideal_bytes_per_iteration"] == 672 * 12 + 145 * 4 + 11 * 144 * 8);
+  REQUIRE(report["executors"].size() == 4);
+  CHECK(report["executors"][0]["name"] == "host");
+  CHECK(report["executors"][0]["available"] == true);
+  CHECK(report["executors"][0]["difference"] == 0.0);
+  for (const auto& executor : report["executors"]) {
+    INFO(executor["name"]);
+    CHECK(contains(result.out, executor["name"]));
+    if (!executor["available"].get<bool>()) {
+      CHECK(contains(result.out, executor["why_not"]));
+      continue;
+    }
+    CHECK(executor["report"]["converged"] == true);
+    CHECK(executor["repeats"].get<int>() >= 1);
+    CHECK(executor["seconds_per_iteration"].get<double>() > 0);
+    // Both residuals are within 1e-8 |b|; the least eigenvalue, 8 sin^2(pi / 26), and the largest entry, above 10,
+    // make that at most 2e-8 * 12 / 0.11 / 10.
+    CHECK(executor["difference"].get<double>() <= 2.2e-7);
+  }
+  for (const auto& baseline : report["baselines"]) {
+    CHECK(baseline["available"].get<bool>() == baseline["why_not"].get<std::string>().empty());
+  }
+  CHECK(contains(text_of(here / "picture.svg"), ">host</text>"));
+
+  CHECK(run({"compare", "--gallery", "poisson2d:12", "--max-iterations", "2"}).status == 2);
+}
+
+TEST_CASE("a wrong command line exits with 1, names the option and says what to give") {
+  struct wrong {
+    strings arguments;
+    std::string names, cure;
+  };
+  const strings problem{"solve", "--gallery", "poisson1d:20"};
+  const auto number = std::string("give a");
+  for (const wrong& example : std::vector<wrong>{
+           {{}, "subcommand", "--help"},
+           {{"slove"}, "\"slove\"", "solve, compare, gallery, info"},
+           {{"solve"}, "matrix", "--gallery"},
+           {with(problem, {"A.mtx"}), "two matrices", "either"},
+           {with(problem, {"--rtol", "-1"}), "--rtol", number},
+           {with(problem, {"--rtol", "nan"}), "--rtol", number},
+           {with(problem, {"--rtol", "2"}), "--rtol", number},
+           {with(problem, {"--atol", "-1e-3"}), "--atol", number},
+           {with(problem, {"--max-iterations", "-5"}), "--max-iterations", number},
+           {with(problem, {"--max-iterations", "many"}), "--max-iterations", number},
+           {with(problem, {"--max-iterations", "99999999999999999999"}), "--max-iterations", number},
+           {with(problem, {"--deadline", "0"}), "--deadline", "give seconds"},
+           {with(problem, {"--unroll", "-1"}), "--unroll", number},
+           {with(problem, {"--device", "-3"}), "--device", number},
+           {with(problem, {"--executor", "gpu"}), "--executor", "auto, host, stream, graph, resident"},
+           {with(problem, {"--method", "gmres"}), "--method", "cg, bicgstab"},
+           {with(problem, {"--preconditioner", "ilu"}), "--preconditioner", "none, jacobi"},
+           {with(problem, {"--precision", "half"}), "--precision", "double, float"},
+           {with(problem, {"--tolerance", "1"}), "--tolerance", "solve --help"},
+           {with(problem, {"--output", "-"}), "--output", "/dev/stdout"},
+           {{"solve", "--gallery", "poisson9d:20"}, "poisson9d", "poisson2d"},
+           {{"solve", "--gallery", "poisson2d:-2"}, "-2", "Give"},
+           {{"gallery", "poisson2d:4"}, "poisson2d:4", "--output"},
+       }) {
+    const outcome result = run(example.arguments);
+    INFO(result.err);
+    CHECK(result.status == 1);
+    CHECK(result.out.empty());
+    CHECK(contains(result.err, example.names));
+    CHECK(contains(result.err, example.cure));
+  }
+}
+
+TEST_CASE("input that cannot be used is an error that names it") {
+  const folder here;
+  const outcome missing = run({"solve", here.at("missing.mtx")});
+  CHECK(missing.status == 1);
+  CHECK(contains(missing.err, "missing.mtx"));
+
+  std::ofstream(here / "wide.mtx") << "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 1 1\n";
+  const outcome wide = run({"solve", here.at("wide.mtx"), "--executor", "host"});
+  CHECK(wide.status == 1);
+  CHECK(contains(wide.err, "1 rows and 2 columns"));
+
+  std::ofstream(here / "short.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1\n1\n";
+  const outcome rhs = run(with(small_host_solve, {"--rhs", here.at("short.mtx")}));
+  CHECK(rhs.status == 1);
+  CHECK(contains(rhs.err, "2 entries and the matrix 20 rows"));
+}
+
+TEST_CASE("paths are tried before anything else is done, and files are whole or untouched") {
+  const folder here;
+  SECTION("a folder that is not there is found before the matrix is even looked for") {
+    const outcome result = run({"solve", here.at("missing.mtx"), "--json", here.at("nowhere/report.json")});
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "nowhere"));
+    CHECK_FALSE(contains(result.err, "missing.mtx"));
+  }
+  SECTION("a folder is no file") {
+    const outcome result = run(with(small_host_solve, {"--plot", here.at("")}));
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "--plot"));
+  }
+  SECTION("an error leaves a former file as it was") {
+    std::ofstream(here / "report.json") << "former";
+    CHECK(run({"solve", here.at("missing.mtx"), "--json", here.at("report.json")}).status == 1);
+    CHECK(text_of(here / "report.json") == "former");
+    CHECK(here.files() == 1);
+  }
+  SECTION("a symbolic link stays one") {
+    fs::create_symlink("report.json", here / "link.json");
+    CHECK(run(with(small_host_solve, {"--json", here.at("link.json")})).status == 0);
+    CHECK(fs::is_symlink(here / "link.json"));
+    CHECK(json::parse(text_of(here / "report.json"))["converged"] == true);
+  }
+  SECTION("two results cannot share a file, nor replace an input") {
+    CHECK(run(with(small_host_solve, {"--json", here.at("one"), "--history", here.at("./one")})).status == 1);
+    REQUIRE(run({"gallery", "poisson1d:5", "--output", here.at("A.mtx")}).status == 0);
+    const std::string before = text_of(here / "A.mtx");
+    CHECK(run({"solve", here.at("A.mtx"), "--output", here.at("A.mtx")}).status == 1);
+    CHECK(text_of(here / "A.mtx") == before);
+    CHECK(here.files() == 1);
+  }
+  SECTION("devices are written to, not replaced") {
+    CHECK(run(with(small_host_solve, {"--output", "/dev/null", "--json", "/dev/null"})).status == 0);
+    CHECK(fs::is_character_file("/dev/null"));
+  }
+  SECTION("what cannot be written in the end is an error") {
+    if (!fs::exists("/dev/full")) return;
+    const outcome result = run(with(small_host_solve, {"--json", "/dev/full"}));
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "/dev/full"));
+  }
+}
+
+TEST_CASE("an interrupt ends the solve early, with a report that says so") {
+  const folder here;
+  // n / 2 iterations, more than a minute of them: the end of this test is the interrupt's doing.
+  const process solve({"solve", "--gallery", "poisson1d:400000", "--max-iterations", "1000000", "--executor", "host",
+                       "--json", here.at("report.json")});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto waited = [&] { return std::chrono::steady_clock::now() - begin; };
+  while (!contains(solve.out(), "executor") && waited() < std::chrono::seconds(30)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  solve.send(SIGINT);
+  const outcome result = solve.wait();
+  INFO(result.out << result.err);
+  CHECK(waited() < std::chrono::seconds(40));
+  CHECK(result.status == 2);
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["reason"] == "cancelled");
+  CHECK(report["converged"] == false);
+}

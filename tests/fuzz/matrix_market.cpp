@@ -1,0 +1,59 @@
+/// libFuzzer target for the Matrix Market readers: any bytes are read, or refused with whilst::error, and a matrix that
+/// was read keeps its promises.
+///
+/// clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/matrix_market.cpp
+///     solvers/matrix_market.cpp solvers/csr_matrix.cpp -lz -o fuzz_matrix_market
+/// ./fuzz_matrix_market -max_len=4096 -max_total_time=60 NEW_INPUTS tests/fuzz/corpus
+
+#include "whilst/matrix_market.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+template <class T>
+void check_matrix(std::string_view text) {
+  const auto matrix = whilst::parse_matrix<T>(text, "fuzz");
+  require(matrix.row_offset(0) == 0 && matrix.row_offset(matrix.rows()) == matrix.nonzeros());
+  for (whilst::index row = 0; row < matrix.rows(); ++row) {
+    for (whilst::index k = matrix.row_offset(row); k < matrix.row_offset(row + 1); ++k) {
+      const auto column = matrix.column_indices()[static_cast<std::size_t>(k)];
+      require(column >= 0 && column < matrix.columns());
+      require(k == matrix.row_offset(row) || matrix.column_indices()[static_cast<std::size_t>(k - 1)] < column);
+      require(std::isfinite(matrix.values()[static_cast<std::size_t>(k)]));
+    }
+  }
+}
+
+template <class Work>
+void refuse_or(Work work) {
+  try {
+    work();
+  } catch (const whilst::error& problem) {
+    // FILE:LINE:COLUMN comes first, whatever went wrong.
+    require(std::string_view(problem.what()).starts_with("fuzz:"));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  // Many rows that are empty are legal, only slow; they would hide what is worth finding.
+  constexpr whilst::index most_rows = 100'000;
+  refuse_or([&] {
+    if (whilst::parse_matrix_market_header(text, "fuzz").rows > most_rows) return;
+    refuse_or([&] { check_matrix<double>(text); });
+    refuse_or([&] { check_matrix<float>(text); });
+    refuse_or([&] { whilst::parse_vector<double>(text, "fuzz"); });
+  });
+  return 0;
+}

@@ -1,0 +1,475 @@
+// compiled by nvcc where CUDA is on
+#include <cstring>
+#include <thread>
+
+#include "kernels/launch/resident.hpp"
+#include "tests/catch.hpp"
+#include "tests/kernels/toy.hpp"
+
+namespace whilst_test {
+
+using whilst::control;
+using whilst::control_settings;
+using whilst::executor;
+using whilst::history_record;
+using whilst::place;
+using whilst::reason;
+using whilst::recorder;
+
+namespace {
+
+struct no_verdict {
+  WHILST_HD void operator()() const {}
+};
+
+struct stop_at_once {
+  control* c;
+  WHILST_HD void operator()() const { c->stop(reason::completed); }
+};
+
+struct odd_trip {
+  control* c;
+  int* flag;
+  WHILST_HD void operator()() const { *flag = static_cast<int>((c->iteration + 1) % 2); }
+};
+
+/// Everything that a run of three_steps left behind equals the plain loop's, to the bit.
+void check_three_steps(const three_steps_memory& memory, index trips, int verdict_in, reason why) {
+  const auto expected = three_steps::expected(memory.x.size(), trips, verdict_in);
+  const control c = value(memory.c);
+  CHECK(c.iteration == trips);
+  CHECK(c.why == why);
+  CHECK(c.running == 0);
+  CHECK((values(memory.x) == expected.x));
+  CHECK((values(memory.y) == expected.y));
+  CHECK((values(memory.z) == expected.z));
+  const auto history = values(memory.history);
+  REQUIRE(c.history_count == static_cast<index>(expected.history.size()));
+  for (std::size_t k = 0; k < expected.history.size(); ++k) {
+    CHECK(history[k].iteration == expected.history[k].iteration);
+    CHECK(history[k].residual_norm == expected.history[k].residual_norm);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a loop stops at every k, wherever the verdict is, for every unroll", "[semantics][sanitizer]") {
+  for (const way& w : ways()) {
+    for (const index n : {1, 1000, 5000}) {
+      for (const int verdict_in : {0, 1, 2}) {
+        three_steps_memory memory(w.where, n);
+        recorder rec(w.where);
+        memory.method(verdict_in)(rec);
+        rec.parameter(&memory.c.data()->settings, memory.settings());
+        const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
+        whilst::program program = std::move(rec).finish();
+        for (const int unroll : {1, 3, 4, 16}) {
+          program.prepare({.how = w.how, .unroll = unroll});
+          for (index k = 1; k <= 33; ++k) {
+            INFO(w.name << ", n " << n << ", verdict in step " << verdict_in << ", unroll " << unroll << ", k " << k);
+            memory.zero();
+            program.set(stop_at, k);
+            run(program);
+            check_three_steps(memory, k, verdict_in, reason::completed);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a loop ends at its limit, zero included, and can be launched again", "[semantics][sanitizer]") {
+  for (const way& w : ways()) {
+    three_steps_memory memory(w.where, 300);
+    recorder rec(w.where);
+    memory.method(2)(rec);
+    const auto settings = rec.parameter(&memory.c.data()->settings, memory.settings());
+    rec.parameter(memory.stop_at.data(), index{-1});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how, .unroll = 4});
+    for (const index limit : {0, 1, 7, 0, 8, 8}) {
+      INFO(w.name << ", limit " << limit);
+      memory.zero();
+      program.set(settings, memory.settings(limit));
+      run(program);
+      check_three_steps(memory, limit, 2, reason::iteration_limit);
+    }
+  }
+}
+
+TEST_CASE("a body whose finishes never count still ends", "[semantics]") {
+  for (const way& w : ways()) {
+    for (const int unroll : {1, 16}) {
+      INFO(w.name << ", unroll " << unroll);
+      whilst::buffer<control> c(w.where, 1);
+      recorder rec(w.where);
+      rec.loop("endless", c.data(), [&](auto& run) { run.once("no verdict", no_verdict{}); });
+      rec.parameter(&c.data()->settings, control_settings{.limit = 10});
+      whilst::program program = std::move(rec).finish();
+      program.prepare({.how = w.how, .unroll = unroll});
+      run(program);
+      CHECK(value(c).why == reason::iteration_limit);
+    }
+  }
+}
+
+namespace {
+
+struct add_one {
+  double* x;
+  WHILST_HD void operator()(index i) const { x[i] += 1; }
+};
+
+}  // namespace
+
+TEST_CASE("a body without a finish is counted by the recorder", "[semantics]") {
+  for (const way& w : ways()) {
+    for (const int unroll : {1, 3, 16}) {
+      INFO(w.name << ", unroll " << unroll);
+      whilst::buffer<control> c(w.where, 1);
+      whilst::buffer<double> x(w.where, 700);
+      recorder rec(w.where);
+      rec.loop("count", c.data(), [&](auto& run) { run.step("x += 1", x.size(), add_one{x.data()}); });
+      rec.parameter(&c.data()->settings, control_settings{.limit = 37});
+      whilst::program program = std::move(rec).finish();
+      program.prepare({.how = w.how, .unroll = unroll});
+      run(program);
+      run(program);
+      CHECK((values(x) == std::vector<double>(700, 74.0)));
+      CHECK(value(c).iteration == 37);
+      CHECK(program.explain().find("count the iteration") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a verdict in the start means no trip", "[semantics]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    whilst::buffer<control> c(w.where, 1);
+    whilst::buffer<double> in_start(w.where, 40), in_body(w.where, 40);
+    recorder rec(w.where);
+    rec.loop(
+        "never", c.data(),
+        [&](auto& run) {
+          run.once("verdict", stop_at_once{c.data()});
+          run.step("after the verdict", 40, add_one{in_start.data()});
+        },
+        [&](auto& run) { run.step("body", 40, add_one{in_body.data()}); });
+    rec.parameter(&c.data()->settings, control_settings{.limit = 5});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how});
+    run(program);
+    CHECK((values(in_start) == std::vector<double>(40, 0.0)));
+    CHECK((values(in_body) == std::vector<double>(40, 0.0)));
+    CHECK(value(c).why == reason::completed);
+    CHECK(value(c).iteration == 0);
+  }
+}
+
+TEST_CASE("four loops in one another make exact trips, zero, one and many", "[semantics][sanitizer]") {
+  for (const way& w : ways()) {
+    whilst::buffer<control> c(w.where, 4);
+    whilst::buffer<index> trips(w.where, 4);
+    recorder rec(w.where);
+    control* const cs = c.data();
+    index* const counters = trips.data();
+    rec.loop("1", cs + 0, [&](auto& run) {
+      run.once("count 1", add_to{counters + 0, 1});
+      run.loop("2", cs + 1, [&](auto& run) {
+        run.loop("3", cs + 2, [&](auto& run) {
+          run.loop("4", cs + 3, [&](auto& run) {
+            run.once("count 4", add_to{counters + 3, 1});
+            run.once("count the iteration", whilst::count_iteration{cs + 3});
+          });
+          run.once("count 3", add_to{counters + 2, 1});
+          run.once("count the iteration", whilst::count_iteration{cs + 2});
+        });
+        run.once("count 2", add_to{counters + 1, 1});
+        run.once("count the iteration", whilst::count_iteration{cs + 1});
+      });
+      run.once("count the iteration", whilst::count_iteration{cs + 0});
+    });
+    whilst::parameter<control_settings> settings[4];
+    for (int level = 0; level < 4; ++level)
+      settings[level] = rec.parameter(&cs[level].settings, control_settings{.limit = 1});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how, .unroll = 3});
+    for (const std::vector<index>& limits :
+         {std::vector<index>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
+      INFO(w.name << ", limits " << limits[0] << limits[1] << limits[2] << limits[3]);
+      const std::vector<index> zeros(4, 0);
+      trips.upload(zeros.data());
+      for (int level = 0; level < 4; ++level)
+        program.set(settings[level], control_settings{.limit = limits[static_cast<std::size_t>(level)]});
+      run(program);
+      const index first = limits[0], second = first * limits[1], third = second * limits[2], fourth = third * limits[3];
+      CHECK((values(trips) == std::vector<index>{first, second, third, fourth}));
+    }
+  }
+}
+
+namespace {
+
+/// x += 1 as work that somebody else enqueues.
+void enqueue_add_one([[maybe_unused]] CUstream_st* stream, double* x) {
+#if defined(__CUDACC__)
+  if (stream) {
+    whilst::map_step<add_one, whilst::no_finish> step("x += 1", 1, add_one{x}, {});
+    step.launch(stream, {.blocks = 1, .threads = 32}, {}, false);
+    return;
+  }
+#endif
+  *x += 1;
+}
+
+struct stop_at {
+  control* c;
+  index k;
+  WHILST_HD void operator()() const {
+    c->updating = 1;
+    if (!c->check() && c->iteration == k) c->stop(reason::completed);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a call after a verdict is held back, unless it writes scratch only", "[semantics]") {
+  for (const way& w : ways()) {
+    for (const bool scratch_only : {false, true}) {
+      INFO(w.name << (scratch_only ? ", scratch only" : ""));
+      whilst::buffer<control> c(w.where, 1);
+      whilst::buffer<double> before(w.where, 1), after(w.where, 1);
+      recorder rec(w.where);
+      rec.loop("calls", c.data(), [&](auto& run) {
+        run.call("before", [x = before.data()](CUstream_st* stream) { enqueue_add_one(stream, x); });
+        run.once("verdict", stop_at{c.data(), 5});
+        run.call("after", [x = after.data()](CUstream_st* stream) { enqueue_add_one(stream, x); },
+                 {.scratch_only = scratch_only});
+        run.call("after", [x = after.data()](CUstream_st* stream) { enqueue_add_one(stream, x); },
+                 {.scratch_only = scratch_only});
+      });
+      rec.parameter(&c.data()->settings, control_settings{.limit = 100});
+      whilst::program program = std::move(rec).finish();
+      program.prepare({.how = w.how, .unroll = 4});
+      run(program);
+      CHECK(value(c).iteration == 5);
+      CHECK(value(before) == 5);
+      if (!scratch_only) CHECK(value(after) == 8);
+    }
+  }
+}
+
+TEST_CASE("a branch runs when its flag says so, and not after a verdict", "[semantics]") {
+  for (const way& w : ways()) {
+    for (const int unroll : {1, 4}) {
+      for (const index k : {1, 2, 5, 6, 9}) {
+        INFO(w.name << ", unroll " << unroll << ", k " << k);
+        whilst::buffer<control> c(w.where, 1);
+        whilst::buffer<int> flag(w.where, 1);
+        whilst::buffer<double> taken(w.where, 50), late(w.where, 50);
+        recorder rec(w.where);
+        rec.loop("branches", c.data(), [&](auto& run) {
+          run.once("odd trip?", odd_trip{c.data(), flag.data()});
+          run.branch("odd", flag.data(), [&](auto& run) { run.step("count", 50, add_one{taken.data()}); });
+          run.once("verdict", stop_at{c.data(), k});
+          run.branch("odd, if still running", flag.data(),
+                     [&](auto& run) { run.step("count", 50, add_one{late.data()}); });
+        });
+        rec.parameter(&c.data()->settings, control_settings{.limit = 100});
+        whilst::program program = std::move(rec).finish();
+        program.prepare({.how = w.how, .unroll = unroll});
+        run(program);
+        CHECK(value(c).iteration == k);
+        CHECK((values(taken) == std::vector<double>(50, static_cast<double>((k + 1) / 2))));
+        CHECK((values(late) == std::vector<double>(50, static_cast<double>(k / 2))));
+      }
+    }
+  }
+}
+
+TEST_CASE("the history keeps every other record when it is full", "[semantics]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    three_steps_memory memory(w.where, 10, /*capacity=*/8);
+    recorder rec(w.where);
+    memory.method(0)(rec);
+    rec.parameter(&memory.c.data()->settings, memory.settings());
+    rec.parameter(memory.stop_at.data(), index{30});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how, .unroll = 4});
+    run(program);
+    const auto expected = three_steps::expected(10, 30, 0);
+    const control c = value(memory.c);
+    const auto history = values(memory.history);
+    REQUIRE(c.history_count >= 4);
+    index previous = 0;
+    for (index k = 0; k < c.history_count; ++k) {
+      const history_record& record = history[static_cast<std::size_t>(k)];
+      CHECK(record.residual_norm == expected.history[static_cast<std::size_t>(record.iteration - 1)].residual_norm);
+      if (k > 0) CHECK(record.iteration - previous == c.history_stride);
+      previous = record.iteration;
+    }
+    CHECK(30 - previous < c.history_stride);
+  }
+}
+
+TEST_CASE("cancel and deadline stop every level", "[semantics]") {
+  for (const way& w : ways()) {
+    for (const bool by_deadline : {true, false}) {
+      // On the host and under stream, enqueue returns when the run is done: cancel from another thread.
+      INFO(w.name << (by_deadline ? ", deadline" : ", cancel"));
+      whilst::buffer<control> c(w.where, 2);
+      recorder rec(w.where);
+      control* const cs = c.data();
+      rec.loop("outer", cs, [&](auto& run) {
+        run.loop("inner", cs + 1, [&](auto& run) { run.once("count", whilst::count_iteration{cs + 1}); });
+        run.once("count", whilst::count_iteration{cs});
+      });
+      control_settings outer{.limit = 3};
+      outer.launch = 7;
+      if (by_deadline) outer.deadline_nanoseconds = 20'000'000;
+      rec.parameter(&cs[0].settings, outer);
+      rec.parameter(&cs[1].settings, control_settings{.limit = 20'000'000});
+      whilst::program program = std::move(rec).finish();
+      program.prepare({.how = w.how});
+      std::thread running([&] { run(program); });
+      if (!by_deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        if (w.where.on_host()) {
+          cs->cancel_request = 7;
+        } else {
+#if WHILST_WITH_CUDA
+          const whilst::cuda::stream beside = whilst::cuda::make_stream();
+          const std::uint64_t launch = 7;
+          cudaMemcpyAsync(const_cast<std::uint64_t*>(&cs->cancel_request), &launch, sizeof launch,
+                          cudaMemcpyHostToDevice, beside.get());
+          cudaStreamSynchronize(beside.get());
+#endif
+        }
+      }
+      running.join();
+      const reason expected = by_deadline ? reason::deadline : reason::cancelled;
+      const auto controls = values(c);
+      CHECK(controls[0].why == expected);
+      CHECK(controls[1].why == expected);
+      CHECK(controls[1].iteration < 20'000'000);
+    }
+  }
+}
+
+TEST_CASE("one text runs resident and in batch", "[semantics][sanitizer]") {
+  std::vector<place> places{place::host()};
+  if (whilst::cuda::device_count() > 0) places.push_back(place::gpu(0));
+  for (const place where : places) {
+    for (const index n : {1, 100, 3000}) {
+      for (const int verdict_in : {0, 1, 2}) {
+        INFO((where.on_host() ? "host" : "GPU") << ", n " << n << ", verdict in step " << verdict_in);
+        three_steps_memory memory(where, n);
+        recorder rec(where);
+        rec.team("resident", 1,
+                 whilst::resident_map<three_steps>{memory.method(verdict_in), whilst::threads_for_problem(n)});
+        rec.parameter(&memory.c.data()->settings, memory.settings());
+        rec.parameter(memory.stop_at.data(), index{19});
+        whilst::program program = std::move(rec).finish();
+        program.prepare({.how = where.on_host() ? executor::host : executor::stream});
+        run(program);
+        check_three_steps(memory, 19, verdict_in, reason::completed);
+      }
+    }
+  }
+}
+
+#if WHILST_WITH_CUDA
+
+TEST_CASE("two programs on two streams at once", "[semantics][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const place gpu = place::gpu(0);
+  struct one {
+    three_steps_memory memory;
+    whilst::program program;
+    whilst::cuda::stream stream;
+  };
+  std::vector<one> both;
+  for (const index k : {9, 30}) {
+    three_steps_memory memory(gpu, 4000);
+    recorder rec(gpu);
+    memory.method(1)(rec);
+    rec.parameter(&memory.c.data()->settings, memory.settings());
+    rec.parameter(memory.stop_at.data(), k);
+    both.push_back({std::move(memory), std::move(rec).finish(), whilst::cuda::make_stream()});
+    both.back().program.prepare({.how = executor::graph, .unroll = 4});
+  }
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    for (one& o : both) o.memory.zero();
+    for (one& o : both) o.program.enqueue(o.stream.get());
+    for (one& o : both) o.program.wait();
+    check_three_steps(both[0].memory, 9, 1, reason::completed);
+    check_three_steps(both[1].memory, 30, 1, reason::completed);
+  }
+}
+
+TEST_CASE("random delays in blocks change nothing, with programmatic launch on and off", "[semantics][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const place gpu = place::gpu(0);
+  for (const index n : {64, 4096, 16384, 65536, 1048576}) {
+    three_steps_memory memory(gpu, n);
+    recorder rec(gpu);
+    memory.method(1)(rec);
+    rec.parameter(&memory.c.data()->settings, memory.settings());
+    const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
+    whilst::program program = std::move(rec).finish();
+    for (const bool programmatic : {true, false}) {
+      for (const unsigned seed : {0u, 1u, 12345u}) {
+        program.prepare({.how = executor::graph, .unroll = 4, .programmatic_launch = programmatic, .delay_seed = seed});
+        for (const index k : {6, 13}) {
+          INFO("n " << n << ", programmatic " << programmatic << ", seed " << seed << ", k " << k);
+          memory.zero();
+          program.set(stop_at, k);
+          run(program);
+          check_three_steps(memory, k, 1, reason::completed);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a program becomes part of its caller's capture, nested in the caller's order", "[semantics][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const place gpu = place::gpu(0);
+  three_steps_memory memory(gpu, 2000);
+  recorder rec(gpu);
+  memory.method(2)(rec);
+  rec.parameter(&memory.c.data()->settings, memory.settings());
+  const auto stop_at = rec.parameter(memory.stop_at.data(), index{5});
+  whilst::program program = std::move(rec).finish();
+  program.prepare({.how = executor::graph, .unroll = 3});
+
+  whilst::buffer<double> before(gpu, 1), after(gpu, 1);
+  const whilst::cuda::stream stream = whilst::cuda::make_stream();
+  REQUIRE(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal) == cudaSuccess);
+  enqueue_add_one(stream.get(), before.data());
+  program.enqueue(stream.get());
+  enqueue_add_one(stream.get(), after.data());
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess);
+  const whilst::cuda::graph owned(graph);
+  cudaGraphExec_t exec = nullptr;
+  REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+  const whilst::cuda::graph_exec owned_exec(exec);
+  program.set(stop_at, index{8});  // the capture keeps the parameters that it was made with
+  for (int launch = 1; launch <= 3; ++launch) {
+    memory.zero();
+    REQUIRE(cudaGraphLaunch(exec, stream.get()) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream.get()) == cudaSuccess);
+    check_three_steps(memory, 5, 2, reason::completed);
+    CHECK(value(before) == launch);
+    CHECK(value(after) == launch);
+  }
+  memory.zero();
+  run(program);
+  check_three_steps(memory, 8, 2, reason::completed);
+}
+
+#endif
+
+}  // namespace whilst_test

@@ -1,0 +1,158 @@
+#include "whilst/csr_matrix.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace {
+
+using whilst::csr_matrix;
+using offsets_32 = std::vector<std::int32_t>;
+using offsets_64 = std::vector<std::int64_t>;
+using indices = std::vector<std::int32_t>;
+
+/// The message of the whilst::error that `work` throws, and nothing where it throws none.
+template <class Work>
+std::string message_of(Work work) {
+  try {
+    work();
+  } catch (const whilst::error& problem) {
+    return problem.what();
+  }
+  return {};
+}
+
+// [1 0 2]
+// [0 0 0]
+// [3 4 5], columns of the last row unsorted.
+const offsets_32 small_offsets{0, 2, 2, 5};
+const indices small_columns{0, 2, 2, 0, 1};
+const std::vector<double> small_values{1, 2, 5, 3, 4};
+
+}  // namespace
+
+TEST_CASE("a host matrix holds a copy of what it was given, in the order given") {
+  offsets_32 offsets = small_offsets;
+  indices columns = small_columns;
+  std::vector<double> values = small_values;
+  const csr_matrix<double> matrix(3, 3, offsets, columns, values);
+  offsets.assign(4, 0);
+  columns.assign(5, 0);
+  values.assign(5, 0.0);
+
+  CHECK(matrix.rows() == 3);
+  CHECK(matrix.columns() == 3);
+  CHECK(matrix.nonzeros() == 5);
+  CHECK_FALSE(matrix.is_on_device());
+  CHECK_FALSE(matrix.has_64bit_offsets());
+  CHECK(offsets_32(matrix.row_offsets_32().begin(), matrix.row_offsets_32().end()) == small_offsets);
+  CHECK(indices(matrix.column_indices().begin(), matrix.column_indices().end()) == small_columns);
+  CHECK(std::vector<double>(matrix.values().begin(), matrix.values().end()) == small_values);
+  CHECK(matrix.row_offset(1) == 2);
+  CHECK(matrix.row_offset(3) == 5);
+  CHECK(matrix.row_offsets_data() == matrix.row_offsets_32().data());
+  CHECK(matrix.column_indices_data() == matrix.column_indices().data());
+  CHECK(matrix.values_data() == matrix.values().data());
+}
+
+TEST_CASE("copies share their arrays and outlive the first") {
+  auto first = std::make_unique<csr_matrix<double>>(3, 3, small_offsets, small_columns, small_values);
+  const csr_matrix<double> second = *first;
+  CHECK(second.values_data() == first->values_data());
+  first.reset();
+  CHECK(second.values()[2] == 5);
+}
+
+TEST_CASE("adopted arrays are not copied") {
+  std::vector<float> values{1, 2};
+  const float* const data = values.data();
+  const auto matrix = csr_matrix<float>::adopt(2, 4, offsets_64{0, 1, 2}, indices{3, 0}, std::move(values));
+  CHECK(matrix.values_data() == data);
+  CHECK(matrix.has_64bit_offsets());
+  CHECK(matrix.row_offset(2) == 2);
+  CHECK(offsets_64(matrix.row_offsets_64().begin(), matrix.row_offsets_64().end()) == offsets_64{0, 1, 2});
+}
+
+TEST_CASE("a matrix may be empty, and may hold NaN") {
+  const csr_matrix<double> nothing(0, 0, offsets_32{0}, indices{}, std::vector<double>{});
+  CHECK(nothing.rows() == 0);
+  CHECK(nothing.nonzeros() == 0);
+  CHECK_FALSE(nothing.is_on_device());
+  const csr_matrix<double> flat(2, 0, offsets_64{0, 0, 0}, indices{}, std::vector<double>{});
+  CHECK(flat.row_offset(2) == 0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const csr_matrix<double> odd(1, 1, offsets_32{0, 1}, indices{0}, std::vector<double>{nan});
+  CHECK(std::isnan(odd.values()[0]));
+}
+
+TEST_CASE("arrays that do not fit are refused with the first entry that breaks the rule") {
+  const auto message = [](whilst::index rows, whilst::index columns, const offsets_32& offsets, const indices& places,
+                          std::size_t values) {
+    const std::vector<double> ones(values, 1.0);
+    const std::string narrow = message_of([&] { csr_matrix<double>(rows, columns, offsets, places, ones); });
+    const offsets_64 wide(offsets.begin(), offsets.end());
+    CHECK(message_of([&] { csr_matrix<double>(rows, columns, wide, places, ones); }) == narrow);
+    return narrow;
+  };
+  const std::string doing = "making a CSR matrix of 2 x 3: ";
+  CHECK(message(2, 3, {0, 1, 2}, {0, 1}, 2).empty());
+  CHECK(message(2, 3, {0, 1}, {0}, 1) == doing + "row_offsets has 2 entries. Give rows + 1");
+  CHECK(message(2, 3, {}, {}, 0) == doing + "row_offsets has 0 entries. Give rows + 1");
+  CHECK(message(2, 3, {1, 1, 2}, {0, 1}, 2) == doing + "row_offsets[0] is 1. Start the offsets with 0");
+  CHECK(message(2, 3, {0, 3, 2}, {0, 1}, 2) ==
+        doing + "row_offsets[2] is 2, less than 3 before it. Give offsets that never fall");
+  CHECK(message(2, 3, {0, 1, 2}, {0}, 2) ==
+        doing + "column_indices has 1 entries. Give as many as row_offsets[rows] says: 2");
+  CHECK(message(2, 3, {0, 1, 2}, {0, 1}, 3) ==
+        doing + "values has 3 entries. Give as many as row_offsets[rows] says: 2");
+  CHECK(message(2, 3, {0, 1, 2}, {0, 3}, 2) == doing + "column_indices[1] is 3. Count columns from 0 to 2");
+  CHECK(message(2, 3, {0, 1, 2}, {-1, 0}, 2) == doing + "column_indices[0] is -1. Count columns from 0 to 2");
+  CHECK(message(-1, 3, {0}, {}, 0) == "making a CSR matrix of -1 x 3: a size is negative. Give sizes of at least 0");
+  constexpr whilst::index largest = std::numeric_limits<whilst::index>::max();
+  CHECK(message(largest, 3, {0}, {}, 0).find("row_offsets has 1 entries") != std::string::npos);
+  CHECK(message(0, largest, {0}, {}, 0).find("column indices have 32 bits") != std::string::npos);
+}
+
+TEST_CASE("a matrix on a device keeps its pointers and hides its arrays from the host") {
+  // Never looked at, so any address does.
+  const float* const values = reinterpret_cast<const float*>(std::uintptr_t{0x1000});
+  const std::int32_t* const places = reinterpret_cast<const std::int32_t*>(std::uintptr_t{0x2000});
+  const std::int64_t* const wide = reinterpret_cast<const std::int64_t*>(std::uintptr_t{0x3000});
+
+  const auto narrow = csr_matrix<float>::on_device(5, 6, 7, places, places, values);
+  CHECK(narrow.is_on_device());
+  CHECK(narrow.rows() == 5);
+  CHECK(narrow.columns() == 6);
+  CHECK(narrow.nonzeros() == 7);
+  CHECK_FALSE(narrow.has_64bit_offsets());
+  CHECK(narrow.row_offsets_data() == places);
+  CHECK(narrow.column_indices_data() == places);
+  CHECK(narrow.values_data() == values);
+  CHECK(message_of([&] { narrow.values(); }) ==
+        "reading the values of a CSR matrix: the matrix is in device memory. Copy the array to the host first");
+  CHECK_THROWS_AS(narrow.column_indices(), whilst::error);
+  CHECK_THROWS_AS(narrow.row_offsets_32(), whilst::error);
+  CHECK_THROWS_AS(narrow.row_offsets_64(), whilst::error);
+  CHECK_THROWS_AS(narrow.row_offset(0), whilst::error);
+
+  CHECK(csr_matrix<float>::on_device(5, 6, 7, wide, places, values).has_64bit_offsets());
+  CHECK_THROWS_AS(csr_matrix<float>::on_device(5, 6, -1, wide, places, values), whilst::error);
+  CHECK_THROWS_AS(csr_matrix<float>::on_device(5, -6, 7, wide, places, values), whilst::error);
+  CHECK_THROWS_AS(csr_matrix<float>::on_device(5, 6, 7, wide, nullptr, values), whilst::error);
+  CHECK_THROWS_AS(csr_matrix<float>::on_device(5, 6, 7, wide, places, nullptr), whilst::error);
+}
+
+TEST_CASE("offsets are asked for in the width that they have") {
+  const csr_matrix<double> narrow(3, 3, small_offsets, small_columns, small_values);
+  CHECK_THROWS_AS(narrow.row_offsets_64(), whilst::error);
+  const csr_matrix<double> wide(3, 3, offsets_64{0, 2, 2, 5}, small_columns, small_values);
+  CHECK_THROWS_AS(wide.row_offsets_32(), whilst::error);
+  CHECK(wide.row_offset(3) == 5);
+  CHECK_THROWS_AS(wide.row_offset(4), whilst::error);
+  CHECK_THROWS_AS(wide.row_offset(-1), whilst::error);
+}
