@@ -1,4 +1,4 @@
-# What Whilst needs from others: the installed package where there is one, else a pinned version, fetched and built along.
+# What Whilst needs from others: the installed package where there is one, else a pinned version, fetched and built.
 
 include(FetchContent)
 
@@ -12,6 +12,7 @@ endif()
 # which then needs nothing of it to be installed.
 find_package(ZLIB)
 if(NOT ZLIB_FOUND)
+  enable_language(C)
   FetchContent_Declare(zlib GIT_REPOSITORY https://github.com/madler/zlib GIT_TAG v1.3.1 GIT_SHALLOW ON)
   FetchContent_GetProperties(zlib)
   if(NOT zlib_POPULATED)

@@ -7,8 +7,8 @@
 
 namespace whilst {
 
-/// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of the
-/// team receives. Your own needs no more than that.
+/// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
+/// the team receives. Your own needs no more than that.
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer.
 template <class T, class Offset>
@@ -28,6 +28,12 @@ struct csr_operator {
     T sum = 0;
     for (Offset k = row_offsets[i] + team.rank(); k < end; k += team.size()) sum += v[k] * x[column_indices[k]];
     return team.sum(sum);
+  }
+  /// The matrix of problem k where the values of many problems with this pattern follow one another.
+  WHILST_HD csr_operator of_problem(index k) const {
+    csr_operator result = *this;
+    result.values = values.shifted(k * static_cast<index>(row_offsets[n]));
+    return result;
   }
   /// The entry on the diagonal, duplicates added; 0 where there is none.
   WHILST_HD T diagonal(index i) const {

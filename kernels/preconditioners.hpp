@@ -4,6 +4,7 @@
 
 #include "whilst/host_device.hpp"
 #include "whilst/index.hpp"
+#include "whilst/views.hpp"
 
 struct CUstream_st;
 
@@ -13,7 +14,7 @@ namespace whilst {
 /// into the step that updates r; another one records steps or calls of its own. Each says what it is:
 ///   pointwise       u_i = M(i, r_i)
 ///   runs_in_kernel  false if it needs calls
-/// and prepares what it needs from the operator in prepare(run, A).
+/// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
 
 /// No preconditioner: u is r itself, in the same memory.
 struct identity_preconditioner {
@@ -22,18 +23,20 @@ struct identity_preconditioner {
   WHILST_HD T operator()(index, T r) const {
     return r;
   }
+  WHILST_HD identity_preconditioner with_memory(index, workspace&) const { return {}; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}
 };
 
-/// The inverse of the diagonal (Jacobi), taken anew at the start of every solve, so that new values of the matrix count.
-/// A zero on the diagonal leaves its row as it is.
+/// The inverse of the diagonal (Jacobi), taken anew at the start of every solve, so that new values of the matrix
+/// count. A zero on the diagonal leaves its row as it is.
 template <class T>
 struct jacobi_preconditioner {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
-  T* inverse_diagonal;
+  T* inverse_diagonal = nullptr;
 
   WHILST_HD T operator()(index i, T r) const { return inverse_diagonal[i] * r; }
+  WHILST_HD jacobi_preconditioner with_memory(index n, workspace& memory) const { return {memory.take<T>(n)}; }
 
   template <class Operator>
   struct invert_diagonal {
@@ -55,8 +58,9 @@ template <class T>
 struct called_preconditioner {
   static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false;
   using function = std::function<void(CUstream_st* stream, index n, const T* r, T* z)>;
-  const function* apply;
+  const function* apply;  ///< the caller's; must live as long as the program
 
+  called_preconditioner with_memory(index, workspace&) const { return *this; }
   template <class Run, class Operator>
   void prepare(Run&, const Operator&) const {}
   template <class Run>

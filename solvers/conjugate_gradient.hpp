@@ -8,8 +8,8 @@
 namespace whilst {
 
 /// Preconditioned conjugate gradients with one reduction an iteration: A. T. Chronopoulos and C. W. Gear, "s-step
-/// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25 (1989), algorithm 2.2; preconditioned as in
-/// E. D'Azevedo, V. Eijkhout, C. Romine, LAPACK Working Note 56 (1992).
+/// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25 (1989), algorithm 2.2; preconditioned as
+/// in E. D'Azevedo, V. Eijkhout, C. Romine, LAPACK Working Note 56 (1992).
 ///
 /// With u = M r and w = A u, one step yields (r, u), (w, u) and (r, r); from these follow beta and the curvature
 /// (p, A p) = (w, u) - beta (r, u) / alpha_old, and with them the update of p, q = A p, x and r. Two steps an iteration

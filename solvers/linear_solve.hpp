@@ -16,8 +16,8 @@ struct solve_outcome {
   reason why = reason::running;
 };
 
-/// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back. The
-/// same text for every executor.
+/// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back.
+/// The same text for every executor.
 ///
 /// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes
 /// r = b - A x: converged for real, or the inner loop's reason stands, or the recurrence had drifted and the method
@@ -49,7 +49,7 @@ struct linear_solve {
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
                          workspace& memory)
       : A(A),
-        M(M),
+        M(M.with_memory(A.rows(), memory)),
         io(io),
         outer(outer),
         inner(inner),
@@ -57,7 +57,7 @@ struct linear_solve {
         x(memory.take<T>(A.rows())),
         b(memory.take<T>(A.rows())),
         r(memory.take<T>(A.rows())),
-        method(A, M, x, r, inner, memory) {}
+        method(A, this->M, x, r, inner, memory) {}
 
   struct bring_in {
     operands io;
@@ -145,7 +145,8 @@ struct linear_solve {
     M.prepare(run, A);
     run.loop("until the true residual agrees", outer, [&](auto& run) {
       run.step("r = b - A x", n, residual{A, b, x, r}, judge{s, outer, inner});
-      run.loop(method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+      run.loop(
+          method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
     });
     run.step("hand x back", n, hand_back{io.x, x}, tell{s, outer, inner, io.outcome});
   }

@@ -13,7 +13,8 @@
 #include "text.hpp"
 #include "whilst/version.hpp"
 
-#if WHILST_WITH_CUDA
+#if WHILST_WITH_CUDA && __has_include("benchmarks/baselines.hpp")
+#define WHILST_HAS_BASELINES 1
 #include "benchmarks/baselines.hpp"
 #endif
 
@@ -88,7 +89,7 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = "it is written for cg alone";
   else if (iterations == 0)
     why_not = "there is nothing to time in 0 iterations";
-#if WHILST_WITH_CUDA
+#if WHILST_HAS_BASELINES
   if (why_not.empty()) {
     const bool jacobi = options.solver.preconditioner == "jacobi";
     const auto run = [&](contender<T>& into, auto baseline) {
@@ -149,7 +150,8 @@ double ideal_bytes(const csr_matrix<T>& A, const linear_solver_options& options)
 template <class T>
 std::string speed_ratio(const contender<T>& own, const contender<T>& other) {
   if (!other.ran() || own.seconds_per_iteration == 0) return "";
-  return fmt::format("{:.2f}x", other.seconds_per_iteration / own.seconds_per_iteration);
+  const double ratio = other.seconds_per_iteration / own.seconds_per_iteration;
+  return ratio < 100 ? fmt::format("{:.3g}x", ratio) : fmt::format("{:.0f}x", ratio);
 }
 
 template <class T>
@@ -205,7 +207,7 @@ void print_table(std::FILE* out, const comparison<T>& results, bool show_bandwid
   fmt::print(out, "\n");
   for (const auto* group : {&results.rows, &results.baselines}) {
     for (const auto& row : *group) {
-      if (!row.ran()) fmt::print(out, "{}: not run, for {}\n", row.name, row.why_not);
+      if (!row.ran()) fmt::print(out, "{}: not run: {}\n", row.name, row.why_not);
     }
   }
   fmt::print(out, "Times are medians of repeated solves from x = 0, after one to warm up.\n");

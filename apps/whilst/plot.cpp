@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace whilst::command {
 namespace {
@@ -57,7 +58,7 @@ double relative(const convergence_curve& curve, const history_record& record) {
 
 axes choose_axes(const std::vector<convergence_curve>& curves, double tolerance) {
   axes result;
-  double lowest = INFINITY, highest = -INFINITY;
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   bool has_zero = false;
   const auto include = [&](double value) {
     if (value == 0) has_zero = true;

@@ -12,7 +12,8 @@
 namespace whilst {
 
 /// A square or rectangular sparse matrix in compressed sparse row form: row i holds the entries
-/// row_offsets[i] .. row_offsets[i + 1] of column_indices and values. Row offsets have 32 or 64 bits, column indices 32.
+/// row_offsets[i] .. row_offsets[i + 1] of column_indices and values. Row offsets have 32 or 64 bits, column
+/// indices 32.
 ///
 /// A matrix given on the host is copied once and then shared, so copies of a csr_matrix are cheap; a matrix given as
 /// device pointers is borrowed and must outlive every solver made from it. Column indices within a row need not be

@@ -104,6 +104,11 @@ class linear_solver {
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing.
   void update_values(std::span<const T> values);
 
+  /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
+  /// many as A has nonzeros and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
+  /// launch.
+  void bind_values(const T* values);
+
   void set_tolerances(double rtol, double atol);
   void set_max_iterations(index limit);
   void set_deadline(double seconds);

@@ -56,7 +56,8 @@ class recorder {
 
   template <class Body>
   void loop(const char* name, control* c, const Body& body) {
-    loop(name, c, [](recorder&) {}, body);
+    loop(
+        name, c, [](recorder&) {}, body);
   }
   template <class Start, class Body>
   void loop(const char* name, control* c, const Start& start, const Body& body) {

@@ -48,7 +48,8 @@ class team_runner {
 
   template <class Body>
   WHILST_HD void loop(const char* name, control* c, const Body& body) {
-    loop(name, c, [](team_runner&) {}, body);
+    loop(
+        name, c, [](team_runner&) {}, body);
   }
   template <class Start, class Body>
   WHILST_HD void loop(const char*, control* c, const Start& start, const Body& body) {

@@ -4,6 +4,10 @@
 
 #include "whilst/csr_matrix.hpp"
 #include "whilst/error.hpp"
+#include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
+#include "whilst/machine.hpp"
+#include "whilst/matrix_market.hpp"
 #include "whilst/reason.hpp"
 #include "whilst/report.hpp"
+#include "whilst/version.hpp"

@@ -22,17 +22,25 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
   cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
   std::string cure;
   switch (status) {
-    case cudaErrorMemoryAllocation: cure = "Free memory on the GPU or solve a smaller problem"; break;
+    case cudaErrorMemoryAllocation:
+      cure = "Free memory on the GPU or solve a smaller problem";
+      break;
     case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver: cure = "Check the driver with 'whilst info', or use executor host"; break;
+    case cudaErrorInsufficientDriver:
+      cure = "Check the driver with 'whilst info', or use executor host";
+      break;
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
       cure = "A loop's body may hold no synchronisation, allocation, host function, event or pageable copy";
       break;
-    default: cure = "If it persists, run under compute-sanitizer to find the first kernel at fault"; break;
+    default:
+      cure = "If it persists, run under compute-sanitizer to find the first kernel at fault";
+      break;
   }
-  throw error(doing, std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" +
-                         cudaGetErrorString(status) + ")", cure);
+  throw error(
+      doing,
+      std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")",
+      cure);
 }
 
 device_guard::device_guard(int device) {
@@ -73,7 +81,8 @@ void run_while_node() {
   WHILST_CUDA("making a graph", cudaGraphCreate(&made, 0));
   const graph outer(made);
   cudaGraphConditionalHandle loop{};
-  WHILST_CUDA("making a condition", cudaGraphConditionalHandleCreate(&loop, outer.get(), 1, cudaGraphCondAssignDefault));
+  WHILST_CUDA("making a condition",
+              cudaGraphConditionalHandleCreate(&loop, outer.get(), 1, cudaGraphCondAssignDefault));
   cudaGraphNodeParams params{};
   params.type = cudaGraphNodeTypeConditional;
   params.conditional.handle = loop;

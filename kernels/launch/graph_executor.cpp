@@ -59,10 +59,18 @@ class graph_capture {
     make_handles(operations, stream);
     for (const operation& op : operations) {
       switch (op.what) {
-        case operation::kind::step: add_step(op, stream); break;
-        case operation::kind::call: op.node->call(stream); break;
-        case operation::kind::loop: add_body(op, stream, depth, cudaGraphCondTypeWhile); break;
-        case operation::kind::branch: add_body(op, stream, depth, cudaGraphCondTypeIf); break;
+        case operation::kind::step:
+          add_step(op, stream);
+          break;
+        case operation::kind::call:
+          op.node->call(stream);
+          break;
+        case operation::kind::loop:
+          add_body(op, stream, depth, cudaGraphCondTypeWhile);
+          break;
+        case operation::kind::branch:
+          add_body(op, stream, depth, cudaGraphCondTypeIf);
+          break;
       }
     }
   }

@@ -10,7 +10,9 @@ void run_on_host(const std::vector<operation>& operations) {
         op.step->run_on_host();
         op.frame.links.follow();
         break;
-      case operation::kind::call: op.node->call(nullptr); break;
+      case operation::kind::call:
+        op.node->call(nullptr);
+        break;
       case operation::kind::loop:
         while (op.loop->running) run_on_host(op.body);
         break;

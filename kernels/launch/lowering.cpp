@@ -38,7 +38,7 @@ class lowering {
   struct surroundings {
     control* loop = nullptr;
     int loop_condition = 0;
-    bool finish_seen = false;  ///< a verdict may have been given in this loop before the node at hand
+    bool finish_seen = false;                   ///< a verdict may have been given in this loop before the node at hand
     const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
     int depth = 0;
   };
@@ -47,9 +47,15 @@ class lowering {
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const program_node& node = *nodes[k];
       switch (node.what) {
-        case program_node::kind::step: add_step(target, node, around); break;
-        case program_node::kind::loop: add_loop(target, node, around); break;
-        case program_node::kind::branch: add_branch(target, node, node.flag, around); break;
+        case program_node::kind::step:
+          add_step(target, node, around);
+          break;
+        case program_node::kind::loop:
+          add_loop(target, node, around);
+          break;
+        case program_node::kind::branch:
+          add_branch(target, node, node.flag, around);
+          break;
         case program_node::kind::call: {
           if (!(around.loop && around.finish_seen && !node.options.scratch_only)) {
             target.push_back({.what = operation::kind::call, .node = &node});

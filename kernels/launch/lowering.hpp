@@ -19,7 +19,7 @@ struct operation {
   bool overlaps = false;  ///< may start while the step before it ends
   // Conditions are numbered here and become graph handles when a graph is built; 0 is none.
   int loop_condition = 0, opens_condition = 0, branch_condition = 0;
-  int condition = 0;             ///< of a loop or a branch: its own
+  int condition = 0;              ///< of a loop or a branch: its own
   const control* loop = nullptr;  ///< of a loop
   const int* flag = nullptr;      ///< of a branch
   const int* guard = nullptr;     ///< of a branch: the running flag that it obeys besides

@@ -213,15 +213,17 @@ void program::prepare(const run_settings& settings) {
   self.settings = settings;
   if (self.where.on_host()) {
     if (settings.how != executor::host)
-      throw error("preparing a program", "it was recorded for the host, and executor " +
-                  std::string(name(settings.how)) + " runs on a GPU", "record it on place::gpu(device)");
+      throw error("preparing a program",
+                  "it was recorded for the host, and executor " + std::string(name(settings.how)) + " runs on a GPU",
+                  "record it on place::gpu(device)");
     self.prepare_on_host();
     return;
   }
 #if WHILST_WITH_CUDA
   if (settings.how != executor::stream && settings.how != executor::graph)
-    throw error("preparing a program", "it was recorded for a GPU, where executor " + std::string(name(settings.how)) +
-                " cannot run it", "use stream or graph");
+    throw error("preparing a program",
+                "it was recorded for a GPU, where executor " + std::string(name(settings.how)) + " cannot run it",
+                "use stream or graph");
   self.prepare_on_gpu();
 #endif
 }
@@ -232,7 +234,8 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
     return;
   }
 #if WHILST_WITH_CUDA
-  implementation_->enqueue_on_gpu(stream);
+  // Callbacks take a null stream for the host, so the default stream goes by its other name.
+  implementation_->enqueue_on_gpu(stream ? stream : cudaStreamLegacy);
 #endif
 }
 
@@ -251,8 +254,10 @@ std::string describe(const program_node& node) {
              (node.step->has_finish() ? ", with a finish" : "");
     case program_node::kind::call:
       return "call '" + node.name + "'" + (node.options.scratch_only ? " (scratch only)" : "");
-    case program_node::kind::loop: return "loop '" + node.name + "'";
-    case program_node::kind::branch: return "branch '" + node.name + "'";
+    case program_node::kind::loop:
+      return "loop '" + node.name + "'";
+    case program_node::kind::branch:
+      return "branch '" + node.name + "'";
   }
   return {};
 }

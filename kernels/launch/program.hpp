@@ -67,7 +67,8 @@ class program {
   /// running_on() and note().
   void prepare(const run_settings& settings);
 
-  /// Writes the parameters, then runs the program on `stream` (null on the host). Under graph this returns at once,
+  /// Writes the parameters, then runs the program on `stream` (not looked at on the host; on a GPU null is the legacy
+  /// default stream). Under graph this returns at once,
   /// with nothing allocated and nothing synchronised; under host and stream the run has completed. If `stream` is being
   /// captured, the program becomes part of that graph with the parameters of now, and must outlive it.
   void enqueue(CUstream_st* stream);

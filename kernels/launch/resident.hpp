@@ -4,26 +4,15 @@
 
 namespace whilst {
 
-/// A map that runs a whole solve in one block, as the only step of a program: the executor `resident`. Solve is
-/// anything that is called with a runner.
-template <class Solve>
-struct resident_map {
-  static constexpr bool whole_block = true;
-  Solve solve;
-  int threads;
+/// Maps that run whole problems: the executors `resident`, one problem in one block, and `batch`, many at once. As the
+/// only step of a program they need no loop on the host and no graph. Problems gives problem i, for the team that will
+/// run it, as something that is called with a runner:
+///
+///   auto solve = problems(i, team);   solve(run);
 
-  int threads_wanted() const { return threads; }
-  template <class Team>
-  WHILST_HD void operator()(index, const Team& team) const {
-    team_runner<Team> run(team);
-    solve(run);
-  }
-};
-
-/// A map that runs problem i in a thread or a warp: the executor `batch`, for small problems. Problems is called with an
-/// index and gives a solve.
+/// A thread or a warp a problem.
 template <class Problems>
-struct batch_map {
+struct problems_by_lanes {
   static constexpr bool whole_problem = true;
   Problems problems;
   int lanes_a_problem;
@@ -36,14 +25,16 @@ struct batch_map {
   }
 };
 
-/// The same with a block a problem.
+/// A block a problem.
 template <class Problems>
-struct block_batch_map {
+struct problems_by_block {
   static constexpr bool whole_block = true;
   Problems problems;
   int threads;
+  index fast_bytes = 0;  ///< shared memory that each problem wants
 
   int threads_wanted() const { return threads; }
+  index fast_memory_bytes() const { return fast_bytes; }
   template <class Team>
   WHILST_HD void operator()(index i, const Team& team) const {
     team_runner<Team> run(team);

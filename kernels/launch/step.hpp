@@ -71,10 +71,10 @@ constexpr index host_chunk = 2048;
 
 /// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
 template <class Map>
-constexpr index host_chunk_of = team_kind_of<Map>() == team_kind::block ? 1
-                                : requires { Map::whole_problem; }      ? 16
-                                : team_kind_of<Map>() == team_kind::lanes ? 512
-                                                                          : host_chunk;
+constexpr index host_chunk_of = team_kind_of<Map>() == team_kind::block ? 1 : requires {
+  Map::whole_problem;
+}
+? 16 : team_kind_of<Map>() == team_kind::lanes ? 512 : host_chunk;
 
 }  // namespace detail
 
@@ -332,9 +332,9 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
   shape.threads = 256;
   if (n_ == 0) shape.threads = 32;
   int resident_blocks = 1;
-  WHILST_CUDA("asking how many blocks of step '" + name_ + "' fit a multiprocessor",
-              cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel,
-                                                            static_cast<int>(shape.threads), 0));
+  WHILST_CUDA(
+      "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, static_cast<int>(shape.threads), 0));
   const index threads_wanted = n_ * detail::lanes_wanted(map_);
   const index blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
   shape.blocks = static_cast<unsigned>(

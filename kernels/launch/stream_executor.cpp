@@ -6,7 +6,8 @@ namespace whilst {
 namespace {
 
 bool read_flag(const int* flag, cudaStream_t stream, int* flag_on_host) {
-  WHILST_CUDA("reading a loop's flag", cudaMemcpyAsync(flag_on_host, flag, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  WHILST_CUDA("reading a loop's flag",
+              cudaMemcpyAsync(flag_on_host, flag, sizeof(int), cudaMemcpyDeviceToHost, stream));
   WHILST_CUDA("waiting for a loop's flag", cudaStreamSynchronize(stream));
   return *flag_on_host != 0;
 }
@@ -16,8 +17,12 @@ bool read_flag(const int* flag, cudaStream_t stream, int* flag_on_host) {
 void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host) {
   for (const operation& op : operations) {
     switch (op.what) {
-      case operation::kind::step: op.step->launch(stream, op.shape, op.frame, op.overlaps); break;
-      case operation::kind::call: op.node->call(stream); break;
+      case operation::kind::step:
+        op.step->launch(stream, op.shape, op.frame, op.overlaps);
+        break;
+      case operation::kind::call:
+        op.node->call(stream);
+        break;
       case operation::kind::loop:
         while (read_flag(&op.loop->running, stream, flag_on_host)) run_on_stream(op.body, stream, flag_on_host);
         break;

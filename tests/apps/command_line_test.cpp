@@ -1,5 +1,5 @@
 // Runs the built program as a person or script would: arguments in; exit status, output and files out.
-// Its path is the environment variable WHILST_EXECUTABLE, or else the compile definition of that name.
+// Its path is the environment variable WHILST_TEST_COMMAND, or else the compile definition of that name.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -31,9 +31,9 @@ using nlohmann::json;
 using strings = std::vector<std::string>;
 
 std::string executable() {
-  if (const char* given = std::getenv("WHILST_EXECUTABLE")) return given;
-#ifdef WHILST_EXECUTABLE
-  return WHILST_EXECUTABLE;
+  if (const char* given = std::getenv("WHILST_TEST_COMMAND")) return given;
+#ifdef WHILST_TEST_COMMAND
+  return WHILST_TEST_COMMAND;
 #else
   return "build/bin/whilst";
 #endif

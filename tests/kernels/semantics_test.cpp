@@ -33,6 +33,15 @@ struct odd_trip {
   WHILST_HD void operator()() const { *flag = static_cast<int>((c->iteration + 1) % 2); }
 };
 
+/// Hands out the one problem there is.
+struct only_problem {
+  three_steps problem;
+  template <class Team>
+  WHILST_HD three_steps operator()(index, const Team&) const {
+    return problem;
+  }
+};
+
 /// Everything that a run of three_steps left behind equals the plain loop's, to the bit.
 void check_three_steps(const three_steps_memory& memory, index trips, int verdict_in, reason why) {
   const auto expected = three_steps::expected(memory.x.size(), trips, verdict_in);
@@ -367,7 +376,7 @@ TEST_CASE("one text runs resident and in batch", "[semantics][sanitizer]") {
         three_steps_memory memory(where, n);
         recorder rec(where);
         rec.team("resident", 1,
-                 whilst::resident_map<three_steps>{memory.method(verdict_in), whilst::threads_for_problem(n)});
+                 whilst::problems_by_block<only_problem>{{memory.method(verdict_in)}, whilst::threads_for_problem(n)});
         rec.parameter(&memory.c.data()->settings, memory.settings());
         rec.parameter(memory.stop_at.data(), index{19});
         whilst::program program = std::move(rec).finish();

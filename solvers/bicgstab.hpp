@@ -1,0 +1,181 @@
+#pragma once
+
+#include "kernels/preconditioners.hpp"
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// BiCGSTAB, for any square matrix: H. A. van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG
+/// for the solution of nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992); preconditioned from the
+/// right, so that r is the true residual's recurrence.
+///
+/// Ends with breakdown when (r0, r), (r0, v) or (t, t) vanishes; the caller restarts with a new r0 as long as that
+/// helps.
+template <class T, class Operator, class Preconditioner>
+struct bicgstab {
+  static constexpr const char* name = "bicgstab";
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+
+  struct scalars {
+    double alpha, beta, omega, rho;
+    int first;
+  };
+
+  Operator A;
+  Preconditioner M;
+  T *x, *r, *r0, *p, *v, *t, *p_hat, *r_hat;
+  scalars* s;
+  control* c;
+
+  WHILST_HD bicgstab(const Operator& A, const Preconditioner& M, T* x, T* r, control* c, workspace& memory)
+      : A(A), M(M), x(x), r(r), c(c) {
+    const index n = A.rows();
+    r0 = memory.take<T>(n);
+    p = memory.take<T>(n);
+    v = memory.take<T>(n);
+    t = memory.take<T>(n);
+    p_hat = Preconditioner::is_identity ? p : memory.take<T>(n);
+    r_hat = Preconditioner::is_identity ? r : memory.take<T>(n);
+    s = memory.take<scalars>(1);
+  }
+
+  struct dots_at_start {
+    const T* r;
+    T* r0;
+    WHILST_HD auto operator()(index i) const {
+      const T ri = r[i];
+      r0[i] = ri;
+      return sums{static_cast<double>(ri) * ri, static_cast<double>(ri) * ri};
+    }
+  };
+  /// Receives (r, r) and (r0, r) after an update, or at the start.
+  struct judge_update {
+    scalars* s;
+    control* c;
+    int at_start;
+    WHILST_HD void operator()(const sums<double, 2>& total) const {
+      const double rr = total[0], rho = total[1];
+      if (c->check(sqrt(rr))) return;
+      const double beta = at_start ? 0 : rho / s->rho * (s->alpha / s->omega);
+      if (rho == 0 || !is_finite(beta)) {
+        c->stop(reason::breakdown);
+        return;
+      }
+      s->beta = beta;
+      s->rho = rho;
+      s->first = at_start;
+    }
+  };
+
+  struct update_direction {
+    Preconditioner M;
+    const scalars* s;
+    const T *r, *v;
+    T *p, *p_hat;
+    WHILST_HD void operator()(index i) const {
+      const T beta = static_cast<T>(s->beta), omega = static_cast<T>(s->omega);
+      const T pi = s->first ? r[i] : r[i] + beta * (p[i] - omega * v[i]);
+      p[i] = pi;
+      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) p_hat[i] = M(i, pi);
+    }
+  };
+
+  struct apply_to_direction {
+    Operator A;
+    const T *r0, *p_hat;
+    T* v;
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    WHILST_HD auto operator()(index i, const lanes& team) const {
+      const T vi = A.row(i, p_hat, team);
+      if (team.rank() == 0) v[i] = vi;
+      return sums{static_cast<double>(r0[i]) * vi};
+    }
+  };
+  struct choose_alpha {
+    scalars* s;
+    control* c;
+    WHILST_HD void operator()(const sums<double, 1>& r0_v) const {
+      s->alpha = s->rho / r0_v[0];
+      if (!is_finite(s->alpha)) c->stop(is_finite(r0_v[0]) ? reason::breakdown : reason::nan_or_infinity);
+    }
+  };
+
+  /// r becomes s = r - alpha v, and x takes its first half step, so that a break between the halves loses nothing.
+  struct half_step {
+    Preconditioner M;
+    const scalars* s;
+    const T *v, *p_hat;
+    T *x, *r, *r_hat;
+    WHILST_HD void operator()(index i) const {
+      const T alpha = static_cast<T>(s->alpha);
+      x[i] += alpha * p_hat[i];
+      const T ri = r[i] - alpha * v[i];
+      r[i] = ri;
+      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) r_hat[i] = M(i, ri);
+    }
+  };
+
+  struct apply_to_residual {
+    Operator A;
+    const T *r, *r_hat;
+    T* t;
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    WHILST_HD auto operator()(index i, const lanes& team) const {
+      const T ti = A.row(i, r_hat, team);
+      if (team.rank() == 0) t[i] = ti;
+      const double td = ti, rd = r[i];
+      return sums{td * rd, td * td, rd * rd};
+    }
+  };
+  struct choose_omega {
+    scalars* s;
+    control* c;
+    WHILST_HD void operator()(const sums<double, 3>& total) const {
+      const double tr = total[0], tt = total[1], rr = total[2];
+      if (rr == 0) {  // the half step was the solution
+        s->omega = 0;
+        return;
+      }
+      s->omega = tr / tt;
+      if (!is_finite(s->omega)) {
+        c->stop(is_finite(tt) ? reason::breakdown : reason::nan_or_infinity);
+      } else if (s->omega == 0) {
+        c->stop(reason::breakdown);
+      }
+    }
+  };
+
+  struct advance {
+    const scalars* s;
+    const T *r0, *t, *r_hat;
+    T *x, *r;
+    WHILST_HD auto operator()(index i) const {
+      const T omega = static_cast<T>(s->omega);
+      x[i] += omega * r_hat[i];
+      const T ri = r[i] - omega * t[i];
+      r[i] = ri;
+      return sums{static_cast<double>(ri) * ri, static_cast<double>(r0[i]) * ri};
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void start(Run& run) const {
+    run.step("r0 = r, (r,r)", A.rows(), dots_at_start{r, r0}, judge_update{s, c, 1});
+  }
+
+  template <class Run>
+  WHILST_HD void iterate(Run& run) const {
+    const index n = A.rows();
+    run.step("p = r + beta (p - omega v)", n, update_direction{M, s, r, v, p, p_hat});
+    if constexpr (!Preconditioner::pointwise) precondition(run, M, n, p, p_hat);
+    run.step("v = A M p, (r0,v)", n, apply_to_direction{A, r0, p_hat, v}, choose_alpha{s, c});
+    run.step("x += alpha M p, r -= alpha v", n, half_step{M, s, v, p_hat, x, r, r_hat});
+    if constexpr (!Preconditioner::pointwise) precondition(run, M, n, r, r_hat);
+    run.step("t = A M r, (t,r), (t,t)", n, apply_to_residual{A, r, r_hat, t}, choose_omega{s, c});
+    run.step("x += omega M r, r -= omega t", n, advance{s, r0, t, r_hat, x, r}, judge_update{s, c, 0});
+  }
+};
+
+}  // namespace whilst

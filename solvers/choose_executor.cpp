@@ -1,0 +1,58 @@
+#include <cstdlib>
+
+#include "kernels/launch/cuda.hpp"
+#include "solvers/matrix_on_place.hpp"
+
+namespace whilst {
+namespace {
+
+/// Up to here one block beats a graph: no trips, no launches, vectors in shared memory.
+constexpr index rows_for_resident = 1024;
+
+}  // namespace
+
+executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel) {
+  std::string asked = options.executor;
+  std::string doing = "choosing an executor";
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); asked == "auto" && from_environment) {
+    asked = from_environment;
+    doing = "choosing an executor from WHILST_EXECUTOR";
+  }
+  executor how = executor::automatic;
+  try {
+    how = executor_from_name(asked);
+  } catch (const error& unknown) {
+    throw error(doing + ": " + unknown.what());
+  }
+  if (how == executor::batch)
+    throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
+
+  std::string no_gpu;
+  const int devices = cuda::device_count(&no_gpu);
+  if (how == executor::automatic) {
+    if (devices == 0) {
+      how = executor::host;
+    } else {
+      how = runs_in_kernel && rows <= rows_for_resident ? executor::resident : executor::graph;
+    }
+  }
+  if (how == executor::host) {
+    if (on_device)
+      throw error(doing, "the matrix lies on a GPU and executor host runs on the CPU",
+                  "Give the matrix in host memory");
+    return {place::host(), how};
+  }
+  if (devices == 0) throw error(doing, "'" + asked + "' needs a GPU (" + no_gpu + ")", "Use executor host");
+  if (options.device >= devices)
+    throw error(doing, "there is no device " + std::to_string(options.device),
+                "This machine has " + std::to_string(devices) + ", counted from 0");
+  int device = options.device;
+#if WHILST_WITH_CUDA
+  if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
+#endif
+  if (how == executor::resident && !runs_in_kernel)
+    throw error(doing, "resident cannot run a preconditioner that is a callback", "Use graph or stream");
+  return {place::gpu(device), how};
+}
+
+}  // namespace whilst

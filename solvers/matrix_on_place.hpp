@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/launch/memory.hpp"
+#include "solvers/recorded_solve.hpp"
+#include "whilst/linear_solver.hpp"
+
+namespace whilst {
+
+/// A csr_matrix where a solver needs it: shared or copied from the host, or the caller's own device memory.
+template <class T>
+class matrix_on_place {
+ public:
+  matrix_on_place() = default;
+  matrix_on_place(const csr_matrix<T>& A, place where) : A_(std::make_unique<csr_matrix<T>>(A)) {
+    request_.where = where;
+    request_.rows = A.rows();
+    request_.nonzeros = A.nonzeros();
+    request_.offsets_64 = A.has_64bit_offsets();
+    if (A.is_on_device()) {
+      request_.row_offsets = A.row_offsets_data();
+      request_.column_indices = A.column_indices_data();
+      request_.values = A.values_data();
+      return;
+    }
+    values_ = buffer<T>(where, A.nonzeros());
+    values_.upload(A.values_data());
+    request_.values = values_.data();
+    if (where.on_host()) {
+      request_.row_offsets = A.row_offsets_data();
+      request_.column_indices = A.column_indices_data();
+      return;
+    }
+    const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);
+    row_offsets_ = raw_buffer(where, offset_bytes);
+    row_offsets_.upload(A.row_offsets_data(), offset_bytes);
+    columns_ = buffer<std::int32_t>(where, A.nonzeros());
+    columns_.upload(A.column_indices_data());
+    request_.row_offsets = row_offsets_.data();
+    request_.column_indices = columns_.data();
+  }
+
+  const solve_request<T>& request() const { return request_; }
+
+  void update_values(std::span<const T> values) {
+    if (A_->is_on_device())
+      throw error("updating a matrix's values", "they lie in the caller's device memory",
+                  "Change them there, or bind_values() another array");
+    if (static_cast<index>(values.size()) != request_.nonzeros)
+      throw error(
+          "updating a matrix's values",
+          "there are " + std::to_string(values.size()) + " for " + std::to_string(request_.nonzeros) + " nonzeros",
+          "Give one for each, in the matrix's order");
+    values_.upload(values.data());
+  }
+
+ private:
+  std::unique_ptr<csr_matrix<T>> A_;  ///< keeps the host's arrays alive
+  solve_request<T> request_;
+  raw_buffer row_offsets_;
+  buffer<std::int32_t> columns_;
+  buffer<T> values_;
+};
+
+/// Where and how a solver is to run.
+struct executor_choice {
+  place where;
+  executor how;
+};
+
+/// What the options ask for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. Throws whilst::error where
+/// that cannot be had.
+executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel);
+
+}  // namespace whilst

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/launch/resident.hpp"
+#include "kernels/operators.hpp"
+#include "kernels/preconditioners.hpp"
+#include "solvers/linear_solve.hpp"
+#include "whilst/recorder.hpp"
+
+namespace whilst {
+
+enum class preconditioner_kind { none, jacobi, called };
+
+/// What is to be recorded, with every pointer on the place that will run it. All of it must outlive the program.
+template <class T>
+struct solve_request {
+  place where = place::host();
+  index rows = 0, nonzeros = 0;
+  const void* row_offsets = nullptr;
+  bool offsets_64 = false;
+  const std::int32_t* column_indices = nullptr;
+  const T* values = nullptr;
+  preconditioner_kind preconditioner = preconditioner_kind::none;
+  const typename called_preconditioner<T>::function* called = nullptr;
+  index history_capacity = 0;
+  /// 1, or the number of systems of a batch: values, b, x and outcomes then hold one system after another.
+  index systems = 1;
+  /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
+  bool in_kernel = false;
+};
+
+/// A recorded solve with the memory that it runs on and the parameters that a launch may change.
+template <class T>
+struct recorded_solve {
+  raw_buffer memory;
+  std::unique_ptr<program> recorded;  ///< after `memory`, so that it goes first: it waits for its runs
+  parameter<const T*> b, values;
+  parameter<T*> x;
+  parameter<solve_outcome*> outcome;
+  parameter<control_settings> outer_settings, inner_settings;
+  control *outer = nullptr, *inner = nullptr;  ///< on the place; one of each a system
+  history_record* history = nullptr;
+};
+
+/// Where a solve's operands and controls lie; the same takes measure and place them.
+template <class T>
+struct solve_frame {
+  const T** b;
+  T** x;
+  const T** values;
+  solve_outcome** outcome;
+  control_settings* settings;  ///< of the outer and the inner loop
+  control *outer, *inner;
+  history_record* history;
+
+  solve_frame(const solve_request<T>& request, workspace& memory)
+      : b(memory.take<const T*>(1)),
+        x(memory.take<T*>(1)),
+        values(memory.take<const T*>(1)),
+        outcome(memory.take<solve_outcome*>(1)),
+        settings(memory.take<control_settings>(2)),
+        outer(memory.take<control>(request.systems)),
+        inner(memory.take<control>(request.systems)),
+        history(memory.take<history_record>(request.history_capacity)) {}
+
+  template <class Solve>
+  typename Solve::operands operands() const {
+    return {{b}, {x}, {outcome}};
+  }
+};
+
+/// Hands out the systems of a batch, or the one system of a resident solve.
+template <class Solve, class T, class Operator, class Preconditioner>
+struct linear_problems {
+  Operator A;
+  Preconditioner M;
+  typename Solve::operands io;
+  const control_settings* settings;
+  control *outer, *inner;
+  std::byte* memory;
+  index bytes_a_problem;
+  bool in_fast_memory;
+
+  template <class Team>
+  WHILST_HD Solve operator()(index k, const Team& team) const {
+    if (team.rank() == 0) {
+      outer[k].settings = settings[0];
+      inner[k].settings = settings[1];
+    }
+    team.sync();
+    void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
+    workspace of_problem(fast ? fast : memory + k * bytes_a_problem);
+    const index n = A.rows();
+    const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k)};
+    return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
+  }
+};
+
+/// Threads of a block that solve one problem: from this many rows on a warp is too slow.
+constexpr index rows_for_a_block = 64;
+constexpr index rows_for_a_warp = 12;
+
+template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
+recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A_without_values,
+                              const Preconditioner& M) {
+  using solve_type = linear_solve<T, Operator, Preconditioner, Method>;
+  recorded_solve<T> made;
+  recorder record(request.where);
+  const auto lay_out = [&](workspace& memory, auto&& use) {
+    const solve_frame<T> frame(request, memory);
+    Operator A = A_without_values;
+    A.values = {frame.values};
+    use(frame, A);
+  };
+  const auto declare = [&](const solve_frame<T>& frame) {
+    made.b = record.parameter<const T*>(frame.b, nullptr);
+    made.x = record.parameter<T*>(frame.x, nullptr);
+    made.values = record.parameter<const T*>(frame.values, request.values);
+    made.outcome = record.parameter<solve_outcome*>(frame.outcome, nullptr);
+    control_settings* const outer_target = request.in_kernel ? frame.settings : &frame.outer->settings;
+    control_settings* const inner_target = request.in_kernel ? frame.settings + 1 : &frame.inner->settings;
+    made.outer_settings = record.parameter(outer_target, control_settings{});
+    made.inner_settings = record.parameter(inner_target, control_settings{});
+    made.outer = frame.outer;
+    made.inner = frame.inner;
+    made.history = frame.history;
+  };
+
+  workspace measuring;
+  if (!request.in_kernel) {
+    lay_out(measuring, [&](const solve_frame<T>& frame, const Operator& A) {
+      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, measuring);
+    });
+    made.memory = raw_buffer(request.where, static_cast<std::size_t>(measuring.used()));
+    workspace memory(made.memory.data());
+    lay_out(memory, [&](const solve_frame<T>& frame, const Operator& A) {
+      declare(frame);
+      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, memory)(record);
+    });
+  } else if constexpr (solve_type::runs_in_kernel) {
+    workspace of_problem;
+    lay_out(measuring, [&](const solve_frame<T>& frame, const Operator& A) {
+      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, of_problem);
+    });
+    const index alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
+    measuring.take<std::byte>(bytes * request.systems);
+    made.memory = raw_buffer(request.where, static_cast<std::size_t>(measuring.used()));
+    workspace memory(made.memory.data());
+    lay_out(memory, [&](const solve_frame<T>& frame, const Operator& A) {
+      declare(frame);
+      std::byte* const of_problems = memory.take<std::byte>(bytes * request.systems);
+      linear_problems<solve_type, T, Operator, Preconditioner> problems{
+          A,     M,    frame.template operands<solve_type>(), frame.settings, frame.outer, frame.inner, of_problems,
+          bytes, false};
+      const bool by_block = request.systems == 1 || request.rows >= rows_for_a_block;
+      if (by_block) {
+        index fast = 0;
+#if WHILST_WITH_CUDA
+        if (!request.where.on_host()) {
+          // A block's own memory is the faster one; many blocks an SM must share it.
+          const index limit = static_cast<index>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
+          problems.in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
+          fast = problems.in_fast_memory ? bytes : 0;
+        }
+#endif
+        record.team(solve_type::method_type::name, request.systems,
+                    problems_by_block<decltype(problems)>{problems, threads_for_problem(request.rows), fast});
+      } else {
+        record.step(solve_type::method_type::name, request.systems,
+                    problems_by_lanes<decltype(problems)>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
+      }
+    });
+  }
+  made.recorded = std::make_unique<program>(std::move(record).finish());
+  return made;
+}
+
+/// Records a solve of `request` by Method, with the operator and the preconditioner that it asks for.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_solve(const solve_request<T>& request) {
+  const int lanes =
+      lanes_for_row(request.rows ? static_cast<double>(request.nonzeros) / static_cast<double>(request.rows) : 0);
+  const auto with_operator = [&](const auto& A) {
+    switch (request.preconditioner) {
+      case preconditioner_kind::jacobi:
+        return record_with<Method, T>(request, A, jacobi_preconditioner<T>{});
+      case preconditioner_kind::called:
+        return record_with<Method, T>(request, A, called_preconditioner<T>{request.called});
+      case preconditioner_kind::none:
+        break;
+    }
+    return record_with<Method, T>(request, A, identity_preconditioner{});
+  };
+  if (request.offsets_64) {
+    return with_operator(csr_operator<T, std::int64_t>{
+        request.rows, static_cast<const std::int64_t*>(request.row_offsets), request.column_indices, {}, lanes});
+  }
+  return with_operator(csr_operator<T, std::int32_t>{
+      request.rows, static_cast<const std::int32_t*>(request.row_offsets), request.column_indices, {}, lanes});
+}
+
+/// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
+template <class T>
+struct linear_method {
+  const char* name;
+  recorded_solve<T> (*record)(const solve_request<T>&);
+};
+
+template <class T>
+recorded_solve<T> record_conjugate_gradient(const solve_request<T>& request);
+template <class T>
+recorded_solve<T> record_bicgstab(const solve_request<T>& request);
+
+template <class T>
+inline constexpr linear_method<T> linear_methods[] = {
+    {"cg", record_conjugate_gradient<T>},
+    {"bicgstab", record_bicgstab<T>},
+};
+
+}  // namespace whilst
