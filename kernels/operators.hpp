@@ -24,9 +24,9 @@ struct csr_operator {
   template <class Team>
   WHILST_HD T row(index i, const T* x, const Team& team) const {
     const T* const v = values.get();
-    const Offset end = row_offsets[i + 1];
+    const index end = row_offsets[i + 1];
     T sum = 0;
-    for (Offset k = row_offsets[i] + team.rank(); k < end; k += team.size()) sum += v[k] * x[column_indices[k]];
+    for (index k = row_offsets[i] + team.rank(); k < end; k += team.size()) sum += v[k] * x[column_indices[k]];
     return team.sum(sum);
   }
   /// The matrix of problem k where the values of many problems with this pattern follow one another.

@@ -80,7 +80,7 @@ struct conjugate_gradient {
         c->stop(reason::indefinite_preconditioner);
       } else if (curvature <= 0) {
         c->stop(reason::indefinite_operator);
-      } else if (!is_finite(alpha) || !is_finite(beta)) {
+      } else if (!is_finite(static_cast<T>(alpha)) || !is_finite(static_cast<T>(beta))) {
         c->stop(reason::breakdown);
       } else {
         *s = {alpha, beta, gamma, first};

@@ -76,7 +76,10 @@ struct linear_solve {
       s->rhs_norm = sqrt(bb[0]);
       s->last_norm = HUGE_VAL;
       inner->first_iteration = 0;
+      // A solve that is over before the inner loop starts has none of the last one's.
       inner->iteration = 0;
+      inner->why = reason::running;
+      inner->forget_history();
     }
   };
 

@@ -9,41 +9,68 @@ namespace whilst {
 
 std::string_view name(reason why) {
   switch (why) {
-    case reason::running: return "running";
-    case reason::converged_rtol: return "converged_rtol";
-    case reason::converged_atol: return "converged_atol";
-    case reason::completed: return "completed";
-    case reason::iteration_limit: return "iteration_limit";
-    case reason::divergence: return "divergence";
-    case reason::breakdown: return "breakdown";
-    case reason::indefinite_preconditioner: return "indefinite_preconditioner";
-    case reason::nan_or_infinity: return "nan_or_infinity";
-    case reason::indefinite_operator: return "indefinite_operator";
-    case reason::stagnation: return "stagnation";
-    case reason::attainable_accuracy: return "attainable_accuracy";
-    case reason::deadline: return "deadline";
-    case reason::cancelled: return "cancelled";
+    case reason::running:
+      return "running";
+    case reason::converged_rtol:
+      return "converged_rtol";
+    case reason::converged_atol:
+      return "converged_atol";
+    case reason::completed:
+      return "completed";
+    case reason::iteration_limit:
+      return "iteration_limit";
+    case reason::divergence:
+      return "divergence";
+    case reason::breakdown:
+      return "breakdown";
+    case reason::indefinite_preconditioner:
+      return "indefinite_preconditioner";
+    case reason::nan_or_infinity:
+      return "nan_or_infinity";
+    case reason::indefinite_operator:
+      return "indefinite_operator";
+    case reason::stagnation:
+      return "stagnation";
+    case reason::attainable_accuracy:
+      return "attainable_accuracy";
+    case reason::deadline:
+      return "deadline";
+    case reason::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
 
 std::string_view sentence(reason why) {
   switch (why) {
-    case reason::running: return "the loop is still running";
-    case reason::converged_rtol: return "the residual fell to rtol times the norm of the right-hand side";
-    case reason::converged_atol: return "the residual fell to atol";
-    case reason::completed: return "the loop did what it was asked to";
-    case reason::iteration_limit: return "the iteration limit was reached first";
-    case reason::divergence: return "the residual grew beyond dtol times its reference";
-    case reason::breakdown: return "a scalar of the method became zero or overflowed, so that no next step exists";
-    case reason::indefinite_preconditioner: return "the preconditioner is not positive definite, as the method demands";
-    case reason::nan_or_infinity: return "a value that is not a number or not finite appeared";
-    case reason::indefinite_operator: return "the matrix is not positive definite, as the method demands";
-    case reason::stagnation: return "the iterates stopped changing before the tolerance was met";
+    case reason::running:
+      return "the loop is still running";
+    case reason::converged_rtol:
+      return "the residual fell to rtol times the norm of the right-hand side";
+    case reason::converged_atol:
+      return "the residual fell to atol";
+    case reason::completed:
+      return "the loop did what it was asked to";
+    case reason::iteration_limit:
+      return "the iteration limit was reached first";
+    case reason::divergence:
+      return "the residual grew beyond dtol times its reference";
+    case reason::breakdown:
+      return "a scalar of the method became zero or overflowed, so that no next step exists";
+    case reason::indefinite_preconditioner:
+      return "the preconditioner is not positive definite, as the method demands";
+    case reason::nan_or_infinity:
+      return "a value that is not a number or not finite appeared";
+    case reason::indefinite_operator:
+      return "the matrix is not positive definite, as the method demands";
+    case reason::stagnation:
+      return "the iterates stopped changing before the tolerance was met";
     case reason::attainable_accuracy:
       return "rounding keeps the true residual above the tolerance: restarting from x brought no more progress";
-    case reason::deadline: return "the deadline passed";
-    case reason::cancelled: return "the solve was cancelled";
+    case reason::deadline:
+      return "the deadline passed";
+    case reason::cancelled:
+      return "the solve was cancelled";
   }
   return "unknown reason";
 }

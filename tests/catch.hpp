@@ -2,6 +2,8 @@
 
 /// The one place that knows which Catch2 this is: version 2 in Debian 12 and Ubuntu 22.04, version 3 later.
 
+#include <string>
+
 #if WHILST_CATCH2_VERSION >= 3
 #include <catch2/catch_all.hpp>
 #else

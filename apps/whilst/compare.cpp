@@ -13,8 +13,7 @@
 #include "text.hpp"
 #include "whilst/version.hpp"
 
-#if WHILST_WITH_CUDA && __has_include("benchmarks/baselines.hpp")
-#define WHILST_HAS_BASELINES 1
+#if WHILST_WITH_CUDA
 #include "benchmarks/baselines.hpp"
 #endif
 
@@ -89,7 +88,7 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = "it is written for cg alone";
   else if (iterations == 0)
     why_not = "there is nothing to time in 0 iterations";
-#if WHILST_HAS_BASELINES
+#if WHILST_WITH_CUDA
   if (why_not.empty()) {
     const bool jacobi = options.solver.preconditioner == "jacobi";
     const auto run = [&](contender<T>& into, auto baseline) {
@@ -272,6 +271,7 @@ int compare_in(const solve_options& options) {
   comparison<T> results;
   results.ideal_bytes = ideal_bytes(system.A, options.solver);
   for (const auto& executor : machine.executors) {
+    if (executor.name == "batch") continue;  // for many systems, and this is one
     show(executor.name);
     results.rows.push_back(executor.available ? run_executor(executor.name, system, options.solver)
                                               : contender<T>{.name = executor.name, .why_not = executor.why_not});

@@ -17,60 +17,72 @@ WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
 struct control_settings {
   /// Most completed updates; the loop stops with iteration_limit there.
   index limit = 0;
+  /// Where the history goes: capacity records (an even number), or none.
+  history_record* history = nullptr;
+  index history_capacity = 0;
   /// Tolerances on a residual norm: see control::set_reference.
   double rtol = 0, atol = 0, dtol = HUGE_VAL;
+  /// Most trips, a backstop for bodies that do not count each of them as an update; 0 for limit + 1.
+  index trip_limit = 0;
   /// Nanoseconds that the loop may run, counted from arming; 0 for no deadline. Counts in a root loop only.
   std::uint64_t deadline_nanoseconds = 0;
   /// This launch's number. A loop is cancelled when cancel_request equals it, so a late request for an earlier launch
   /// does no harm. Counts in a root loop only.
   std::uint64_t launch = 0;
-  /// Where the history goes: capacity records (an even number), or none.
-  history_record* history = nullptr;
-  index history_capacity = 0;
 };
 static_assert(sizeof(control_settings) % 8 == 0 && std::is_trivially_copyable_v<control_settings>);
 
-/// A loop's record in the memory of its place: settings, state, reason, history, link to the parent loop. Finishes read
-/// and write it, one thread at a time; steps test `running` only.
+/// Whether a loop was asked to stop, and when it must: what the runners bring to control::count_trip.
+struct outside_wish {
+  bool cancelled = false;
+  std::uint64_t deadline_at = 0;
+};
+
+/// A loop's record in the memory of its place: settings, state, reason, history. Finishes read and write it, one thread
+/// at a time; steps test `running` only.
 ///
 /// A verdict is a break: once a finish has called stop(), the later steps of that iteration do nothing. `iteration`
 /// counts completed updates. The usual finish opens with `if (c->check(norm)) return;` at the point between two
-/// updates; what follows it in the body is the next update, and it is counted when check is next reached.
-struct control {
-  // State that steps and finishes touch in every iteration comes first, in one cache line.
+/// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
+/// gives verdicts on the loop that it is directly in. Cancel and deadline are the runners' business: they test both of
+/// the root loop once an iteration, at every level.
+struct alignas(128) control {
+  // What every check touches comes first, in one cache line: it costs one trip to memory, not one a field.
   int running;
-  reason why;
-  index iteration;
-  double residual_norm;
-  /// What check(norm) compares with; see set_reference. Zero, as in fresh memory: no such test.
-  double rtol_norm, atol_norm, divergence_norm;
-  control* root;
-  std::uint64_t deadline_at;
-  index trips_left;
-  index history_count, history_stride, history_offered;
   int updating;
-  /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
-  volatile std::uint64_t cancel_request;
-  /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
-  index first_iteration;
-  std::uint64_t started_at, stopped_at;
+  index iteration;
+  /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
+  double rtol_norm, atol_norm, divergence_norm;
+  double residual_norm;
+  index history_count, history_stride, history_offered;
   control_settings settings;
 
-  /// Starts the loop anew: running as its parent is, no verdict yet. `parent` is null for a root loop.
+  reason why;
+  index trips_left;
+  /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
+  index first_iteration;
+  std::uint64_t deadline_at, started_at, stopped_at;
+  /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
+  volatile std::uint64_t cancel_request;
+
+  /// Starts the loop anew, without a verdict yet. `parent` is null for a root loop. Under a parent that has stopped the
+  /// loop does not start, and what its last run left stays.
   WHILST_HD void arm(const control* parent) {
-    root = parent ? parent->root : this;
     running = parent ? parent->running : 1;
+    if (!running) return;
     why = reason::running;
     iteration = first_iteration;
     updating = 0;
-    trips_left = settings.limit - iteration;
+    trips_left = settings.trip_limit ? settings.trip_limit : settings.limit - iteration;
     started_at = now_nanoseconds();
-    if (!parent) deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
-    if (first_iteration == 0) {
-      history_count = 0;
-      history_stride = 1;
-      history_offered = 0;
-    }
+    deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
+    if (first_iteration == 0) forget_history();
+  }
+
+  WHILST_HD void forget_history() {
+    history_count = 0;
+    history_stride = 1;
+    history_offered = 0;
   }
 
   /// The last test before the first trip: a limit of zero means zero trips. True when the loop is to run.
@@ -79,11 +91,24 @@ struct control {
     return running != 0;
   }
 
-  /// Backstop after each trip: a body whose finishes never count still ends, after `limit` trips and one for the
-  /// verdict. True when the loop is to go on.
-  WHILST_HD bool count_trip() {
-    if (running && --trips_left < 0) stop(reason::iteration_limit);
+  /// After each trip: stops the loop if the root loop was cancelled or is past its deadline, or if the body made more
+  /// trips than its updates explain. True when the loop is to go on.
+  WHILST_HD bool count_trip(const outside_wish& wish) {
+    if (running) {
+      if (--trips_left < 0) {
+        stop(reason::iteration_limit);
+      } else if (wish.cancelled) {
+        stop(reason::cancelled);
+      } else if (wish.deadline_at && now_nanoseconds() >= wish.deadline_at) {
+        stop(reason::deadline);
+      }
+    }
     return running != 0;
+  }
+
+  /// What the world outside wants of this root loop; read early, since it takes a trip to memory, and used late.
+  WHILST_HD outside_wish wish() const {
+    return {cancel_request == settings.launch && settings.launch != 0, deadline_at};
   }
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return c->stop(...)`.
@@ -108,18 +133,17 @@ struct control {
     divergence_norm = other.divergence_norm;
   }
 
-  /// Between two updates: counts the one before, and begins the next unless the limit, a cancel or the deadline stops
-  /// the loop. True when stopped. For loops that have no residual.
+  /// Between two updates: counts the one before, and begins the next unless the limit stops the loop. True when
+  /// stopped. For loops that have no residual.
   WHILST_HD bool check() {
     complete_update();
-    if (const reason outside = asked_to_stop(); outside != reason::running) return stop(outside);
     if (iteration >= settings.limit) return stop(reason::iteration_limit);
     updating = 1;
     return false;
   }
 
-  /// The same with a residual norm: records it in the history and tests it first. A norm that is not a number or not
-  /// finite stops the loop with nan_or_infinity.
+  /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
+  /// loop with nan_or_infinity.
   WHILST_HD bool check(double norm) {
     complete_update();
     residual_norm = norm;
@@ -137,16 +161,10 @@ struct control {
     updating = 0;
   }
 
-  /// Cancel or deadline of the root loop, which stop every level; running for neither.
-  WHILST_HD reason asked_to_stop() const {
-    if (root->cancel_request == root->settings.launch && root->settings.launch) return reason::cancelled;
-    if (root->deadline_at && now_nanoseconds() >= root->deadline_at) return reason::deadline;
-    return reason::running;
-  }
-
   /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
   WHILST_HD void record(double norm) {
-    if (!settings.history || history_offered++ % history_stride != 0) return;
+    // The stride is a power of two.
+    if (settings.history_capacity < 2 || (history_offered++ & (history_stride - 1)) != 0) return;
     if (history_count == settings.history_capacity) {
       history_count /= 2;
       for (index i = 0; i < history_count; ++i) settings.history[i] = settings.history[2 * i];

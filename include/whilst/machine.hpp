@@ -7,7 +7,7 @@ namespace whilst {
 
 /// Whether this build on this machine can run one executor.
 struct executor_availability {
-  /// "host", "stream", "graph", "resident".
+  /// "host", "stream", "graph", "resident" or "batch".
   std::string name;
   bool available = false;
   /// One sentence for a person; empty where available.

@@ -28,6 +28,8 @@ namespace whilst {
 class recorder {
  public:
   explicit recorder(place where) : where_(where) {}
+  recorder(const recorder&) = delete;
+  recorder& operator=(const recorder&) = delete;
 
   place where() const { return where_; }
 
@@ -43,10 +45,12 @@ class recorder {
   }
   template <class Map>
   void team(const char* name, index n, const Map& map) {
-    step(name, n, map, no_finish{});
+    team(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
   void team(const char* name, index n, const Map& map, const Finish& finish) {
+    static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
+                  "a map for whole blocks says so: static constexpr bool whole_block = true");
     step(name, n, map, finish);
   }
   template <class Finish>

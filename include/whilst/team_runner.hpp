@@ -26,6 +26,7 @@ class team_runner {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
       total = team_.sum(total);
+      team_.sync();  // a sum passes numbers on, but orders no writes of the map before the finish
       if (team_.rank() == 0) finish(total);
     } else {
       each(map, n, [](int) {});
@@ -36,6 +37,15 @@ class team_runner {
     }
     team_.sync();
     if constexpr (!std::is_same_v<Finish, no_finish>) finished_ = true;
+  }
+  /// A map for a whole team, called for one index after another.
+  template <class Map>
+  WHILST_HD void team(const char*, index n, const Map& map) {
+    if (!active()) return;
+    for (index i = 0; i < n; ++i) {
+      map(i, team_);
+      team_.sync();
+    }
   }
   template <class Finish>
   WHILST_HD void once(const char*, const Finish& finish) {
@@ -55,6 +65,8 @@ class team_runner {
   WHILST_HD void loop(const char*, control* c, const Start& start, const Body& body) {
     if (!active()) return;
     control* const outer = current_;
+    const control* const outer_root = root_;
+    if (!root_) root_ = c;
     const bool outer_finished = finished_;
     team_.sync();
     if (team_.rank() == 0) c->arm(outer);
@@ -71,11 +83,12 @@ class team_runner {
       team_.sync();
       if (team_.rank() == 0) {
         if (!counts_itself && c->running) count_iteration{c}();
-        c->count_trip();
+        c->count_trip(root_->wish());
       }
       team_.sync();
     }
     current_ = outer;
+    root_ = outer_root;
     finished_ = outer_finished;
   }
 
@@ -83,7 +96,9 @@ class team_runner {
   WHILST_HD void branch(const char*, const int* flag, const Body& body) {
     team_.sync();
     const bool outer_finished = finished_;
-    if (active() && *flag) body(*this);
+    const bool taken = active() && *flag;
+    team_.sync();
+    if (taken) body(*this);
     finished_ = outer_finished;
   }
 
@@ -119,6 +134,7 @@ class team_runner {
 
   Team team_;
   control* current_ = nullptr;
+  const control* root_ = nullptr;
   bool finished_ = false;  ///< a step directly in the loop's body has had a finish in this trip
 };
 

@@ -45,9 +45,13 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
 
 device_guard::device_guard(int device) {
   WHILST_CUDA("asking for the current device", cudaGetDevice(&previous_));
-  if (device != previous_) WHILST_CUDA("choosing GPU " + std::to_string(device), cudaSetDevice(device));
+  if (device == previous_) return;
+  WHILST_CUDA("choosing GPU " + std::to_string(device), cudaSetDevice(device));
+  changed_ = true;
 }
-device_guard::~device_guard() { cudaSetDevice(previous_); }
+device_guard::~device_guard() {
+  if (changed_) cudaSetDevice(previous_);
+}
 
 stream make_stream() {
   cudaStream_t made = nullptr;
@@ -112,26 +116,26 @@ void run_while_node() {
 
 conditional_nodes_answer conditional_nodes(int device) {
   static std::mutex lock;
-  static std::array<std::unique_ptr<conditional_nodes_answer>, 64> answers;
+  static std::array<bool, 64> known_to_work;
   const std::lock_guard hold(lock);
-  auto& answer = answers.at(static_cast<std::size_t>(device));
-  if (answer) return *answer;
-  answer = std::make_unique<conditional_nodes_answer>();
+  bool& known = known_to_work.at(static_cast<std::size_t>(device));
+  if (known) return {true, "a WHILE node was run"};
   int driver = 0;
   WHILST_CUDA("asking for the driver's version", cudaDriverGetVersion(&driver));
   if (driver < 12040) {
-    *answer = {false, "the driver is for CUDA " + std::to_string(driver / 1000) + "." +
-                          std::to_string(driver % 1000 / 10) + ", and conditional nodes need 12.4"};
-    return *answer;
+    return {false, "the driver is for CUDA " + std::to_string(driver / 1000) + "." +
+                       std::to_string(driver % 1000 / 10) + ", and conditional nodes need 12.4"};
   }
   try {
     const device_guard current(device);
+    const relaxed_capture_mode relaxed;
     run_while_node();
-    *answer = {true, "a WHILE node was run"};
+    known = true;
+    return {true, "a WHILE node was run"};
   } catch (const error& failure) {
-    *answer = {false, std::string("conditional nodes do not work: ") + failure.what()};
+    // Not remembered: what failed may have been a shortage of memory.
+    return {false, std::string("conditional nodes do not work: ") + failure.what()};
   }
-  return *answer;
 }
 
 int device_count(std::string* note) {

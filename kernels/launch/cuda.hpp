@@ -46,6 +46,19 @@ class device_guard {
 
  private:
   int previous_ = 0;
+  bool changed_ = false;
+};
+
+/// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads.
+class relaxed_capture_mode {
+ public:
+  relaxed_capture_mode() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~relaxed_capture_mode() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  relaxed_capture_mode(const relaxed_capture_mode&) = delete;
+  relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 /// Owns what one CUDA destroy function releases.

@@ -20,8 +20,7 @@ void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream
 /// as IF nodes. body_streams: one stream for each level of depth, none of them capturing.
 void capture_into(const lowered_program& lowered, cudaStream_t stream, const std::vector<cuda::stream>& body_streams);
 
-/// Instantiates a captured graph. When the driver refuses, the message names the nodes that a loop may not hold.
-cuda::graph_exec instantiate(cudaGraph_t graph, const std::vector<operation>& operations);
+cuda::graph_exec instantiate(cudaGraph_t graph);
 
 #endif
 

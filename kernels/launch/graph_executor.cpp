@@ -129,7 +129,7 @@ void capture_into(const lowered_program& lowered, cudaStream_t stream, const std
   graph_capture(lowered.conditions, body_streams).add(lowered.operations, stream, 0);
 }
 
-cuda::graph_exec instantiate(cudaGraph_t graph, const std::vector<operation>&) {
+cuda::graph_exec instantiate(cudaGraph_t graph) {
   cudaGraphExec_t made = nullptr;
   WHILST_CUDA("instantiating the graph (a loop's body may hold no host function, allocation, event or pageable copy)",
               cudaGraphInstantiate(&made, graph, 0));

@@ -8,7 +8,7 @@ void run_on_host(const std::vector<operation>& operations) {
       case operation::kind::step:
         if (op.frame.guard && !*op.frame.guard) break;
         op.step->run_on_host();
-        op.frame.links.follow();
+        op.frame.links.follow(op.frame.links.wish());
         break;
       case operation::kind::call:
         op.node->call(nullptr);

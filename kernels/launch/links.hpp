@@ -24,17 +24,21 @@ inline void set_condition(graph_condition, bool) {}
 struct step_links {
   control* loop = nullptr;             ///< the loop that the step is in: clear its condition once it has stopped
   graph_condition loop_condition = 0;  ///
-  bool counts_trip = false;            ///< the step is the body's last finish: apply the backstop on trips
+  const control* root = nullptr;       ///< the outermost loop around, which is asked to stop
+  bool counts_trip = false;            ///< the step is the body's last finish
   control* arms = nullptr;             ///< the loop to arm after this step
   control* opens = nullptr;            ///< the loop whose first trip comes next
   graph_condition opens_condition = 0;
   const int* branch = nullptr;  ///< the flag of the branch that comes next
   graph_condition branch_condition = 0;
 
+  /// To be read when the step starts, so that the answer is there when it ends.
+  WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
+
   /// Runs after the step's finish, on the same thread.
-  WHILST_HD void follow() const {
+  WHILST_HD void follow(const outside_wish& wish) const {
     if (loop) {
-      const bool goes_on = counts_trip ? loop->count_trip() : loop->running != 0;
+      const bool goes_on = counts_trip ? loop->count_trip(wish) : loop->running != 0;
       if (!goes_on) publish(loop_condition, false);
     }
     if (arms) arms->arm(loop);
@@ -42,9 +46,10 @@ struct step_links {
     if (branch) publish(branch_condition, *branch && (!loop || loop->running));
   }
 
-  /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so the
-  /// branch that follows must be told not to run.
+  /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so what
+  /// follows must be told not to run, and the loop too if somebody else stopped it.
   WHILST_HD void skip() const {
+    publish(loop_condition, false);
     publish(opens_condition, false);
     publish(branch_condition, false);
   }

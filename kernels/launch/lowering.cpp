@@ -37,6 +37,7 @@ class lowering {
   /// What the nodes of one body are within.
   struct surroundings {
     control* loop = nullptr;
+    const control* root = nullptr;
     int loop_condition = 0;
     bool finish_seen = false;                   ///< a verdict may have been given in this loop before the node at hand
     const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
@@ -99,6 +100,7 @@ class lowering {
     made.overlaps = after_step && resources.may_overlap;
     if (around.loop) made.frame.guard = &around.loop->running;
     made.frame.links.loop = around.loop;
+    made.frame.links.root = around.root;
     made.loop_condition = around.loop_condition;
     target.push_back(std::move(made));
     return target.back();
@@ -113,7 +115,10 @@ class lowering {
   void add_loop(std::vector<operation>& target, const program_node& node, const surroundings& around) {
     const int condition = ++result.conditions;
     publisher(target, around).frame.links.arms = node.loop;
-    surroundings inside{.loop = node.loop, .depth = around.depth + 1};
+    surroundings inside{.loop = node.loop,
+                        .root = around.root ? around.root : node.loop,
+                        .finish_seen = around.finish_seen,
+                        .depth = around.depth + 1};
     lower_nodes(target, pointers(node.start), inside);
     operation& opener = publisher(target, inside, /*any_loop=*/true);
     opener.frame.links.opens = node.loop;

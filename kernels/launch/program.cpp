@@ -21,6 +21,12 @@ void visit_steps(const std::vector<program_node>& nodes, const std::function<voi
   }
 }
 
+bool holds_call(const std::vector<program_node>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const program_node& node) {
+    return node.what == program_node::kind::call || holds_call(node.start) || holds_call(node.body);
+  });
+}
+
 index count_kernels(const std::vector<operation>& operations) {
   index count = 0;
   for (const operation& op : operations) {
@@ -43,6 +49,7 @@ struct program::implementation {
   std::string note;
   int unroll = 1;
   lowered_program lowered;
+  bool prepared = false;
 
   explicit implementation(place p) : where(p) {}
 
@@ -56,7 +63,8 @@ struct program::implementation {
       largest = std::max(largest, node.step->count());
       ++steps;
     });
-    const int wanted = largest <= small_step ? 16 : 4;
+    // Calls are not guarded against a verdict earlier in the trip if they write scratch only: keep that waste small.
+    const int wanted = holds_call(nodes) ? 2 : largest <= small_step ? 16 : 4;
     return std::max(1, std::min(wanted, longest_unrolled_body / std::max(1, steps)));
   }
 
@@ -67,8 +75,12 @@ struct program::implementation {
   cuda::stream capture_stream;
   cuda::graph_exec exec;
   cuda::event last_run;
-  cudaStream_t last_stream = nullptr;
   bool has_run = false;
+
+  ~implementation() {
+    // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
+    if (has_run) cudaEventSynchronize(last_run.get());
+  }
 
   void wait() const {
     if (!has_run) return;
@@ -78,6 +90,7 @@ struct program::implementation {
 
   void prepare_on_gpu() {
     cuda::device_guard current(where.device());
+    const cuda::relaxed_capture_mode relaxed;
     wait();
     exec.reset();
     running_on = settings.how;
@@ -106,7 +119,9 @@ struct program::implementation {
       };
       provide(*publisher);
       visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });
-      if (measuring) step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
+      // Kept once made: a graph that captured the program refers to it.
+      if (measuring && step_memory.bytes() == 0)
+        step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
     }
     lowered = lower(nodes, {.unroll = unroll,
                             .resources = [&](const recorded_step& step) { return resources.at(&step); },
@@ -139,7 +154,7 @@ struct program::implementation {
     }
     WHILST_CUDA("ending the record of a program", cudaStreamEndCapture(capture_stream.get(), &captured));
     const cuda::graph graph(captured);
-    exec = instantiate(graph.get(), lowered.operations);
+    exec = instantiate(graph.get());
     WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
   }
@@ -158,16 +173,18 @@ struct program::implementation {
       capture_into(lowered, stream, body_streams);
       return;
     }
-    if (has_run && stream != last_stream)
-      WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+    if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
     write_words(stream, word_addresses, words);
     if (running_on == executor::graph) {
       WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
     } else {
       run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+      // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without
+      // one (resident, batch) stays asynchronous.
+      if (lowered.conditions > 0)
+        WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
     }
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
-    last_stream = stream;
     has_run = true;
   }
 #endif
@@ -194,12 +211,7 @@ program::program(place where, std::vector<program_node> nodes, std::vector<std::
   implementation_->words = std::move(words);
 }
 
-program::~program() {
-#if WHILST_WITH_CUDA
-  // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
-  if (implementation_ && implementation_->has_run) cudaEventSynchronize(implementation_->last_run.get());
-#endif
-}
+program::~program() = default;
 program::program(program&&) noexcept = default;
 program& program::operator=(program&&) noexcept = default;
 
@@ -210,6 +222,7 @@ const std::string& program::note() const { return implementation_->note; }
 
 void program::prepare(const run_settings& settings) {
   implementation& self = *implementation_;
+  self.prepared = false;
   self.settings = settings;
   if (self.where.on_host()) {
     if (settings.how != executor::host)
@@ -217,6 +230,7 @@ void program::prepare(const run_settings& settings) {
                   "it was recorded for the host, and executor " + std::string(name(settings.how)) + " runs on a GPU",
                   "record it on place::gpu(device)");
     self.prepare_on_host();
+    self.prepared = true;
     return;
   }
 #if WHILST_WITH_CUDA
@@ -225,10 +239,13 @@ void program::prepare(const run_settings& settings) {
                 "it was recorded for a GPU, where executor " + std::string(name(settings.how)) + " cannot run it",
                 "use stream or graph");
   self.prepare_on_gpu();
+  self.prepared = true;
 #endif
 }
 
 void program::enqueue([[maybe_unused]] CUstream_st* stream) {
+  if (!implementation_->prepared)
+    throw error("enqueueing a program", "it is not prepared, or preparing it failed", "Call prepare() first");
   if (implementation_->where.on_host()) {
     implementation_->enqueue_on_host();
     return;

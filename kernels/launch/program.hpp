@@ -52,8 +52,9 @@ struct run_settings {
   unsigned delay_seed = 0;
 };
 
-/// A recorded loop on a place, replayed by every enqueue. Owns the memory given to it, everything recorded, and the
-/// instantiated graph. One run at a time: a run enqueued on another stream waits for the one before.
+/// A recorded loop on a place, replayed by every enqueue. Owns everything recorded and the instantiated graph, not the
+/// memory that the steps point to. One run at a time: a run enqueued on another stream waits for the one before. Runs
+/// of a graph that captured the program are the business of that graph's owner: the program does not know of them.
 class program {
  public:
   program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,

@@ -39,7 +39,6 @@ struct problems_by_block {
   WHILST_HD void operator()(index i, const Team& team) const {
     team_runner<Team> run(team);
     problems(i, team)(run);
-    team.sync();
   }
 };
 

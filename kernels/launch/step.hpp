@@ -71,10 +71,16 @@ constexpr index host_chunk = 2048;
 
 /// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
 template <class Map>
-constexpr index host_chunk_of = team_kind_of<Map>() == team_kind::block ? 1 : requires {
+constexpr bool takes_problems = team_kind_of<Map>() == team_kind::block || requires {
   Map::whole_problem;
-}
-? 16 : team_kind_of<Map>() == team_kind::lanes ? 512 : host_chunk;
+};
+template <class Map>
+constexpr index host_chunk_of = takes_problems<Map>                       ? 1
+                                : team_kind_of<Map>() == team_kind::lanes ? 512
+                                                                          : host_chunk;
+/// Fewer chunks than this are not worth waking threads for.
+template <class Map>
+constexpr index parallel_chunks = takes_problems<Map> ? 2 : 8;
 
 }  // namespace detail
 
@@ -172,7 +178,10 @@ __device__ void run_indexes(const Map& map, const step_frame& frame, Total& tota
     }
   };
   if constexpr (kind == team_kind::block) {
-    for (index i = blockIdx.x; i < frame.n; i += gridDim.x) add(i, block_team());
+    for (index i = blockIdx.x; i < frame.n; i += gridDim.x) {
+      add(i, block_team());
+      __syncthreads();  // shared memory passes from one index to the next
+    }
   } else if constexpr (kind == team_kind::lanes) {
     const lanes team(frame.lanes);
     const index groups = static_cast<index>(gridDim.x) * (blockDim.x / frame.lanes);
@@ -186,16 +195,53 @@ __device__ void run_indexes(const Map& map, const step_frame& frame, Total& tota
 
 struct no_sums {};
 
-/// True in the last block to arrive, for all its threads.
-__device__ inline bool last_block(unsigned* ticket) {
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-    __threadfence();
-  }
+/// Adds up over the block in a fixed order; the total is thread 0's.
+template <class Total>
+__device__ Total total_on_first_thread(Total value) {
+  __shared__ Total of_warp[32];
+  const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
+  value = lanes(32).sum(value);
+  if (lane == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();
-  return last;
+  if (threadIdx.x >= 32) return value;
+  return warps == 1 ? value : lanes(32).sum(lane < warps ? of_warp[lane] : Total{});
+}
+
+/// Counts this block as done; true if it was the last. What the block wrote before is seen by whoever gets true. For
+/// thread 0, after a barrier.
+__device__ inline bool arrive_last(unsigned* ticket) {
+  unsigned before;
+  asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(ticket), "r"(gridDim.x - 1)
+               : "memory");
+  return before == gridDim.x - 1;
+}
+
+/// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
+template <class Total>
+__device__ bool grid_total(Total& total, const step_frame& frame) {
+  total = total_on_first_thread(total);
+  if (gridDim.x == 1) return threadIdx.x == 0;
+  auto* const partials = static_cast<Total*>(frame.partials);
+  const bool few = gridDim.x <= 32;
+  if (few && threadIdx.x >= 32) return false;
+  bool last = false;
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = total;
+    last = arrive_last(frame.ticket);
+  }
+  if (few) {
+    if (!__shfl_sync(0xffffffffu, last, 0)) return false;
+    __syncwarp();
+    total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
+    return threadIdx.x == 0;
+  }
+  if (!__syncthreads_or(last)) return false;
+  total = {};
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
+  total = total_on_first_thread(total);
+  return threadIdx.x == 0;
 }
 
 template <class Map, class Finish>
@@ -210,24 +256,16 @@ __global__ void step_kernel(const __grid_constant__ Map map, const __grid_consta
     if (has_finish && blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
     return;
   }
+  outside_wish wish;
+  if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
   delay(frame.delay_seed, 1);
   if constexpr (has_sums) {
-    using total_type = map_result<Map>;
-    total_type total{};
+    map_result<Map> total{};
     run_indexes(map, frame, total);
     delay(frame.delay_seed, 2);
-    total = block_team().sum(total);
-    if (gridDim.x > 1) {
-      auto* partials = static_cast<total_type*>(frame.partials);
-      if (threadIdx.x == 0) partials[blockIdx.x] = total;
-      if (!last_block(frame.ticket)) return;
-      total = {};
-      for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
-      total = block_team().sum(total);
-    }
-    if (threadIdx.x == 0) {
+    if (grid_total(total, frame)) {
       finish(total);
-      frame.links.follow();
+      frame.links.follow(wish);
     }
   } else {
     no_sums none;
@@ -235,10 +273,9 @@ __global__ void step_kernel(const __grid_constant__ Map map, const __grid_consta
     if constexpr (has_finish) {
       delay(frame.delay_seed, 2);
       __syncthreads();
-      if (gridDim.x > 1 && !last_block(frame.ticket)) return;
-      if (threadIdx.x == 0) {
+      if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
         finish();
-        frame.links.follow();
+        frame.links.follow(wish);
       }
     }
   }
@@ -266,7 +303,7 @@ class map_step final : public recorded_step {
   void run_on_host() override {
     const index last = chunks();
 #if defined(_OPENMP)
-#pragma omp parallel for schedule(static) if (last > 1)
+#pragma omp parallel for schedule(static) if (last >= detail::parallel_chunks <Map>)
 #endif
     for (index chunk = 0; chunk < last; ++chunk) {
       const index begin = chunk * detail::host_chunk_of<Map>;
@@ -317,25 +354,25 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
   launch_shape shape;
   auto* kernel = &detail::step_kernel<Map, Finish>;
   if constexpr (kind == detail::team_kind::block) {
-    shape.threads = static_cast<unsigned>(map_.threads_wanted());
+    cudaFuncAttributes attributes{};
+    WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
+    // A method that is one kernel may need more registers than a full block leaves each thread.
+    shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
     shape.blocks = static_cast<unsigned>(std::clamp<index>(n_, 1, 65535));
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
-      if (shape.fast_memory_bytes > 48 * 1024) {
-        WHILST_CUDA("raising the shared memory limit of step '" + name_ + "'",
-                    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(shape.fast_memory_bytes)));
-      }
+      const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
+      WHILST_CUDA("raising the shared memory limit of step '" + name_ + "'",
+                  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
     }
     return shape;
   }
-  shape.threads = 256;
-  if (n_ == 0) shape.threads = 32;
+  const index threads_wanted = n_ * detail::lanes_wanted(map_);
+  shape.threads = static_cast<unsigned>(std::clamp<index>((threads_wanted + 31) / 32 * 32, 32, 256));
   int resident_blocks = 1;
   WHILST_CUDA(
       "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, static_cast<int>(shape.threads), 0));
-  const index threads_wanted = n_ * detail::lanes_wanted(map_);
   const index blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
   shape.blocks = static_cast<unsigned>(
       std::clamp<index>(blocks_wanted, 1, static_cast<index>(resident_blocks) * device.multiprocessors));

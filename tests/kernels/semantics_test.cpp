@@ -33,6 +33,29 @@ struct odd_trip {
   WHILST_HD void operator()() const { *flag = static_cast<int>((c->iteration + 1) % 2); }
 };
 
+/// On even trips, whose branch has no verdict: one more is complete.
+struct count_even {
+  control* c;
+  const int* flag;
+  WHILST_HD void operator()() const {
+    if (!*flag) whilst::count_iteration{c}();
+  }
+};
+
+/// 50 times i modulo 5, by all threads of a block.
+struct sum_of_even {
+  static constexpr bool whole_block = true;
+  double* target;
+  int threads_wanted() const { return 64; }
+  template <class Team>
+  WHILST_HD void operator()(index i, const Team& team) const {
+    double share = 0;
+    for (int k = team.rank(); k < 100; k += team.size()) share += k % 2 == 0 ? static_cast<double>(i % 5) : 0.0;
+    const double total = team.sum(share);
+    if (team.rank() == 0) target[i] = total;
+  }
+};
+
 /// Hands out the one problem there is.
 struct only_problem {
   three_steps problem;
@@ -294,6 +317,94 @@ TEST_CASE("a branch runs when its flag says so, and not after a verdict", "[sema
       }
     }
   }
+}
+
+TEST_CASE("a verdict on the outer loop from within the inner one ends both", "[semantics]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    whilst::buffer<control> c(w.where, 2);
+    whilst::buffer<double> x(w.where, 10);
+    recorder rec(w.where);
+    control* const cs = c.data();
+    rec.loop("outer", cs, [&](auto& run) {
+      run.once("count", whilst::count_iteration{cs});
+      run.loop("inner", cs + 1, [&](auto& run) {
+        run.once("count", whilst::count_iteration{cs + 1});
+        run.once("stop the outer loop", stop_at_once{cs});
+      });
+      run.step("after the verdict", 10, add_one{x.data()});
+    });
+    for (int level = 0; level < 2; ++level) rec.parameter(&cs[level].settings, control_settings{.limit = 5});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how});
+    run(program);
+    CHECK(value(c).why == reason::completed);
+    CHECK(value(c).iteration == 1);
+    CHECK((values(x) == std::vector<double>(10, 0.0)));
+  }
+}
+
+TEST_CASE("a loop in a branch, a verdict in a branch, a call in a start", "[semantics]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    whilst::buffer<control> c(w.where, 2);
+    whilst::buffer<int> flag(w.where, 1);
+    whilst::buffer<double> in_loop(w.where, 5), called(w.where, 1), after(w.where, 5);
+    recorder rec(w.where);
+    control* const cs = c.data();
+    rec.loop("outer", cs, [&](auto& run) {
+      run.once("odd trip?", odd_trip{cs, flag.data()});
+      run.branch("odd", flag.data(), [&](auto& run) {
+        run.loop(
+            "inner", cs + 1,
+            [&](auto& run) {
+              run.call("in the start", [x = called.data()](CUstream_st* s) { enqueue_add_one(s, x); });
+            },
+            [&](auto& run) { run.step("x += 1", 5, add_one{in_loop.data()}); });
+        run.once("verdict", stop_at{cs, 7});
+      });
+      run.step("after", 5, add_one{after.data()});
+      run.branch("odd again", flag.data(), [&](auto& run) { run.step("after", 5, add_one{after.data()}); });
+      run.once("even trips count here", count_even{cs, flag.data()});
+    });
+    rec.parameter(&cs[0].settings, control_settings{.limit = 100});
+    rec.parameter(&cs[1].settings, control_settings{.limit = 3});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how});
+    run(program);
+    // Trips 1, 3, 5 and 7 are odd; the verdict of the last one holds back what follows.
+    CHECK(value(c).iteration == 7);
+    CHECK(value(c).why == reason::completed);
+    CHECK(value(called) == 4);
+    CHECK((values(in_loop) == std::vector<double>(5, 12.0)));
+    CHECK((values(after) == std::vector<double>(5, 6.0 + 3.0)));
+  }
+}
+
+TEST_CASE("a block a problem, more problems than a grid has blocks", "[semantics]") {
+  for (const way& w : ways()) {
+    if (w.how == executor::graph) continue;
+    INFO(w.name);
+    constexpr index problems = 70'000;
+    whilst::buffer<double> sums(w.where, problems);
+    recorder rec(w.where);
+    rec.team("sum", problems, sum_of_even{sums.data()});
+    whilst::program program = std::move(rec).finish();
+    program.prepare({.how = w.how});
+    run(program);
+    const auto found = values(sums);
+    bool all_right = true;
+    for (index i = 0; i < problems; ++i)
+      all_right = all_right && found[static_cast<std::size_t>(i)] == 50.0 * static_cast<double>(i % 5);
+    CHECK(all_right);
+  }
+}
+
+TEST_CASE("misuse of programs is refused with the cure", "[semantics]") {
+  recorder rec(place::host());
+  whilst::program program = std::move(rec).finish();
+  CHECK_THROWS_WITH(program.enqueue(nullptr), contains("Call prepare() first"));
+  CHECK_THROWS_WITH(program.prepare({.how = executor::graph}), contains("place::gpu"));
 }
 
 TEST_CASE("the history keeps every other record when it is full", "[semantics]") {

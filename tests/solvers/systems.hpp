@@ -1,0 +1,95 @@
+#pragma once
+
+// Small linear systems and oracles for the solver tests.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <Eigen/Sparse>
+
+#include "whilst/whilst.hpp"
+
+namespace whilst_test {
+
+template <class T>
+struct triplets {
+  whilst::index n;
+  std::vector<std::int32_t> offsets{0}, columns;
+  std::vector<T> values;
+
+  explicit triplets(whilst::index n) : n(n) {}
+  /// Entries of the next row.
+  void row(std::initializer_list<std::pair<int, double>> entries) {
+    for (const auto& [column, value] : entries) {
+      columns.push_back(column);
+      values.push_back(static_cast<T>(value));
+    }
+    offsets.push_back(static_cast<std::int32_t>(columns.size()));
+  }
+  whilst::csr_matrix<T> matrix() const { return {n, n, offsets, columns, values}; }
+};
+
+/// Every executor for one system that this machine has.
+inline std::vector<std::string> executors() {
+  std::vector<std::string> names;
+  for (const whilst::executor_availability& e : whilst::describe_machine().executors)
+    if (e.available && e.name != "batch") names.push_back(e.name);
+  return names;
+}
+
+template <class T>
+std::vector<T> random_vector(whilst::index n, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& value : v) value = static_cast<T>(uniform(generator));
+  return v;
+}
+
+template <class T>
+Eigen::SparseMatrix<double, Eigen::RowMajor> to_eigen(const whilst::csr_matrix<T>& A) {
+  std::vector<Eigen::Triplet<double>> entries;
+  for (whilst::index i = 0; i < A.rows(); ++i)
+    for (whilst::index k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+      entries.emplace_back(static_cast<int>(i), A.column_indices()[static_cast<std::size_t>(k)],
+                           static_cast<double>(A.values()[static_cast<std::size_t>(k)]));
+  Eigen::SparseMatrix<double, Eigen::RowMajor> result(A.rows(), A.columns());
+  result.setFromTriplets(entries.begin(), entries.end());
+  return result;
+}
+
+template <class T>
+Eigen::VectorXd to_eigen(const std::vector<T>& v) {
+  Eigen::VectorXd result(static_cast<Eigen::Index>(v.size()));
+  for (std::size_t i = 0; i < v.size(); ++i) result[static_cast<Eigen::Index>(i)] = static_cast<double>(v[i]);
+  return result;
+}
+
+/// ||b - A x|| / ||b|| in double, from the data alone.
+template <class T>
+double relative_residual(const whilst::csr_matrix<T>& A, const std::vector<T>& b, const std::vector<T>& x) {
+  const Eigen::VectorXd be = to_eigen(b);
+  return (be - to_eigen(A) * to_eigen(x)).norm() / be.norm();
+}
+
+/// Convection and diffusion on a line, upwind: unsymmetric, diagonally dominant.
+template <class T>
+whilst::csr_matrix<T> convection_diffusion(int n) {
+  triplets<T> t(n);
+  for (int i = 0; i < n; ++i) {
+    if (i == 0) {
+      t.row({{0, 3}, {1, -1}});
+    } else if (i == n - 1) {
+      t.row({{n - 2, -2}, {n - 1, 3}});
+    } else {
+      t.row({{i - 1, -2}, {i, 3}, {i + 1, -1}});
+    }
+  }
+  return t.matrix();
+}
+
+}  // namespace whilst_test
