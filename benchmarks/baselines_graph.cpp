@@ -55,6 +55,19 @@ __device__ inline void let_next_kernel_start() {
 __device__ inline void compute_now(double& value) { asm volatile("" : "+d"(value)); }
 __device__ inline void compute_now(float& value) { asm volatile("" : "+f"(value)); }
 
+/// Loads that stay where they are written. The compiler would rather move them behind the test that may make them
+/// needless, and then their latency follows the test's.
+__device__ inline double read_now(const double* address) {
+  double value;
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(address) : "memory");
+  return value;
+}
+__device__ inline float read_now(const float* address) {
+  float value;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(address) : "memory");
+  return value;
+}
+
 /// Adds over the lanes `width` apart and less, width a power of two.
 template <class Value>
 __device__ Value sum_over_lanes(Value value, int width) {
@@ -125,7 +138,7 @@ struct apply_arguments {
 
 /// w = A u with (r,u), (u,w) and, preconditioned, (r,r); the last block chooses alpha and beta, or stops the loop.
 template <class T, class Offset, bool one_lane, bool jacobi>
-__global__ void __launch_bounds__(threads_a_block, 4)
+__global__ void __launch_bounds__(threads_a_block, sizeof(Offset) == 4 ? 4 : 3)
     apply_and_choose(const __grid_constant__ apply_arguments<T, Offset> a) {
   constexpr int k = jacobi ? 3 : 2;
   const int lanes = one_lane ? 1 : a.A.lanes;
@@ -232,7 +245,7 @@ __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant
   const loop_vectors<T>& v = a.v;
   const int stride = static_cast<int>(gridDim.x) * threads_a_block;
   int i = static_cast<int>(blockIdx.x) * threads_a_block + static_cast<int>(threadIdx.x);
-  T pi = 0, qi = 0, xi = 0, mi = 0;
+  T pi = 0, qi = 0, xi = 0, mi = 0, ui = 0, wi = 0, ri = 0;
   // The kernel before last wrote them, and it is over: see let_next_kernel_start. Past the first-level cache, which may
   // hold older lines.
   const auto read_own = [&] {
@@ -241,29 +254,40 @@ __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant
     xi = __ldcg(v.x + i);
     if constexpr (jacobi) mi = __ldg(v.inverse_diagonal + i);
   };
-  if (a.early_reads && i < a.n) read_own();
+  const auto read_previous = [&] {
+    ui = read_now(v.u + i);
+    wi = read_now(v.w + i);
+    if constexpr (jacobi) ri = read_now(v.r + i);
+  };
+  if (i >= a.n) {
+    // Nothing waits for a block that only leaves, but the kernel after it counts on the wait.
+    wait_for_previous_kernel();
+    return;
+  }
+  if (a.early_reads) read_own();
   wait_for_previous_kernel();
   let_next_kernel_start();
+  if (!a.early_reads) read_own();
+  read_previous();
+  const T alpha = static_cast<T>(read_now(&a.state->alpha)), beta = static_cast<T>(read_now(&a.state->beta));
+  // Read last, so that nobody waits for it before all the others are on their way.
   const bool running = a.state->running;
-  const T alpha = static_cast<T>(a.state->alpha), beta = static_cast<T>(a.state->beta);
-  if (!a.early_reads && i < a.n) read_own();
-  while (i < a.n) {
-    const T ui = v.u[i], wi = v.w[i];
-    T ri = jacobi ? v.r[i] : ui;
+  if (!running) return;
+  for (;;) {
+    if constexpr (!jacobi) ri = ui;
     pi = ui + beta * pi;
     qi = wi + beta * qi;
     xi += alpha * pi;
     ri -= alpha * qi;
-    compute_now(ri);
-    compute_now(xi);
-    if (!running) return;
     v.p[i] = pi;
     v.q[i] = qi;
     v.x[i] = xi;
     v.r[i] = ri;
     if constexpr (jacobi) v.u[i] = mi * ri;
     i += stride;
-    if (i < a.n) read_own();
+    if (i >= a.n) return;
+    read_own();
+    read_previous();
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/launch/step.hpp"
 #include "whilst/host_device.hpp"
 #include "whilst/index.hpp"
 #include "whilst/teams.hpp"
@@ -8,7 +9,27 @@
 namespace whilst {
 
 /// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
-/// the team receives. Your own needs no more than that.
+/// the team receives. Your own needs no more than that. One with fetch(i, team), which reads what x has no part in,
+/// gives it back as row(fetched, i, x, team); then those reads overlap with the step before.
+
+template <class Operator, class Team>
+WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index i,
+                         [[maybe_unused]] const Team& team) {
+  if constexpr (requires { A.fetch(i, team); }) {
+    return A.fetch(i, team);
+  } else {
+    return detail::nothing_read{};
+  }
+}
+template <class Fetched, class Operator, class T, class Team>
+WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index i, const T* x,
+                      const Team& team) {
+  if constexpr (requires { A.row(fetched, i, x, team); }) {
+    return A.row(fetched, i, x, team);
+  } else {
+    return A.row(i, x, team);
+  }
+}
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer.
 template <class T, class Offset>
@@ -21,14 +42,35 @@ struct csr_operator {
 
   WHILST_HD index rows() const { return n; }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
+  /// The first entries of a row in registers, so that all their reads are under way at once.
+  struct entries {
+    static constexpr int held = 8;
+    std::int32_t column[held];
+    T value[held];
+    index next, end;
+  };
   template <class Team>
-  WHILST_HD T row(index i, const T* x, const Team& team) const {
-    const T* const v = values.get();
-    const index end = row_offsets[i + 1];
-    T sum = 0;
-    for (index k = row_offsets[i] + team.rank(); k < end; k += team.size()) sum += v[k] * x[column_indices[k]];
+  WHILST_HD entries fetch(index i, const Team& team) const {
+    entries e;
+    e.next = row_offsets[i] + team.rank();
+    e.end = row_offsets[i + 1];
+    load(e, team);
+    return e;
+  }
+  template <class Team>
+  WHILST_HD T row(entries e, index, const T* x, const Team& team) const {
+    T sum = times(e, x);
+    while (e.next < e.end) {
+      load(e, team);
+      sum += times(e, x);
+    }
     return team.sum(sum);
   }
+  template <class Team>
+  WHILST_HD T row(index i, const T* x, const Team& team) const {
+    return row(fetch(i, team), i, x, team);
+  }
+
   /// The matrix of problem k where the values of many problems with this pattern follow one another.
   WHILST_HD csr_operator of_problem(index k) const {
     csr_operator result = *this;
@@ -41,6 +83,34 @@ struct csr_operator {
     T sum = 0;
     for (Offset k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
       if (column_indices[k] == i) sum += v[k];
+    return sum;
+  }
+
+ private:
+  template <class Team>
+  WHILST_HD void load(entries& e, const Team& team) const {
+    const T* const v = values.get();
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) {
+      const index k = e.next + j * team.size();
+      e.column[j] = k < e.end ? column_indices[k] : -1;
+      e.value[j] = k < e.end ? v[k] : T(0);
+    }
+    e.next += entries::held * team.size();
+  }
+  /// Entries beyond the row's end are left out, not multiplied by zero: x may hold what is not a number.
+  WHILST_HD static T times(const entries& e, const T* x) {
+    T factor[entries::held], sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : T(0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) sum += e.value[j] * factor[j];
     return sum;
   }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/operators.hpp"
 #include "kernels/preconditioners.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
@@ -86,11 +87,22 @@ struct bicgstab {
     Operator A;
     const T *r0, *p_hat;
     T* v;
+    struct entries {
+      T vi, r0;
+    };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD auto operator()(index i, const lanes& team) const {
-      const T vi = A.row(i, p_hat, team);
-      if (team.rank() == 0) v[i] = vi;
-      return sums{static_cast<double>(r0[i]) * vi};
+    template <class Team>
+    WHILST_HD auto fetch(index i, const Team& team) const {
+      return fetch_row(A, i, team);
+    }
+    template <class Team, class Row>
+    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+      return {row_times(row, A, i, p_hat, team), r0[i]};
+    }
+    template <class Team>
+    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+      if (team.rank() == 0) v[i] = e.vi;
+      return sums{static_cast<double>(e.r0) * e.vi};
     }
   };
   struct choose_alpha {
@@ -121,12 +133,23 @@ struct bicgstab {
     Operator A;
     const T *r, *r_hat;
     T* t;
+    struct entries {
+      T ti, r;
+    };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD auto operator()(index i, const lanes& team) const {
-      const T ti = A.row(i, r_hat, team);
-      if (team.rank() == 0) t[i] = ti;
-      const double td = ti, rd = r[i];
-      return sums{td * rd, td * td, rd * rd};
+    template <class Team>
+    WHILST_HD auto fetch(index i, const Team& team) const {
+      return fetch_row(A, i, team);
+    }
+    template <class Team, class Row>
+    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+      return {row_times(row, A, i, r_hat, team), r[i]};
+    }
+    template <class Team>
+    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+      if (team.rank() == 0) t[i] = e.ti;
+      const double ti = e.ti, ri = e.r;
+      return sums{ti * ri, ti * ti, ri * ri};
     }
   };
   struct choose_omega {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/operators.hpp"
 #include "kernels/preconditioners.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
@@ -49,15 +50,25 @@ struct conjugate_gradient {
     Operator A;
     const T *r, *u;
     T* w;
+    struct entries {
+      T wi, ui, ri;
+    };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD auto operator()(index i, const lanes& team) const {
-      const T wi = A.row(i, u, team);
-      if (team.rank() == 0) w[i] = wi;
-      const double ri = r[i];
+    template <class Team>
+    WHILST_HD auto fetch(index i, const Team& team) const {
+      return fetch_row(A, i, team);
+    }
+    template <class Team, class Row>
+    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+      return {row_times(row, A, i, u, team), u[i], r[i]};
+    }
+    template <class Team>
+    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+      if (team.rank() == 0) w[i] = e.wi;
+      const double wi = e.wi, ui = e.ui, ri = e.ri;
       if constexpr (Preconditioner::is_identity) {
         return sums{ri * ri, ri * wi};
       } else {
-        const double ui = u[i];
         return sums{ri * ui, ui * wi, ri * ri};
       }
     }
@@ -94,15 +105,20 @@ struct conjugate_gradient {
     T *x, *r, *u;
     const T* w;
     T *p, *q;
-    WHILST_HD void operator()(index i) const {
-      const T alpha = static_cast<T>(s->alpha), beta = static_cast<T>(s->beta);
-      // The first p and q are not read: what they hold may not even be a number.
-      const T pi = s->first ? u[i] : u[i] + beta * p[i];
-      const T qi = s->first ? w[i] : w[i] + beta * q[i];
+    struct entries {
+      scalars s;
+      T x, r, u, w, p, q;
+    };
+    WHILST_HD entries read(index i) const { return {*s, x[i], r[i], u[i], w[i], p[i], q[i]}; }
+    WHILST_HD void operator()(index i, const entries& e) const {
+      const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
+      // What the first p and q hold may not even be a number.
+      const T pi = e.s.first ? e.u : e.u + beta * e.p;
+      const T qi = e.s.first ? e.w : e.w + beta * e.q;
       p[i] = pi;
       q[i] = qi;
-      x[i] += alpha * pi;
-      const T ri = r[i] - alpha * qi;
+      x[i] = e.x + alpha * pi;
+      const T ri = e.r - alpha * qi;
       r[i] = ri;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
     }

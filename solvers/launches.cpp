@@ -113,6 +113,7 @@ report launch_desk::report_of(const launch& which) const {
   fields.residual_norm = outcome.residual_norm;
   fields.rhs_norm = outcome.rhs_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
+  fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
   // The history lies with the loop: a later launch has overwritten it.
   if (history_ && which.number == latest_) {
     control loop{};

@@ -11,7 +11,8 @@ struct solve_outcome {
   index iterations = 0;
   double residual_norm = 0;
   double rhs_norm = 0;
-  std::uint64_t nanoseconds = 0;
+  std::uint64_t nanoseconds = 0;       ///< from the first to the last step
+  std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
   std::uint64_t launch = 0;
   reason why = reason::running;
 };
@@ -36,6 +37,7 @@ struct linear_solve {
   };
   struct scalars {
     double rhs_norm, last_norm;
+    std::uint64_t loop_nanoseconds;
   };
 
   Operator A;
@@ -75,6 +77,7 @@ struct linear_solve {
     WHILST_HD void operator()(const sums<double, 1>& bb) const {
       s->rhs_norm = sqrt(bb[0]);
       s->last_norm = HUGE_VAL;
+      s->loop_nanoseconds = 0;
       inner->first_iteration = 0;
       // A solve that is over before the inner loop starts has none of the last one's.
       inner->iteration = 0;
@@ -88,7 +91,8 @@ struct linear_solve {
     const T *b, *x;
     T* r;
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD auto operator()(index i, const lanes& team) const {
+    template <class Team>
+    WHILST_HD auto operator()(index i, const Team& team) const {
       const T ri = b[i] - A.row(i, x, team);
       if (team.rank() == 0) r[i] = ri;
       return sums{static_cast<double>(ri) * ri};
@@ -103,6 +107,7 @@ struct linear_solve {
       outer->complete_update();
       const bool restarted = outer->iteration > 0;
       if (!restarted) outer->set_reference(s->rhs_norm, norm);
+      if (restarted) s->loop_nanoseconds += inner->stopped_at - inner->started_at;
       if (outer->check(norm)) return;
       if (restarted) {
         // The limit, a cancel, NaN and divergence end it. A method that saw a loss of positivity late may have seen
@@ -136,6 +141,7 @@ struct linear_solve {
       target.residual_norm = outer->residual_norm;
       target.rhs_norm = s->rhs_norm;
       target.nanoseconds = now_nanoseconds() - outer->started_at;
+      target.loop_nanoseconds = s->loop_nanoseconds;
       target.launch = outer->settings.launch;
       target.why = outer->why;
     }

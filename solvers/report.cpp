@@ -10,7 +10,7 @@ double report::relative_residual() const {
 }
 
 double report::seconds_per_iteration() const {
-  return fields_.iterations > 0 ? fields_.solve_seconds / static_cast<double>(fields_.iterations) : 0;
+  return fields_.iterations > 0 ? fields_.loop_seconds / static_cast<double>(fields_.iterations) : 0;
 }
 
 std::string report::message() const {

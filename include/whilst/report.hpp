@@ -23,6 +23,7 @@ struct report_fields {
   double rhs_norm = 0;
   double setup_seconds = 0;
   double solve_seconds = 0;
+  double loop_seconds = 0;
   std::string method, preconditioner, executor, precision, device, note;
   index rows = 0, nonzeros = 0;
   std::vector<history_record> history;
@@ -48,9 +49,11 @@ class report {
   double rhs_norm() const { return fields_.rhs_norm; }
   /// Seconds spent on copying the matrix, allocating, recording and instantiating: once a solver, not once a solve.
   double setup_seconds() const { return fields_.setup_seconds; }
-  /// Seconds from the first to the last step of the loop, on the clock of the device that ran it.
+  /// Seconds from the first to the last step of the solve, on the clock of the device that ran it.
   double solve_seconds() const { return fields_.solve_seconds; }
-  /// solve_seconds() / iterations(); 0 for no iterations.
+  /// Seconds of those within the method's own loop: without bringing in b and x and the checks of the true residual.
+  double loop_seconds() const { return fields_.loop_seconds; }
+  /// loop_seconds() / iterations(); 0 for no iterations.
   double seconds_per_iteration() const;
   /// The executor that really ran: host, stream, graph, resident or batch.
   const std::string& executor() const { return fields_.executor; }

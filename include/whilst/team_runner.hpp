@@ -78,12 +78,14 @@ class team_runner {
     team_.sync();
     while (active()) {
       finished_ = false;
+      outside_wish wish;
+      if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
       body(*this);
       const bool counts_itself = finished_;
       team_.sync();
       if (team_.rank() == 0) {
         if (!counts_itself && c->running) count_iteration{c}();
-        c->count_trip(root_->wish());
+        c->count_trip(wish);
       }
       team_.sync();
     }
@@ -109,25 +111,15 @@ class team_runner {
   template <class Map, class Take>
   WHILST_HD void each(const Map& map, index n, const Take& take) const {
     constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
-    if constexpr (detail::team_kind_of<Map>() == detail::team_kind::lanes) {
-      const int width = detail::lanes_wanted(map);
-      const lanes group = Team::divided(width);
-      const int groups = team_.groups(group.size());
-      for (index i = team_.group(group.size()); i < n; i += groups) {
-        if constexpr (has_sums) {
-          const auto share = map(i, group);
-          if (group.rank() == 0) take(share);
-        } else {
-          map(i, group);
-        }
-      }
-    } else {
-      for (index i = team_.rank(); i < n; i += team_.size()) {
-        if constexpr (has_sums) {
-          take(map(i));
-        } else {
-          map(i);
-        }
+    const bool wants_lanes = detail::team_kind_of<Map>() == detail::team_kind::lanes;
+    const lanes group = wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes();
+    const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
+    for (index i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups) {
+      if constexpr (has_sums) {
+        const auto share = detail::apply_map(map, i, group);
+        if (group.rank() == 0) take(share);
+      } else {
+        detail::apply_map(map, i, group);
       }
     }
   }

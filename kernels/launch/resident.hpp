@@ -13,7 +13,7 @@ namespace whilst {
 /// A thread or a warp a problem.
 template <class Problems>
 struct problems_by_lanes {
-  static constexpr bool whole_problem = true;
+  [[maybe_unused]] static constexpr bool whole_problem = true;
   Problems problems;
   int lanes_a_problem;
 
@@ -28,7 +28,7 @@ struct problems_by_lanes {
 /// A block a problem.
 template <class Problems>
 struct problems_by_block {
-  static constexpr bool whole_block = true;
+  [[maybe_unused]] static constexpr bool whole_block = true;
   Problems problems;
   int threads;
   index fast_bytes = 0;  ///< shared memory that each problem wants

@@ -34,22 +34,65 @@ template <class Map>
 constexpr team_kind team_kind_of() {
   if constexpr (requires { Map::whole_block; }) {
     return team_kind::block;
-  } else if constexpr (std::is_invocable_v<const Map&, index>) {
-    return team_kind::none;
-  } else {
-    static_assert(std::is_invocable_v<const Map&, index, const lanes&>,
-                  "a map is called as map(index) or map(index, team)");
+  } else if constexpr (requires(const Map& map) { map.lanes_wanted(); }) {
     return team_kind::lanes;
+  } else {
+    return team_kind::none;
   }
 }
 
+/// What a map without a phase of its own hands from it to the next.
+struct nothing_read {};
+
+/// The three phases of a map at one index; only the last one must be there.
+///
+///   fetch(i, team)        reads what no step of the program writes, as a matrix: before the step before has ended
+///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped
+///   operator()            computes and writes; takes i, then the team if the map asked for one, then what was read
+///
+/// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
+/// and as fast as can be where memory bandwidth decides.
 template <class Map, class Team>
-WHILST_HD decltype(auto) apply_map(const Map& map, index i, [[maybe_unused]] const Team& team) {
-  if constexpr (team_kind_of<Map>() == team_kind::none) {
-    return map(i);
+WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+                           [[maybe_unused]] const Team& team) {
+  if constexpr (requires { map.fetch(i, team); }) {
+    return map.fetch(i, team);
   } else {
-    return map(i, team);
+    return nothing_read{};
   }
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto read_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i, [[maybe_unused]] const Team& team,
+                          const Fetched& fetched) {
+  if constexpr (requires { map.read(i, team, fetched); }) {
+    return map.read(i, team, fetched);
+  } else if constexpr (requires { map.read(i); }) {
+    return map.read(i);
+  } else {
+    return fetched;
+  }
+}
+template <class Map, class Team, class Data>
+WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team& team,
+                           [[maybe_unused]] const Data& data) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (team_kind_of<Map>() == team_kind::none) {
+    if constexpr (has_data) {
+      return map(i, data);
+    } else {
+      return map(i);
+    }
+  } else {
+    if constexpr (has_data) {
+      return map(i, team, data);
+    } else {
+      return map(i, team);
+    }
+  }
+}
+template <class Map, class Team>
+WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
+  return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
 /// sums<T, k>, or void for a map that produces none.
@@ -164,32 +207,28 @@ __device__ inline void delay(unsigned seed, unsigned point) {
   }
 }
 
-/// Calls `map` for the indexes of this thread and adds up what it returns.
-template <class Map, class Total>
-__device__ void run_indexes(const Map& map, const step_frame& frame, Total& total) {
-  constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
-  constexpr team_kind kind = team_kind_of<Map>();
-  const auto add = [&](index i, const auto& team) {
-    if constexpr (has_sums) {
-      const auto share = apply_map(map, i, team);
-      if (team.rank() == 0) total += share;
-    } else {
-      apply_map(map, i, team);
-    }
-  };
-  if constexpr (kind == team_kind::block) {
-    for (index i = blockIdx.x; i < frame.n; i += gridDim.x) {
-      add(i, block_team());
-      __syncthreads();  // shared memory passes from one index to the next
-    }
-  } else if constexpr (kind == team_kind::lanes) {
-    const lanes team(frame.lanes);
-    const index groups = static_cast<index>(gridDim.x) * (blockDim.x / frame.lanes);
-    const index first = (static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x) / frame.lanes;
-    for (index i = first; i < frame.n; i += groups) add(i, team);
+/// The indexes of one thread: first, first + stride, ... below n.
+struct index_range {
+  index first, stride, n;
+};
+template <class Map>
+__device__ index_range indexes_of_thread(const step_frame& frame) {
+  if constexpr (team_kind_of<Map>() == team_kind::block) {
+    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n};
   } else {
-    const index stride = static_cast<index>(gridDim.x) * blockDim.x;
-    for (index i = static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x; i < frame.n; i += stride) add(i, lanes());
+    const unsigned lanes = team_kind_of<Map>() == team_kind::lanes ? static_cast<unsigned>(frame.lanes) : 1u;
+    const index groups_a_block = blockDim.x / lanes;
+    return {blockIdx.x * groups_a_block + threadIdx.x / lanes, gridDim.x * groups_a_block, frame.n};
+  }
+}
+template <class Map>
+__device__ auto team_of_thread([[maybe_unused]] const step_frame& frame) {
+  if constexpr (team_kind_of<Map>() == team_kind::block) {
+    return block_team();
+  } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
+    return lanes(frame.lanes);
+  } else {
+    return lanes();
   }
 }
 
@@ -211,10 +250,7 @@ __device__ Total total_on_first_thread(Total value) {
 /// thread 0, after a barrier.
 __device__ inline bool arrive_last(unsigned* ticket) {
   unsigned before;
-  asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;"
-               : "=r"(before)
-               : "l"(ticket), "r"(gridDim.x - 1)
-               : "memory");
+  asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(ticket), "r"(gridDim.x - 1) : "memory");
   return before == gridDim.x - 1;
 }
 
@@ -247,36 +283,55 @@ __device__ bool grid_total(Total& total, const step_frame& frame) {
 template <class Map, class Finish>
 __global__ void step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
                             const __grid_constant__ step_frame frame) {
-  wait_for_previous_step();
-  let_next_step_start();
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
-  if (frame.guard && !*frame.guard) {
+  const auto team = team_of_thread<Map>(frame);
+  const index_range range = indexes_of_thread<Map>(frame);
+  index i = range.first;
+
+  using fetched_type = decltype(fetch_phase(map, i, team));
+  fetched_type fetched{};
+  if (i < range.n) fetched = fetch_phase(map, i, team);
+  wait_for_previous_step();
+  let_next_step_start();
+  const bool running = !frame.guard || *frame.guard;
+  outside_wish wish;
+  if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
+  using data_type = decltype(read_phase(map, i, team, fetched));
+  data_type data{};
+  if (i < range.n) data = read_phase(map, i, team, fetched);
+  asm volatile("" ::: "memory");  // the reads stay above the branch, beside that of the guard
+  if (!running) {
     if (has_finish && blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
     return;
   }
-  outside_wish wish;
-  if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
   delay(frame.delay_seed, 1);
+
+  std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
+  while (i < range.n) {
+    if constexpr (has_sums) {
+      const auto share = write_phase(map, i, team, data);
+      if (team.rank() == 0) total += share;
+    } else {
+      write_phase(map, i, team, data);
+    }
+    if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // shared memory passes to the next index
+    i += range.stride;
+    if (i < range.n) data = read_phase(map, i, team, fetch_phase(map, i, team));
+  }
+
+  delay(frame.delay_seed, 2);
   if constexpr (has_sums) {
-    map_result<Map> total{};
-    run_indexes(map, frame, total);
-    delay(frame.delay_seed, 2);
     if (grid_total(total, frame)) {
       finish(total);
       frame.links.follow(wish);
     }
-  } else {
-    no_sums none;
-    run_indexes(map, frame, none);
-    if constexpr (has_finish) {
-      delay(frame.delay_seed, 2);
-      __syncthreads();
-      if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
-        finish();
-        frame.links.follow(wish);
-      }
+  } else if constexpr (has_finish) {
+    __syncthreads();
+    if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
+      finish();
+      frame.links.follow(wish);
     }
   }
 }

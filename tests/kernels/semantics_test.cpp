@@ -44,9 +44,9 @@ struct count_even {
 
 /// 50 times i modulo 5, by all threads of a block.
 struct sum_of_even {
-  static constexpr bool whole_block = true;
+  [[maybe_unused]] static constexpr bool whole_block = true;
   double* target;
-  int threads_wanted() const { return 64; }
+  [[maybe_unused]] int threads_wanted() const { return 64; }
   template <class Team>
   WHILST_HD void operator()(index i, const Team& team) const {
     double share = 0;
