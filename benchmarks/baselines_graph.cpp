@@ -259,11 +259,7 @@ __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant
     wi = read_now(v.w + i);
     if constexpr (jacobi) ri = read_now(v.r + i);
   };
-  if (i >= a.n) {
-    // Nothing waits for a block that only leaves, but the kernel after it counts on the wait.
-    wait_for_previous_kernel();
-    return;
-  }
+  if (i >= a.n) return;
   if (a.early_reads) read_own();
   wait_for_previous_kernel();
   let_next_kernel_start();

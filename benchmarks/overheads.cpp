@@ -2,6 +2,7 @@
 /// to 16.8 million unknowns, by every executor, beside the baselines. Prints tables and writes JSON.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -396,13 +397,16 @@ json measure_conjugate_gradients(const settings& asked, bool gpu, double copy_ra
   if (gpu) names.insert(names.end(), {by_hand, by_hand_plain, host_driven});
 
   fmt::print("\nConjugate gradients, 5-point Poisson matrix, double; microseconds an iteration\n");
+  std::fflush(stdout);
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
   std::vector<size_results> all;
   json entries = json::array();
   for (const index side : sides) {
     all.push_back(measure_size(side, asked, gpu, copy_rate));
     for (auto& entry : all.back().entries) entries.push_back(entry);
-    std::fprintf(stderr, "n = %lld done\n", static_cast<long long>(side * side));
+    if (terminal) fmt::print(stderr, "\r\033[K{} unknowns done", side * side);
   }
+  if (terminal) fmt::print(stderr, "\r\033[K");
   fmt::print("{:<20}", "n");
   for (const auto& results : all) fmt::print("{:>10}", results.n);
   fmt::print("\n");

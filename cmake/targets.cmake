@@ -30,6 +30,9 @@ function(whilst_own_code target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     list(APPEND warnings -Wno-restrict)  # GCC 12 sees overlaps in "text" + string that are not there: its bug 105651
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WHILST_SANITIZE)
+    list(APPEND warnings -Wno-maybe-uninitialized)  # by GCC's manual, the sanitizers make it see what is not there
+  endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
   if(WHILST_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

@@ -31,7 +31,8 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   }
 }
 
-/// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer.
+/// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
+/// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
 template <class T, class Offset>
 struct csr_operator {
   index n;
@@ -47,12 +48,12 @@ struct csr_operator {
     static constexpr int held = 8;
     std::int32_t column[held];
     T value[held];
-    index next, end;
+    Offset next, end;
   };
   template <class Team>
   WHILST_HD entries fetch(index i, const Team& team) const {
     entries e;
-    e.next = row_offsets[i] + team.rank();
+    e.next = row_offsets[i] + static_cast<Offset>(team.rank());
     e.end = row_offsets[i + 1];
     load(e, team);
     return e;
@@ -94,11 +95,11 @@ struct csr_operator {
 #pragma unroll
 #endif
     for (int j = 0; j < entries::held; ++j) {
-      const index k = e.next + j * team.size();
+      const Offset k = e.next + static_cast<Offset>(j * team.size());
       e.column[j] = k < e.end ? column_indices[k] : -1;
       e.value[j] = k < e.end ? v[k] : T(0);
     }
-    e.next += entries::held * team.size();
+    e.next += static_cast<Offset>(entries::held * team.size());
   }
   /// Entries beyond the row's end are left out, not multiplied by zero: x may hold what is not a number.
   WHILST_HD static T times(const entries& e, const T* x) {
@@ -114,6 +115,9 @@ struct csr_operator {
     return sum;
   }
 };
+
+/// Whether 32-bit offsets do for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
+inline bool offsets_suffice_32(index nonzeros) { return nonzeros <= 2147483647 - 256; }
 
 /// Lanes that work on one row of a matrix with so many entries a row on average.
 inline int lanes_for_row(double entries_a_row) {

@@ -75,7 +75,8 @@ configure() {
     first_time=yes
     if command -v ninja >/dev/null; then arguments=(-G Ninja "${arguments[@]}"); fi
     if command -v ccache >/dev/null; then
-      arguments+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+      # Not for nvcc: ccache could take a change under #if __CUDA_ARCH__ for none.
+      arguments+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     fi
   fi
   find_cuda

@@ -50,6 +50,7 @@ struct conjugate_gradient {
     Operator A;
     const T *r, *u;
     T* w;
+    static constexpr int blocks_wanted = 4;
     struct entries {
       T wi, ui, ri;
     };
@@ -77,6 +78,7 @@ struct conjugate_gradient {
   struct choose_step {
     scalars* s;
     control* c;
+    WHILST_HD const void* state() const { return s; }
     template <int k>
     WHILST_HD void operator()(const sums<double, k>& total) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
@@ -105,11 +107,25 @@ struct conjugate_gradient {
     T *x, *r, *u;
     const T* w;
     T *p, *q;
+    static constexpr int blocks_wanted = 4;
+    struct own {
+      T x, r, u, p, q;
+    };
     struct entries {
       scalars s;
-      T x, r, u, w, p, q;
+      T x, r, u, p, q, w;
     };
-    WHILST_HD entries read(index i) const { return {*s, x[i], r[i], u[i], w[i], p[i], q[i]}; }
+    // The step before writes w and the scalars only.
+    template <class Team>
+    WHILST_HD own fetch(index i, const Team&) const {
+      const T ui = read_early(u + i);
+      return {read_early(x + i), Preconditioner::is_identity ? ui : read_early(r + i), ui, read_early(p + i),
+              read_early(q + i)};
+    }
+    template <class Team>
+    WHILST_HD entries read(index i, const Team&, const own& e) const {
+      return {*s, e.x, e.r, e.u, e.p, e.q, w[i]};
+    }
     WHILST_HD void operator()(index i, const entries& e) const {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
       // What the first p and q hold may not even be a number.

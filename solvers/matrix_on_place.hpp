@@ -18,6 +18,9 @@ class matrix_on_place {
     request_.rows = A.rows();
     request_.nonzeros = A.nonzeros();
     request_.offsets_64 = A.has_64bit_offsets();
+    if (!request_.offsets_64 && !offsets_suffice_32(A.nonzeros()))
+      throw error("making a linear solver", "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
+                  "Give its row offsets in 64 bits");
     if (A.is_on_device()) {
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();

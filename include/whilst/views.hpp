@@ -8,6 +8,17 @@
 
 namespace whilst {
 
+/// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
+/// hold an older copy.
+template <class T>
+WHILST_HD T read_early(const T* address) {
+#if defined(__CUDA_ARCH__)
+  return __ldcg(address);
+#else
+  return *address;
+#endif
+}
+
 /// The k sums that a step produces; addition is by component. A map returns its share, `return sums{r * u, r * r};`,
 /// and the step's finish receives the totals.
 template <class T, int k>

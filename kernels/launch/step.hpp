@@ -46,9 +46,10 @@ struct nothing_read {};
 
 /// The three phases of a map at one index; only the last one must be there.
 ///
-///   fetch(i, team)        reads what no step of the program writes, as a matrix: before the step before has ended
+///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
+///                            or, by read_early, what older steps wrote
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped
-///   operator()            computes and writes; takes i, then the team if the map asked for one, then what was read
+///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
 ///
 /// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
 /// and as fast as can be where memory bandwidth decides.
@@ -254,9 +255,24 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
+/// Brings a cache line to the multiprocessor, for somebody who reads it soon.
+__device__ inline void touch(const void* address) {
+  unsigned unused;
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(unused) : "l"(address) : "memory");
+}
+
+/// While the last partial sums are on their way, so is what the finish will read. Called by one warp.
+template <class Finish>
+__device__ void touch_for_finish(const Finish& finish, const step_frame& frame) {
+  if (threadIdx.x == 1 && frame.links.loop) touch(frame.links.loop);
+  if constexpr (requires { finish.state(); }) {
+    if (threadIdx.x == 2) touch(finish.state());
+  }
+}
+
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
-template <class Total>
-__device__ bool grid_total(Total& total, const step_frame& frame) {
+template <class Total, class Finish>
+__device__ bool grid_total(Total& total, const Finish& finish, const step_frame& frame) {
   total = total_on_first_thread(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
   auto* const partials = static_cast<Total*>(frame.partials);
@@ -270,19 +286,35 @@ __device__ bool grid_total(Total& total, const step_frame& frame) {
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
+    touch_for_finish(finish, frame);
     total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
     return threadIdx.x == 0;
   }
   if (!__syncthreads_or(last)) return false;
+  touch_for_finish(finish, frame);
   total = {};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
   total = total_on_first_thread(total);
   return threadIdx.x == 0;
 }
 
+/// Blocks of a step that fit a multiprocessor at least, at the price of registers; a map that streams memory says how
+/// many it wants, as `static constexpr int blocks_wanted`.
+template <class Map>
+constexpr int blocks_wanted() {
+  if constexpr (requires { Map::blocks_wanted; }) {
+    return Map::blocks_wanted;
+  } else {
+    return 1;
+  }
+}
+template <class Map>
+constexpr int most_threads = team_kind_of<Map>() == team_kind::block ? 1024 : 256;
+
 template <class Map, class Finish>
-__global__ void step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
-                            const __grid_constant__ step_frame frame) {
+__global__ void __launch_bounds__(most_threads<Map>, blocks_wanted<Map>())
+    step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
+                const __grid_constant__ step_frame frame) {
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
@@ -323,7 +355,7 @@ __global__ void step_kernel(const __grid_constant__ Map map, const __grid_consta
 
   delay(frame.delay_seed, 2);
   if constexpr (has_sums) {
-    if (grid_total(total, frame)) {
+    if (grid_total(total, finish, frame)) {
       finish(total);
       frame.links.follow(wish);
     }
