@@ -45,7 +45,7 @@ struct csr_operator {
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
   /// The first entries of a row in registers, so that all their reads are under way at once.
   struct entries {
-    static constexpr int held = 8;
+    static constexpr int held = on_device ? 8 : 1;
     std::int32_t column[held];
     T value[held];
     Offset next, end;
@@ -53,8 +53,8 @@ struct csr_operator {
   template <class Team>
   WHILST_HD entries fetch(index i, const Team& team) const {
     entries e;
-    e.next = row_offsets[i] + static_cast<Offset>(team.rank());
-    e.end = row_offsets[i + 1];
+    e.next = read_constant(row_offsets + i) + static_cast<Offset>(team.rank());
+    e.end = read_constant(row_offsets + i + 1);
     load(e, team);
     return e;
   }
@@ -96,8 +96,8 @@ struct csr_operator {
 #endif
     for (int j = 0; j < entries::held; ++j) {
       const Offset k = e.next + static_cast<Offset>(j * team.size());
-      e.column[j] = k < e.end ? column_indices[k] : -1;
-      e.value[j] = k < e.end ? v[k] : T(0);
+      e.column[j] = k < e.end ? read_constant(column_indices + k) : -1;
+      e.value[j] = k < e.end ? read_constant(v + k) : T(0);
     }
     e.next += static_cast<Offset>(entries::held * team.size());
   }
@@ -119,9 +119,11 @@ struct csr_operator {
 /// Whether 32-bit offsets do for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
 inline bool offsets_suffice_32(index nonzeros) { return nonzeros <= 2147483647 - 256; }
 
-/// Lanes that work on one row of a matrix with so many entries a row on average.
+/// Lanes that work on one row of a matrix with so many entries a row on average: as few as read it in one piece.
 inline int lanes_for_row(double entries_a_row) {
-  return entries_a_row < 12 ? 1 : entries_a_row < 24 ? 4 : entries_a_row < 160 ? 8 : 32;
+  int lanes = 1;
+  while (lanes < 32 && 8 * lanes < entries_a_row) lanes *= 2;
+  return lanes;
 }
 
 /// The 5-point Laplacian on an nx x ny grid of interior points with zero boundary values, unscaled: 4 on the diagonal,

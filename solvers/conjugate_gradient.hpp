@@ -82,10 +82,11 @@ struct conjugate_gradient {
     template <int k>
     WHILST_HD void operator()(const sums<double, k>& total) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
+      const scalars last = *s;  // before check, to wait for memory once
+      const bool first = c->iteration + c->updating == c->first_iteration;
       if (c->check(sqrt(rr))) return;
-      const bool first = c->iteration == c->first_iteration;
-      const double beta = first ? 0 : gamma / s->gamma;
-      const double curvature = first ? delta : delta - beta * gamma / s->alpha;
+      const double beta = first ? 0 : gamma / last.gamma;
+      const double curvature = first ? delta : delta - beta * gamma / last.alpha;
       const double alpha = gamma / curvature;
       if (!is_finite(gamma) || !is_finite(delta)) {
         c->stop(reason::nan_or_infinity);

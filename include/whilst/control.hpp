@@ -32,10 +32,13 @@ struct control_settings {
 };
 static_assert(sizeof(control_settings) % 8 == 0 && std::is_trivially_copyable_v<control_settings>);
 
-/// Whether a loop was asked to stop, and when it must: what the runners bring to control::count_trip.
+/// What the world outside wants of a root loop, as found in memory: judged only when it is used, so that nobody waits
+/// for the reads.
 struct outside_wish {
-  bool cancelled = false;
-  std::uint64_t deadline_at = 0;
+  std::uint64_t cancel_request = 0, launch = 0, deadline_at = 0;
+
+  WHILST_HD bool cancelled() const { return launch != 0 && cancel_request == launch; }
+  WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
 };
 
 /// A loop's record in the memory of its place: settings, state, reason, history. Finishes read and write it, one thread
@@ -55,12 +58,12 @@ struct alignas(128) control {
   double rtol_norm, atol_norm, divergence_norm;
   double residual_norm;
   index history_count, history_stride, history_offered;
-  control_settings settings;
-
-  reason why;
   index trips_left;
   /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
   index first_iteration;
+  control_settings settings;  // its limit and history are in that line, too
+
+  reason why;
   std::uint64_t deadline_at, started_at, stopped_at;
   /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
   volatile std::uint64_t cancel_request;
@@ -97,19 +100,16 @@ struct alignas(128) control {
     if (running) {
       if (--trips_left < 0) {
         stop(reason::iteration_limit);
-      } else if (wish.cancelled) {
+      } else if (wish.cancelled()) {
         stop(reason::cancelled);
-      } else if (wish.deadline_at && now_nanoseconds() >= wish.deadline_at) {
+      } else if (wish.is_late()) {
         stop(reason::deadline);
       }
     }
     return running != 0;
   }
 
-  /// What the world outside wants of this root loop; read early, since it takes a trip to memory, and used late.
-  WHILST_HD outside_wish wish() const {
-    return {cancel_request == settings.launch && settings.launch != 0, deadline_at};
-  }
+  WHILST_HD outside_wish wish() const { return {cancel_request, settings.launch, deadline_at}; }
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return c->stop(...)`.
   WHILST_HD bool stop(reason because) {
@@ -137,22 +137,26 @@ struct alignas(128) control {
   /// stopped. For loops that have no residual.
   WHILST_HD bool check() {
     complete_update();
-    if (iteration >= settings.limit) return stop(reason::iteration_limit);
-    updating = 1;
-    return false;
+    return begin_update(iteration >= settings.limit ? reason::iteration_limit : reason::running);
   }
 
   /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
   /// loop with nan_or_infinity.
   WHILST_HD bool check(double norm) {
-    complete_update();
+    // Every read comes before the first write: then they are one wait, not many.
+    const index completed = iteration + updating;
+    const bool at_limit = completed >= settings.limit;
+    const double rtol = rtol_norm, atol = atol_norm, divergence = divergence_norm;
+    const reason verdict = !is_finite(norm)                      ? reason::nan_or_infinity
+                           : norm <= rtol                        ? reason::converged_rtol
+                           : norm <= atol                        ? reason::converged_atol
+                           : divergence > 0 && norm > divergence ? reason::divergence
+                           : at_limit                            ? reason::iteration_limit
+                                                                 : reason::running;
+    record(completed, norm);
+    iteration = completed;
     residual_norm = norm;
-    record(norm);
-    if (!is_finite(norm)) return stop(reason::nan_or_infinity);
-    if (norm <= rtol_norm) return stop(reason::converged_rtol);
-    if (norm <= atol_norm) return stop(reason::converged_atol);
-    if (divergence_norm > 0 && norm > divergence_norm) return stop(reason::divergence);
-    return check();
+    return begin_update(verdict);
   }
 
   /// Counts the update in progress as done. check() does this by itself.
@@ -161,16 +165,27 @@ struct alignas(128) control {
     updating = 0;
   }
 
+ private:
+  WHILST_HD bool begin_update(reason verdict) {
+    updating = verdict == reason::running;
+    return verdict != reason::running && stop(verdict);
+  }
+
   /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
-  WHILST_HD void record(double norm) {
-    // The stride is a power of two.
-    if (settings.history_capacity < 2 || (history_offered++ & (history_stride - 1)) != 0) return;
-    if (history_count == settings.history_capacity) {
-      history_count /= 2;
-      for (index i = 0; i < history_count; ++i) settings.history[i] = settings.history[2 * i];
-      history_stride *= 2;
+  WHILST_HD void record(index completed, double norm) {
+    const index offered = history_offered, stride = history_stride, capacity = settings.history_capacity;
+    index count = history_count;
+    history_record* const history = settings.history;
+    if (capacity < 2) return;
+    history_offered = offered + 1;
+    if ((offered & (stride - 1)) != 0) return;  // the stride is a power of two
+    if (count == capacity) {
+      count /= 2;
+      for (index i = 0; i < count; ++i) history[i] = history[2 * i];
+      history_stride = 2 * stride;
     }
-    settings.history[history_count++] = {iteration, norm};
+    history[count] = {completed, norm};
+    history_count = count + 1;
   }
 };
 static_assert(std::is_trivially_copyable_v<control>);

@@ -15,6 +15,13 @@
 
 namespace whilst {
 
+/// Which of the two a function is being compiled for, where their best constants differ.
+#if defined(__CUDA_ARCH__)
+inline constexpr bool on_device = true;
+#else
+inline constexpr bool on_device = false;
+#endif
+
 /// Nanoseconds on the clock of whoever asks: the GPU's global timer, or the host's steady clock. Only differences mean
 /// anything.
 WHILST_HD inline std::uint64_t now_nanoseconds() {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "whilst/host_device.hpp"
@@ -8,12 +10,31 @@
 
 namespace whilst {
 
+/// Reads what no kernel writes while this one runs, as a matrix, by the way that the hardware has for it.
+template <class T>
+WHILST_HD T read_constant(const T* address) {
+#if defined(__CUDA_ARCH__)
+  return __ldg(address);
+#else
+  return *address;
+#endif
+}
+
 /// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
-/// hold an older copy.
+/// hold an older copy. T has 4 or 8 bytes; the address may be of any memory.
 template <class T>
 WHILST_HD T read_early(const T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__CUDA_ARCH__)
-  return __ldcg(address);
+  if constexpr (sizeof(T) == 8) {
+    std::uint64_t bits;
+    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(bits) : "l"(address));
+    return std::bit_cast<T>(bits);
+  } else {
+    std::uint32_t bits;
+    asm volatile("ld.relaxed.gpu.b32 %0, [%1];" : "=r"(bits) : "l"(address));
+    return std::bit_cast<T>(bits);
+  }
 #else
   return *address;
 #endif

@@ -217,9 +217,10 @@ __device__ index_range indexes_of_thread(const step_frame& frame) {
   if constexpr (team_kind_of<Map>() == team_kind::block) {
     return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n};
   } else {
-    const unsigned lanes = team_kind_of<Map>() == team_kind::lanes ? static_cast<unsigned>(frame.lanes) : 1u;
-    const index groups_a_block = blockDim.x / lanes;
-    return {blockIdx.x * groups_a_block + threadIdx.x / lanes, gridDim.x * groups_a_block, frame.n};
+    // Lanes are a power of two.
+    const int shift = team_kind_of<Map>() == team_kind::lanes ? __ffs(frame.lanes) - 1 : 0;
+    const index groups_a_block = blockDim.x >> shift;
+    return {blockIdx.x * groups_a_block + (threadIdx.x >> shift), gridDim.x * groups_a_block, frame.n};
   }
 }
 template <class Map>
@@ -257,7 +258,7 @@ __device__ inline bool arrive_last(unsigned* ticket) {
 
 /// Brings a cache line to the multiprocessor, for somebody who reads it soon.
 __device__ inline void touch(const void* address) {
-  unsigned unused;
+  [[maybe_unused]] unsigned unused;
   asm volatile("ld.global.u32 %0, [%1];" : "=r"(unused) : "l"(address) : "memory");
 }
 
