@@ -28,10 +28,9 @@ struct bicgstab {
   Preconditioner M;
   T *x, *r, *r0, *p, *v, *t, *p_hat, *r_hat;
   scalars* s;
-  control* c;
 
-  WHILST_HD bicgstab(const Operator& A, const Preconditioner& M, T* x, T* r, control* c, workspace& memory)
-      : A(A), M(M), x(x), r(r), c(c) {
+  WHILST_HD bicgstab(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
+      : A(A), M(M), x(x), r(r) {
     const index n = A.rows();
     r0 = memory.take<T>(n);
     p = memory.take<T>(n);
@@ -54,14 +53,13 @@ struct bicgstab {
   /// Receives (r, r) and (r0, r) after an update, or at the start.
   struct judge_update {
     scalars* s;
-    control* c;
     int at_start;
-    WHILST_HD void operator()(const sums<double, 2>& total) const {
+    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
       const double rr = total[0], rho = total[1];
-      if (c->check(sqrt(rr))) return;
+      if (loop.check(sqrt(rr))) return;
       const double beta = at_start ? 0 : rho / s->rho * (s->alpha / s->omega);
       if (rho == 0 || !is_finite(beta)) {
-        c->stop(reason::breakdown);
+        loop.stop(reason::breakdown);
         return;
       }
       s->beta = beta;
@@ -107,10 +105,9 @@ struct bicgstab {
   };
   struct choose_alpha {
     scalars* s;
-    control* c;
-    WHILST_HD void operator()(const sums<double, 1>& r0_v) const {
+    WHILST_HD void operator()(const sums<double, 1>& r0_v, loop_state& loop) const {
       s->alpha = s->rho / r0_v[0];
-      if (!is_finite(s->alpha)) c->stop(is_finite(r0_v[0]) ? reason::breakdown : reason::nan_or_infinity);
+      if (!is_finite(s->alpha)) loop.stop(is_finite(r0_v[0]) ? reason::breakdown : reason::nan_or_infinity);
     }
   };
 
@@ -154,8 +151,7 @@ struct bicgstab {
   };
   struct choose_omega {
     scalars* s;
-    control* c;
-    WHILST_HD void operator()(const sums<double, 3>& total) const {
+    WHILST_HD void operator()(const sums<double, 3>& total, loop_state& loop) const {
       const double tr = total[0], tt = total[1], rr = total[2];
       if (rr == 0) {  // the half step was the solution
         s->omega = 0;
@@ -163,9 +159,9 @@ struct bicgstab {
       }
       s->omega = tr / tt;
       if (!is_finite(s->omega)) {
-        c->stop(is_finite(tt) ? reason::breakdown : reason::nan_or_infinity);
+        loop.stop(is_finite(tt) ? reason::breakdown : reason::nan_or_infinity);
       } else if (s->omega == 0) {
-        c->stop(reason::breakdown);
+        loop.stop(reason::breakdown);
       }
     }
   };
@@ -185,7 +181,7 @@ struct bicgstab {
 
   template <class Run>
   WHILST_HD void start(Run& run) const {
-    run.step("r0 = r, (r,r)", A.rows(), dots_at_start{r, r0}, judge_update{s, c, 1});
+    run.step("r0 = r, (r,r)", A.rows(), dots_at_start{r, r0}, judge_update{s, 1});
   }
 
   template <class Run>
@@ -193,11 +189,11 @@ struct bicgstab {
     const index n = A.rows();
     run.step("p = r + beta (p - omega v)", n, update_direction{M, s, r, v, p, p_hat});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, n, p, p_hat);
-    run.step("v = A M p, (r0,v)", n, apply_to_direction{A, r0, p_hat, v}, choose_alpha{s, c});
+    run.step("v = A M p, (r0,v)", n, apply_to_direction{A, r0, p_hat, v}, choose_alpha{s});
     run.step("x += alpha M p, r -= alpha v", n, half_step{M, s, v, p_hat, x, r, r_hat});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, n, r, r_hat);
-    run.step("t = A M r, (t,r), (t,t)", n, apply_to_residual{A, r, r_hat, t}, choose_omega{s, c});
-    run.step("x += omega M r, r -= omega t", n, advance{s, r0, t, r_hat, x, r}, judge_update{s, c, 0});
+    run.step("t = A M r, (t,r), (t,t)", n, apply_to_residual{A, r, r_hat, t}, choose_omega{s});
+    run.step("x += omega M r, r -= omega t", n, advance{s, r0, t, r_hat, x, r}, judge_update{s, 0});
   }
 };
 

@@ -33,11 +33,10 @@ struct conjugate_gradient {
   Preconditioner M;
   T *x, *r, *u, *w, *p, *q;
   scalars* s;
-  control* c;
 
   /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
-  WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, control* c, workspace& memory)
-      : A(A), M(M), x(x), r(r), c(c) {
+  WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
+      : A(A), M(M), x(x), r(r) {
     const index n = A.rows();
     u = Preconditioner::is_identity ? r : memory.take<T>(n);
     w = memory.take<T>(n);
@@ -77,25 +76,23 @@ struct conjugate_gradient {
 
   struct choose_step {
     scalars* s;
-    control* c;
-    WHILST_HD const void* state() const { return s; }
+    WHILST_HD scalars read() const { return *s; }
     template <int k>
-    WHILST_HD void operator()(const sums<double, k>& total) const {
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
-      const scalars last = *s;  // before check, to wait for memory once
-      const bool first = c->iteration + c->updating == c->first_iteration;
-      if (c->check(sqrt(rr))) return;
+      const bool first = loop.iteration + loop.updating == loop.first_iteration;
       const double beta = first ? 0 : gamma / last.gamma;
       const double curvature = first ? delta : delta - beta * gamma / last.alpha;
       const double alpha = gamma / curvature;
+      if (loop.check(sqrt(rr))) return;
       if (!is_finite(gamma) || !is_finite(delta)) {
-        c->stop(reason::nan_or_infinity);
+        loop.stop(reason::nan_or_infinity);
       } else if (gamma <= 0) {
-        c->stop(reason::indefinite_preconditioner);
+        loop.stop(reason::indefinite_preconditioner);
       } else if (curvature <= 0) {
-        c->stop(reason::indefinite_operator);
+        loop.stop(reason::indefinite_operator);
       } else if (!is_finite(static_cast<T>(alpha)) || !is_finite(static_cast<T>(beta))) {
-        c->stop(reason::breakdown);
+        loop.stop(reason::breakdown);
       } else {
         *s = {alpha, beta, gamma, first};
       }
@@ -148,7 +145,7 @@ struct conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s, c});
+    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s});
     run.step("p, q, x += alpha p, r -= alpha q", A.rows(), advance{M, s, x, r, u, w, p, q});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
   }

@@ -59,7 +59,7 @@ struct linear_solve {
         x(memory.take<T>(A.rows())),
         b(memory.take<T>(A.rows())),
         r(memory.take<T>(A.rows())),
-        method(A, this->M, x, r, inner, memory) {}
+        method(A, this->M, x, r, memory) {}
 
   struct bring_in {
     operands io;

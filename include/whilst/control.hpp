@@ -41,18 +41,19 @@ struct outside_wish {
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
 };
 
-/// A loop's record in the memory of its place: settings, state, reason, history. Finishes read and write it, one thread
-/// at a time; steps test `running` only.
+/// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
+/// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in, read ahead into
+/// registers.
 ///
 /// A verdict is a break: once a finish has called stop(), the later steps of that iteration do nothing. `iteration`
-/// counts completed updates. The usual finish opens with `if (c->check(norm)) return;` at the point between two
+/// counts completed updates. The usual finish opens with `if (loop.check(norm)) return;` at the point between two
 /// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
 /// gives verdicts on the loop that it is directly in. Cancel and deadline are the runners' business: they test both of
 /// the root loop once an iteration, at every level.
-struct alignas(128) control {
-  // What every check touches comes first, in one cache line: it costs one trip to memory, not one a field.
-  int running;
+struct loop_state {
+  int running;  ///< what the steps of the loop obey
   int updating;
+  reason why;
   index iteration;
   /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
   double rtol_norm, atol_norm, divergence_norm;
@@ -61,57 +62,13 @@ struct alignas(128) control {
   index trips_left;
   /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
   index first_iteration;
-  control_settings settings;  // its limit and history are in that line, too
+  // From the settings, when the loop is armed.
+  index limit;
+  history_record* history;
+  index history_capacity;
+  std::uint64_t stopped_at;
 
-  reason why;
-  std::uint64_t deadline_at, started_at, stopped_at;
-  /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
-  volatile std::uint64_t cancel_request;
-
-  /// Starts the loop anew, without a verdict yet. `parent` is null for a root loop. Under a parent that has stopped the
-  /// loop does not start, and what its last run left stays.
-  WHILST_HD void arm(const control* parent) {
-    running = parent ? parent->running : 1;
-    if (!running) return;
-    why = reason::running;
-    iteration = first_iteration;
-    updating = 0;
-    trips_left = settings.trip_limit ? settings.trip_limit : settings.limit - iteration;
-    started_at = now_nanoseconds();
-    deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
-    if (first_iteration == 0) forget_history();
-  }
-
-  WHILST_HD void forget_history() {
-    history_count = 0;
-    history_stride = 1;
-    history_offered = 0;
-  }
-
-  /// The last test before the first trip: a limit of zero means zero trips. True when the loop is to run.
-  WHILST_HD bool open() {
-    if (running && iteration >= settings.limit) stop(reason::iteration_limit);
-    return running != 0;
-  }
-
-  /// After each trip: stops the loop if the root loop was cancelled or is past its deadline, or if the body made more
-  /// trips than its updates explain. True when the loop is to go on.
-  WHILST_HD bool count_trip(const outside_wish& wish) {
-    if (running) {
-      if (--trips_left < 0) {
-        stop(reason::iteration_limit);
-      } else if (wish.cancelled()) {
-        stop(reason::cancelled);
-      } else if (wish.is_late()) {
-        stop(reason::deadline);
-      }
-    }
-    return running != 0;
-  }
-
-  WHILST_HD outside_wish wish() const { return {cancel_request, settings.launch, deadline_at}; }
-
-  /// The verdict: a break for the rest of this iteration. Always returns true, for `return c->stop(...)`.
+  /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
   WHILST_HD bool stop(reason because) {
     why = because;
     running = 0;
@@ -119,33 +76,18 @@ struct alignas(128) control {
     return true;
   }
 
-  /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:
-  /// ||r|| <= max(rtol ||b||, atol) has converged, ||r|| > dtol max(||b||, ||r0||) diverges.
-  WHILST_HD void set_reference(double rhs_norm, double initial_norm) {
-    rtol_norm = settings.rtol * rhs_norm;
-    atol_norm = settings.atol;
-    divergence_norm = settings.dtol * (rhs_norm > initial_norm ? rhs_norm : initial_norm);
-  }
-  /// The same norms as another loop's, for an inner loop that works for an outer one.
-  WHILST_HD void set_reference(const control& other) {
-    rtol_norm = other.rtol_norm;
-    atol_norm = other.atol_norm;
-    divergence_norm = other.divergence_norm;
-  }
-
   /// Between two updates: counts the one before, and begins the next unless the limit stops the loop. True when
   /// stopped. For loops that have no residual.
   WHILST_HD bool check() {
     complete_update();
-    return begin_update(iteration >= settings.limit ? reason::iteration_limit : reason::running);
+    return begin_update(iteration >= limit ? reason::iteration_limit : reason::running);
   }
 
   /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
   /// loop with nan_or_infinity.
   WHILST_HD bool check(double norm) {
-    // Every read comes before the first write: then they are one wait, not many.
     const index completed = iteration + updating;
-    const bool at_limit = completed >= settings.limit;
+    const bool at_limit = completed >= limit;
     const double rtol = rtol_norm, atol = atol_norm, divergence = divergence_norm;
     const reason verdict = !is_finite(norm)                      ? reason::nan_or_infinity
                            : norm <= rtol                        ? reason::converged_rtol
@@ -165,7 +107,6 @@ struct alignas(128) control {
     updating = 0;
   }
 
- private:
   WHILST_HD bool begin_update(reason verdict) {
     updating = verdict == reason::running;
     return verdict != reason::running && stop(verdict);
@@ -173,13 +114,12 @@ struct alignas(128) control {
 
   /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
   WHILST_HD void record(index completed, double norm) {
-    const index offered = history_offered, stride = history_stride, capacity = settings.history_capacity;
+    const index offered = history_offered, stride = history_stride;
     index count = history_count;
-    history_record* const history = settings.history;
-    if (capacity < 2) return;
+    if (history_capacity < 2) return;
     history_offered = offered + 1;
     if ((offered & (stride - 1)) != 0) return;  // the stride is a power of two
-    if (count == capacity) {
+    if (count == history_capacity) {
       count /= 2;
       for (index i = 0; i < count; ++i) history[i] = history[2 * i];
       history_stride = 2 * stride;
@@ -187,16 +127,84 @@ struct alignas(128) control {
     history[count] = {completed, norm};
     history_count = count + 1;
   }
+
+  WHILST_HD void forget_history() {
+    history_count = 0;
+    history_stride = 1;
+    history_offered = 0;
+  }
+
+  /// The same norms as another loop's, for an inner loop that works for an outer one.
+  WHILST_HD void set_reference(const loop_state& other) {
+    rtol_norm = other.rtol_norm;
+    atol_norm = other.atol_norm;
+    divergence_norm = other.divergence_norm;
+  }
+
+  /// For runners. The last test before the first trip: a limit of zero means zero trips. True when the loop is to run.
+  WHILST_HD bool open() {
+    if (running && iteration >= limit) stop(reason::iteration_limit);
+    return running != 0;
+  }
+
+  /// For runners, after each trip: stops the loop if the root loop was cancelled or is past its deadline, or if the
+  /// body made more trips than its updates explain.
+  WHILST_HD void count_trip(const outside_wish& wish) {
+    if (!running) return;
+    if (--trips_left < 0) {
+      stop(reason::iteration_limit);
+    } else if (wish.cancelled()) {
+      stop(reason::cancelled);
+    } else if (wish.is_late()) {
+      stop(reason::deadline);
+    }
+  }
+};
+static_assert(sizeof(loop_state) == 128);
+
+/// A loop's record in the memory of its place: state and settings. The loop's own: each loop has one.
+struct alignas(128) control : loop_state {
+  control_settings settings;
+  std::uint64_t deadline_at, started_at;
+  /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
+  volatile std::uint64_t cancel_request;
+
+  /// For runners: starts the loop anew, without a verdict yet. `parent` is null for a root loop. Under a parent that
+  /// has stopped the loop does not start, and what its last run left stays.
+  WHILST_HD void arm(const loop_state* parent) {
+    running = parent ? parent->running : 1;
+    if (!running) return;
+    why = reason::running;
+    iteration = first_iteration;
+    updating = 0;
+    limit = settings.limit;
+    history = settings.history;
+    history_capacity = settings.history_capacity;
+    trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
+    started_at = now_nanoseconds();
+    deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
+    if (first_iteration == 0) forget_history();
+  }
+
+  WHILST_HD outside_wish wish() const { return {cancel_request, settings.launch, deadline_at}; }
+
+  using loop_state::set_reference;
+  /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:
+  /// ||r|| <= max(rtol ||b||, atol) has converged, ||r|| > dtol max(||b||, ||r0||) diverges.
+  WHILST_HD void set_reference(double rhs_norm, double initial_norm) {
+    rtol_norm = settings.rtol * rhs_norm;
+    atol_norm = settings.atol;
+    divergence_norm = settings.dtol * (rhs_norm > initial_norm ? rhs_norm : initial_norm);
+  }
 };
 static_assert(std::is_trivially_copyable_v<control>);
 
-/// The finish of a loop that only counts, on the last step of its body: one more update is complete, then the limit, a
-/// cancel and the deadline are tested.
+/// The finish of a loop that only counts, on the last step of its body: one more update is complete, then the limit is
+/// tested.
 struct count_iteration {
-  control* c;
-  WHILST_HD void operator()() const {
-    c->updating = 1;
-    c->check();
+  WHILST_HD void operator()(loop_state& loop) const {
+    loop.updating = 1;
+    loop.check();
   }
 };
 

@@ -16,7 +16,9 @@ namespace whilst {
 /// branches. A method talks to it as to any runner:
 ///
 ///   run.step(name, n, map)            map(i) for every index i < n
-///   run.step(name, n, map, finish)    the same; then finish(totals) once, on one thread, when all of it is done
+///   run.step(name, n, map, finish)    the same; then finish(totals), or finish(totals, loop) with the state of the
+///   loop
+///                                     that the step is in, once, on one thread, when all of it is done
 ///   run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
 ///   run.once(name, finish)            finish() alone
 ///   run.loop(name, control, body)     body(run) until the control stops
@@ -39,6 +41,9 @@ class recorder {
   }
   template <class Map, class Finish>
   void step(const char* name, index n, const Map& map, const Finish& finish) {
+    if (!in_loop_ && map_step<Map, Finish>::takes_loop)
+      throw error("recording step '" + std::string(name) + "'",
+                  "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
     program_node node{.what = program_node::kind::step, .name = name};
     node.step = std::make_unique<map_step<Map, Finish>>(name, n, map, finish);
     current_->push_back(std::move(node));
@@ -67,12 +72,14 @@ class recorder {
   void loop(const char* name, control* c, const Start& start, const Body& body) {
     program_node node{.what = program_node::kind::loop, .name = name};
     node.loop = c;
+    const bool outer_in_loop = std::exchange(in_loop_, true);
     record_into(node.start, start);
     record_into(node.body, [&](recorder& run) {
       body(run);
       // Somebody has to count: a body without a finish of its own gets one.
-      if (!has_finish(node.body)) once("count the iteration", count_iteration{c});
+      if (!has_finish(node.body)) once("count the iteration", count_iteration{});
     });
+    in_loop_ = outer_in_loop;
     current_->push_back(std::move(node));
   }
 
@@ -123,6 +130,7 @@ class recorder {
   place where_;
   std::vector<program_node> nodes_;
   std::vector<program_node>* current_ = &nodes_;
+  bool in_loop_ = false;
   std::vector<std::uint64_t*> word_addresses_;
   std::vector<std::uint64_t> words_;
 };

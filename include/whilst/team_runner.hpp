@@ -27,12 +27,12 @@ class team_runner {
       each(map, n, [&](const auto& share) { total += share; });
       total = team_.sum(total);
       team_.sync();  // a sum passes numbers on, but orders no writes of the map before the finish
-      if (team_.rank() == 0) finish(total);
+      if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
     } else {
       each(map, n, [](int) {});
       if constexpr (!std::is_same_v<Finish, no_finish>) {
         team_.sync();
-        if (team_.rank() == 0) finish();
+        if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
       }
     }
     team_.sync();
@@ -51,7 +51,7 @@ class team_runner {
   WHILST_HD void once(const char*, const Finish& finish) {
     if (!active()) return;
     team_.sync();
-    if (team_.rank() == 0) finish();
+    if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
     team_.sync();
     finished_ = true;
   }
@@ -84,7 +84,7 @@ class team_runner {
       const bool counts_itself = finished_;
       team_.sync();
       if (team_.rank() == 0) {
-        if (!counts_itself && c->running) count_iteration{c}();
+        if (!counts_itself && c->running) count_iteration{}(*c);
         c->count_trip(wish);
       }
       team_.sync();

@@ -35,15 +35,16 @@ struct step_links {
   /// To be read when the step starts, so that the answer is there when it ends.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
 
-  /// Runs after the step's finish, on the same thread.
-  WHILST_HD void follow(const outside_wish& wish) const {
+  /// Runs after the step's finish, on the same thread. `state` is that of the step's loop, and ends up in its memory.
+  WHILST_HD void follow(loop_state& state, const outside_wish& wish) const {
     if (loop) {
-      const bool goes_on = counts_trip ? loop->count_trip(wish) : loop->running != 0;
-      if (!goes_on) publish(loop_condition, false);
+      if (counts_trip) state.count_trip(wish);
+      if (&state != loop) static_cast<loop_state&>(*loop) = state;
+      if (!state.running) publish(loop_condition, false);
     }
-    if (arms) arms->arm(loop);
+    if (arms) arms->arm(loop ? &state : nullptr);
     if (opens) publish(opens_condition, opens->open());
-    if (branch) publish(branch_condition, *branch && (!loop || loop->running));
+    if (branch) publish(branch_condition, *branch && (!loop || state.running));
   }
 
   /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so what

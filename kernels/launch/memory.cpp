@@ -11,11 +11,14 @@ namespace whilst {
 namespace {
 
 void* allocate_on_host(std::size_t bytes) {
-  void* memory = std::calloc(bytes ? bytes : 1, 1);
+  constexpr std::size_t alignment = 256;  // that of cudaMalloc, and of the pieces of a workspace
+  const std::size_t rounded = (bytes + alignment) / alignment * alignment;
+  void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
   if (!memory) {
     throw error("allocating " + std::to_string(bytes) + " bytes on the host", "there is not that much memory",
                 "solve a smaller problem or use a larger machine");
   }
+  std::memset(memory, 0, rounded);
   return memory;
 }
 

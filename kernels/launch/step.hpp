@@ -96,6 +96,36 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
+/// A finish is called as finish(totals...), or finish(totals..., loop) with the state of the loop that it is in; and if
+/// it has read(), which reads what it needs while the totals are being made, with that as its last argument.
+template <class Finish>
+WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
+  if constexpr (requires { finish.read(); }) {
+    return finish.read();
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Finish, class Data, class... Total>
+constexpr bool takes_loop = std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
+                            std::is_invocable_v<const Finish&, const Total&..., loop_state&, const Data&>;
+template <class Finish, class Data, class... Total>
+WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
+                           const Total&... total) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (takes_loop<Finish, Data, Total...>) {
+    if constexpr (has_data) {
+      finish(total..., *loop, data);
+    } else {
+      finish(total..., *loop);
+    }
+  } else if constexpr (has_data) {
+    finish(total..., data);
+  } else {
+    finish(total...);
+  }
+}
+
 /// sums<T, k>, or void for a map that produces none.
 template <class Map>
 using map_result = decltype(apply_map(std::declval<const Map&>(), index{}, lanes{}));
@@ -165,8 +195,8 @@ class recorded_step {
   const std::string& name() const { return name_; }
   index count() const { return n_; }
   virtual bool has_finish() const = 0;
-  /// Runs the step and its finish, not its links.
-  virtual void run_on_host() = 0;
+  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top.
+  virtual void run_on_host(loop_state* loop) = 0;
 #if WHILST_WITH_CUDA
   /// Bytes of one block's partial sums; 0 for none.
   virtual std::size_t partial_bytes() const = 0;
@@ -256,24 +286,9 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
-/// Brings a cache line to the multiprocessor, for somebody who reads it soon.
-__device__ inline void touch(const void* address) {
-  [[maybe_unused]] unsigned unused;
-  asm volatile("ld.global.u32 %0, [%1];" : "=r"(unused) : "l"(address) : "memory");
-}
-
-/// While the last partial sums are on their way, so is what the finish will read. Called by one warp.
-template <class Finish>
-__device__ void touch_for_finish(const Finish& finish, const step_frame& frame) {
-  if (threadIdx.x == 1 && frame.links.loop) touch(frame.links.loop);
-  if constexpr (requires { finish.state(); }) {
-    if (threadIdx.x == 2) touch(finish.state());
-  }
-}
-
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
-template <class Total, class Finish>
-__device__ bool grid_total(Total& total, const Finish& finish, const step_frame& frame) {
+template <class Total>
+__device__ bool grid_total(Total& total, const step_frame& frame) {
   total = total_on_first_thread(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
   auto* const partials = static_cast<Total*>(frame.partials);
@@ -287,12 +302,10 @@ __device__ bool grid_total(Total& total, const Finish& finish, const step_frame&
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    touch_for_finish(finish, frame);
     total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
     return threadIdx.x == 0;
   }
   if (!__syncthreads_or(last)) return false;
-  touch_for_finish(finish, frame);
   total = {};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
   total = total_on_first_thread(total);
@@ -355,16 +368,33 @@ __global__ void __launch_bounds__(most_threads<Map>, blocks_wanted<Map>())
   }
 
   delay(frame.delay_seed, 2);
-  if constexpr (has_sums) {
-    if (grid_total(total, finish, frame)) {
-      finish(total);
-      frame.links.follow(wish);
-    }
-  } else if constexpr (has_finish) {
-    __syncthreads();
-    if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
-      finish();
-      frame.links.follow(wish);
+  if constexpr (has_finish) {
+    using finish_data = decltype(finish_read_phase(finish));
+    finish_data finish_reads{};
+    loop_state state;
+    const auto read_for_finish = [&](auto&&... totals) {
+      if (threadIdx.x != 0) return;
+      if constexpr (takes_loop<Finish, finish_data, std::remove_cvref_t<decltype(totals)>...>)
+        state = *frame.links.loop;
+      finish_reads = finish_read_phase(finish);
+    };
+    const auto conclude = [&](auto&&... totals) {
+      if constexpr (takes_loop<Finish, finish_data, std::remove_cvref_t<decltype(totals)>...>) {
+        call_finish(finish, &state, finish_reads, totals...);
+        frame.links.follow(state, wish);
+      } else {
+        call_finish(finish, nullptr, finish_reads, totals...);
+        frame.links.follow(frame.links.loop ? *frame.links.loop : state, wish);
+      }
+    };
+    // What the finish needs is on its way while the totals are made; only the last block will use it.
+    if constexpr (has_sums) {
+      read_for_finish(total);
+      if (grid_total(total, frame)) conclude(total);
+    } else {
+      read_for_finish();
+      __syncthreads();
+      if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) conclude();
     }
   }
 }
@@ -377,8 +407,16 @@ template <class Map, class Finish>
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+  using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
  public:
+  static constexpr bool takes_loop = [] {
+    if constexpr (has_sums) {
+      return detail::takes_loop<Finish, finish_data, detail::map_result<Map>>;
+    } else {
+      return detail::takes_loop<Finish, finish_data>;
+    }
+  }();
   map_step(std::string name, index n, const Map& map, const Finish& finish)
       : recorded_step(std::move(name), n), map_(map), finish_(finish) {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish>,
@@ -388,7 +426,7 @@ class map_step final : public recorded_step {
 
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
 
-  void run_on_host() override {
+  void run_on_host([[maybe_unused]] loop_state* loop) override {
     const index last = chunks();
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) if (last >= detail::parallel_chunks <Map>)
@@ -407,9 +445,9 @@ class map_step final : public recorded_step {
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       for (index chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
-      finish_(total);
+      detail::call_finish(finish_, loop, detail::finish_read_phase(finish_), total);
     } else if constexpr (!std::is_same_v<Finish, no_finish>) {
-      finish_();
+      detail::call_finish(finish_, loop, detail::finish_read_phase(finish_));
     }
   }
 

@@ -213,7 +213,7 @@ TEST_CASE("a solve writes x, report, history and picture, and the solution is ri
   CHECK(contains(picture, "poisson1d:20"));
 }
 
-TEST_CASE("--json - leaves standard output to the report alone") {
+TEST_CASE("json - leaves standard output to the report alone") {
   const outcome result = run(with(small_host_solve, {"--json", "-", "--monitor"}));
   CHECK(result.status == 0);
   CHECK(json::parse(result.out)["converged"] == true);

@@ -38,7 +38,7 @@ struct count_even {
   control* c;
   const int* flag;
   WHILST_HD void operator()() const {
-    if (!*flag) whilst::count_iteration{c}();
+    if (!*flag) whilst::count_iteration{}(*c);
   }
 };
 
@@ -211,15 +211,15 @@ TEST_CASE("four loops in one another make exact trips, zero, one and many", "[se
         run.loop("3", cs + 2, [&](auto& run) {
           run.loop("4", cs + 3, [&](auto& run) {
             run.once("count 4", add_to{counters + 3, 1});
-            run.once("count the iteration", whilst::count_iteration{cs + 3});
+            run.once("count the iteration", whilst::count_iteration{});
           });
           run.once("count 3", add_to{counters + 2, 1});
-          run.once("count the iteration", whilst::count_iteration{cs + 2});
+          run.once("count the iteration", whilst::count_iteration{});
         });
         run.once("count 2", add_to{counters + 1, 1});
-        run.once("count the iteration", whilst::count_iteration{cs + 1});
+        run.once("count the iteration", whilst::count_iteration{});
       });
-      run.once("count the iteration", whilst::count_iteration{cs + 0});
+      run.once("count the iteration", whilst::count_iteration{});
     });
     whilst::parameter<control_settings> settings[4];
     for (int level = 0; level < 4; ++level)
@@ -327,9 +327,9 @@ TEST_CASE("a verdict on the outer loop from within the inner one ends both", "[s
     recorder rec(w.where);
     control* const cs = c.data();
     rec.loop("outer", cs, [&](auto& run) {
-      run.once("count", whilst::count_iteration{cs});
+      run.once("count", whilst::count_iteration{});
       run.loop("inner", cs + 1, [&](auto& run) {
-        run.once("count", whilst::count_iteration{cs + 1});
+        run.once("count", whilst::count_iteration{});
         run.once("stop the outer loop", stop_at_once{cs});
       });
       run.step("after the verdict", 10, add_one{x.data()});
@@ -442,8 +442,8 @@ TEST_CASE("cancel and deadline stop every level", "[semantics]") {
       recorder rec(w.where);
       control* const cs = c.data();
       rec.loop("outer", cs, [&](auto& run) {
-        run.loop("inner", cs + 1, [&](auto& run) { run.once("count", whilst::count_iteration{cs + 1}); });
-        run.once("count", whilst::count_iteration{cs});
+        run.loop("inner", cs + 1, [&](auto& run) { run.once("count", whilst::count_iteration{}); });
+        run.once("count", whilst::count_iteration{});
       });
       control_settings outer{.limit = 3};
       outer.launch = 7;

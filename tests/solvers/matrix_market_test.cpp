@@ -209,7 +209,7 @@ TEST_CASE("random files agree with a second reader") {
   const auto rows = GENERATE(1, 7, 200);
   const auto columns = GENERATE(1, 5, 200);
   const auto count = GENERATE(0, 3, 3000);
-  std::mt19937_64 random(static_cast<std::uint64_t>(rows + 1000 * columns + 1000000 * count));
+  std::mt19937_64 random(static_cast<std::uint64_t>(rows + 1000 * columns + 1000000LL * count));
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (const std::string symmetry : {"general", "symmetric", "skew-symmetric"}) {
     if (symmetry != "general" && rows != columns) continue;
