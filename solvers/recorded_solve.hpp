@@ -52,6 +52,7 @@ struct solve_frame {
   const T** values;
   solve_outcome** outcome;
   control_settings* settings;  ///< of the outer and the inner loop
+  std::uint64_t* began;        ///< when a batch began, on the clock of its place
   control *outer, *inner;
   history_record* history;
 
@@ -61,6 +62,7 @@ struct solve_frame {
         values(memory.take<const T*>(1)),
         outcome(memory.take<solve_outcome*>(1)),
         settings(memory.take<control_settings>(2)),
+        began(memory.take<std::uint64_t>(1)),
         outer(memory.take<control>(request.systems)),
         inner(memory.take<control>(request.systems)),
         history(memory.take<history_record>(request.history_capacity)) {}
@@ -71,6 +73,12 @@ struct solve_frame {
   }
 };
 
+/// The finish of a batch's first step.
+struct note_time {
+  std::uint64_t* time;
+  WHILST_HD void operator()() const { *time = now_nanoseconds(); }
+};
+
 /// Hands out the systems of a batch, or the one system of a resident solve.
 template <class Solve, class T, class Operator, class Preconditioner>
 struct linear_problems {
@@ -78,6 +86,7 @@ struct linear_problems {
   Preconditioner M;
   typename Solve::operands io;
   const control_settings* settings;
+  const std::uint64_t* began;  ///< null for one system
   control *outer, *inner;
   std::byte* memory;
   index bytes_a_problem;
@@ -88,6 +97,7 @@ struct linear_problems {
     if (team.rank() == 0) {
       outer[k].settings = settings[0];
       inner[k].settings = settings[1];
+      if (began && settings[0].deadline_nanoseconds) outer[k].settings.deadline_nanoseconds = time_left();
     }
     team.sync();
     void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
@@ -95,6 +105,14 @@ struct linear_problems {
     const index n = A.rows();
     const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k)};
     return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
+  }
+
+ private:
+  /// A deadline is the batch's, not each system's from when its turn comes. At least 1, since 0 means none.
+  WHILST_HD std::uint64_t time_left() const {
+    const std::uint64_t given = settings[0].deadline_nanoseconds, now = now_nanoseconds();
+    const std::uint64_t used = now > *began ? now - *began : 0;
+    return used < given ? given - used : 1;
   }
 };
 
@@ -145,31 +163,42 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
       solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, of_problem);
     });
     const index alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
-    measuring.take<std::byte>(bytes * request.systems);
+    const bool by_block = request.systems == 1 || request.rows >= rows_for_a_block;
+    bool in_fast_memory = false;
+#if WHILST_WITH_CUDA
+    if (by_block && !request.where.on_host()) {
+      // A block's own memory is the faster one; many blocks an SM must share it.
+      const index limit = static_cast<index>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
+      in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
+    }
+#endif
+    const index bytes_elsewhere = in_fast_memory ? 0 : bytes * request.systems;
+    measuring.take<std::byte>(bytes_elsewhere);
     made.memory = raw_buffer(request.where, static_cast<std::size_t>(measuring.used()));
     workspace memory(made.memory.data());
     lay_out(memory, [&](const solve_frame<T>& frame, const Operator& A) {
       declare(frame);
-      std::byte* const of_problems = memory.take<std::byte>(bytes * request.systems);
-      linear_problems<solve_type, T, Operator, Preconditioner> problems{
-          A,     M,    frame.template operands<solve_type>(), frame.settings, frame.outer, frame.inner, of_problems,
-          bytes, false};
-      const bool by_block = request.systems == 1 || request.rows >= rows_for_a_block;
+      std::byte* const of_problems = memory.take<std::byte>(bytes_elsewhere);
+      const bool is_batch = request.systems > 1;
+      if (is_batch) record.once("the batch begins", note_time{frame.began});
+      using problems_type = linear_problems<solve_type, T, Operator, Preconditioner>;
+      const problems_type problems{A,
+                                   M,
+                                   frame.template operands<solve_type>(),
+                                   frame.settings,
+                                   is_batch ? frame.began : nullptr,
+                                   frame.outer,
+                                   frame.inner,
+                                   of_problems,
+                                   bytes,
+                                   in_fast_memory};
       if (by_block) {
-        index fast = 0;
-#if WHILST_WITH_CUDA
-        if (!request.where.on_host()) {
-          // A block's own memory is the faster one; many blocks an SM must share it.
-          const index limit = static_cast<index>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
-          problems.in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
-          fast = problems.in_fast_memory ? bytes : 0;
-        }
-#endif
-        record.team(solve_type::method_type::name, request.systems,
-                    problems_by_block<decltype(problems)>{problems, threads_for_problem(request.rows), fast});
+        record.team(
+            solve_type::method_type::name, request.systems,
+            problems_by_block<problems_type>{problems, threads_for_problem(request.rows), in_fast_memory ? bytes : 0});
       } else {
         record.step(solve_type::method_type::name, request.systems,
-                    problems_by_lanes<decltype(problems)>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
+                    problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
       }
     });
   }

@@ -169,10 +169,10 @@ struct alignas(128) control : loop_state {
   /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
   volatile std::uint64_t cancel_request;
 
-  /// For runners: starts the loop anew, without a verdict yet. `parent` is null for a root loop. Under a parent that
-  /// has stopped the loop does not start, and what its last run left stays.
-  WHILST_HD void arm(const loop_state* parent) {
-    running = parent ? parent->running : 1;
+  /// For runners: starts the loop anew, without a verdict yet. Under a parent that has stopped the loop does not start,
+  /// and what its last run left stays; a root loop has no parent to stop it.
+  WHILST_HD void arm(bool parent_running) {
+    running = parent_running;
     if (!running) return;
     why = reason::running;
     iteration = first_iteration;

@@ -78,8 +78,9 @@ template <class T>
 class linear_solver {
  public:
   /// A preconditioner of the user's own: enqueue z = M r on `stream`, z and r device pointers of n entries each. With
-  /// executor "host" the stream is null and the pointers are host memory. Called once, while recording, on a GPU; once
-  /// an iteration on the host and under "stream".
+  /// executor "host" the stream is null and the pointers are host memory. Under "graph" it is called while recording
+  /// only, a few times; under "host" and "stream" whenever z is wanted, once an iteration. It is copied and must write
+  /// nothing but z, which nobody reads once the loop has stopped.
   using preconditioner_callback = std::function<void(stream_handle stream, index n, const T* r, T* z)>;
 
   /// Copies A to its place, records the loop and prepares it. Throws whilst::error on a matrix that is not square, an

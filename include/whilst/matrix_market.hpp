@@ -7,6 +7,7 @@
 
 #include "whilst/csr_matrix.hpp"
 
+/// @file
 /// Matrix Market files, the text format of the NIST and SuiteSparse collections, described in R. F. Boisvert, R. Pozo
 /// and K. A. Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935 (1996).
 ///

@@ -15,15 +15,14 @@ namespace whilst {
 /// The runner on the host: it runs nothing, it appends named steps to a program, a tree of steps, calls, loops and
 /// branches. A method talks to it as to any runner:
 ///
-///   run.step(name, n, map)            map(i) for every index i < n
-///   run.step(name, n, map, finish)    the same; then finish(totals), or finish(totals, loop) with the state of the
-///   loop
-///                                     that the step is in, once, on one thread, when all of it is done
-///   run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
-///   run.once(name, finish)            finish() alone
-///   run.loop(name, control, body)     body(run) until the control stops
-///   run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip
-///   run.branch(name, flag, body)      body(run) if *flag is not 0
+///     run.step(name, n, map)            map(i) for every index i < n
+///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
+///                                       with the state of the loop that the step is in
+///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
+///     run.once(name, finish)            finish() alone
+///     run.loop(name, control, body)     body(run) until the control stops
+///     run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip
+///     run.branch(name, flag, body)      body(run) if *flag is not 0
 ///
 /// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
 /// its own. Maps and finishes are copied; the memory that they point to must live as long as the program.

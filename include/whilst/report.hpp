@@ -49,9 +49,11 @@ class report {
   double rhs_norm() const { return fields_.rhs_norm; }
   /// Seconds spent on copying the matrix, allocating, recording and instantiating: once a solver, not once a solve.
   double setup_seconds() const { return fields_.setup_seconds; }
-  /// Seconds from the first to the last step of the solve, on the clock of the device that ran it.
+  /// Seconds from when b and x had been brought in to the last step of the solve, on the clock of the device that ran
+  /// it.
   double solve_seconds() const { return fields_.solve_seconds; }
-  /// Seconds of those within the method's own loop: without bringing in b and x and the checks of the true residual.
+  /// Seconds of those within the method's own loop, its start included, over all restarts: without the checks of the
+  /// true residual.
   double loop_seconds() const { return fields_.loop_seconds; }
   /// loop_seconds() / iterations(); 0 for no iterations.
   double seconds_per_iteration() const;
@@ -68,7 +70,7 @@ class report {
   index rows() const { return fields_.rows; }
   index nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is
-  /// dropped and from then on every other one is kept.
+  /// dropped and from then on every other one is kept. Empty where the solver has launched another solve since.
   const std::vector<history_record>& history() const { return fields_.history; }
 
  private:

@@ -25,8 +25,7 @@ class team_runner {
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
-      total = team_.sum(total);
-      team_.sync();  // a sum passes numbers on, but orders no writes of the map before the finish
+      total = team_.sum_on_leader(total);
       if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
     } else {
       each(map, n, [](int) {});
@@ -36,7 +35,10 @@ class team_runner {
       }
     }
     team_.sync();
-    if constexpr (!std::is_same_v<Finish, no_finish>) finished_ = true;
+    if constexpr (!std::is_same_v<Finish, no_finish>) {
+      finished_ = true;
+      look();
+    }
   }
   /// A map for a whole team, called for one index after another.
   template <class Map>
@@ -54,6 +56,7 @@ class team_runner {
     if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
     team_.sync();
     finished_ = true;
+    look();
   }
 
   template <class Body>
@@ -69,29 +72,31 @@ class team_runner {
     if (!root_) root_ = c;
     const bool outer_finished = finished_;
     team_.sync();
-    if (team_.rank() == 0) c->arm(outer);
+    if (team_.rank() == 0) c->arm(true);
     team_.sync();
     current_ = c;
+    look();
     start(*this);
-    team_.sync();
     if (team_.rank() == 0) c->open();
     team_.sync();
+    look();
     while (active()) {
       finished_ = false;
       outside_wish wish;
       if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
       body(*this);
-      const bool counts_itself = finished_;
-      team_.sync();
+      // Whatever the body ended with, all of the team has looked at the verdict by then.
       if (team_.rank() == 0) {
-        if (!counts_itself && c->running) count_iteration{}(*c);
+        if (!finished_ && c->running) count_iteration{}(*c);
         c->count_trip(wish);
       }
       team_.sync();
+      look();
     }
     current_ = outer;
     root_ = outer_root;
     finished_ = outer_finished;
+    look();
   }
 
   template <class Body>
@@ -105,7 +110,10 @@ class team_runner {
   }
 
  private:
-  WHILST_HD bool active() const { return !current_ || current_->running; }
+  /// Whether the loop at hand still runs, as of the last look: each thread looks after a barrier that follows a
+  /// verdict.
+  WHILST_HD bool active() const { return active_; }
+  WHILST_HD void look() { active_ = !current_ || current_->running; }
 
   /// Calls `map` for this thread's indexes; `take` receives what it returns, if anything.
   template <class Map, class Take>
@@ -127,6 +135,7 @@ class team_runner {
   Team team_;
   control* current_ = nullptr;
   const control* root_ = nullptr;
+  bool active_ = true;
   bool finished_ = false;  ///< a step directly in the loop's body has had a finish in this trip
 };
 

@@ -7,6 +7,7 @@
 
 namespace whilst {
 
+/// @file
 /// A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x), the total
 /// over its threads, which each of them receives. On the host a team is one thread, so a functor written for a team is
 /// serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
@@ -39,6 +40,13 @@ class lanes {
   WHILST_HD sums<T, k> sum(sums<T, k> value) const {
     for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
     return value;
+  }
+  /// The total where rank() is 0; what the lanes wrote before is seen there.
+  template <class T, int k>
+  WHILST_HD sums<T, k> sum_on_leader(const sums<T, k>& value) const {
+    const sums<T, k> total = sum(value);
+    sync();
+    return total;
   }
   /// Within these lanes there is nothing to divide further: rows are done by one thread each.
   WHILST_HD static lanes divided(int) { return {}; }
@@ -79,6 +87,17 @@ class block_team {
   template <class T>
   __device__ T sum(T value) const {
     return sum(sums<T, 1>{{value}})[0];
+  }
+  /// The total where rank() is 0; what the block wrote before is seen there. Not to be called again before a sync().
+  template <class T, int k>
+  __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
+    __shared__ sums<T, k> of_warp[32];
+    const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
+    value = lanes(32).sum(value);
+    if (lane == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x >= 32) return value;
+    return warps == 1 ? value : lanes(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The block as groups of `width` lanes each, for maps that ask for lanes.
   __device__ static lanes divided(int width) { return lanes(width); }

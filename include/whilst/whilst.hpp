@@ -1,5 +1,6 @@
 #pragma once
 
+/// @file
 /// The library door: plain C++20, no CUDA compiler needed.
 
 #include "whilst/csr_matrix.hpp"

@@ -3,13 +3,12 @@
 namespace whilst {
 
 void run_on_host(const std::vector<operation>& operations) {
-  loop_state nobody{};  // for steps at the top
   for (const operation& op : operations) {
     switch (op.what) {
       case operation::kind::step:
         if (op.frame.guard && !*op.frame.guard) break;
         op.step->run_on_host(op.frame.links.loop);
-        op.frame.links.follow(op.frame.links.loop ? *op.frame.links.loop : nobody, op.frame.links.wish());
+        op.frame.links.follow(op.frame.links.wish());
         break;
       case operation::kind::call:
         op.node->call(nullptr);

@@ -35,16 +35,14 @@ struct step_links {
   /// To be read when the step starts, so that the answer is there when it ends.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
 
-  /// Runs after the step's finish, on the same thread. `state` is that of the step's loop, and ends up in its memory.
-  WHILST_HD void follow(loop_state& state, const outside_wish& wish) const {
-    if (loop) {
-      if (counts_trip) state.count_trip(wish);
-      if (&state != loop) static_cast<loop_state&>(*loop) = state;
-      if (!state.running) publish(loop_condition, false);
-    }
-    if (arms) arms->arm(loop ? &state : nullptr);
-    if (opens) publish(opens_condition, opens->open());
-    if (branch) publish(branch_condition, *branch && (!loop || state.running));
+  /// Runs after the step's finish, on the same thread, where the finish left the loop's state in memory.
+  WHILST_HD void follow(const outside_wish& wish) const { go_on(!loop || conclude_trip(*loop, wish)); }
+
+  /// The same where the state was read ahead, and goes back to memory now.
+  WHILST_HD void follow(loop_state& read_ahead, const outside_wish& wish) const {
+    const bool running = conclude_trip(read_ahead, wish);
+    static_cast<loop_state&>(*loop) = read_ahead;
+    go_on(running);
   }
 
   /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so what
@@ -56,6 +54,16 @@ struct step_links {
   }
 
  private:
+  WHILST_HD bool conclude_trip(loop_state& state, const outside_wish& wish) const {
+    if (counts_trip) state.count_trip(wish);
+    if (!state.running) publish(loop_condition, false);
+    return state.running != 0;
+  }
+  WHILST_HD void go_on(bool running) const {
+    if (arms) arms->arm(running);
+    if (opens) publish(opens_condition, opens->open());
+    if (branch) publish(branch_condition, *branch && running);
+  }
   WHILST_HD static void publish([[maybe_unused]] graph_condition condition, [[maybe_unused]] bool value) {
 #if defined(__CUDA_ARCH__)
     set_condition(condition, value);

@@ -9,6 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__CUDACC__)
+#include <cooperative_groups.h>
+#endif
+
 #include "kernels/launch/cuda.hpp"
 #include "kernels/launch/links.hpp"
 #include "whilst/index.hpp"
@@ -165,6 +169,7 @@ struct step_frame {
   void* partials = nullptr;    ///< one entry a block, for the totals
   unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
   const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
+  bool one_cluster = false;    ///< the grid is one cluster of blocks
   unsigned delay_seed = 0;     ///< not 0: blocks wait a random while, for tests of the ordering between steps
   step_links links;
 };
@@ -173,8 +178,15 @@ struct step_frame {
 struct launch_shape {
   unsigned blocks = 1;
   unsigned threads = 1;
+  bool one_cluster = false;
   std::size_t fast_memory_bytes = 0;
 };
+
+/// Blocks in a cluster: as many as every device with clusters allows.
+inline constexpr int largest_cluster = 8;
+
+/// Threads of a step with a finish that one block does alone.
+inline constexpr index threads_alone = 512;
 
 /// Limits and habits of a device that decide a launch shape.
 struct device_traits {
@@ -201,7 +213,8 @@ class recorded_step {
   /// Bytes of one block's partial sums; 0 for none.
   virtual std::size_t partial_bytes() const = 0;
   virtual launch_shape shape(const device_traits& device) const = 0;
-  /// Whether the code that would run waits for the step before it, as overlapping launches demand.
+  /// Whether the code that would run was compiled for devices of 9.0: it waits for the step before it, as overlapping
+  /// launches demand, and knows clusters.
   virtual bool waits_for_previous(const device_traits& device) const = 0;
   virtual void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const = 0;
 #endif
@@ -266,18 +279,6 @@ __device__ auto team_of_thread([[maybe_unused]] const step_frame& frame) {
 
 struct no_sums {};
 
-/// Adds up over the block in a fixed order; the total is thread 0's.
-template <class Total>
-__device__ Total total_on_first_thread(Total value) {
-  __shared__ Total of_warp[32];
-  const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
-  value = lanes(32).sum(value);
-  if (lane == 0) of_warp[threadIdx.x / 32] = value;
-  __syncthreads();
-  if (threadIdx.x >= 32) return value;
-  return warps == 1 ? value : lanes(32).sum(lane < warps ? of_warp[lane] : Total{});
-}
-
 /// Counts this block as done; true if it was the last. What the block wrote before is seen by whoever gets true. For
 /// thread 0, after a barrier.
 __device__ inline bool arrive_last(unsigned* ticket) {
@@ -286,11 +287,33 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
+/// Waits for all threads of the cluster; what each wrote before, the others see after.
+__device__ inline void meet_cluster() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+/// The same as grid_total where the grid is one cluster: the blocks meet in the first one's shared memory, which takes
+/// a fraction of the time that a ticket in global memory does.
+template <class Total>
+__device__ bool cluster_total(Total& total) {
+  __shared__ Total of_block[largest_cluster];
+#if __CUDA_ARCH__ >= 900
+  if (threadIdx.x == 0) *cooperative_groups::this_cluster().map_shared_rank(&of_block[blockIdx.x], 0) = total;
+#endif
+  meet_cluster();
+  if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
+  total = lanes(32).sum(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : Total{});
+  return threadIdx.x == 0;
+}
+
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
 template <class Total>
 __device__ bool grid_total(Total& total, const step_frame& frame) {
-  total = total_on_first_thread(total);
+  total = block_team().sum_on_leader(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
+  if (frame.one_cluster) return cluster_total(total);
   auto* const partials = static_cast<Total*>(frame.partials);
   const bool few = gridDim.x <= 32;
   if (few && threadIdx.x >= 32) return false;
@@ -308,7 +331,7 @@ __device__ bool grid_total(Total& total, const step_frame& frame) {
   if (!__syncthreads_or(last)) return false;
   total = {};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
-  total = total_on_first_thread(total);
+  total = block_team().sum_on_leader(total);
   return threadIdx.x == 0;
 }
 
@@ -322,11 +345,13 @@ constexpr int blocks_wanted() {
     return 1;
   }
 }
-template <class Map>
-constexpr int most_threads = team_kind_of<Map>() == team_kind::block ? 1024 : 256;
+/// A step with a finish may run as one block, or as a few large ones.
+template <class Map, class Finish>
+constexpr bool in_large_blocks = team_kind_of<Map>() == team_kind::block || !std::is_same_v<Finish, no_finish>;
 
 template <class Map, class Finish>
-__global__ void __launch_bounds__(most_threads<Map>, blocks_wanted<Map>())
+__global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
+                                  in_large_blocks<Map, Finish> ? 1 : blocks_wanted<Map>())
     step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
                 const __grid_constant__ step_frame frame) {
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
@@ -384,7 +409,7 @@ __global__ void __launch_bounds__(most_threads<Map>, blocks_wanted<Map>())
         frame.links.follow(state, wish);
       } else {
         call_finish(finish, nullptr, finish_reads, totals...);
-        frame.links.follow(frame.links.loop ? *frame.links.loop : state, wish);
+        frame.links.follow(wish);
       }
     };
     // What the finish needs is on its way while the totals are made; only the last block will use it.
@@ -394,7 +419,12 @@ __global__ void __launch_bounds__(most_threads<Map>, blocks_wanted<Map>())
     } else {
       read_for_finish();
       __syncthreads();
-      if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) conclude();
+      if (frame.one_cluster) {
+        meet_cluster();
+        if (blockIdx.x == 0 && threadIdx.x == 0) conclude();
+      } else if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
+        conclude();
+      }
     }
   }
 }
@@ -494,7 +524,23 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
     return shape;
   }
   const index threads_wanted = n_ * detail::lanes_wanted(map_);
-  shape.threads = static_cast<unsigned>(std::clamp<index>((threads_wanted + 31) / 32 * 32, 32, 256));
+  const auto whole_warps = [](index threads) {
+    return static_cast<unsigned>(std::max<index>((threads + 31) / 32, 1) * 32);
+  };
+  if constexpr (!std::is_same_v<Finish, no_finish>) {
+    // Blocks that need not meet in global memory finish a microsecond earlier.
+    if (threads_wanted <= threads_alone) {
+      shape.threads = whole_warps(threads_wanted);
+      return shape;
+    }
+    if (threads_wanted <= largest_cluster * 1024 && waits_for_previous(device)) {
+      shape.blocks = largest_cluster;
+      shape.threads = whole_warps((threads_wanted + largest_cluster - 1) / largest_cluster);
+      shape.one_cluster = true;
+      return shape;
+    }
+  }
+  shape.threads = std::min(whole_warps(threads_wanted), 256u);
   int resident_blocks = 1;
   WHILST_CUDA(
       "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
@@ -517,19 +563,29 @@ bool map_step<Map, Finish>::waits_for_previous(const device_traits& device) cons
 template <class Map, class Finish>
 void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
                                    bool overlap) const {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2]{};
+  unsigned count = 0;
+  if (overlap) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (shape.one_cluster) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = shape.blocks;
+    attributes[count].val.clusterDim.y = 1;
+    attributes[count++].val.clusterDim.z = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(shape.blocks);
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.fast_memory_bytes;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = overlap ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
+  filled.one_cluster = shape.one_cluster;
   WHILST_CUDA("launching step '" + name_ + "'",
               cudaLaunchKernelEx(&config, detail::step_kernel<Map, Finish>, map_, finish_, filled));
 }

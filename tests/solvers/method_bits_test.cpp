@@ -1,0 +1,128 @@
+// Every way to run a recorded method gives the same bits.
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "tests/catch.hpp"
+#include "tests/solvers/systems.hpp"
+
+namespace whilst_test {
+
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+using whilst::report;
+
+namespace {
+
+template <class T>
+struct outcome {
+  report told;
+  std::vector<T> x;
+};
+
+/// Two solves by one solver: one ends at its limit in the middle of a trip, the other when it has converged or, for
+/// large systems, at a limit, too.
+template <class T>
+std::vector<outcome<T>> solve_twice(const whilst::csr_matrix<T>& A, const linear_solver_options& options) {
+  std::vector<outcome<T>> both;
+  linear_solver<T> solver(A, options);
+  for (const whilst::index limit : {7, A.rows() > 10000 ? 30 : 400}) {
+    solver.set_max_iterations(limit);
+    outcome<T> one{{}, std::vector<T>(static_cast<std::size_t>(A.rows()), 0)};
+    one.told = solver.solve(random_vector<T>(A.rows(), 23), one.x);
+    CHECK(one.told.executor() == options.executor);
+    both.push_back(std::move(one));
+  }
+  return both;
+}
+
+template <class T>
+void check_same_bits(const std::vector<outcome<T>>& a, const std::vector<outcome<T>>& b) {
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    CHECK((a[k].x == b[k].x));
+    CHECK(a[k].told.reason() == b[k].told.reason());
+    CHECK(a[k].told.iterations() == b[k].told.iterations());
+    CHECK(a[k].told.residual_norm() == b[k].told.residual_norm());
+    const auto &ha = a[k].told.history(), &hb = b[k].told.history();
+    REQUIRE(ha.size() == hb.size());
+    bool same = true;
+    for (std::size_t i = 0; i < ha.size(); ++i)
+      same = same && ha[i].iteration == hb[i].iteration && ha[i].residual_norm == hb[i].residual_norm;
+    CHECK(same);
+  }
+}
+
+template <class Use>
+void for_each_method(const Use& use) {
+  for (const char* method : {"cg", "bicgstab"})
+    for (const char* preconditioner : {"none", "jacobi"}) use(method, preconditioner);
+}
+
+template <class T>
+constexpr double tolerance = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("stream and graph give the same bits, however unrolled and overlapped", "[bits][gpu]", float,
+                   double) {
+  if (executors().size() == 1) {
+    WARN("skipped: no GPU");
+    return;
+  }
+  // Some 10 blocks, whose last one adds up by one warp, and more than 32.
+  for (const char* problem : {"poisson2d:48", "poisson2d:200"}) {
+    const auto A = whilst::make_gallery<TestType>(problem).matrix;
+    for_each_method([&](const char* method, const char* preconditioner) {
+      linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = tolerance<TestType>};
+      options.executor = "stream";
+      options.unroll = 1;
+      options.programmatic_launch = false;
+      const auto reference = solve_twice(A, options);
+      CHECK(reference[0].told.iterations() == 7);
+      for (const char* executor : {"stream", "graph"}) {
+        for (const int unroll : {1, 3, 4, 16}) {
+          for (const bool overlap : {false, true}) {
+            INFO(problem << ", " << method << ", " << preconditioner << ", " << executor << ", unroll " << unroll
+                         << (overlap ? ", overlapped" : ""));
+            options.executor = executor;
+            options.unroll = unroll;
+            options.programmatic_launch = overlap;
+            check_same_bits(reference, solve_twice(A, options));
+          }
+        }
+      }
+    });
+  }
+}
+
+TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, however unrolled", "[bits]", float,
+                   double) {
+  // Large enough for the host to use threads: rows are taken by 512, at least 8 at a time, other steps by 2048.
+  const auto A = whilst::make_gallery<TestType>("poisson2d:150").matrix;
+#if defined(_OPENMP)
+  const int before = omp_get_max_threads();
+#endif
+  for_each_method([&](const char* method, const char* preconditioner) {
+    linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = tolerance<TestType>};
+    options.executor = "host";
+    options.unroll = 1;
+    std::vector<outcome<TestType>> reference;
+    for (const int threads : {1, 2, 3}) {
+      INFO(method << ", " << preconditioner << ", " << threads << " threads");
+#if defined(_OPENMP)
+      omp_set_num_threads(threads);
+#endif
+      options.unroll = threads;
+      const auto result = solve_twice(A, options);
+      CHECK(result[0].told.iterations() == 7);
+      if (threads == 1) reference = result;
+      check_same_bits(reference, result);
+    }
+  });
+#if defined(_OPENMP)
+  omp_set_num_threads(before);
+#endif
+}
+
+}  // namespace whilst_test
