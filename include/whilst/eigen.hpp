@@ -1,5 +1,6 @@
 #pragma once
 
+/// @file
 /// The way in from Eigen; needs its headers, and is the only header of the library door that does.
 
 #include <cstdint>

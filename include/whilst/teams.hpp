@@ -32,7 +32,9 @@ class lanes {
   template <class T>
   WHILST_HD T sum(T value) const {
 #if defined(__CUDA_ARCH__)
-    for (int distance = size_ / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(mask_, value, distance);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      if (size_ > distance) value += __shfl_xor_sync(mask_, value, distance);
 #endif
     return value;
   }

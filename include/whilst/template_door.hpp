@@ -1,5 +1,6 @@
 #pragma once
 
+/// @file
 /// The template door to linear systems: an operator and a preconditioner that are functors of your own, whole solves
 /// recorded from them, every executor. Where CUDA is on, compile files that include this by nvcc.
 
@@ -66,7 +67,7 @@ recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& 
 }
 
 /// Solves A x = b again and again for an operator of your own: recorded when it is made, replayed by each solve.
-///
+/// @code
 ///   struct scaled_identity {                                   // trivially copyable; pointers in it are borrowed and
 ///     whilst::index n;                                         // must be of the memory of the solver's place
 ///     WHILST_HD whilst::index rows() const { return n; }
@@ -79,7 +80,7 @@ recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& 
 ///   };
 ///   auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(scaled_identity{1000}, halve{});
 ///   whilst::report r = solver.solve(b, x);
-///
+/// @endcode
 /// Everything is as in linear_solver, whose comments hold here: executors, tickets, captures, one solve at a time.
 template <class T>
 class operator_solver {

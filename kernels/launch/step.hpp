@@ -55,6 +55,8 @@ struct nothing_read {};
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
 ///
+/// Besides, prefetch(i) may ask for what fetch will begin with at a later index, to have it nearer by then.
+///
 /// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
 /// and as fast as can be where memory bandwidth decides.
 template <class Map, class Team>
@@ -287,33 +289,53 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
-/// Waits for all threads of the cluster; what each wrote before, the others see after.
+/// The blocks of a cluster meet twice: at their start, since nobody may write to the shared memory of a block that has
+/// not begun, and with their sums, after which each sees what the others wrote. The first meeting is over long before
+/// anybody waits for it.
+__device__ inline void announce_in_cluster() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+__device__ inline void await_announcements() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
 __device__ inline void meet_cluster() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }
 
-/// The same as grid_total where the grid is one cluster: the blocks meet in the first one's shared memory, which takes
-/// a fraction of the time that a ticket in global memory does.
+/// The same as grid_total where the grid is one cluster: the warps' sums meet in the first block's shared memory, which
+/// takes a fraction of the time that a ticket in global memory does.
 template <class Total>
 __device__ bool cluster_total(Total& total) {
-  __shared__ Total of_block[largest_cluster];
+  __shared__ Total of_warp[largest_cluster * 32];
+  const unsigned warps = blockDim.x / 32;
+  total = lanes(32).sum(total);
+  await_announcements();
 #if __CUDA_ARCH__ >= 900
-  if (threadIdx.x == 0) *cooperative_groups::this_cluster().map_shared_rank(&of_block[blockIdx.x], 0) = total;
+  if (threadIdx.x % 32 == 0) {
+    Total* const mine = &of_warp[blockIdx.x * warps + threadIdx.x / 32];
+    *cooperative_groups::this_cluster().map_shared_rank(mine, 0) = total;
+  }
 #endif
   meet_cluster();
   if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
-  total = lanes(32).sum(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : Total{});
+  total = {};
+  for (unsigned warp = threadIdx.x; warp < gridDim.x * warps; warp += 32) total += of_warp[warp];
+  total = lanes(32).sum(total);
   return threadIdx.x == 0;
 }
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
 template <class Total>
 __device__ bool grid_total(Total& total, const step_frame& frame) {
+  if (frame.one_cluster) return cluster_total(total);
   total = block_team().sum_on_leader(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
-  if (frame.one_cluster) return cluster_total(total);
   auto* const partials = static_cast<Total*>(frame.partials);
   const bool few = gridDim.x <= 32;
   if (few && threadIdx.x >= 32) return false;
@@ -366,6 +388,7 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   if (i < range.n) fetched = fetch_phase(map, i, team);
   wait_for_previous_step();
   let_next_step_start();
+  if (has_finish && frame.one_cluster) announce_in_cluster();
   const bool running = !frame.guard || *frame.guard;
   outside_wish wish;
   if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
@@ -381,6 +404,9 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
 
   std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
   while (i < range.n) {
+    if constexpr (requires { map.prefetch(i); }) {
+      if (i + range.stride < range.n) map.prefetch(i + range.stride);
+    }
     if constexpr (has_sums) {
       const auto share = write_phase(map, i, team, data);
       if (team.rank() == 0) total += share;
@@ -420,6 +446,7 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
       read_for_finish();
       __syncthreads();
       if (frame.one_cluster) {
+        await_announcements();
         meet_cluster();
         if (blockIdx.x == 0 && threadIdx.x == 0) conclude();
       } else if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {

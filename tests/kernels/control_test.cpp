@@ -26,7 +26,7 @@ control armed(index limit) {
   c.settings.rtol = 0.1;
   c.settings.atol = 2;
   c.settings.dtol = 100;
-  c.arm(nullptr);
+  c.arm(true);
   c.set_reference(10, 20);
   return c;
 }
@@ -76,7 +76,7 @@ TEST_CASE("the reference takes the larger of the right-hand side and the first r
 TEST_CASE("without a reference only zero converges and nothing diverges", "[control]") {
   control c{};
   c.settings.limit = 100;
-  c.arm(nullptr);
+  c.arm(true);
   CHECK_FALSE(c.check(1e300));
   CHECK_FALSE(c.check(std::numeric_limits<double>::denorm_min()));
   CHECK(c.check(0));
@@ -87,7 +87,7 @@ TEST_CASE("a zero right-hand side converges at zero", "[control]") {
   control c{};
   c.settings.limit = 100;
   c.settings.rtol = 1e-8;
-  c.arm(nullptr);
+  c.arm(true);
   c.set_reference(0, 0);
   CHECK(c.check(0));
   CHECK(c.why == reason::converged_rtol);
@@ -174,13 +174,13 @@ TEST_CASE("arming starts anew, and continues a count where told to", "[control]"
   control c = armed(10);
   c.settings.history = history.data();
   c.settings.history_capacity = 8;
-  c.arm(nullptr);
+  c.arm(true);
   c.check(50);
   c.check(40);
   c.stop(reason::breakdown);
 
   c.first_iteration = c.iteration;
-  c.arm(nullptr);
+  c.arm(true);
   CHECK(c.running == 1);
   CHECK(c.why == reason::running);
   CHECK(c.iteration == 1);
@@ -190,7 +190,7 @@ TEST_CASE("arming starts anew, and continues a count where told to", "[control]"
   CHECK(c.history_count == 3);
 
   c.first_iteration = 0;
-  c.arm(nullptr);
+  c.arm(true);
   CHECK(c.iteration == 0);
   CHECK(c.history_count == 0);
 }
@@ -201,7 +201,7 @@ TEST_CASE("a loop under a stopped parent stays as it was", "[control]") {
   child.check(40);
   child.stop(reason::breakdown);
   parent.stop(reason::cancelled);
-  child.arm(&parent);
+  child.arm(parent.running != 0);
   CHECK(child.running == 0);
   CHECK(child.why == reason::breakdown);
   CHECK(child.iteration == 1);
@@ -216,7 +216,7 @@ TEST_CASE("trips are limited to one more than the updates there may be", "[contr
   CHECK(c.why == reason::iteration_limit);
 
   c.settings.trip_limit = 7;
-  c.arm(nullptr);
+  c.arm(true);
   trips = 0;
   while (goes_on_after_trip(c) && trips < 100) ++trips;
   CHECK(trips == 7);
@@ -235,7 +235,7 @@ TEST_CASE("a loop is cancelled by its launch's own number only", "[control]") {
 
   // A late request does no harm to the launch after, and a launch without a number cannot be cancelled.
   c.settings.launch = 6;
-  c.arm(nullptr);
+  c.arm(true);
   CHECK(goes_on_after_trip(c));
   c.settings.launch = 0;
   c.cancel_request = 0;
@@ -255,7 +255,7 @@ TEST_CASE("a limit and a history set after arming count from the next arming on"
   control c = armed(10);
   c.settings.limit = 0;
   CHECK(c.open());
-  c.arm(nullptr);
+  c.arm(true);
   CHECK_FALSE(c.open());
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("a deadline counts from arming, and zero is none", "[control]") {
   control c = armed(10);
   CHECK_FALSE(c.wish().is_late());
   c.settings.deadline_nanoseconds = 1;
-  c.arm(nullptr);
+  c.arm(true);
   while (whilst::now_nanoseconds() <= c.started_at + 1) {
   }
   CHECK(c.wish().is_late());
@@ -272,7 +272,7 @@ TEST_CASE("a deadline counts from arming, and zero is none", "[control]") {
   CHECK(c.stopped_at >= c.started_at + 1);
 
   c.settings.deadline_nanoseconds = 3'600'000'000'000;
-  c.arm(nullptr);
+  c.arm(true);
   CHECK(goes_on_after_trip(c));
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("the history holds the first record and an even spread, whatever its l
     c.settings.limit = 1000;
     c.settings.history = history.data();
     c.settings.history_capacity = capacity;
-    c.arm(nullptr);
+    c.arm(true);
     for (index k = 0; k < 200; ++k) {
       c.check(static_cast<double>(1000 + k));
       index stride = 1;
@@ -307,7 +307,7 @@ TEST_CASE("no history is kept where there is no room for two records", "[control
     control c = armed(100);
     c.settings.history = &guard;
     c.settings.history_capacity = capacity;
-    c.arm(nullptr);
+    c.arm(true);
     c.check(50);
     CHECK(c.history_count == 0);
   }
