@@ -469,7 +469,7 @@ std::vector<batch_case> batch_cases(const settings& asked, bool on_host) {
                               {32, 1 << 12, {48, 208}},
                               {64, 132, {48, 208}}};
   for (batch_case& one : all) {
-    if (on_host) one.systems = std::max<index>(16, one.systems / 64);
+    if (on_host) one.systems = std::max<index>(16, one.systems / 16);
     if (asked.quick) one.systems = std::max<index>(16, one.systems / 8);
   }
   return all;

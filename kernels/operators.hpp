@@ -21,10 +21,6 @@ WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] in
     return detail::nothing_read{};
   }
 }
-template <class Operator>
-WHILST_HD void prefetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index i) {
-  if constexpr (requires { A.prefetch(i); }) A.prefetch(i);
-}
 template <class Fetched, class Operator, class T, class Team>
 WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index i, const T* x,
                       const Team& team) {
@@ -54,7 +50,6 @@ struct csr_operator {
     T value[held];
     Offset next, end;
   };
-  WHILST_HD void prefetch(index i) const { whilst::prefetch(row_offsets + i); }
   template <class Team>
   WHILST_HD entries fetch(index i, const Team& team) const {
     entries e;

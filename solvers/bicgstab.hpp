@@ -89,7 +89,6 @@ struct bicgstab {
       T vi, r0;
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD void prefetch(index i) const { prefetch_row(A, i); }
     template <class Team>
     WHILST_HD auto fetch(index i, const Team& team) const {
       return fetch_row(A, i, team);
@@ -135,7 +134,6 @@ struct bicgstab {
       T ti, r;
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD void prefetch(index i) const { prefetch_row(A, i); }
     template <class Team>
     WHILST_HD auto fetch(index i, const Team& team) const {
       return fetch_row(A, i, team);

@@ -54,7 +54,6 @@ struct conjugate_gradient {
       T wi, ui, ri;
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    WHILST_HD void prefetch(index i) const { prefetch_row(A, i); }
     template <class Team>
     WHILST_HD auto fetch(index i, const Team& team) const {
       return fetch_row(A, i, team);

@@ -62,6 +62,26 @@ class lanes {
 };
 
 #if defined(__CUDACC__)
+/// The same lanes where all of their warp takes part, as in the fetch and read phases of a map: the hardware need not
+/// be told who does.
+class lanes_of_whole_warp {
+ public:
+  __device__ explicit lanes_of_whole_warp(int size) : rank_(static_cast<int>(threadIdx.x) & (size - 1)), size_(size) {}
+  __device__ int rank() const { return rank_; }
+  __device__ int size() const { return size_; }
+  __device__ void sync() const { __syncwarp(); }
+  template <class T>
+  __device__ T sum(T value) const {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+      if (size_ > distance) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+  }
+
+ private:
+  int rank_, size_;
+};
+
 /// All threads of a block; its size is a multiple of 32.
 class block_team {
  public:

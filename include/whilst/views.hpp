@@ -20,13 +20,6 @@ WHILST_HD T read_constant(const T* address) {
 #endif
 }
 
-/// Asks for a line of memory to be brought nearer.
-WHILST_HD inline void prefetch([[maybe_unused]] const void* address) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-#endif
-}
-
 /// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
 /// hold an older copy. T has 4 or 8 bytes; the address may be of any memory.
 template <class T>

@@ -3,6 +3,7 @@
 /// @file
 /// The library door: plain C++20, no CUDA compiler needed.
 
+#include "whilst/batch_linear_solver.hpp"
 #include "whilst/csr_matrix.hpp"
 #include "whilst/error.hpp"
 #include "whilst/gallery.hpp"

@@ -52,10 +52,9 @@ struct nothing_read {};
 ///
 ///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
 ///                            or, by read_early, what older steps wrote
-///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped
+///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
+///                            warps fetch and read together, so sums over a team cost least here
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
-///
-/// Besides, prefetch(i) may ask for what fetch will begin with at a later index, to have it nearer by then.
 ///
 /// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
 /// and as fast as can be where memory bandwidth decides.
@@ -253,19 +252,23 @@ __device__ inline void delay(unsigned seed, unsigned point) {
   }
 }
 
-/// The indexes of one thread: first, first + stride, ... below n.
+/// The indexes of one thread: first, first + stride, ... below n; and how far the first is from that of its warp.
 struct index_range {
   index first, stride, n;
+  int in_warp;
 };
 template <class Map>
 __device__ index_range indexes_of_thread(const step_frame& frame) {
   if constexpr (team_kind_of<Map>() == team_kind::block) {
-    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n};
-  } else {
-    // Lanes are a power of two.
-    const int shift = team_kind_of<Map>() == team_kind::lanes ? __ffs(frame.lanes) - 1 : 0;
+    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n, 0};
+  } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
+    const int shift = __ffs(frame.lanes) - 1;  // lanes are a power of two
     const index groups_a_block = blockDim.x >> shift;
-    return {blockIdx.x * groups_a_block + (threadIdx.x >> shift), gridDim.x * groups_a_block, frame.n};
+    return {blockIdx.x * groups_a_block + (threadIdx.x >> shift), gridDim.x * groups_a_block, frame.n,
+            static_cast<int>(threadIdx.x & 31u) >> shift};
+  } else {
+    return {static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<index>(gridDim.x) * blockDim.x,
+            frame.n, 0};
   }
 }
 template <class Map>
@@ -276,6 +279,14 @@ __device__ auto team_of_thread([[maybe_unused]] const step_frame& frame) {
     return lanes(frame.lanes);
   } else {
     return lanes();
+  }
+}
+template <class Map>
+__device__ auto reading_team_of_thread(const step_frame& frame) {
+  if constexpr (team_kind_of<Map>() == team_kind::lanes) {
+    return lanes_of_whole_warp(frame.lanes);
+  } else {
+    return team_of_thread<Map>(frame);
   }
 }
 
@@ -308,34 +319,27 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
-/// The same as grid_total where the grid is one cluster: the warps' sums meet in the first block's shared memory, which
-/// takes a fraction of the time that a ticket in global memory does.
+/// The same as grid_total where the grid is one cluster: the blocks' sums meet in the first one's shared memory, which
+/// takes a fraction of the time that a ticket in global memory does. `total` is the block's, on thread 0.
 template <class Total>
 __device__ bool cluster_total(Total& total) {
-  __shared__ Total of_warp[largest_cluster * 32];
-  const unsigned warps = blockDim.x / 32;
-  total = lanes(32).sum(total);
+  __shared__ Total of_block[largest_cluster];
   await_announcements();
 #if __CUDA_ARCH__ >= 900
-  if (threadIdx.x % 32 == 0) {
-    Total* const mine = &of_warp[blockIdx.x * warps + threadIdx.x / 32];
-    *cooperative_groups::this_cluster().map_shared_rank(mine, 0) = total;
-  }
+  if (threadIdx.x == 0) *cooperative_groups::this_cluster().map_shared_rank(&of_block[blockIdx.x], 0) = total;
 #endif
   meet_cluster();
   if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
-  total = {};
-  for (unsigned warp = threadIdx.x; warp < gridDim.x * warps; warp += 32) total += of_warp[warp];
-  total = lanes(32).sum(total);
+  total = lanes(32).sum(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : Total{});
   return threadIdx.x == 0;
 }
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
 template <class Total>
 __device__ bool grid_total(Total& total, const step_frame& frame) {
-  if (frame.one_cluster) return cluster_total(total);
   total = block_team().sum_on_leader(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
+  if (frame.one_cluster) return cluster_total(total);
   auto* const partials = static_cast<Total*>(frame.partials);
   const bool few = gridDim.x <= 32;
   if (few && threadIdx.x >= 32) return false;
@@ -379,22 +383,27 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
+  if (has_finish && frame.one_cluster) announce_in_cluster();
   const auto team = team_of_thread<Map>(frame);
+  const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);
+  // Whole warps read together, past the last index too; only indexes that are there are written.
   index i = range.first;
+  const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
+  const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
+  const auto read = [&](const auto& fetched) {
+    return read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
+  };
 
-  using fetched_type = decltype(fetch_phase(map, i, team));
-  fetched_type fetched{};
-  if (i < range.n) fetched = fetch_phase(map, i, team);
+  decltype(fetch()) fetched{};
+  if (warp_has_index()) fetched = fetch();
   wait_for_previous_step();
   let_next_step_start();
-  if (has_finish && frame.one_cluster) announce_in_cluster();
   const bool running = !frame.guard || *frame.guard;
   outside_wish wish;
   if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
-  using data_type = decltype(read_phase(map, i, team, fetched));
-  data_type data{};
-  if (i < range.n) data = read_phase(map, i, team, fetched);
+  decltype(read(fetched)) data{};
+  if (warp_has_index()) data = read(fetched);
   asm volatile("" ::: "memory");  // the reads stay above the branch, beside that of the guard
   if (!running) {
     if (has_finish && blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
@@ -403,19 +412,18 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   delay(frame.delay_seed, 1);
 
   std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
-  while (i < range.n) {
-    if constexpr (requires { map.prefetch(i); }) {
-      if (i + range.stride < range.n) map.prefetch(i + range.stride);
-    }
-    if constexpr (has_sums) {
-      const auto share = write_phase(map, i, team, data);
-      if (team.rank() == 0) total += share;
-    } else {
-      write_phase(map, i, team, data);
+  while (warp_has_index()) {
+    if (i < range.n) {
+      if constexpr (has_sums) {
+        const auto share = write_phase(map, i, team, data);
+        if (team.rank() == 0) total += share;
+      } else {
+        write_phase(map, i, team, data);
+      }
     }
     if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // shared memory passes to the next index
     i += range.stride;
-    if (i < range.n) data = read_phase(map, i, team, fetch_phase(map, i, team));
+    if (warp_has_index()) data = read(fetch());
   }
 
   delay(frame.delay_seed, 2);

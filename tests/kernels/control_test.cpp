@@ -33,7 +33,8 @@ control armed(index limit) {
 
 reason verdict_on(double norm, index limit) {
   control c = armed(limit);
-  CHECK(c.check(norm) == (c.why != reason::running));
+  const bool stopped = c.check(norm);
+  CHECK(stopped == (c.why != reason::running));
   CHECK((c.running != 0) == (c.why == reason::running));
   return c.why;
 }
