@@ -31,6 +31,9 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   }
 }
 
+/// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
+inline constexpr int entries_held = 7;
+
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
 /// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
 template <class T, class Offset>
@@ -45,7 +48,7 @@ struct csr_operator {
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
   /// The first entries of a row in registers, so that all their reads are under way at once.
   struct entries {
-    static constexpr int held = on_device ? 8 : 1;
+    static constexpr int held = on_device ? entries_held : 1;
     std::int32_t column[held];
     T value[held];
     Offset next, end;
@@ -122,7 +125,7 @@ inline bool offsets_suffice_32(index nonzeros) { return nonzeros <= 2147483647 -
 /// Lanes that work on one row of a matrix with so many entries a row on average: as few as read it in one piece.
 inline int lanes_for_row(double entries_a_row) {
   int lanes = 1;
-  while (lanes < 32 && 8 * lanes < entries_a_row) lanes *= 2;
+  while (lanes < 32 && entries_held * lanes < entries_a_row) lanes *= 2;
   return lanes;
 }
 

@@ -361,6 +361,7 @@ struct batch_linear_solver<T>::implementation {
       return started;
     }
 #if WHILST_WITH_CUDA
+    const cuda::relaxed_capture_mode relaxed;
     cuda::device_guard current(where.device());
     stream = stream ? stream : cudaStreamLegacy;
     cudaStreamCaptureStatus status{};

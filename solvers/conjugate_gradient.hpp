@@ -76,13 +76,17 @@ struct conjugate_gradient {
 
   struct choose_step {
     scalars* s;
-    WHILST_HD scalars read() const { return *s; }
+    /// Divisions by what is known already, done while the sums are made.
+    struct reciprocals {
+      double of_gamma, of_alpha;
+    };
+    WHILST_HD reciprocals read() const { return {1 / s->gamma, 1 / s->alpha}; }
     template <int k>
-    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const reciprocals& last) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
-      const double beta = first ? 0 : gamma / last.gamma;
-      const double curvature = first ? delta : delta - beta * gamma / last.alpha;
+      const double beta = first ? 0 : gamma * last.of_gamma;
+      const double curvature = first ? delta : delta - beta * gamma * last.of_alpha;
       const double alpha = gamma / curvature;
       if (loop.check(sqrt(rr))) return;
       if (!is_finite(gamma) || !is_finite(delta)) {

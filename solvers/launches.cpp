@@ -85,6 +85,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
   if (!where_.on_host()) {
     if (which.in_capture)
       return static_cast<volatile const solve_outcome*>(which.outcome.data())->launch == which.number;
+    const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
     return cudaEventQuery(which.done.get()) != cudaErrorNotReady;
   }
 #endif

@@ -300,37 +300,33 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
-/// The blocks of a cluster meet twice: at their start, since nobody may write to the shared memory of a block that has
-/// not begun, and with their sums, after which each sees what the others wrote. The first meeting is over long before
-/// anybody waits for it.
-__device__ inline void announce_in_cluster() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#endif
-}
-__device__ inline void await_announcements() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-#endif
-}
+/// Waits for all threads of the cluster; what each wrote before, the others see after.
 __device__ inline void meet_cluster() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }
 
-/// The same as grid_total where the grid is one cluster: the blocks' sums meet in the first one's shared memory, which
-/// takes a fraction of the time that a ticket in global memory does. `total` is the block's, on thread 0.
+/// The same as grid_total where the grid is one cluster: the first block reads the others' sums in their shared memory,
+/// which takes a fraction of the time that a ticket in global memory does. `total` is the block's, on thread 0.
 template <class Total>
 __device__ bool cluster_total(Total& total) {
-  __shared__ Total of_block[largest_cluster];
-  await_announcements();
-#if __CUDA_ARCH__ >= 900
-  if (threadIdx.x == 0) *cooperative_groups::this_cluster().map_shared_rank(&of_block[blockIdx.x], 0) = total;
-#endif
+  __shared__ Total of_block;
+  if (threadIdx.x == 0) of_block = total;
   meet_cluster();
-  if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
-  total = lanes(32).sum(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : Total{});
+  if (blockIdx.x != 0) {
+    meet_cluster();  // a block stays until its sum has been read; threads that have ended count as met
+    return false;
+  }
+  if (threadIdx.x >= 32) return false;
+  total = {};
+#if __CUDA_ARCH__ >= 900
+  if (threadIdx.x < gridDim.x) total = *cooperative_groups::this_cluster().map_shared_rank(&of_block, threadIdx.x);
+#endif
+  total = lanes(32).sum(total);
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");  // lets the others go
+#endif
   return threadIdx.x == 0;
 }
 
@@ -383,7 +379,6 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
-  if (has_finish && frame.one_cluster) announce_in_cluster();
   const auto team = team_of_thread<Map>(frame);
   const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);
@@ -454,7 +449,6 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
       read_for_finish();
       __syncthreads();
       if (frame.one_cluster) {
-        await_announcements();
         meet_cluster();
         if (blockIdx.x == 0 && threadIdx.x == 0) conclude();
       } else if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {

@@ -409,9 +409,9 @@ TEST_CASE("enqueue neither allocates nor waits", "[enqueue][gpu]") {
 TEST_CASE("a solve that has not started can be cancelled", "[enqueue][gpu]") {
   if (skipped()) return;
   const auto A = whilst::make_gallery<double>("poisson2d:60").matrix;
-  const operands<double> io(place::gpu(0), random_vector<double>(A.rows(), 1));
   for (const std::string& executor : asynchronous) {
     INFO(executor);
+    const operands<double> io(place::gpu(0), random_vector<double>(A.rows(), 1));
     linear_solver<double> solver(A, {.rtol = 1e-12, .executor = executor});
     const any_stream stream;
     gate held(stream.get());
