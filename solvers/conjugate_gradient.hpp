@@ -89,17 +89,15 @@ struct conjugate_gradient {
       const double curvature = first ? delta : delta - beta * gamma * last.of_alpha;
       const double alpha = gamma / curvature;
       if (loop.check(sqrt(rr))) return;
-      if (!is_finite(gamma) || !is_finite(delta)) {
-        loop.stop(reason::nan_or_infinity);
-      } else if (gamma <= 0) {
-        loop.stop(reason::indefinite_preconditioner);
-      } else if (curvature <= 0) {
-        loop.stop(reason::indefinite_operator);
-      } else if (!is_finite(static_cast<T>(alpha)) || !is_finite(static_cast<T>(beta))) {
-        loop.stop(reason::breakdown);
-      } else {
+      const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
+      if (gamma > 0 && curvature > 0 && fit) [[likely]] {
         *s = {alpha, beta, gamma, first};
+        return;
       }
+      loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity
+                : gamma <= 0                           ? reason::indefinite_preconditioner
+                : curvature <= 0                       ? reason::indefinite_operator
+                                                       : reason::breakdown);
     }
   };
 

@@ -41,6 +41,12 @@ struct outside_wish {
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
 };
 
+/// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
+WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index count) {
+  for (index i = 0; i < count / 2; ++i) history[i] = history[2 * i];
+  return count / 2;
+}
+
 /// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
 /// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in, read ahead into
 /// registers.
@@ -119,9 +125,8 @@ struct loop_state {
     if (history_capacity < 2) return;
     history_offered = offered + 1;
     if ((offered & (stride - 1)) != 0) return;  // the stride is a power of two
-    if (count == history_capacity) {
-      count /= 2;
-      for (index i = 0; i < count; ++i) history[i] = history[2 * i];
+    if (count == history_capacity) [[unlikely]] {
+      count = halve(history, count);
       history_stride = 2 * stride;
     }
     history[count] = {completed, norm};
@@ -151,13 +156,13 @@ struct loop_state {
   /// body made more trips than its updates explain.
   WHILST_HD void count_trip(const outside_wish& wish) {
     if (!running) return;
-    if (--trips_left < 0) {
-      stop(reason::iteration_limit);
-    } else if (wish.cancelled()) {
-      stop(reason::cancelled);
-    } else if (wish.is_late()) {
-      stop(reason::deadline);
-    }
+    trips_left -= 1;
+    const reason verdict = trips_left < 0     ? reason::iteration_limit
+                           : wish.cancelled() ? reason::cancelled
+                           : wish.is_late()   ? reason::deadline
+                                              : reason::running;
+    if (verdict != reason::running) [[unlikely]]
+      stop(verdict);
   }
 };
 static_assert(sizeof(loop_state) == 128);

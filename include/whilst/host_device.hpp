@@ -3,8 +3,10 @@
 /// WHILST_HD marks a function that runs on the host and inside kernels; it vanishes where nvcc is not the compiler.
 #if defined(__CUDACC__)
 #define WHILST_HD __host__ __device__
+#define WHILST_NOINLINE __noinline__
 #else
 #define WHILST_HD
+#define WHILST_NOINLINE
 #endif
 
 #include <cstdint>
