@@ -9,6 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__CUDACC__)
+#include <cooperative_groups.h>
+#endif
+
 #include "kernels/launch/cuda.hpp"
 #include "kernels/launch/links.hpp"
 #include "whilst/index.hpp"
@@ -296,79 +300,42 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
-/// Where the sums of a grid that is one cluster meet: in the shared memory of its first block. Sums and their arrival
-/// travel together (st.async), so nobody waits for all that was written before, as a ticket in global memory must; that
-/// costs a fraction of the time. In turn, a finish sees the totals, and not yet what other blocks' maps wrote.
+/// Waits for all threads of the cluster; what each wrote before, the others see after.
+__device__ inline void meet_cluster() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+/// The same as grid_total where the grid is one cluster: the first block reads the others' sums in their shared memory,
+/// which takes a fraction of the time that a ticket in global memory does. `total` is the block's, on thread 0.
 template <class Total>
-struct cluster_mailbox {
-  static_assert(sizeof(Total) % 4 == 0);
-  alignas(16) Total of_block[largest_cluster];
-  std::uint64_t arrivals;
-
-  /// At the start, by all threads of all blocks: nobody may write to the memory of a block that has not begun.
-  __device__ void open() {
+__device__ bool cluster_total(Total& total) {
+  __shared__ Total of_block;
+  if (threadIdx.x == 0) of_block = total;
+  meet_cluster();
+  if (blockIdx.x != 0) {
+    meet_cluster();  // a block stays until its sum has been read; threads that have ended count as met
+    return false;
+  }
+  if (threadIdx.x >= 32) return false;
+  total = {};
 #if __CUDA_ARCH__ >= 900
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(Total));
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&arrivals)) : "memory");
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrivals)), "r"(bytes)
-                   : "memory");
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  if (threadIdx.x < gridDim.x) total = *cooperative_groups::this_cluster().map_shared_rank(&of_block, threadIdx.x);
 #endif
-  }
-  /// Thread 0 of each block sends its block's sum.
-  __device__ void send([[maybe_unused]] const Total& total) {
+  total = lanes(32).sum(total);
 #if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-    unsigned target, signal;
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block[blockIdx.x])));
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals)));
-    std::uint32_t words[sizeof(Total) / 4];
-    memcpy(words, &total, sizeof(Total));
-#pragma unroll
-    for (unsigned word = 0; word < sizeof(Total) / 4; ++word)
-      asm volatile(
-          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(target + 4 * word),
-          "r"(words[word]), "r"(signal)
-          : "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");  // lets the others go
 #endif
-  }
-  /// The first warp of the first block waits for all sums; their total is thread 0's.
-  __device__ Total receive() const {
-#if __CUDA_ARCH__ >= 900
-    unsigned complete;
-    do {
-      asm volatile(
-          "{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, 1, 0, done;\n}"
-          : "=r"(complete)
-          : "r"(shared_address(&arrivals))
-          : "memory");
-    } while (!complete);
-#endif
-    return lanes(32).sum(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : Total{});
-  }
-
- private:
-  __device__ static unsigned shared_address(const void* generic) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(generic));
-  }
-};
+  return threadIdx.x == 0;
+}
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
 template <class Total>
-__device__ bool grid_total(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
+__device__ bool grid_total(Total& total, const step_frame& frame) {
   total = block_team().sum_on_leader(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
-  if (frame.one_cluster) {
-    if (threadIdx.x == 0) mailbox.send(total);
-    if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
-    __syncwarp();
-    total = mailbox.receive();
-    return threadIdx.x == 0;
-  }
+  if (frame.one_cluster) return cluster_total(total);
   auto* const partials = static_cast<Total*>(frame.partials);
   const bool few = gridDim.x <= 32;
   if (few && threadIdx.x >= 32) return false;
@@ -412,10 +379,6 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
-  __shared__ cluster_mailbox<std::conditional_t<has_sums, map_result<Map>, std::uint64_t>> mailbox;
-  if constexpr (has_sums) {
-    if (frame.one_cluster) mailbox.open();
-  }
   const auto team = team_of_thread<Map>(frame);
   const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);
@@ -481,11 +444,16 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
     // What the finish needs is on its way while the totals are made; only the last block will use it.
     if constexpr (has_sums) {
       read_for_finish(total);
-      if (grid_total(total, frame, mailbox)) conclude(total);
+      if (grid_total(total, frame)) conclude(total);
     } else {
       read_for_finish();
       __syncthreads();
-      if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) conclude();
+      if (frame.one_cluster) {
+        meet_cluster();
+        if (blockIdx.x == 0 && threadIdx.x == 0) conclude();
+      } else if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
+        conclude();
+      }
     }
   }
 }
@@ -594,7 +562,7 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
       shape.threads = whole_warps(threads_wanted);
       return shape;
     }
-    if (has_sums && threads_wanted <= largest_cluster * 1024 && waits_for_previous(device)) {
+    if (threads_wanted <= largest_cluster * 1024 && waits_for_previous(device)) {
       shape.blocks = largest_cluster;
       shape.threads = whole_warps((threads_wanted + largest_cluster - 1) / largest_cluster);
       shape.one_cluster = true;
