@@ -58,7 +58,8 @@ class ticket {
  public:
   /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
   whilst::progress progress() const;
-  /// Asks the loop to stop; it does within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped.
+  /// Asks the loop to stop; it does within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped,
+  /// but for a solve in a captured graph, whose later launches are the same solve and are cancelled, too.
   void cancel() const;
   /// True when the solve has completed: then wait() does not block.
   bool done() const;
@@ -97,9 +98,9 @@ class linear_solver {
 
   /// Enqueues a solve on `stream` and returns without waiting: b and x are device pointers (host pointers under
   /// executor "host") that must stay valid until the solve is done; x holds the initial guess. No allocation, no
-  /// synchronisation. Under "host" and "stream" the solve has completed when this returns. If `stream` is being
-  /// captured, the loop becomes part of that graph, with these b and x; it then runs at each launch of that graph,
-  /// and the solver must outlive it.
+  /// synchronisation (beyond 16 tickets held at once, each further one allocates). Under "host" and "stream" the solve
+  /// has completed when this returns. If `stream` is being captured, the loop becomes part of that graph, with these b
+  /// and x; it then runs at each launch of that graph, and the solver must outlive it.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing.

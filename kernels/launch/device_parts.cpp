@@ -34,6 +34,11 @@ __global__ void write_words_kernel(const __grid_constant__ word_writes writes) {
 
 }  // namespace
 
+void load_write_words() {
+  cudaFuncAttributes attributes{};
+  WHILST_CUDA("loading the writer of parameters", cudaFuncGetAttributes(&attributes, write_words_kernel));
+}
+
 void write_words(cudaStream_t stream, const std::vector<std::uint64_t*>& addresses,
                  const std::vector<std::uint64_t>& words) {
   for (std::size_t first = 0; first < words.size(); first += words_a_launch) {

@@ -92,6 +92,7 @@ struct program::implementation {
     cuda::device_guard current(where.device());
     const cuda::relaxed_capture_mode relaxed;
     wait();
+    load_write_words();
     exec.reset();
     running_on = settings.how;
     note.clear();
