@@ -1,0 +1,141 @@
+#pragma once
+
+/// What maps and finishes are: the phases that they may have, and how each kind of runner calls them.
+
+#include <type_traits>
+#include <utility>
+
+#include "whilst/control.hpp"
+#include "whilst/host_device.hpp"
+#include "whilst/index.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// The finish of a step that has none.
+struct no_finish {};
+
+namespace detail {
+
+/// The map of a step that is only a finish.
+struct no_map {
+  WHILST_HD void operator()(index) const {}
+};
+
+/// What a map wants for one index: nothing but the index, a group of lanes, or a whole block.
+enum class team_kind { none, lanes, block };
+
+template <class Map>
+constexpr team_kind team_kind_of() {
+  if constexpr (requires { Map::whole_block; }) {
+    return team_kind::block;
+  } else if constexpr (requires(const Map& map) { map.lanes_wanted(); }) {
+    return team_kind::lanes;
+  } else {
+    return team_kind::none;
+  }
+}
+
+/// What a map without a phase of its own hands from it to the next.
+struct nothing_read {};
+
+/// The three phases of a map at one index; only the last one must be there.
+///
+///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
+///                            or, by read_early, what older steps wrote
+///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
+///                            warps fetch and read together, so sums over a team cost least here
+///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
+///
+/// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
+/// and as fast as can be where memory bandwidth decides.
+template <class Map, class Team>
+WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+                           [[maybe_unused]] const Team& team) {
+  if constexpr (requires { map.fetch(i, team); }) {
+    return map.fetch(i, team);
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto read_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i, [[maybe_unused]] const Team& team,
+                          const Fetched& fetched) {
+  if constexpr (requires { map.read(i, team, fetched); }) {
+    return map.read(i, team, fetched);
+  } else if constexpr (requires { map.read(i); }) {
+    return map.read(i);
+  } else {
+    return fetched;
+  }
+}
+template <class Map, class Team, class Data>
+WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team& team,
+                           [[maybe_unused]] const Data& data) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (team_kind_of<Map>() == team_kind::none) {
+    if constexpr (has_data) {
+      return map(i, data);
+    } else {
+      return map(i);
+    }
+  } else {
+    if constexpr (has_data) {
+      return map(i, team, data);
+    } else {
+      return map(i, team);
+    }
+  }
+}
+template <class Map, class Team>
+WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
+  return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
+}
+
+/// A finish is called as finish(totals...), or finish(totals..., loop) with the state of the loop that it is in; and if
+/// it has read(), which reads what it needs while the totals are being made, with that as its last argument.
+template <class Finish>
+WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
+  if constexpr (requires { finish.read(); }) {
+    return finish.read();
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Finish, class Data, class... Total>
+constexpr bool takes_loop = std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
+                            std::is_invocable_v<const Finish&, const Total&..., loop_state&, const Data&>;
+template <class Finish, class Data, class... Total>
+WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
+                           const Total&... total) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (takes_loop<Finish, Data, Total...>) {
+    if constexpr (has_data) {
+      finish(total..., *loop, data);
+    } else {
+      finish(total..., *loop);
+    }
+  } else if constexpr (has_data) {
+    finish(total..., data);
+  } else {
+    finish(total...);
+  }
+}
+
+/// sums<T, k>, or void for a map that produces none.
+template <class Map>
+using map_result = decltype(apply_map(std::declval<const Map&>(), index{}, lanes{}));
+
+/// The lanes that a map asks for an index; 1 where it does not say.
+template <class Map>
+WHILST_HD int lanes_wanted(const Map& map) {
+  if constexpr (requires { map.lanes_wanted(); }) {
+    return map.lanes_wanted();
+  } else {
+    return 1;
+  }
+}
+}  // namespace detail
+
+}  // namespace whilst

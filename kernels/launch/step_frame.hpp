@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/launch/links.hpp"
+#include "whilst/index.hpp"
+
+namespace whilst {
+
+/// How a step is laid out on a GPU and what belongs to it there; fixed when it is recorded.
+struct step_frame {
+  index n = 0;
+  int lanes = 1;
+  void* partials = nullptr;    ///< one entry a block, for the totals
+  unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
+  const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
+  bool one_cluster = false;    ///< the grid is one cluster of blocks
+  unsigned delay_seed = 0;     ///< not 0: blocks wait a random while, for tests of the ordering between steps
+  step_links links;
+};
+
+/// Launch geometry and attributes of a step.
+struct launch_shape {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  bool one_cluster = false;
+  std::size_t fast_memory_bytes = 0;
+};
+
+/// Blocks in a cluster: as many as every device with clusters allows.
+inline constexpr int largest_cluster = 8;
+
+/// Threads of a step with a finish that one block does alone.
+inline constexpr index threads_alone = 512;
+
+/// Limits and habits of a device that decide a launch shape.
+struct device_traits {
+  int device = 0;
+  int multiprocessors = 1;
+  int compute_capability = 0;  ///< 90 for 9.0
+  std::size_t fast_memory_bytes = 0;
+};
+const device_traits& traits_of_device(int device);
+}  // namespace whilst
