@@ -41,6 +41,7 @@ function(whilst_default_architectures result)
       string(REGEX MATCHALL "[0-9]+\\.[0-9]" architectures "${capabilities}")
       list(TRANSFORM architectures REPLACE "\\." "")
       list(REMOVE_DUPLICATES architectures)
+      list(FILTER architectures INCLUDE REGEX "^([7-9][0-9]|[1-9][0-9][0-9])$")  # the kernels need 7.0
     endif()
   endif()
   if(NOT architectures)

@@ -11,6 +11,7 @@
 
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/recorded_solve.hpp"
+#include "solvers/solve_options.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst {
@@ -238,26 +239,7 @@ void check(const linear_solver_options& options, index rows, index columns, inde
   if (systems > most_entries / std::max<index>({rows, nonzeros, 1}))
     refuse(std::to_string(systems) + " systems of " + std::to_string(nonzeros) + " nonzeros are beyond any memory",
            "Solve them in parts");
-  if (!(options.rtol >= 0) || !(options.atol >= 0)) refuse("a tolerance is negative or not a number", "Use 0 or more");
-  if (!(options.dtol > 0)) refuse("dtol is not above 0", "Use a large factor, as 1e8, or infinity");
-  if (options.max_iterations < 0) refuse("max_iterations is negative", "Use 0 or more");
-  if (!(options.deadline > 0)) refuse("the deadline is not above 0 seconds", "Use infinity for none");
-}
-
-preconditioner_kind find_preconditioner(const std::string& asked) {
-  if (asked == "none") return preconditioner_kind::none;
-  if (asked == "jacobi") return preconditioner_kind::jacobi;
-  refuse("there is no preconditioner called '" + asked + "' for batches", "Use one of none, jacobi");
-}
-
-template <class T>
-const linear_method<T>& find_method(const std::string& asked) {
-  std::string all;
-  for (const linear_method<T>& known : linear_methods<T>) {
-    if (asked == known.name) return known;
-    all.append(all.empty() ? "" : ", ").append(known.name);
-  }
-  refuse("there is no method called '" + asked + "'", "Use one of " + all);
+  check_options(making, options);
 }
 
 /// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
@@ -297,12 +279,12 @@ struct batch_linear_solver<T>::implementation {
   implementation(const csr_matrix<T>& given, index number, linear_solver_options asked)
       : options(std::move(asked)), systems(number) {
     const auto begin = std::chrono::steady_clock::now();
-    const linear_method<T>& method = find_method<T>(options.method);
+    const linear_method<T>& method = method_from_name<T>(making, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
     where = choose_place(options, given.rows(), given.is_on_device());
     pattern = matrix_on_place<T>(given, where);
     solve_request<T> request = pattern.request();
-    request.preconditioner = find_preconditioner(options.preconditioner);
+    request.preconditioner = preconditioner_from_name(making, options.preconditioner);
     request.systems = systems;
     request.in_kernel = true;
     recorded = method.record(request);
@@ -343,17 +325,8 @@ struct batch_linear_solver<T>::implementation {
     run.set(recorded.b, b);
     run.set(recorded.x, x);
     run.set(recorded.outcome, started->outcomes.data());
-    control_settings outer;
-    outer.limit = most_restarts;
-    outer.rtol = options.rtol;
-    outer.atol = options.atol;
-    outer.dtol = options.dtol;
-    outer.deadline_nanoseconds = options.deadline < 1e9 ? static_cast<std::uint64_t>(options.deadline * 1e9) + 1 : 0;
-    outer.launch = started->number;
-    run.set(recorded.outer_settings, outer);
-    control_settings inner;
-    inner.limit = options.max_iterations;
-    run.set(recorded.inner_settings, inner);
+    run.set(recorded.outer_settings, outer_settings(options, started->number));
+    run.set(recorded.inner_settings, inner_settings(options, nullptr, 0));
     if (where.on_host()) {
       const auto begin = std::chrono::steady_clock::now();
       run.enqueue(nullptr);
@@ -382,9 +355,6 @@ struct batch_linear_solver<T>::implementation {
 #endif
     return started;
   }
-
-  /// Restarts are few: each halves the true residual at least.
-  static constexpr index most_restarts = 200;
 };
 
 template <class T>

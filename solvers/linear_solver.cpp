@@ -7,9 +7,16 @@
 #include "solvers/launches.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/recorded_solve.hpp"
+#include "solvers/solve_options.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst {
+
+namespace {
+
+constexpr std::string_view making = "making a linear solver";
+
+}  // namespace
 
 template <class T>
 struct linear_solver<T>::implementation {
@@ -30,23 +37,25 @@ struct linear_solver<T>::implementation {
   implementation(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options given)
       : options(std::move(given)), callback(std::move(preconditioner)), n(A.rows()) {
     const auto begin = std::chrono::steady_clock::now();
-    const linear_method<T>& method = find_method();
-    check(A);
+    const linear_method<T>& method = method_from_name<T>(making, options.method);
+    check_options(making, options);
+    if (A.rows() != A.columns())
+      throw error(
+          making,
+          "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
+          "Give a square one");
     const executor_choice choice = choose_executor(options, A.rows(), A.is_on_device(), callback == nullptr);
     where = choice.where;
     matrix = matrix_on_place<T>(A, where);
 
     solve_request<T> request = matrix.request();
-    request.preconditioner = find_preconditioner();
+    request.preconditioner =
+        callback ? preconditioner_kind::called : preconditioner_from_name(making, options.preconditioner);
     request.called = &callback;
-    request.history_capacity = options.history_capacity / 2 * 2;
+    request.history_capacity = history_records(options);
     request.in_kernel = choice.how == executor::resident;
     solve = method.record(request);
-    solve.recorded->prepare({.how = where.on_host()     ? executor::host
-                                    : request.in_kernel ? executor::stream
-                                                        : choice.how,
-                             .unroll = options.unroll,
-                             .programmatic_launch = options.programmatic_launch});
+    solve.recorded->prepare(settings_of_run(options, where, choice.how, request.in_kernel));
     executor_name = request.in_kernel ? "resident" : std::string(name(solve.recorded->running_on()));
 #if WHILST_WITH_CUDA
     if (!where.on_host()) {
@@ -76,41 +85,6 @@ struct linear_solver<T>::implementation {
       }
   }
 
-  const linear_method<T>& find_method() const {
-    std::string all;
-    for (const linear_method<T>& known : linear_methods<T>) {
-      if (options.method == known.name) return known;
-      all.append(all.empty() ? "" : ", ").append(known.name);
-    }
-    throw error("making a linear solver", "there is no method called '" + options.method + "'", "Use one of " + all);
-  }
-
-  preconditioner_kind find_preconditioner() const {
-    if (callback) return preconditioner_kind::called;
-    if (options.preconditioner == "none") return preconditioner_kind::none;
-    if (options.preconditioner == "jacobi") return preconditioner_kind::jacobi;
-    throw error("making a linear solver", "there is no preconditioner called '" + options.preconditioner + "'",
-                "Use one of none, jacobi, or give a callback");
-  }
-
-  void check(const csr_matrix<T>& A) const {
-    if (A.rows() != A.columns())
-      throw error(
-          "making a linear solver",
-          "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
-          "Give a square one");
-    const auto refuse = [](const std::string& what, const std::string& cure) {
-      throw error("making a linear solver", what, cure);
-    };
-    if (!(options.rtol >= 0) || !(options.atol >= 0))
-      refuse("a tolerance is negative or not a number", "Use 0 or more");
-    if (!(options.dtol > 0)) refuse("dtol is not above 0", "Use a large factor, as 1e8, or infinity");
-    if (options.max_iterations < 0) refuse("max_iterations is negative", "Use 0 or more");
-    if (!(options.deadline > 0)) refuse("the deadline is not above 0 seconds", "Use infinity for none");
-    if (options.unroll < 0 || options.unroll > 1024) refuse("unroll is not within 0 to 1024", "Use 0 to let it choose");
-    if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
-  }
-
   /// Enqueues the solve of b and x on the place; `stream` as program::enqueue takes it.
   std::shared_ptr<launch_desk::launch> launch(CUstream_st* stream, const T* b, T* x) {
     bool in_capture = false;
@@ -129,26 +103,12 @@ struct linear_solver<T>::implementation {
     recorded.set(solve.b, b);
     recorded.set(solve.x, x);
     recorded.set(solve.outcome, static_cast<solve_outcome*>(started->outcome.data()));
-    control_settings outer;
-    outer.limit = most_restarts;
-    outer.rtol = options.rtol;
-    outer.atol = options.atol;
-    outer.dtol = options.dtol;
-    outer.deadline_nanoseconds = options.deadline < 1e9 ? static_cast<std::uint64_t>(options.deadline * 1e9) + 1 : 0;
-    outer.launch = started->number;
-    recorded.set(solve.outer_settings, outer);
-    control_settings inner;
-    inner.limit = options.max_iterations;
-    inner.history = solve.history;
-    inner.history_capacity = options.history_capacity / 2 * 2;
-    recorded.set(solve.inner_settings, inner);
+    recorded.set(solve.outer_settings, outer_settings(options, started->number));
+    recorded.set(solve.inner_settings, inner_settings(options, solve.history, history_records(options)));
     recorded.enqueue(stream);
     desk->enqueued(started, stream, in_capture);
     return started;
   }
-
-  /// Restarts are few: each halves the true residual at least.
-  static constexpr index most_restarts = 200;
 };
 
 template <class T>
@@ -204,6 +164,7 @@ template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->solve.recorded->wait();
   implementation_->matrix.update_values(values);
+  bind_values(implementation_->matrix.request().values);  // where another array was bound meanwhile
 }
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {

@@ -58,8 +58,9 @@ class ticket {
  public:
   /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
   whilst::progress progress() const;
-  /// Asks the loop to stop; it does within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped,
-  /// but for a solve in a captured graph, whose later launches are the same solve and are cancelled, too.
+  /// Asks the loop to stop, in place of any other solve of this solver that was asked and has not stopped yet; it does
+  /// within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped, but for a solve in a captured
+  /// graph, whose later launches are the same solve and are cancelled, too.
   void cancel() const;
   /// True when the solve has completed: then wait() does not block.
   bool done() const;
@@ -103,7 +104,7 @@ class linear_solver {
   /// and x; it then runs at each launch of that graph, and the solver must outlive it.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
-  /// New values on the same pattern, in the order of A's values; host memory. Records nothing.
+  /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
   void update_values(std::span<const T> values);
 
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
@@ -115,7 +116,7 @@ class linear_solver {
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
 
-  /// Stops the solve in flight, from any thread; harmless when none is.
+  /// Stops the solve that was enqueued last, from any thread; harmless when it has stopped.
   void cancel();
   /// How far the solve in flight is, from any thread.
   whilst::progress progress() const;

@@ -18,6 +18,7 @@
 #include "solvers/launches.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/recorded_solve.hpp"
+#include "solvers/solve_options.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/machine.hpp"
 
@@ -91,11 +92,7 @@ class operator_solver {
       : options_(std::move(options)), where_(choice.where), n_(request.rows), solve_(std::move(recorded)) {
     const auto begin = std::chrono::steady_clock::now();
     history_capacity_ = request.history_capacity;
-    solve_.recorded->prepare({.how = where_.on_host()    ? whilst::executor::host
-                                     : request.in_kernel ? whilst::executor::stream
-                                                         : choice.how,
-                              .unroll = options_.unroll,
-                              .programmatic_launch = options_.programmatic_launch});
+    solve_.recorded->prepare(settings_of_run(options_, where_, choice.how, request.in_kernel));
     const machine_description machine = describe_machine(where_.on_host() ? -1 : where_.device());
     report_fields common;
     common.method = method;
@@ -155,6 +152,7 @@ class operator_solver {
   ticket enqueue(stream_handle stream, const T* b, T* x) {
     bool in_capture = false;
 #if WHILST_WITH_CUDA
+    const cuda::relaxed_capture_mode relaxed;
     if (!where_.on_host()) {
       stream = stream ? stream : cudaStreamLegacy;
       cudaStreamCaptureStatus status{};
@@ -167,19 +165,8 @@ class operator_solver {
     recorded.set(solve_.b, b);
     recorded.set(solve_.x, x);
     recorded.set(solve_.outcome, static_cast<solve_outcome*>(started->outcome.data()));
-    control_settings outer;
-    outer.limit = 200;  // restarts are few: each halves the true residual at least
-    outer.rtol = options_.rtol;
-    outer.atol = options_.atol;
-    outer.dtol = options_.dtol;
-    outer.deadline_nanoseconds = options_.deadline < 1e9 ? static_cast<std::uint64_t>(options_.deadline * 1e9) + 1 : 0;
-    outer.launch = started->number;
-    recorded.set(solve_.outer_settings, outer);
-    control_settings inner;
-    inner.limit = options_.max_iterations;
-    inner.history = solve_.history;
-    inner.history_capacity = history_capacity_;
-    recorded.set(solve_.inner_settings, inner);
+    recorded.set(solve_.outer_settings, outer_settings(options_, started->number));
+    recorded.set(solve_.inner_settings, inner_settings(options_, solve_.history, history_capacity_));
     recorded.enqueue(stream);
     desk_->enqueued(started, stream, in_capture);
     return ticket(std::make_shared<ticket::state>(ticket::state{desk_.get(), std::move(started)}));
@@ -204,24 +191,13 @@ class operator_solver {
   const std::string& executor() const { return executor_name_; }
 
   /// Throws whilst::error on the first option that is out of its range.
-  static void check(const linear_solver_options& o) {
-    const auto demand = [](bool right, const char* problem, const char* cure) {
-      if (!right) throw error("setting the options of a solver", problem, cure);
-    };
-    demand(o.rtol >= 0 && o.atol >= 0, "a tolerance is negative or not a number", "Use 0 or more");
-    demand(o.dtol > 0, "dtol is not above 0", "Use a large factor, as 1e8, or infinity");
-    demand(o.max_iterations >= 0, "max_iterations is negative", "Use 0 or more");
-    demand(o.deadline > 0, "the deadline is not above 0 seconds", "Use infinity for none");
-    demand(o.unroll >= 0 && o.unroll <= 1024, "unroll is not within 0 to 1024", "Use 0 to let it choose");
-    demand(o.history_capacity >= 2, "history_capacity is below 2", "Use 4096, say");
-  }
 
  private:
   template <class Change>
   void change(const Change& apply) {
     linear_solver_options changed = options_;
     apply(changed);
-    check(changed);
+    check_options("setting the options of a solver", changed);
     options_ = std::move(changed);
   }
 
@@ -246,12 +222,12 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
                                         linear_solver_options options = {}) {
   using whole = decltype(detail::whole_preconditioner(M));
   const auto begin = std::chrono::steady_clock::now();
-  operator_solver<T>::check(options);
+  check_options("making a solver for an operator", options);
   const executor_choice choice = choose_executor(options, A.rows(), false, whole::runs_in_kernel);
   solve_request<T> request;
   request.where = choice.where;
   request.rows = A.rows();
-  request.history_capacity = options.history_capacity / 2 * 2;
+  request.history_capacity = history_records(options);
   request.in_kernel = choice.how == executor::resident;
   auto recorded = record_solve<Method>(request, A, M);
   const std::chrono::duration<double> recording = std::chrono::steady_clock::now() - begin;

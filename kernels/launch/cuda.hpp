@@ -36,19 +36,6 @@ void call(std::string_view doing, const char* expression, Function&& function) {
 }
 #define WHILST_CUDA(doing, ...) ::whilst::cuda::call(doing, #__VA_ARGS__, [&] { return __VA_ARGS__; })
 
-/// Makes a device current and puts the previous one back.
-class device_guard {
- public:
-  explicit device_guard(int device);
-  ~device_guard();
-  device_guard(const device_guard&) = delete;
-  device_guard& operator=(const device_guard&) = delete;
-
- private:
-  int previous_ = 0;
-  bool changed_ = false;
-};
-
 /// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads.
 class relaxed_capture_mode {
  public:
@@ -59,6 +46,20 @@ class relaxed_capture_mode {
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// Makes a device current and puts the previous one back; meanwhile other threads' captures are not disturbed.
+class device_guard {
+ public:
+  explicit device_guard(int device);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  relaxed_capture_mode relaxed_;
+  int previous_ = 0;
+  bool changed_ = false;
 };
 
 /// Owns what one CUDA destroy function releases.

@@ -48,8 +48,11 @@ void write_words(cudaStream_t stream, const std::vector<std::uint64_t*>& address
       writes.address[i] = addresses[first + static_cast<std::size_t>(i)];
       writes.value[i] = words[first + static_cast<std::size_t>(i)];
     }
-    write_words_kernel<<<1, words_a_launch, 0, stream>>>(writes);
-    WHILST_CUDA("writing a program's parameters", cudaGetLastError());
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(1);
+    config.blockDim = dim3(words_a_launch);
+    config.stream = stream;
+    WHILST_CUDA("writing a program's parameters", cudaLaunchKernelEx(&config, write_words_kernel, writes));
   }
 }
 

@@ -113,6 +113,7 @@ class graph_capture {
     } catch (...) {
       cudaGraph_t abandoned = nullptr;
       cudaStreamEndCapture(inner, &abandoned);
+      cudaGetLastError();  // what went wrong is on its way already
       throw;
     }
     cudaGraph_t body = nullptr;

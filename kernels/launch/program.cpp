@@ -150,6 +150,7 @@ struct program::implementation {
       capture_into(lowered, capture_stream.get(), body_streams);
     } catch (...) {
       cudaStreamEndCapture(capture_stream.get(), &captured);
+      cudaGetLastError();  // what went wrong is on its way already
       cuda::graph abandoned(captured);
       throw;
     }
@@ -175,18 +176,28 @@ struct program::implementation {
       return;
     }
     if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
-    write_words(stream, word_addresses, words);
-    if (running_on == executor::graph) {
-      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
-    } else {
-      run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
-      // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without
-      // one (resident, batch) stays asynchronous.
-      if (lowered.conditions > 0)
-        WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
+    try {
+      launch(stream);
+    } catch (...) {
+      // What was launched before the failure is still to be waited for.
+      if (cudaEventRecord(last_run.get(), stream) == cudaSuccess) has_run = true;
+      throw;
     }
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     has_run = true;
+  }
+
+  void launch(cudaStream_t stream) {
+    write_words(stream, word_addresses, words);
+    if (running_on == executor::graph) {
+      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
+      return;
+    }
+    run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+    // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
+    // (resident, batch) stays asynchronous.
+    if (lowered.conditions > 0)
+      WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
   }
 #endif
 

@@ -255,6 +255,16 @@ TEST_CASE("new values, tolerances and right-hand sides re-record nothing", "[lin
       solver.update_values(A.values());
       REQUIRE(solver.solve(b, again).converged());
       CHECK((again == x));
+      if (executor == "host") {
+        solver.bind_values(doubled.data());
+        std::vector<double> bound(64, 0);
+        REQUIRE(solver.solve(b, bound).converged());
+        CHECK((bound == half));
+        solver.update_values(A.values());
+        std::fill(again.begin(), again.end(), 0.0);
+        REQUIRE(solver.solve(b, again).converged());
+        CHECK((again == x));
+      }
       solver.set_tolerances(1e-2, 0);
       std::vector<double> rough(64, 0);
       const report r = solver.solve(b, rough);

@@ -1,0 +1,57 @@
+#include "solvers/solve_options.hpp"
+
+namespace whilst {
+namespace {
+
+/// Restarts are few: each halves the true residual at least.
+constexpr index most_restarts = 200;
+/// From here on, in seconds, a deadline is none.
+constexpr double forever = 1e9;
+
+}  // namespace
+
+void check_options(std::string_view doing, const linear_solver_options& options) {
+  const auto refuse = [&](std::string_view what, std::string_view cure) { throw error(doing, what, cure); };
+  if (!(options.rtol >= 0) || !(options.atol >= 0)) refuse("a tolerance is negative or not a number", "Use 0 or more");
+  if (!(options.dtol > 0)) refuse("dtol is not above 0", "Use a large factor, as 1e8, or infinity");
+  if (options.max_iterations < 0) refuse("max_iterations is negative", "Use 0 or more");
+  if (!(options.deadline > 0)) refuse("the deadline is not above 0 seconds", "Use infinity for none");
+  if (options.unroll < 0 || options.unroll > 1024) refuse("unroll is not within 0 to 1024", "Use 0 to let it choose");
+  if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
+}
+
+preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked) {
+  if (asked == "none") return preconditioner_kind::none;
+  if (asked == "jacobi") return preconditioner_kind::jacobi;
+  throw error(doing, "there is no preconditioner called '" + std::string(asked) + "'",
+              "Use one of none, jacobi; a linear_solver also takes a callback");
+}
+
+control_settings outer_settings(const linear_solver_options& options, std::uint64_t launch) {
+  control_settings made;
+  made.limit = most_restarts;
+  made.rtol = options.rtol;
+  made.atol = options.atol;
+  made.dtol = options.dtol;
+  made.deadline_nanoseconds = options.deadline < forever ? static_cast<std::uint64_t>(options.deadline * 1e9) + 1 : 0;
+  made.launch = launch;
+  return made;
+}
+
+control_settings inner_settings(const linear_solver_options& options, history_record* history, index history_capacity) {
+  control_settings made;
+  made.limit = options.max_iterations;
+  made.history = history;
+  made.history_capacity = history_capacity;
+  return made;
+}
+
+run_settings settings_of_run(const linear_solver_options& options, place where, executor how, bool in_kernel) {
+  return {.how = where.on_host() ? executor::host
+                 : in_kernel     ? executor::stream
+                                 : how,
+          .unroll = options.unroll,
+          .programmatic_launch = options.programmatic_launch};
+}
+
+}  // namespace whilst
