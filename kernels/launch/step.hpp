@@ -65,7 +65,7 @@ constexpr index host_chunk_of = takes_problems<Map>                       ? 1
                                                                           : host_chunk;
 /// Fewer chunks than this are not worth waking threads for.
 template <class Map>
-constexpr index parallel_chunks = takes_problems<Map> ? 2 : 8;
+constexpr index parallel_chunks = takes_problems<Map> ? 2 : 32;
 
 }  // namespace detail
 

@@ -98,8 +98,8 @@ TEMPLATE_TEST_CASE("stream and graph give the same bits, however unrolled and ov
 
 TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, however unrolled", "[bits]", float,
                    double) {
-  // Large enough for the host to use threads: rows are taken by 512, at least 8 at a time, other steps by 2048.
-  const auto A = whilst::make_gallery<TestType>("poisson2d:150").matrix;
+  // Large enough for the host to use threads: from 32 pieces on, of 512 rows or 2048 other indexes.
+  const auto A = whilst::make_gallery<TestType>("poisson2d:300").matrix;
 #if defined(_OPENMP)
   const int before = omp_get_max_threads();
 #endif
