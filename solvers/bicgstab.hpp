@@ -12,8 +12,8 @@ namespace whilst {
 /// for the solution of nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992); preconditioned from the
 /// right, so that r is the true residual's recurrence.
 ///
-/// Ends with breakdown when (r0, r), (r0, v) or (t, t) vanishes; the caller restarts with a new r0 as long as that
-/// helps.
+/// Ends with breakdown when (r0, r), (r0, v) or (t, t) vanishes, and with stagnation when (t, r) does: then no step
+/// along r reduces the residual. The caller restarts with a new r0 as long as that helps.
 template <class T, class Operator, class Preconditioner>
 struct bicgstab {
   static constexpr const char* name = "bicgstab";
@@ -54,10 +54,11 @@ struct bicgstab {
   struct judge_update {
     scalars* s;
     int at_start;
-    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
+    WHILST_HD scalars read() const { return *s; }
+    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop, const scalars& last) const {
       const double rr = total[0], rho = total[1];
       if (loop.check(sqrt(rr))) return;
-      const double beta = at_start ? 0 : rho / s->rho * (s->alpha / s->omega);
+      const double beta = at_start ? 0 : rho / last.rho * (last.alpha / last.omega);
       if (rho == 0 || !is_finite(beta)) {
         loop.stop(reason::breakdown);
         return;
@@ -105,9 +106,12 @@ struct bicgstab {
   };
   struct choose_alpha {
     scalars* s;
-    WHILST_HD void operator()(const sums<double, 1>& r0_v, loop_state& loop) const {
-      s->alpha = s->rho / r0_v[0];
-      if (!is_finite(s->alpha)) loop.stop(is_finite(r0_v[0]) ? reason::breakdown : reason::nan_or_infinity);
+    WHILST_HD double read() const { return s->rho; }
+    WHILST_HD void operator()(const sums<double, 1>& r0_v, loop_state& loop, double rho) const {
+      const double alpha = rho / r0_v[0];
+      s->alpha = alpha;
+      if (!is_finite(static_cast<T>(alpha)))
+        loop.stop(is_finite(r0_v[0]) ? reason::breakdown : reason::nan_or_infinity);
     }
   };
 
@@ -157,11 +161,12 @@ struct bicgstab {
         s->omega = 0;
         return;
       }
-      s->omega = tr / tt;
-      if (!is_finite(s->omega)) {
+      const double omega = tr / tt;
+      s->omega = omega;
+      if (!is_finite(static_cast<T>(omega))) {
         loop.stop(is_finite(tt) ? reason::breakdown : reason::nan_or_infinity);
-      } else if (s->omega == 0) {
-        loop.stop(reason::breakdown);
+      } else if (omega == 0) {
+        loop.stop(reason::stagnation);
       }
     }
   };

@@ -13,7 +13,7 @@ namespace whilst {
 /// in E. D'Azevedo, V. Eijkhout, C. Romine, LAPACK Working Note 56 (1992).
 ///
 /// With u = M r and w = A u, one step yields (r, u), (w, u) and (r, r); from these follow beta and the curvature
-/// (p, A p) = (w, u) - beta (r, u) / alpha_old, and with them the update of p, q = A p, x and r. Two steps an iteration
+/// (p, A p) = (w, u) - beta^2 (p, A p)_old, and with them the update of p, q = A p, x and r. Two steps an iteration
 /// where M is pointwise, three where it is not. The recurrence for q drifts sooner than a product A p would; the caller
 /// checks the recomputed residual and restarts (see linear_solve).
 ///
@@ -25,7 +25,7 @@ struct conjugate_gradient {
   static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
 
   struct scalars {
-    double alpha, beta, gamma;
+    double alpha, beta, gamma, curvature;
     int first;
   };
 
@@ -60,7 +60,8 @@ struct conjugate_gradient {
     }
     template <class Team, class Row>
     WHILST_HD entries read(index i, const Team& team, const Row& row) const {
-      return {row_times(row, A, i, u, team), u[i], r[i]};
+      const T ui = u[i], ri = Preconditioner::is_identity ? ui : r[i];
+      return {row_times(row, A, i, u, team), ui, ri};
     }
     template <class Team>
     WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
@@ -76,22 +77,18 @@ struct conjugate_gradient {
 
   struct choose_step {
     scalars* s;
-    /// Divisions by what is known already, done while the sums are made.
-    struct reciprocals {
-      double of_gamma, of_alpha;
-    };
-    WHILST_HD reciprocals read() const { return {1 / s->gamma, 1 / s->alpha}; }
+    WHILST_HD scalars read() const { return *s; }
     template <int k>
-    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const reciprocals& last) const {
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
-      const double beta = first ? 0 : gamma * last.of_gamma;
-      const double curvature = first ? delta : delta - beta * gamma * last.of_alpha;
+      const double beta = first ? 0 : gamma / last.gamma;
+      const double curvature = first ? delta : delta - beta * beta * last.curvature;
       const double alpha = gamma / curvature;
       if (loop.check(sqrt(rr))) return;
       const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
       if (gamma > 0 && curvature > 0 && fit) [[likely]] {
-        *s = {alpha, beta, gamma, first};
+        *s = {alpha, beta, gamma, curvature, first};
         return;
       }
       loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity

@@ -1,95 +1,125 @@
 #include "solvers/launches.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 
 namespace whilst {
 namespace {
 
-constexpr int prepared_launches = 16;
+/// Outcomes that are ready for enqueue to use: as many as there may be tickets before it has to allocate.
+constexpr int prepared_solves = 16, prepared_batches = 4;
+/// Systems of a batch that one copy tells of a cancel.
+constexpr index told_at_once = 4096;
+
+/// What progress is made of, on its way to the host.
+struct watched {
+  loop_state inner;
+  int outer_running;
+};
+
+/// For memory that another thread or a device is writing or reading meanwhile.
+template <class Value>
+std::atomic_ref<Value> shared(const Value& value) {
+  return std::atomic_ref<Value>(const_cast<Value&>(value));
+}
+
+const solve_outcome& seen(const ticket::state& which) { return *static_cast<const solve_outcome*>(which.seen.data()); }
 
 }  // namespace
 
+launch_desk::launch_desk(program& recorded, index systems, control* outer, control* inner, history_record* history)
+    : recorded_(recorded),
+      where_(recorded.where()),
+      systems_(systems),
+      outer_(outer),
+      inner_(inner),
+      history_(history) {
 #if WHILST_WITH_CUDA
-/// A stream beside the loop's, and pinned memory for what goes over it.
-struct launch_desk::beside {
-  cuda::stream stream = cuda::make_stream();
-  shared_memory_block memory;
-  struct words {
-    control of_loop;
-    std::uint64_t number;
-    int outer_running;
-  };
-  explicit beside(place where) : memory(where, sizeof(words)) {}
-  words& pinned() const { return *static_cast<words*>(memory.data()); }
-};
-#else
-struct launch_desk::beside {};
-#endif
-
-launch_desk::launch_desk(place where, control* outer, control* inner, history_record* history, report_fields common)
-    : where_(where), outer_(outer), inner_(inner), history_(history), common_(std::move(common)) {
-#if WHILST_WITH_CUDA
-  if (!where.on_host()) {
-    cuda::device_guard current(where.device());
-    beside_ = std::make_unique<beside>(where);
+  if (!where_.on_host()) {
+    cuda::device_guard current(where_.device());
+    beside_ = cuda::make_stream();
+    const auto requests = static_cast<std::size_t>(std::min(systems_, told_at_once)) * sizeof(std::uint64_t);
+    pinned_ = shared_memory_block(where_, std::max(sizeof(watched), requests));
   }
 #endif
-  for (int i = 0; i < prepared_launches; ++i) {
-    prepared_.push_back(std::make_shared<launch>());
-    prepared_.back()->outcome = shared_memory_block(where, sizeof(solve_outcome));
-#if WHILST_WITH_CUDA
-    if (!where.on_host()) {
-      cuda::device_guard current(where.device());
-      prepared_.back()->done = cuda::make_event();
-    }
-#endif
+  for (int i = 0; i < (is_batch() ? prepared_batches : prepared_solves); ++i) prepared_.push_back(make());
+}
+
+launch_desk::~launch_desk() {
+  try {
+    recorded_.wait();
+  } catch (const error&) {
   }
 }
-launch_desk::~launch_desk() = default;
+
+std::shared_ptr<launch_desk::launch> launch_desk::make() {
+  auto made = std::make_shared<launch>();
+  made->desk = this;
+  made->seen = shared_memory_block(where_, sizeof(solve_outcome));
+  if (is_batch()) made->of_systems = buffer<solve_outcome>(where_, systems_);
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return made;
+  cuda::device_guard current(where_.device());
+  const auto make_timed_event = [] {
+    cudaEvent_t event = nullptr;
+    WHILST_CUDA("making an event", cudaEventCreate(&event));
+    return cuda::event(event);
+  };
+  if (is_batch()) made->begin = make_timed_event();
+  made->end = is_batch() ? make_timed_event() : cuda::make_event();
+#endif
+  return made;
+}
 
 std::shared_ptr<launch_desk::launch> launch_desk::begin() {
   const std::lock_guard hold(lock_);
-  // Nobody else refers to a launch whose ticket is gone; that it has also completed matters, since the device writes
-  // its outcome.
-  auto free = std::find_if(prepared_.begin(), prepared_.end(), [&](const std::shared_ptr<launch>& one) {
-    return one.use_count() == 1 && !one->in_capture && (one->number == 0 || is_done(*one));
-  });
-  if (free == prepared_.end()) {
-    auto made = std::make_shared<launch>();
-    made->outcome = shared_memory_block(where_, sizeof(solve_outcome));
-#if WHILST_WITH_CUDA
-    if (!where_.on_host()) {
-      cuda::device_guard current(where_.device());
-      made->done = cuda::make_event();
-    }
-#endif
-    prepared_.push_back(std::move(made));
-    free = prepared_.end() - 1;
-  }
+  auto free = std::find_if(prepared_.begin(), prepared_.end(),
+                           [](const std::shared_ptr<launch>& one) { return one.use_count() == 1 && !one->in_capture; });
+  if (free == prepared_.end()) free = prepared_.insert(free, make());
   (*free)->number = ++latest_;
-  static_cast<solve_outcome*>((*free)->outcome.data())->launch = 0;
+  shared(seen(**free).launch).store(0, std::memory_order_relaxed);
   return *free;
 }
 
-void launch_desk::enqueued(const std::shared_ptr<launch>& which, [[maybe_unused]] CUstream_st* stream,
-                           bool in_capture) {
-  which->in_capture = in_capture;
+void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
+  if (where_.on_host()) {
+    const auto begin = std::chrono::steady_clock::now();
+    recorded_.enqueue(nullptr);
+    started.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return;
+  }
 #if WHILST_WITH_CUDA
-  if (!where_.on_host() && !in_capture)
-    WHILST_CUDA("marking the end of a solve", cudaEventRecord(which->done.get(), stream));
+  cuda::device_guard current(where_.device());  // relaxed, too: events must not break a capture that is strict
+  stream = stream ? stream : cudaStreamLegacy;
+  cudaStreamCaptureStatus status{};
+  WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &status));
+  if (status != cudaStreamCaptureStatusNone) {
+    recorded_.enqueue(stream);
+    // Every outcome holds its launch's number; once a batch is done, any of them will do.
+    if (is_batch())
+      WHILST_CUDA("marking the end of a batch",
+                  cudaMemcpyAsync(const_cast<std::uint64_t*>(&seen(started).launch), &started.target()->launch,
+                                  sizeof(std::uint64_t), cudaMemcpyDeviceToHost, stream));
+    started.in_capture = true;
+    return;
+  }
+  if (started.begin) WHILST_CUDA("marking the begin of a solve", cudaEventRecord(started.begin.get(), stream));
+  recorded_.enqueue(stream);
+  WHILST_CUDA("marking the end of a solve", cudaEventRecord(started.end.get(), stream));
 #endif
 }
 
 bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
-  if (!where_.on_host()) {
-    if (which.in_capture)
-      return static_cast<volatile const solve_outcome*>(which.outcome.data())->launch == which.number;
-    const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
-    return cudaEventQuery(which.done.get()) != cudaErrorNotReady;
-  }
-#endif
+  if (where_.on_host()) return true;
+  if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
+  const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
+  // Of a solve that failed nothing more will come; wait() tells why.
+  return cudaEventQuery(which.end.get()) != cudaErrorNotReady;
+#else
   return true;
+#endif
 }
 
 void launch_desk::wait([[maybe_unused]] const launch& which) const {
@@ -101,88 +131,130 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
                 "Launch the graph and synchronize its stream first");
   }
   cuda::device_guard current(where_.device());
-  WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.done.get()));
+  WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.end.get()));
+#endif
+}
+
+/// For when the lock is held.
+void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_unused]] void* target,
+                              [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
+#if WHILST_WITH_CUDA
+  cuda::device_guard current(where_.device());
+  WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
+  WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
 #endif
 }
 
 report launch_desk::report_of(const launch& which) const {
   const std::lock_guard hold(lock_);
-  const auto& outcome = *static_cast<const solve_outcome*>(which.outcome.data());
-  report_fields fields = common_;
+  const solve_outcome& outcome = seen(which);
+  report_fields fields = common;
   fields.reason = outcome.why;
   fields.iterations = outcome.iterations;
   fields.residual_norm = outcome.residual_norm;
   fields.rhs_norm = outcome.rhs_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
-  // The history lies with the loop: a later launch has overwritten it.
-  if (history_ && which.number == latest_) {
-    control loop{};
-    if (where_.on_host()) {
-      loop = *inner_;
-      fields.history.assign(history_, history_ + loop.history_count);
-    } else {
-#if WHILST_WITH_CUDA
-      cuda::device_guard current(where_.device());
-      const cudaStream_t stream = beside_->stream.get();
-      const auto copy = [&](void* target, const void* source, std::size_t bytes) {
-        WHILST_CUDA("copying the history", cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, stream));
-        WHILST_CUDA("copying the history", cudaStreamSynchronize(stream));
-      };
-      copy(&loop, inner_, sizeof loop);
-      fields.history.resize(static_cast<std::size_t>(loop.history_count));
-      copy(fields.history.data(), history_, fields.history.size() * sizeof(history_record));
-#endif
-    }
+  if (which.number != latest_) return report(std::move(fields));
+  // The history lies with the loop, until a later launch overwrites it.
+  if (where_.on_host()) {
+    fields.history.assign(history_, history_ + inner_->history_count);
+  } else {
+    index count = 0;
+    copy_beside("copying the history", &count, &inner_->history_count, sizeof count);
+    fields.history.resize(static_cast<std::size_t>(count));
+    copy_beside("copying the history", fields.history.data(), history_, fields.history.size() * sizeof(history_record));
   }
   return report(std::move(fields));
 }
 
-progress launch_desk::progress() const {
-  const std::lock_guard hold(lock_);
-  if (where_.on_host()) {
-    const volatile control& loop = *inner_;
-    return {loop.iteration, loop.residual_norm, static_cast<const volatile control*>(outer_)->running != 0};
-  }
+batch_report launch_desk::batch_report_of(const launch& which) const {
+  const auto count = static_cast<std::size_t>(systems_);
+  batch_report_fields fields{std::vector<system_outcome>(count), common};
+  fields.common.solve_seconds = which.seconds;
+  std::vector<solve_outcome> copied;
+  const solve_outcome* outcomes = which.target();
 #if WHILST_WITH_CUDA
-  cuda::device_guard current(where_.device());
-  const cudaStream_t stream = beside_->stream.get();
-  beside::words& pinned = beside_->pinned();
-  WHILST_CUDA("reading progress",
-              cudaMemcpyAsync(&pinned.of_loop, inner_, sizeof(control), cudaMemcpyDeviceToHost, stream));
-  WHILST_CUDA("reading progress",
-              cudaMemcpyAsync(&pinned.outer_running, &outer_->running, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  WHILST_CUDA("reading progress", cudaStreamSynchronize(stream));
-  return {pinned.of_loop.iteration, pinned.of_loop.residual_norm, pinned.outer_running != 0};
+  if (!where_.on_host()) {
+    const std::lock_guard hold(lock_);
+    copied.resize(count);
+    copy_beside("copying a batch's outcomes", copied.data(), outcomes, count * sizeof(solve_outcome));
+    outcomes = copied.data();
+    float milliseconds = 0;
+    if (!which.in_capture)
+      WHILST_CUDA("timing a batch", cudaEventElapsedTime(&milliseconds, which.begin.get(), which.end.get()));
+    fields.common.solve_seconds = 1e-3 * milliseconds;
+  }
+#endif
+  std::transform(outcomes, outcomes + count, fields.systems.begin(), [](const solve_outcome& one) {
+    return system_outcome{one.why, one.iterations, one.residual_norm, one.rhs_norm};
+  });
+  return batch_report(std::move(fields));
+}
+
+progress launch_desk::progress() const {
+  if (where_.on_host())
+    return {shared(inner_->iteration).load(std::memory_order_relaxed),
+            shared(inner_->residual_norm).load(std::memory_order_relaxed),
+            shared(outer_->running).load(std::memory_order_relaxed) != 0};
+#if WHILST_WITH_CUDA
+  const std::lock_guard hold(lock_);
+  watched& now = *static_cast<watched*>(pinned_.data());
+  copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
+  copy_beside("reading progress", &now.outer_running, &outer_->running, sizeof now.outer_running);
+  return {now.inner.iteration, now.inner.residual_norm, now.outer_running != 0};
 #else
   return {};
 #endif
 }
 
-void launch_desk::cancel(std::uint64_t number) {
-  if (number == 0) return;
+void launch_desk::cancel(const launch& which) {
+  // A late request must not take the room of one that matters; whether a solve within a graph runs, nobody knows.
+  if (!which.in_capture && is_done(which)) return;
+  const std::lock_guard hold(lock_);
+  request_cancel(cancelled_.with(which.number));
+}
+
+void launch_desk::cancel_all() {
+  const std::lock_guard hold(lock_);
+  if (latest_ > 0) request_cancel(launch_set::up_to(latest_));
+}
+
+/// Tells every system, also those whose turn is yet to come: arming a loop leaves the request alone.
+void launch_desk::request_cancel(launch_set launches) {
+  cancelled_ = launches;
   if (where_.on_host()) {
-    outer_->cancel_request = number;
+    for (index k = 0; k < systems_; ++k)
+      shared(outer_[k].outside.cancel_request).store(launches.word, std::memory_order_relaxed);
     return;
   }
 #if WHILST_WITH_CUDA
-  const std::lock_guard hold(lock_);
   cuda::device_guard current(where_.device());
-  const cudaStream_t stream = beside_->stream.get();
-  beside_->pinned().number = number;
-  void* const target = const_cast<std::uint64_t*>(&outer_->cancel_request);
-  WHILST_CUDA("cancelling a solve",
-              cudaMemcpyAsync(target, &beside_->pinned().number, sizeof number, cudaMemcpyHostToDevice, stream));
-  WHILST_CUDA("cancelling a solve", cudaStreamSynchronize(stream));
+  auto* const words = static_cast<std::uint64_t*>(pinned_.data());
+  std::fill_n(words, std::min(systems_, told_at_once), launches.word);
+  // By copies, since a kernel would not find a place beside a batch that fills the device.
+  for (index k = 0; k < systems_; k += told_at_once)
+    WHILST_CUDA("cancelling a solve",
+                cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,
+                                  sizeof *words, static_cast<std::size_t>(std::min(told_at_once, systems_ - k)),
+                                  cudaMemcpyHostToDevice, beside_.get()));
+  WHILST_CUDA("cancelling a solve", cudaStreamSynchronize(beside_.get()));
 #endif
 }
 
 whilst::progress ticket::progress() const { return state_->desk->progress(); }
-void ticket::cancel() const { state_->desk->cancel(state_->which->number); }
-bool ticket::done() const { return state_->desk->is_done(*state_->which); }
+void ticket::cancel() const { state_->desk->cancel(*state_); }
+bool ticket::done() const { return state_->desk->is_done(*state_); }
 report ticket::wait() const {
-  state_->desk->wait(*state_->which);
-  return state_->desk->report_of(*state_->which);
+  state_->desk->wait(*state_);
+  return state_->desk->report_of(*state_);
+}
+
+void batch_ticket::cancel() const { state_->desk->cancel(*state_); }
+bool batch_ticket::done() const { return state_->desk->is_done(*state_); }
+batch_report batch_ticket::wait() const {
+  state_->desk->wait(*state_);
+  return state_->desk->batch_report_of(*state_);
 }
 
 }  // namespace whilst

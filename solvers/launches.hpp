@@ -1,64 +1,92 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
+#include "kernels/launch/program.hpp"
 #include "solvers/linear_solve.hpp"
+#include "whilst/batch_linear_solver.hpp"
 #include "whilst/linear_solver.hpp"
 
 namespace whilst {
+
+class launch_desk;
+
+/// One enqueued solve, of a system or of a batch: what its tickets share.
+struct ticket::state {
+  launch_desk* desk = nullptr;
+  std::uint64_t number = 0;
+  bool in_capture = false;
+  /// A solve_outcome in memory that the host sees: the whole one of a single system. Of a batch its `launch` only.
+  shared_memory_block seen;
+  /// A batch's outcomes stay on the place that solved it until somebody wants them: a million of them are 56 megabytes,
+  /// which kernels would write to host memory in small scattered pieces, and which a copy on the caller's stream would
+  /// charge to every solve, whether or not anybody looks.
+  buffer<solve_outcome> of_systems;
+  double seconds = 0;  ///< on the host
+#if WHILST_WITH_CUDA
+  cuda::event begin, end;  ///< the first of a batch only
+#endif
+
+  /// Where the solve is to write.
+  solve_outcome* target() const {
+    return of_systems.size() ? of_systems.data() : static_cast<solve_outcome*>(seen.data());
+  }
+};
 
 /// What the launches of one solver share, beside the recorded loop: where outcomes land, and the way to look at and
 /// stop a loop that is running. Knows nothing of the scalar type or the method.
 class launch_desk {
  public:
-  /// outer, inner: the loops' controls, history: the inner loop's; all on `where`.
-  launch_desk(place where, control* outer, control* inner, history_record* history, report_fields common);
+  using launch = ticket::state;
+
+  /// recorded outlives the desk. outer: the root loop's control, one a system. inner, history: of a single system, null
+  /// for a batch. All on the program's place.
+  launch_desk(program& recorded, index systems, control* outer, control* inner, history_record* history);
+  /// Waits for the runs in flight, which write outcomes.
   ~launch_desk();
 
-  struct launch {
-    std::uint64_t number = 0;
-    shared_memory_block outcome;
-#if WHILST_WITH_CUDA
-    cuda::event done;
-#endif
-    bool in_capture = false;
-  };
+  /// What is the same in every report.
+  report_fields common;
 
-  /// A launch to fill in: one of those prepared, unless more are in flight than there are.
+  /// A launch with a number and a target, to be told to the program and then run. One that no ticket refers to is used
+  /// again even while it runs, since the next run waits for it; what is in a capture belongs to that graph.
   std::shared_ptr<launch> begin();
-  /// To be called once everything of the launch is enqueued on `stream`.
-  void enqueued(const std::shared_ptr<launch>& which, CUstream_st* stream, bool in_capture);
+  /// Enqueues the program; `stream` as program::enqueue takes it.
+  void run(launch& started, CUstream_st* stream);
 
   bool is_done(const launch& which) const;
   void wait(const launch& which) const;
+  /// Of a launch that is done.
   report report_of(const launch& which) const;
+  batch_report batch_report_of(const launch& which) const;
   whilst::progress progress() const;
-  void cancel(std::uint64_t number);
-  std::uint64_t latest() const { return latest_; }
-  report_fields& common() { return common_; }
+  void cancel(const launch& which);
+  void cancel_all();
 
  private:
+  std::shared_ptr<launch> make();
+  bool is_batch() const { return inner_ == nullptr; }
+  void request_cancel(launch_set launches);
+  void copy_beside(std::string_view doing, void* target, const void* source, std::size_t bytes) const;
+
+  program& recorded_;
   place where_;
+  index systems_;
   control *outer_, *inner_;
   history_record* history_;
-  report_fields common_;
   std::vector<std::shared_ptr<launch>> prepared_;
-  std::atomic<std::uint64_t> latest_ = 0;
-  mutable std::mutex lock_;
-  struct beside;
-  std::unique_ptr<beside> beside_;
-};
-
-/// A ticket refers to its launch and to the desk that knows about it.
-struct ticket::state {
-  launch_desk* desk;
-  std::shared_ptr<launch_desk::launch> which;
+  std::uint64_t latest_ = 0;
+  launch_set cancelled_;
+  mutable std::mutex lock_;  ///< of the above and of what goes beside the loop
+#if WHILST_WITH_CUDA
+  cuda::stream beside_;         ///< for what must not wait for the loop
+  shared_memory_block pinned_;  ///< and for what goes over it
+#endif
 };
 
 }  // namespace whilst

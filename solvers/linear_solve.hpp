@@ -23,7 +23,8 @@ struct solve_outcome {
 /// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes
 /// r = b - A x: converged for real, or the inner loop's reason stands, or the recurrence had drifted and the method
 /// restarts from x. A restart that does not halve the true residual is the last one: the reason is then
-/// attainable_accuracy. Only the first and the last step touch the caller's b and x.
+/// attainable_accuracy. Where the residual turns out not to be finite, x is that of the last restart. Only the first
+/// and the last step touch the caller's b and x.
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
   using method_type = Method<T, Operator, Preconditioner>;
@@ -38,6 +39,7 @@ struct linear_solve {
   struct scalars {
     double rhs_norm, initial_norm, last_norm;
     std::uint64_t loop_nanoseconds;
+    int overflowed;  ///< x is not what it was; the one kept is
   };
 
   Operator A;
@@ -45,7 +47,7 @@ struct linear_solve {
   operands io;
   control *outer, *inner;
   scalars* s;
-  T *x, *b, *r;
+  T *x, *b, *r, *kept;
   method_type method;
 
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
@@ -59,6 +61,7 @@ struct linear_solve {
         x(memory.take<T>(A.rows())),
         b(memory.take<T>(A.rows())),
         r(memory.take<T>(A.rows())),
+        kept(memory.take<T>(A.rows())),
         method(A, this->M, x, r, memory) {}
 
   struct bring_in {
@@ -78,6 +81,7 @@ struct linear_solve {
       s->rhs_norm = sqrt(bb[0]);
       s->last_norm = HUGE_VAL;
       s->loop_nanoseconds = 0;
+      s->overflowed = 0;
       inner->first_iteration = 0;
       // A solve that is over before the inner loop starts has none of the last one's.
       inner->iteration = 0;
@@ -109,12 +113,19 @@ struct linear_solve {
       if (!restarted) outer->set_reference(s->rhs_norm, norm);
       if (!restarted) s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
       if (restarted) s->loop_nanoseconds += inner->stopped_at - inner->started_at;
-      if (outer->check(norm)) return;
+      if (outer->check(norm)) {
+        if (restarted && !is_finite(norm)) {
+          s->overflowed = 1;
+          outer->residual_norm = s->last_norm;
+        }
+        return;
+      }
       if (restarted) {
         // The limit, a cancel, NaN and divergence end it. A method that saw a loss of positivity late may have seen
         // rounding only: it restarts too, as long as that gets somewhere.
         const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
-                             inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown;
+                             inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown ||
+                             inner->why == reason::stagnation;
         const bool progress = norm <= 0.5 * s->last_norm;
         if (!hopeful || !progress) {
           // So small a residual is made of rounding, and so is what the method saw in it.
@@ -130,10 +141,16 @@ struct linear_solve {
     }
   };
 
-  struct hand_back {
-    slot<T> target;
+  struct keep {
     const T* x;
-    WHILST_HD void operator()(index i) const { target.get()[i] = x[i]; }
+    T* kept;
+    WHILST_HD void operator()(index i) const { kept[i] = x[i]; }
+  };
+  struct hand_back {
+    const scalars* s;
+    slot<T> target;
+    const T *x, *kept;
+    WHILST_HD void operator()(index i) const { target.get()[i] = s->overflowed ? kept[i] : x[i]; }
   };
   struct tell {
     const scalars* s;
@@ -162,10 +179,11 @@ struct linear_solve {
     M.prepare(run, A);
     run.loop("until the true residual agrees", outer, [&](auto& run) {
       run.step("r = b - A x", n, residual{A, b, x, r}, judge{s, outer, inner});
+      run.step("keep x", n, keep{x, kept});
       run.loop(
           method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
     });
-    run.step("hand x back", n, hand_back{io.x, x}, tell{s, outer, inner, io.outcome});
+    run.step("hand x back", n, hand_back{s, io.x, x, kept}, tell{s, outer, inner, io.outcome});
   }
 };
 

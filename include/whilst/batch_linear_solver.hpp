@@ -26,13 +26,10 @@ struct system_outcome {
   double relative_residual() const { return residual_norm == 0 ? 0 : residual_norm / rhs_norm; }
 };
 
-/// What a batch_report is made of; see there for the meaning of each.
+/// What a batch_report is made of.
 struct batch_report_fields {
   std::vector<system_outcome> systems;
-  double setup_seconds = 0;
-  double solve_seconds = 0;
-  std::string method, preconditioner, executor, precision, device;
-  index rows = 0, nonzeros = 0;
+  report_fields common;  ///< what a batch has one of; see batch_report
 };
 
 /// How the systems of a batch ended, each for a reason of its own. A value: a system that fails is no exception.
@@ -58,21 +55,21 @@ class batch_report {
   std::string message() const;
 
   /// Seconds spent on copying the pattern, allocating and recording: once a solver, not once a solve.
-  double setup_seconds() const { return fields_.setup_seconds; }
+  double setup_seconds() const { return fields_.common.setup_seconds; }
   /// Seconds from the first to the last system, on the clock of the device that ran them, without copies from and to
   /// the host. 0 where the solve was part of a captured graph, whose parts cannot be timed.
-  double solve_seconds() const { return fields_.solve_seconds; }
+  double solve_seconds() const { return fields_.common.solve_seconds; }
   /// "batch".
-  const std::string& executor() const { return fields_.executor; }
-  const std::string& method() const { return fields_.method; }
-  const std::string& preconditioner() const { return fields_.preconditioner; }
+  const std::string& executor() const { return fields_.common.executor; }
+  const std::string& method() const { return fields_.common.method; }
+  const std::string& preconditioner() const { return fields_.common.preconditioner; }
   /// "float" or "double".
-  const std::string& precision() const { return fields_.precision; }
+  const std::string& precision() const { return fields_.common.precision; }
   /// Name of the device or processor.
-  const std::string& device() const { return fields_.device; }
+  const std::string& device() const { return fields_.common.device; }
   /// Of one system.
-  index rows() const { return fields_.rows; }
-  index nonzeros() const { return fields_.nonzeros; }
+  index rows() const { return fields_.common.rows; }
+  index nonzeros() const { return fields_.common.nonzeros; }
 
  private:
   batch_report_fields fields_;
@@ -83,20 +80,21 @@ class batch_report {
 class batch_ticket {
  public:
   /// Asks every system that still runs, or has not had its turn, to stop; each does within two iterations of its own,
-  /// with reason cancelled. Systems that are done keep their reason.
+  /// with reason cancelled. Systems that are done keep their reason, and other batches are not concerned: see
+  /// ticket::cancel.
   void cancel() const;
-  /// True when every system has stopped: then wait() waits for a copy only.
+  /// True when every system has stopped: then wait() waits for a copy only. After an enqueue into a capture: true from
+  /// the end of the graph's first launch on.
   bool done() const;
   /// Waits for the batch, copies the outcomes from the device and tells how each system ended. Throws whilst::error if
   /// the device failed meanwhile. After an enqueue into a capture: the outcomes of the graph's latest launch, which
   /// must have completed.
   batch_report wait() const;
 
-  struct state;
-  explicit batch_ticket(std::shared_ptr<state> s) : state_(std::move(s)) {}
+  explicit batch_ticket(std::shared_ptr<ticket::state> s) : state_(std::move(s)) {}
 
  private:
-  std::shared_ptr<state> state_;
+  std::shared_ptr<ticket::state> state_;
 };
 
 /// Solves many small systems A_k x_k = b_k at once, where the A_k share one pattern and have values of their own. A
@@ -145,7 +143,7 @@ class batch_linear_solver {
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
 
-  /// Stops the latest batch, from any thread; see batch_ticket::cancel. Harmless when none runs.
+  /// Stops the batch in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
   void cancel();
 
   /// The number of systems.

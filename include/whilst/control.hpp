@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include "whilst/host_device.hpp"
 #include "whilst/reason.hpp"
 #include "whilst/report.hpp"
+#include "whilst/views.hpp"
 
 namespace whilst {
 
@@ -26,18 +28,46 @@ struct control_settings {
   index trip_limit = 0;
   /// Nanoseconds that the loop may run, counted from arming; 0 for no deadline. Counts in a root loop only.
   std::uint64_t deadline_nanoseconds = 0;
-  /// This launch's number. A loop is cancelled when cancel_request equals it, so a late request for an earlier launch
-  /// does no harm. Counts in a root loop only.
+  /// This launch's number, below 2^48. A loop is cancelled when cancel_request holds it, so a late request for an
+  /// earlier launch does no harm. Counts in a root loop only.
   std::uint64_t launch = 0;
 };
 static_assert(sizeof(control_settings) % 8 == 0 && std::is_trivially_copyable_v<control_settings>);
 
-/// What the world outside wants of a root loop, as found in memory: judged only when it is used, so that nobody waits
-/// for the reads.
-struct outside_wish {
-  std::uint64_t cancel_request = 0, launch = 0, deadline_at = 0;
+/// Numbers of launches, several in one word, so that it is written and read at once: in the lower 48 bits the newest,
+/// and above them which of the 16 before it belong to the set, too. A number by itself is the set of that launch.
+struct launch_set {
+  static constexpr int number_bits = 48;
+  static constexpr std::uint64_t reach = 16;
+  std::uint64_t word = 0;
 
-  WHILST_HD bool cancelled() const { return launch != 0 && cancel_request == launch; }
+  WHILST_HD constexpr std::uint64_t newest() const { return word & ((std::uint64_t{1} << number_bits) - 1); }
+  WHILST_HD constexpr bool holds(std::uint64_t launch) const {
+    const std::uint64_t before = newest() - launch;
+    return before == 0 || (before <= reach && (word >> (number_bits - 1 + before) & 1));
+  }
+  /// This set and one launch more; of launches too far apart for one word, that one alone.
+  constexpr launch_set with(std::uint64_t launch) const {
+    const bool is_newer = launch > newest();
+    const std::uint64_t apart = is_newer ? launch - newest() : newest() - launch;
+    if (apart > reach) return {launch};
+    const std::uint64_t bits = word >> number_bits << 1 | 1;  // bit k: the k-th before the newest
+    const std::uint64_t more = is_newer ? bits << apart | 1 : bits | std::uint64_t{1} << apart;
+    return {more >> 1 << number_bits | (is_newer ? launch : newest())};
+  }
+  /// A launch and the 16 before it.
+  static constexpr launch_set up_to(std::uint64_t launch) { return {~std::uint64_t{0} << number_bits | launch}; }
+};
+
+/// What the world outside wants of a root loop.
+struct alignas(16) outside_wish {
+  /// Written by the host, at any time, from beside the running loop: the launch_set to be cancelled.
+  std::uint64_t cancel_request;
+  /// From the settings, when the loop is armed; 0 for none.
+  std::uint64_t launch, deadline_at;
+
+  WHILST_HD bool any() const { return (cancel_request | deadline_at) != 0; }
+  WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
 };
 
@@ -56,7 +86,7 @@ WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index coun
 /// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
 /// gives verdicts on the loop that it is directly in. Cancel and deadline are the runners' business: they test both of
 /// the root loop once an iteration, at every level.
-struct loop_state {
+struct alignas(16) loop_state {
   int running;  ///< what the steps of the loop obey
   int updating;
   reason why;
@@ -72,13 +102,11 @@ struct loop_state {
   index limit;
   history_record* history;
   index history_capacity;
-  std::uint64_t stopped_at;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
   WHILST_HD bool stop(reason because) {
     why = because;
     running = 0;
-    stopped_at = now_nanoseconds();
     return true;
   }
 
@@ -86,36 +114,34 @@ struct loop_state {
   /// stopped. For loops that have no residual.
   WHILST_HD bool check() {
     complete_update();
-    return begin_update(iteration >= limit ? reason::iteration_limit : reason::running);
+    if (iteration >= limit) return stop(reason::iteration_limit);
+    updating = 1;
+    return false;
   }
 
   /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
   /// loop with nan_or_infinity.
   WHILST_HD bool check(double norm) {
     const index completed = iteration + updating;
-    const bool at_limit = completed >= limit;
-    const double rtol = rtol_norm, atol = atol_norm, divergence = divergence_norm;
-    const reason verdict = !is_finite(norm)                      ? reason::nan_or_infinity
-                           : norm <= rtol                        ? reason::converged_rtol
-                           : norm <= atol                        ? reason::converged_atol
-                           : divergence > 0 && norm > divergence ? reason::divergence
-                           : at_limit                            ? reason::iteration_limit
-                                                                 : reason::running;
+    const bool at_limit = completed >= limit, diverged = (divergence_norm > 0) & (norm > divergence_norm);
     record(completed, norm);
     iteration = completed;
     residual_norm = norm;
-    return begin_update(verdict);
+    // One test on the usual way; it fails for what is not a number, too.
+    updating = (norm > rtol_norm) & (norm > atol_norm) & (norm < HUGE_VAL) & !diverged & !at_limit;
+    if (updating) [[likely]]
+      return false;
+    return stop(!is_finite(norm)    ? reason::nan_or_infinity
+                : norm <= rtol_norm ? reason::converged_rtol
+                : norm <= atol_norm ? reason::converged_atol
+                : diverged          ? reason::divergence
+                                    : reason::iteration_limit);
   }
 
   /// Counts the update in progress as done. check() does this by itself.
   WHILST_HD void complete_update() {
     iteration += updating;
     updating = 0;
-  }
-
-  WHILST_HD bool begin_update(reason verdict) {
-    updating = verdict == reason::running;
-    return verdict != reason::running && stop(verdict);
   }
 
   /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
@@ -157,22 +183,23 @@ struct loop_state {
   WHILST_HD void count_trip(const outside_wish& wish) {
     if (!running) return;
     trips_left -= 1;
+    if (trips_left >= 0 && !wish.any()) [[likely]]
+      return;
     const reason verdict = trips_left < 0     ? reason::iteration_limit
                            : wish.cancelled() ? reason::cancelled
                            : wish.is_late()   ? reason::deadline
                                               : reason::running;
-    if (verdict != reason::running) [[unlikely]]
-      stop(verdict);
+    if (verdict != reason::running) stop(verdict);
   }
 };
-static_assert(sizeof(loop_state) == 128);
+static_assert(sizeof(loop_state) <= 128);
 
 /// A loop's record in the memory of its place: state and settings. The loop's own: each loop has one.
 struct alignas(128) control : loop_state {
   control_settings settings;
-  std::uint64_t deadline_at, started_at;
-  /// Written by the host, at any time, from beside the running loop: the number of the launch to be cancelled.
-  volatile std::uint64_t cancel_request;
+  outside_wish outside;
+  /// On the place's clock; the end is that of the trip in which the loop stopped.
+  std::uint64_t started_at, stopped_at;
 
   /// For runners: starts the loop anew, without a verdict yet. Under a parent that has stopped the loop does not start,
   /// and what its last run left stays; a root loop has no parent to stop it.
@@ -186,12 +213,23 @@ struct alignas(128) control : loop_state {
     history = settings.history;
     history_capacity = settings.history_capacity;
     trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
-    started_at = now_nanoseconds();
-    deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
+    started_at = stopped_at = now_nanoseconds();
+    outside.launch = settings.launch;
+    outside.deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
     if (first_iteration == 0) forget_history();
   }
 
-  WHILST_HD outside_wish wish() const { return {cancel_request, settings.launch, deadline_at}; }
+  /// For runners: what is wished by now.
+  WHILST_HD outside_wish wish() const {
+    outside_wish now = outside;
+#if defined(__CUDA_ARCH__)
+    now.cancel_request = read_early(&outside.cancel_request);
+#else
+    std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // by who cancels, on another thread
+    now.cancel_request = shared.load(std::memory_order_relaxed);
+#endif
+    return now;
+  }
 
   using loop_state::set_reference;
   /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:

@@ -58,13 +58,17 @@ class ticket {
  public:
   /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
   whilst::progress progress() const;
-  /// Asks the loop to stop, in place of any other solve of this solver that was asked and has not stopped yet; it does
-  /// within 1 ms or two iterations, with reason cancelled. Harmless once it has stopped, but for a solve in a captured
-  /// graph, whose later launches are the same solve and are cancelled, too.
+  /// Asks this solve to stop, whether it runs or waits for its turn; it does within 1 ms or two iterations of its own,
+  /// with reason cancelled. Harmless once it has stopped, but for a solve in a captured graph, whose later launches are
+  /// the same solve and are cancelled, too. Other solves of the solver are not concerned, nor are earlier requests for
+  /// them, as long as they lie at most 16 solves apart; beyond, the last request stands alone.
   void cancel() const;
-  /// True when the solve has completed: then wait() does not block.
+  /// True when the solve has completed: then wait() does not block. Of a solve in a captured graph: true from the end
+  /// of the graph's first launch on, also while the graph runs again.
   bool done() const;
-  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile.
+  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile. Of a solve in a
+  /// captured graph it does not wait: it tells of the latest launch, and throws whilst::error before the first has
+  /// completed. Synchronize with the graph's stream first.
   report wait() const;
 
   struct state;
@@ -116,7 +120,8 @@ class linear_solver {
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
 
-  /// Stops the solve that was enqueued last, from any thread; harmless when it has stopped.
+  /// Stops the solve in flight and those that wait for their turn, from any thread: the 17 enqueued last are asked, as
+  /// by ticket::cancel. Harmless when none is left, and for those to come.
   void cancel();
   /// How far the solve in flight is, from any thread.
   whilst::progress progress() const;

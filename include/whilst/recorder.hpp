@@ -17,7 +17,8 @@ namespace whilst {
 ///
 ///     run.step(name, n, map)            map(i) for every index i < n
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
-///                                       with the state of the loop that the step is in
+///                                       with the state of the loop that the step is in. Where there are totals, what
+///                                       the map wrote to memory is for the next step to read, not for the finish
 ///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
 ///     run.once(name, finish)            finish() alone
 ///     run.loop(name, control, body)     body(run) until the control stops

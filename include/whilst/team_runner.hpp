@@ -82,7 +82,7 @@ class team_runner {
     look();
     while (active()) {
       finished_ = false;
-      outside_wish wish;
+      outside_wish wish{};
       if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
       body(*this);
       // Whatever the body ended with, all of the team has looked at the verdict by then.
@@ -93,6 +93,7 @@ class team_runner {
       team_.sync();
       look();
     }
+    if (team_.rank() == 0) c->stopped_at = now_nanoseconds();
     current_ = outer;
     root_ = outer_root;
     finished_ = outer_finished;

@@ -58,7 +58,7 @@ class lanes {
 
  private:
   int rank_ = 0, size_ = 1;
-  unsigned mask_ = 1;
+  [[maybe_unused]] unsigned mask_ = 1;
 };
 
 #if defined(__CUDACC__)
@@ -72,9 +72,15 @@ class lanes_of_whole_warp {
   __device__ void sync() const { __syncwarp(); }
   template <class T>
   __device__ T sum(T value) const {
+    if (size_ == 1) return value;
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
       if (size_ > distance) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+  }
+  template <class T, int k>
+  __device__ sums<T, k> sum(sums<T, k> value) const {
+    for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
     return value;
   }
 
@@ -119,7 +125,7 @@ class block_team {
     if (lane == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x >= 32) return value;
-    return warps == 1 ? value : lanes(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
+    return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The block as groups of `width` lanes each, for maps that ask for lanes.
   __device__ static lanes divided(int width) { return lanes(width); }

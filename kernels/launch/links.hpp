@@ -32,8 +32,9 @@ struct step_links {
   const int* branch = nullptr;  ///< the flag of the branch that comes next
   graph_condition branch_condition = 0;
 
-  /// To be read when the step starts, so that the answer is there when it ends.
+  /// To be read some time before the step ends, so that the answer is there when it does.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
+  WHILST_HD const outside_wish* wish_at() const { return counts_trip ? &root->outside : nullptr; }
 
   /// Runs after the step's finish, on the same thread, where the finish left the loop's state in memory.
   WHILST_HD void follow(const outside_wish& wish) const { go_on(!loop || conclude_trip(*loop, wish)); }
@@ -56,8 +57,10 @@ struct step_links {
  private:
   WHILST_HD bool conclude_trip(loop_state& state, const outside_wish& wish) const {
     if (counts_trip) state.count_trip(wish);
-    if (!state.running) publish(loop_condition, false);
-    return state.running != 0;
+    if (state.running) return true;
+    loop->stopped_at = now_nanoseconds();
+    publish(loop_condition, false);
+    return false;
   }
   WHILST_HD void go_on(bool running) const {
     if (arms) arms->arm(running);

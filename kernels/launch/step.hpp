@@ -74,6 +74,7 @@ template <class Map, class Finish>
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+  static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
  public:
@@ -129,6 +130,10 @@ class map_step final : public recorded_step {
 #endif
 
  private:
+#if defined(__CUDACC__)
+  /// Most blocks of the step's kernel that the device runs as one cluster; 0 for none.
+  index largest_cluster_here(const device_traits& device) const;
+#endif
   index chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
 
   struct nothing {};
@@ -145,7 +150,7 @@ class map_step final : public recorded_step {
 template <class Map, class Finish>
 launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
   launch_shape shape;
-  auto* kernel = &detail::step_kernel<Map, Finish>;
+  auto* kernel = &detail::step_kernel<Map, Finish, false>;
   if constexpr (kind == detail::team_kind::block) {
     cudaFuncAttributes attributes{};
     WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
@@ -164,16 +169,14 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
   const auto whole_warps = [](index threads) {
     return static_cast<unsigned>(std::max<index>((threads + 31) / 32, 1) * 32);
   };
-  if constexpr (!std::is_same_v<Finish, no_finish>) {
+  if constexpr (may_be_small) {
     // Blocks that need not meet in global memory finish a microsecond earlier.
-    if (threads_wanted <= threads_alone) {
-      shape.threads = whole_warps(threads_wanted);
-      return shape;
-    }
-    if (threads_wanted <= largest_cluster * 1024 && waits_for_previous(device)) {
-      shape.blocks = largest_cluster;
-      shape.threads = whole_warps((threads_wanted + largest_cluster - 1) / largest_cluster);
-      shape.one_cluster = true;
+    const index most = threads_wanted <= threads_alone ? 1 : largest_cluster_here(device);
+    const index cluster = std::min<index>(most, threads_wanted <= 8 * 256 ? 8 : largest_cluster);
+    if (threads_wanted <= cluster * threads_alone) {
+      shape.small = true;
+      shape.blocks = static_cast<unsigned>(cluster);
+      shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
       return shape;
     }
   }
@@ -193,8 +196,23 @@ bool map_step<Map, Finish>::waits_for_previous(const device_traits& device) cons
   if (device.compute_capability < 90) return false;
   cudaFuncAttributes attributes{};
   WHILST_CUDA("asking for the code version of step '" + name_ + "'",
-              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish>));
+              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish, false>));
   return attributes.ptxVersion >= 90;
+}
+
+template <class Map, class Finish>
+index map_step<Map, Finish>::largest_cluster_here(const device_traits& device) const {
+  if (!waits_for_previous(device)) return 0;
+  auto* const kernel = &detail::step_kernel<Map, Finish, true>;
+  const std::string what = "asking for the clusters of step '" + name_ + "'";
+  // More than 8 blocks have to be asked for; not every device, or part of one, has room for them.
+  WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(largest_cluster);
+  config.blockDim = dim3(threads_alone);
+  int blocks = 0;
+  WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
+  return std::min(blocks, largest_cluster);
 }
 
 template <class Map, class Finish>
@@ -206,7 +224,7 @@ void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shap
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
-  if (shape.one_cluster) {
+  if (shape.small && shape.blocks > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
     attributes[count].val.clusterDim.x = shape.blocks;
     attributes[count].val.clusterDim.y = 1;
@@ -222,9 +240,11 @@ void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shap
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
-  filled.one_cluster = shape.one_cluster;
-  WHILST_CUDA("launching step '" + name_ + "'",
-              cudaLaunchKernelEx(&config, detail::step_kernel<Map, Finish>, map_, finish_, filled));
+  auto* kernel = &detail::step_kernel<Map, Finish, false>;
+  if constexpr (may_be_small) {
+    if (shape.small) kernel = &detail::step_kernel<Map, Finish, true>;
+  }
+  WHILST_CUDA("launching step '" + name_ + "'", cudaLaunchKernelEx(&config, kernel, map_, finish_, filled));
 }
 
 #else  // a CUDA build, but this file is not compiled by nvcc

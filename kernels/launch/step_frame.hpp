@@ -14,7 +14,6 @@ struct step_frame {
   void* partials = nullptr;    ///< one entry a block, for the totals
   unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
   const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
-  bool one_cluster = false;    ///< the grid is one cluster of blocks
   unsigned delay_seed = 0;     ///< not 0: blocks wait a random while, for tests of the ordering between steps
   step_links links;
 };
@@ -23,15 +22,15 @@ struct step_frame {
 struct launch_shape {
   unsigned blocks = 1;
   unsigned threads = 1;
-  bool one_cluster = false;
+  bool small = false;  ///< one block or one cluster, for the kernel made for these
   std::size_t fast_memory_bytes = 0;
 };
 
-/// Blocks in a cluster: as many as every device with clusters allows.
-inline constexpr int largest_cluster = 8;
+/// Most blocks in a cluster; devices may allow fewer.
+inline constexpr int largest_cluster = 16;
 
-/// Threads of a step with a finish that one block does alone.
-inline constexpr index threads_alone = 512;
+/// Most threads of a block of a step with a finish, which runs as one block or one cluster where that will do.
+inline constexpr int threads_alone = 512;
 
 /// Limits and habits of a device that decide a launch shape.
 struct device_traits {

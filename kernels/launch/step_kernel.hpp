@@ -91,37 +91,83 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
-/// The same as grid_total where the grid is one cluster: the first block reads the others' sums in their shared memory,
-/// which takes a fraction of the time that a ticket in global memory does. `total` is the block's, on thread 0.
+/// Where the sums of a grid that is one cluster meet: in the shared memory of its first block. Sums and their arrival
+/// travel together (st.async), so nobody waits until all that was written before has landed, as for a ticket in global
+/// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
 template <class Total>
-__device__ bool cluster_total(Total& total) {
-  __shared__ Total of_block;
-  if (threadIdx.x == 0) of_block = total;
-  meet_cluster();
-  if (blockIdx.x != 0) {
-    meet_cluster();  // a block stays until its sum has been read; threads that have ended count as met
-    return false;
-  }
-  if (threadIdx.x >= 32) return false;
-  total = {};
-#if __CUDA_ARCH__ >= 900
-  if (threadIdx.x < gridDim.x) total = *cooperative_groups::this_cluster().map_shared_rank(&of_block, threadIdx.x);
-#endif
-  total = lanes(32).sum(total);
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");  // lets the others go
-#endif
-  return threadIdx.x == 0;
-}
+class cluster_mailbox {
+  static_assert(sizeof(Total) % 8 == 0);
+  alignas(16) Total of_block_[largest_cluster];
+  std::uint64_t arrivals_;
 
-/// True on thread 0 of the block that finishes last, with the grid's total there. Few blocks need one warp for that.
+ public:
+  /// By all threads of all blocks, before anyone calls send: nobody may write to the memory of a block that has not
+  /// begun. Two halves, so that the wait is over when it begins.
+  __device__ void announce() {
+#if __CUDA_ARCH__ >= 900
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(Total));
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&arrivals_)) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrivals_)),
+                   "r"(bytes)
+                   : "memory");
+    }
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+  }
+  __device__ void open() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+  /// Thread 0 of each block sends its block's sum.
+  __device__ void send([[maybe_unused]] const Total& total) {
+#if __CUDA_ARCH__ >= 900
+    unsigned target, signal;
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
+    constexpr unsigned words = sizeof(Total) / 8;
+    std::uint64_t word[words];
+    memcpy(word, &total, sizeof(Total));
+#pragma unroll
+    for (unsigned k = 0; k < words; ++k)
+      asm volatile(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(target + 8 * k),
+          "l"(word[k]), "r"(signal)
+          : "memory");
+#endif
+  }
+  /// The first warp of the first block waits for all sums; their total is thread 0's.
+  __device__ Total receive() const {
+#if __CUDA_ARCH__ >= 900
+    unsigned complete;
+    do {
+      asm volatile(
+          "{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, 1, 0, done;\n}"
+          : "=r"(complete)
+          : "r"(shared_address(&arrivals_))
+          : "memory");
+    } while (!complete);
+#endif
+    const unsigned block = threadIdx.x % largest_cluster;
+    return lanes_of_whole_warp(largest_cluster).sum(block < gridDim.x ? of_block_[block] : Total{});
+  }
+
+ private:
+  __device__ static unsigned shared_address(const void* generic) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(generic));
+  }
+};
+
+/// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.
 template <class Total>
-__device__ bool grid_total(Total& total, const step_frame& frame) {
+__device__ bool total_by_ticket(Total& total, const step_frame& frame) {
   total = block_team().sum_on_leader(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
-  if (frame.one_cluster) return cluster_total(total);
   auto* const partials = static_cast<Total*>(frame.partials);
-  const bool few = gridDim.x <= 32;
+  const bool few = gridDim.x <= 32;  // one warp will do
   if (few && threadIdx.x >= 32) return false;
   bool last = false;
   if (threadIdx.x == 0) {
@@ -141,6 +187,56 @@ __device__ bool grid_total(Total& total, const step_frame& frame) {
   return threadIdx.x == 0;
 }
 
+/// The same for a small grid, on thread 0 of the first block.
+template <class Total>
+__device__ bool total_of_small_grid(Total& total, cluster_mailbox<Total>& mailbox) {
+  total = block_team().sum_on_leader(total);
+  if (gridDim.x > 1) {
+    if (threadIdx.x == 0) mailbox.send(total);
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
+    __syncwarp();
+    total = mailbox.receive();
+  }
+  return threadIdx.x == 0;
+}
+
+/// What the finish and the links read of the loops' controls, on its way to shared memory while the sums are made: in
+/// registers there is no room for it. For thread 0, like all that it does.
+class controls_ahead {
+  alignas(16) loop_state state_;
+  alignas(16) outside_wish wish_;
+
+ public:
+  __device__ void start(const loop_state* state, const outside_wish* wish) {
+    if (state) copy(&state_, state);
+    if (wish) copy(&wish_, wish);
+  }
+  /// Before the others are called, and before the thread ends.
+  __device__ void wait() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  }
+  __device__ const loop_state& state() const { return state_; }
+  __device__ const outside_wish& wish() const { return wish_; }
+
+ private:
+  template <class T>
+  __device__ static void copy(T* target, const T* source) {
+#if __CUDA_ARCH__ >= 800
+    static_assert(alignof(T) == 16 && sizeof(T) % 16 == 0);
+    const auto target_shared = static_cast<unsigned>(__cvta_generic_to_shared(target));
+#pragma unroll
+    for (unsigned byte = 0; byte < sizeof(T); byte += 16)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target_shared + byte),
+                   "l"(reinterpret_cast<const std::byte*>(source) + byte)
+                   : "memory");
+#else
+    *target = *source;
+#endif
+  }
+};
+
 /// Blocks of a step that fit a multiprocessor at least, at the price of registers; a map that streams memory says how
 /// many it wants, as `static constexpr int blocks_wanted`.
 template <class Map>
@@ -151,13 +247,16 @@ constexpr int blocks_wanted() {
     return 1;
   }
 }
-/// A step with a finish may run as one block, or as a few large ones.
-template <class Map, class Finish>
-constexpr bool in_large_blocks = team_kind_of<Map>() == team_kind::block || !std::is_same_v<Finish, no_finish>;
+/// Most threads of a block.
+template <class Map, bool small>
+constexpr int most_threads() {
+  return small ? threads_alone : team_kind_of<Map>() == team_kind::block ? 1024 : 256;
+}
 
-template <class Map, class Finish>
-__global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
-                                  in_large_blocks<Map, Finish> ? 1 : blocks_wanted<Map>())
+/// A small grid is one block or one cluster of a step with a finish: its sums meet in shared memory, and it has
+/// registers to spare, so that all it needs from memory is on its way at once.
+template <class Map, class Finish, bool small>
+__global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks_wanted<Map>())
     step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
                 const __grid_constant__ step_frame frame) {
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
@@ -173,24 +272,52 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
   const auto read = [&](const auto& fetched) {
     return read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
   };
+  std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
+  using finish_data = decltype(finish_read_phase(finish));
+  constexpr bool finish_takes_loop = [] {
+    if constexpr (has_sums) {
+      return takes_loop<Finish, finish_data, map_result<Map>>;
+    } else {
+      return takes_loop<Finish, finish_data>;
+    }
+  }();
+  [[maybe_unused]] __shared__ std::conditional_t<has_finish, controls_ahead, no_sums> controls;
+  constexpr bool may_send = small && has_sums;
+  [[maybe_unused]] __shared__ std::conditional_t<may_send, cluster_mailbox<decltype(total)>, no_sums> mailbox;
+  [[maybe_unused]] finish_data finish_reads{};
+  const auto read_for_finish = [&] {
+    if constexpr (has_finish) {
+      if (threadIdx.x != 0) return;
+      controls.start(finish_takes_loop ? frame.links.loop : nullptr, frame.links.wish_at());
+      finish_reads = finish_read_phase(finish);
+    }
+  };
 
+  if constexpr (may_send) {
+    if (gridDim.x > 1) mailbox.announce();
+  }
   decltype(fetch()) fetched{};
   if (warp_has_index()) fetched = fetch();
+  if constexpr (may_send) {
+    if (gridDim.x > 1) mailbox.open();
+  }
   wait_for_previous_step();
   let_next_step_start();
-  const bool running = !frame.guard || *frame.guard;
-  outside_wish wish;
-  if (has_finish && threadIdx.x == 0) wish = frame.links.wish();
+  // All these reads are under way before the first is waited for: one trip to memory, not three.
+  int running = frame.guard ? read_early(frame.guard) : 1;
+  if (small) read_for_finish();
   decltype(read(fetched)) data{};
   if (warp_has_index()) data = read(fetched);
-  asm volatile("" ::: "memory");  // the reads stay above the branch, beside that of the guard
+  asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner
   if (!running) {
-    if (has_finish && blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
+    if constexpr (has_finish) {
+      if (small && threadIdx.x == 0) controls.wait();
+      if (blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
+    }
     return;
   }
   delay(frame.delay_seed, 1);
 
-  std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
   while (warp_has_index()) {
     if (i < range.n) {
       if constexpr (has_sums) {
@@ -207,17 +334,11 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
 
   delay(frame.delay_seed, 2);
   if constexpr (has_finish) {
-    using finish_data = decltype(finish_read_phase(finish));
-    finish_data finish_reads{};
-    loop_state state;
-    const auto read_for_finish = [&](auto&&... totals) {
-      if (threadIdx.x != 0) return;
-      if constexpr (takes_loop<Finish, finish_data, std::remove_cvref_t<decltype(totals)>...>)
-        state = *frame.links.loop;
-      finish_reads = finish_read_phase(finish);
-    };
-    const auto conclude = [&](auto&&... totals) {
-      if constexpr (takes_loop<Finish, finish_data, std::remove_cvref_t<decltype(totals)>...>) {
+    if (!small) read_for_finish();
+    const auto conclude = [&](const auto&... totals) {
+      const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
+      if constexpr (finish_takes_loop) {
+        loop_state state = controls.state();
         call_finish(finish, &state, finish_reads, totals...);
         frame.links.follow(state, wish);
       } else {
@@ -225,19 +346,23 @@ __global__ void __launch_bounds__(in_large_blocks<Map, Finish> ? 1024 : 256,
         frame.links.follow(wish);
       }
     };
-    // What the finish needs is on its way while the totals are made; only the last block will use it.
-    if constexpr (has_sums) {
-      read_for_finish(total);
-      if (grid_total(total, frame)) conclude(total);
+    bool concludes;
+    if constexpr (may_send) {
+      concludes = total_of_small_grid(total, mailbox);
+    } else if constexpr (has_sums) {
+      concludes = total_by_ticket(total, frame);
+    } else if constexpr (small) {
+      gridDim.x > 1 ? meet_cluster() : __syncthreads();
+      concludes = blockIdx.x == 0 && threadIdx.x == 0;
     } else {
-      read_for_finish();
       __syncthreads();
-      if (frame.one_cluster) {
-        meet_cluster();
-        if (blockIdx.x == 0 && threadIdx.x == 0) conclude();
-      } else if (threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket))) {
-        conclude();
-      }
+      concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
+    }
+    if (threadIdx.x == 0) controls.wait();
+    if constexpr (has_sums) {
+      if (concludes) conclude(total);
+    } else {
+      if (concludes) conclude();
     }
   }
 }

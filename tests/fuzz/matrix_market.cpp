@@ -1,9 +1,12 @@
 /// libFuzzer target for the Matrix Market readers: any bytes are read, or refused with whilst::error, and a matrix that
 /// was read keeps its promises.
 ///
-/// clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/matrix_market.cpp
-///     solvers/matrix_market.cpp solvers/csr_matrix.cpp -lz -o fuzz_matrix_market
-/// ./fuzz_matrix_market -max_len=4096 -max_total_time=60 NEW_INPUTS tests/fuzz/corpus
+/// cmake -S . -B build-fuzz -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DWHILST_CUDA=OFF -DWHILST_FUZZ=ON
+/// cmake --build build-fuzz --target fuzz_matrix_market
+/// mkdir -p NEW_INPUTS
+/// build-fuzz/bin/fuzz_matrix_market -max_len=4096 -max_total_time=60 NEW_INPUTS tests/fuzz/corpus
+///
+/// What it finds goes into tests/fuzz/corpus, which the reader's tests replay.
 
 #include "whilst/matrix_market.hpp"
 

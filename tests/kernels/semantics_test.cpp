@@ -456,12 +456,12 @@ TEST_CASE("cancel and deadline stop every level", "[semantics]") {
       if (!by_deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(30));
         if (w.where.on_host()) {
-          cs->cancel_request = 7;
+          cs->outside.cancel_request = 7;
         } else {
 #if WHILST_WITH_CUDA
           const whilst::cuda::stream beside = whilst::cuda::make_stream();
           const std::uint64_t launch = 7;
-          cudaMemcpyAsync(const_cast<std::uint64_t*>(&cs->cancel_request), &launch, sizeof launch,
+          cudaMemcpyAsync(const_cast<std::uint64_t*>(&cs->outside.cancel_request), &launch, sizeof launch,
                           cudaMemcpyHostToDevice, beside.get());
           cudaStreamSynchronize(beside.get());
 #endif

@@ -551,6 +551,33 @@ TEST_CASE("a batch on a GPU is cancelled, those that wait for their turn too", "
   }
 }
 
+TEST_CASE("batches in a queue are cancelled each by itself", "[batch][gpu]") {
+  if (!has_gpu()) return;
+  batch<double> given(whilst::make_gallery<double>("poisson2d:60").matrix, 2000);
+  batch_on_gpu<double> first_on_gpu(given), second_on_gpu(given);
+  const whilst::cuda::stream stream = whilst::cuda::make_stream();
+  batch_linear_solver<double> solver(given.pattern, given.systems,
+                                     {.rtol = 0, .max_iterations = 100'000'000, .executor = "batch"});
+  const auto enqueue = [&](batch_on_gpu<double>& on_gpu) {
+    return solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data());
+  };
+  for (const bool at_once : {false, true}) {
+    const auto first = enqueue(first_on_gpu), second = enqueue(second_on_gpu);
+    if (at_once) {
+      solver.cancel();
+    } else {
+      second.cancel();  // while the first runs
+      first.cancel();
+    }
+    INFO(first.wait().message() << "\n" << second.wait().message());
+    CHECK(first.wait()[given.systems - 1].reason == reason::cancelled);
+    for (const system_outcome& system : second.wait()) {
+      REQUIRE(system.reason == reason::cancelled);
+      REQUIRE(system.iterations <= 2);
+    }
+  }
+}
+
 TEST_CASE("a batch becomes part of a graph that is being captured", "[batch][gpu]") {
   if (!has_gpu()) return;
   batch<double> given(whilst::make_gallery<double>("poisson1d:40").matrix, 100);

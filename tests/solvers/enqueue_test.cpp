@@ -2,6 +2,7 @@
 // The asynchronous door: tickets, captures, and what enqueue must not do.
 #define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <iostream>
@@ -428,6 +429,60 @@ TEST_CASE("a solve that has not started can be cancelled", "[enqueue][gpu]") {
   }
 }
 
+TEST_CASE("solves in a queue are cancelled each by itself, in any order", "[enqueue][gpu]") {
+  if (skipped()) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:60").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 1);
+  for (const std::string& executor : asynchronous) {
+    for (const std::vector<std::size_t>& chosen : {std::vector<std::size_t>{0, 1, 4}, {4, 1, 0}, {3}}) {
+      INFO(executor << ", " << chosen.size() << " cancelled, number " << chosen[0] << " first");
+      std::vector<operands<double>> io;
+      for (int k = 0; k < 6; ++k) io.emplace_back(place::gpu(0), b);
+      linear_solver<double> solver(A, {.rtol = 1e-12, .executor = executor});
+      const any_stream stream;
+      gate held(stream.get());
+      std::vector<ticket> tickets;
+      for (const operands<double>& mine : io)
+        tickets.push_back(solver.enqueue(stream.get(), mine.b.data(), mine.x.data()));
+      for (const std::size_t k : chosen) tickets[k].cancel();
+      CHECK(held.is_closed());
+      held.open();
+      for (std::size_t k = 0; k < tickets.size(); ++k) {
+        INFO("solve " << k);
+        const report r = tickets[k].wait();
+        const bool asked = std::find(chosen.begin(), chosen.end(), k) != chosen.end();
+        CHECK(r.reason() == (asked ? reason::cancelled : reason::converged_rtol));
+        CHECK((r.iterations() <= 2) == asked);
+      }
+    }
+  }
+}
+
+TEST_CASE("a solver cancels all that it has in a queue, and nothing later", "[enqueue][gpu]") {
+  if (skipped()) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:60").matrix;
+  const operands<double> io(place::gpu(0), random_vector<double>(A.rows(), 1));
+  for (const std::string& executor : asynchronous) {
+    INFO(executor);
+    linear_solver<double> solver(A, {.rtol = 1e-12, .executor = executor});
+    const any_stream stream;
+    gate held(stream.get());
+    std::vector<ticket> tickets;
+    for (int k = 0; k < 3; ++k) tickets.push_back(solver.enqueue(stream.get(), io.b.data(), io.x.data()));
+    solver.cancel();
+    const ticket later = solver.enqueue(stream.get(), io.b.data(), io.x.data());
+    tickets[1].cancel();  // once more does no harm
+    CHECK(held.is_closed());
+    held.open();
+    for (const ticket& t : tickets) CHECK(t.wait().reason() == reason::cancelled);
+    CHECK(later.wait().converged());
+    // Nor do requests that come late.
+    tickets[2].cancel();
+    solver.cancel();
+    CHECK(solver.enqueue(stream.get(), io.b.data(), io.x.data()).wait().converged());
+  }
+}
+
 TEST_CASE("a second stream waits for the solver's first solve", "[enqueue][gpu]") {
   if (skipped()) return;
   const auto A = whilst::make_gallery<double>("poisson2d:30").matrix;
@@ -540,7 +595,7 @@ TEST_CASE("a solve becomes part of the caller's graph", "[enqueue][gpu]") {
         std::vector<double> x(b.size(), 0);
         const report expected = solver.solve(b, x);
         CHECK((values(io.x) == x));
-        REQUIRE(tickets[0].done());
+        REQUIRE(tickets[0].done());  // from the first launch on
         CHECK(tickets[0].wait().iterations() == expected.iterations());
         CHECK(tickets[0].wait().reason() == expected.reason());
         CHECK(tickets[0].wait().rhs_norm() == expected.rhs_norm());

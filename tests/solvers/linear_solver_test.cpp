@@ -318,6 +318,36 @@ TEST_CASE("a solve is cancelled from another thread", "[linear]") {
   }
 }
 
+TEST_CASE("a cancel from within a solve takes effect within two iterations", "[linear]") {
+  const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  const std::vector<double> b = random_vector<double>(400, 2);
+  linear_solver<double>* self = nullptr;
+  int calls_until_cancel = 0;
+  whilst::index seen = 0;
+  linear_solver<double> solver(A,
+                               [&](whilst::stream_handle, whilst::index n, const double* r, double* z) {
+                                 std::copy(r, r + n, z);
+                                 if (--calls_until_cancel != 0) return;
+                                 CHECK(self->progress().running);
+                                 seen = self->progress().iteration;
+                                 self->cancel();
+                               },
+                               {.rtol = 1e-12, .executor = "host"});
+  self = &solver;
+  std::vector<double> x(400, 0);
+  for (const int calls : {1, 7, 0, 3, 0}) {  // 0: nobody cancels this one
+    INFO("cancelled by call " << calls);
+    calls_until_cancel = calls;
+    std::fill(x.begin(), x.end(), 0.0);
+    const report r = solver.solve(b, x);
+    CHECK(r.reason() == (calls > 0 ? reason::cancelled : reason::converged_rtol));
+    CHECK_FALSE(solver.progress().running);
+    if (calls == 0) continue;
+    CHECK(r.iterations() >= seen);
+    CHECK(r.iterations() <= seen + 2);
+  }
+}
+
 TEST_CASE("a preconditioner of the user's own on the host", "[linear]") {
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b = random_vector<double>(400, 2);

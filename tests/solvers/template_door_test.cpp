@@ -4,6 +4,7 @@
 #include "whilst/template_door.hpp"
 
 #include <Eigen/LU>
+#include <thread>
 
 #include "tests/catch.hpp"
 #include "tests/kernels/toy.hpp"
@@ -250,6 +251,31 @@ TEST_CASE("the matrix-free Laplacians, solved", "[template_door]") {
   check_helper<whilst::bicgstab, double>(whilst::poisson_3d_operator<double>{7, 7, 7},
                                          whilst::jacobi_preconditioner<double>{},
                                          to_eigen(whilst::make_gallery<double>("poisson3d:7").matrix));
+}
+
+TEST_CASE("an operator's solver is watched and cancelled from another thread", "[template_door]") {
+  const index n = 200;
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(
+        whilst::poisson_2d_operator<double>{n, n}, halve<double>{},
+        {.rtol = 1e-15, .max_iterations = 100'000'000, .executor = executor});
+    const std::vector<double> b(static_cast<std::size_t>(n * n), 1.0);
+    std::vector<double> x(b.size(), 0);
+    report r;
+    std::thread solving([&] { r = solver.solve(b, x); });
+    while (!solver.progress().running) std::this_thread::yield();
+    solver.cancel();
+    solving.join();
+    CHECK(r.reason() == reason::cancelled);
+    CHECK(r.preconditioner() == "user");
+    CHECK(r.method() == "cg");
+    solver.set_tolerances(1e-2, 0);
+    CHECK(solver.solve(b, x).converged());
+    // It may move, tickets and all.
+    auto moved = std::move(solver);
+    CHECK(moved.solve(b, x).iterations() == 0);
+  }
 }
 
 TEST_CASE("the helper refuses what it cannot do", "[template_door]") {

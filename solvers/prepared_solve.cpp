@@ -1,0 +1,101 @@
+#include "solvers/prepared_solve.hpp"
+
+#include "solvers/solve_options.hpp"
+#include "whilst/machine.hpp"
+
+namespace whilst {
+
+template <class T>
+prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solve<T> made, executor how,
+                                  linear_solver_options options, clock::time_point began)
+    : options_(std::move(options)),
+      entries_(request.rows * request.systems),
+      history_capacity_(request.history_capacity),
+      recorded_(std::move(made)),
+      desk_(*recorded_.recorded, request.systems, recorded_.outer, how == executor::batch ? nullptr : recorded_.inner,
+            recorded_.history) {
+  const place where = request.where;
+  recorded().prepare(settings_of_run(options_, where, how, request.in_kernel));
+#if WHILST_WITH_CUDA
+  if (!where.on_host()) {
+    cuda::device_guard current(where.device());
+    own_stream_ = cuda::make_stream();
+  }
+#endif
+  const machine_description machine = describe_machine(where.on_host() ? -1 : where.device());
+  report_fields& common = desk_.common;
+  common.method = options_.method;
+  common.preconditioner = options_.preconditioner;
+  common.executor = name(request.in_kernel ? how : recorded().running_on());
+  common.precision = sizeof(T) == 4 ? "float" : "double";
+  common.device = where.on_host() ? machine.processor : machine.device;
+  common.note = recorded().note();
+  common.rows = request.rows;
+  common.nonzeros = request.nonzeros;
+  common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
+}
+
+template <class T>
+std::shared_ptr<ticket::state> prepared_solve<T>::enqueue(CUstream_st* stream, const T* b, T* x) {
+  auto started = desk_.begin();
+  program& run = recorded();
+  run.set(recorded_.b, b);
+  run.set(recorded_.x, x);
+  run.set(recorded_.outcome, started->target());
+  run.set(recorded_.outer_settings, outer_settings(options_, started->number));
+  run.set(recorded_.inner_settings, inner_settings(options_, recorded_.history, history_capacity_));
+  desk_.run(*started, stream);
+  return started;
+}
+
+template <class T>
+std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, std::span<T> x) {
+  const auto entries = static_cast<std::size_t>(entries_);
+  if (b.size() != entries || x.size() != entries)
+    throw error("solving a linear system",
+                "there are " + std::to_string(entries) + " rows, b has " + std::to_string(b.size()) +
+                    " entries and x has " + std::to_string(x.size()),
+                "Make all three agree");
+  const place where = recorded().where();
+  if (where.on_host()) return enqueue(nullptr, b.data(), x.data());
+#if WHILST_WITH_CUDA
+  if (x_on_gpu_.size() != entries_) {
+    b_on_gpu_ = buffer<T>(where, entries_);
+    x_on_gpu_ = buffer<T>(where, entries_);
+  }
+  b_on_gpu_.upload(b.data());
+  x_on_gpu_.upload(x.data());
+  auto started = enqueue(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());
+  desk_.wait(*started);
+  x_on_gpu_.download(x.data());
+  return started;
+#else
+  return {};
+#endif
+}
+
+template <class T>
+template <class Change>
+void prepared_solve<T>::change(const Change& apply) {
+  linear_solver_options changed = options_;
+  apply(changed);
+  check_options("setting the options of a solver", changed);
+  options_ = std::move(changed);
+}
+template <class T>
+void prepared_solve<T>::set_tolerances(double rtol, double atol) {
+  change([&](linear_solver_options& o) { o.rtol = rtol, o.atol = atol; });
+}
+template <class T>
+void prepared_solve<T>::set_max_iterations(index limit) {
+  change([&](linear_solver_options& o) { o.max_iterations = limit; });
+}
+template <class T>
+void prepared_solve<T>::set_deadline(double seconds) {
+  change([&](linear_solver_options& o) { o.deadline = seconds; });
+}
+
+template class prepared_solve<float>;
+template class prepared_solve<double>;
+
+}  // namespace whilst

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include "solvers/launches.hpp"
+#include "solvers/matrix_on_place.hpp"
+#include "solvers/recorded_solve.hpp"
+
+namespace whilst {
+
+/// A recorded solve, of a system or a batch, made ready to run again and again: what is behind every kind of solver.
+template <class T>
+class prepared_solve {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// request: what `made` was recorded for. how: batch or resident for what is a kernel by itself. options: checked;
+  /// method and preconditioner are what reports shall say. began: when setting up did.
+  prepared_solve(const solve_request<T>& request, recorded_solve<T> made, executor how, linear_solver_options options,
+                 clock::time_point began);
+
+  /// Enqueues a solve of b and x on the place; `stream` as program::enqueue takes it.
+  std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, const T* b, T* x);
+  /// The same with b and x in host memory, from first to last. The first call takes memory on a GPU for both.
+  std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
+
+  /// For the solves to come.
+  void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
+  void set_tolerances(double rtol, double atol);
+  void set_max_iterations(index limit);
+  void set_deadline(double seconds);
+
+  launch_desk& desk() { return desk_; }
+  const report_fields& common() const { return desk_.common; }
+  program& recorded() { return *recorded_.recorded; }
+
+ private:
+  template <class Change>
+  void change(const Change& apply);
+
+  linear_solver_options options_;
+  index entries_, history_capacity_;  ///< of b
+  recorded_solve<T> recorded_;
+  // For solves from host memory on a GPU.
+  buffer<T> b_on_gpu_, x_on_gpu_;
+#if WHILST_WITH_CUDA
+  cuda::stream own_stream_;
+#endif
+  launch_desk desk_;  ///< last, so that it goes first: it waits for the runs in flight
+};
+
+extern template class prepared_solve<float>;
+extern template class prepared_solve<double>;
+
+}  // namespace whilst
