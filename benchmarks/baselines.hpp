@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a GPU program would do without Whilst, to measure it against. Linked by benchmarks and by `whilst compare`; no
-/// part of the library.
+/// What a GPU program would do without Whilst, to measure it against: on the current device. Linked by benchmarks and
+/// by `whilst compare`; no part of the library.
 
 #include <span>
 #include <string>
@@ -50,9 +50,11 @@ struct hand_written_options {
   double residual_threshold = 0;
 };
 
-/// The yardstick: the loop of solvers/conjugate_gradient.hpp (two steps an iteration, the same arithmetic, launch
-/// shapes by the same rule) as kernels of its own in a WHILE node captured by hand, stopped on the device by the number
-/// of iterations or the norm of the residual. No history, cancel, deadline or restart. Arguments and errors as above.
+/// The yardstick, "by hand" in tables: how fast the loop could be if somebody wrote it for this one purpose. Two
+/// kernels of its own, none of the library's, in a WHILE node captured by hand: the arithmetic of
+/// solvers/conjugate_gradient.hpp, launch shapes by the same rule, stopped on the device by the number of iterations or
+/// the norm of the residual. Leaner than the library's loop, which does more in its time: here is no history, no
+/// cancel, no deadline and no restart from the recomputed residual. Arguments and errors as above.
 template <class T>
 baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index iterations,
                                                          bool jacobi, const hand_written_options& options = {});

@@ -35,13 +35,23 @@ function(whilst_link_zlib target)
   endif()
 endfunction()
 
-# For whilst_require(fmt CLI11 ...), which makes these packages' targets available.
+# For whilst_require(fmt CLI11 ...), which makes these packages' targets available. They are declared here and not
+# before: the first declaration of a name holds for the whole build, and may be an including project's own.
 # A macro, so that the caller sees what the packages set.
 macro(whilst_require)
   foreach(package ${ARGN})
+    FetchContent_Declare(${package} GIT_SHALLOW ON SYSTEM ${whilst_source_${package}})
     FetchContent_MakeAvailable(${package})
   endforeach()
 endmacro()
+
+set(whilst_source_Eigen3
+  GIT_REPOSITORY https://gitlab.com/libeigen/eigen GIT_TAG 3.4.0 FIND_PACKAGE_ARGS 3.4 NO_MODULE)
+set(whilst_source_CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG v2.4.2 FIND_PACKAGE_ARGS 2.1)
+set(whilst_source_fmt GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 10.2.1 FIND_PACKAGE_ARGS)
+set(whilst_source_nlohmann_json
+  GIT_REPOSITORY https://github.com/nlohmann/json GIT_TAG v3.11.3 FIND_PACKAGE_ARGS 3.10)
+set(whilst_source_Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2 GIT_TAG v3.5.4 FIND_PACKAGE_ARGS)
 
 set(BUILD_TESTING OFF)  # theirs, not ours
 set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # older packages' options heed the variables set here
@@ -50,13 +60,3 @@ set(EIGEN_BUILD_PKGCONFIG OFF)
 set(CLI11_BUILD_EXAMPLES OFF)
 set(CLI11_BUILD_TESTS OFF)
 set(JSON_BuildTests OFF)
-FetchContent_Declare(Eigen3 GIT_REPOSITORY https://gitlab.com/libeigen/eigen GIT_TAG 3.4.0 GIT_SHALLOW ON SYSTEM
-  FIND_PACKAGE_ARGS 3.4 NO_MODULE)
-FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG v2.4.2 GIT_SHALLOW ON SYSTEM
-  FIND_PACKAGE_ARGS 2.1)
-FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 10.2.1 GIT_SHALLOW ON SYSTEM
-  FIND_PACKAGE_ARGS)
-FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json GIT_TAG v3.11.3 GIT_SHALLOW ON SYSTEM
-  FIND_PACKAGE_ARGS 3.10)
-FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2 GIT_TAG v3.5.4 GIT_SHALLOW ON SYSTEM
-  FIND_PACKAGE_ARGS)

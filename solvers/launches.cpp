@@ -116,7 +116,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
   if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
   // Of a solve that failed nothing more will come; wait() tells why.
-  return cudaEventQuery(which.end.get()) != cudaErrorNotReady;
+  return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
 #else
   return true;
 #endif

@@ -25,7 +25,8 @@ struct linear_solver<T>::implementation {
           making,
           "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
           "Give a square one");
-    const executor_choice choice = choose_executor(options, A.rows(), A.is_on_device(), callback == nullptr);
+    const executor_choice choice =
+        choose_executor(options, A.rows(), A.is_on_device(), callback == nullptr, A.nonzeros());
     matrix = matrix_on_place<T>(A, choice.where);
 
     solve_request<T> request = matrix.request();

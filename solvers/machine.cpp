@@ -24,6 +24,13 @@ std::string processor_name() {
   return "unknown processor";
 }
 
+/// Of Linux's kernel module, as nvidia-smi has it; CUDA does not tell.
+std::string driver_release() {
+  std::string release;
+  std::ifstream("/sys/module/nvidia/version") >> release;
+  return release;
+}
+
 }  // namespace
 
 machine_description describe_machine([[maybe_unused]] int device) {
@@ -32,12 +39,14 @@ machine_description describe_machine([[maybe_unused]] int device) {
 #if defined(_OPENMP)
   found.threads = omp_get_max_threads();
 #endif
+  found.driver_release = driver_release();
   std::string no_device;
   found.device_count = cuda::device_count(&no_device);
+  std::string no_kernels;
 #if WHILST_WITH_CUDA
   found.cuda_build = true;
   found.toolkit_version = CUDART_VERSION;
-  if (cudaDriverGetVersion(&found.driver_version) != cudaSuccess) found.driver_version = 0;
+  if (WHILST_CUDA_ATTEMPT(cudaDriverGetVersion(&found.driver_version)) != cudaSuccess) found.driver_version = 0;
   if (device >= 0 && device >= found.device_count && found.device_count > 0)
     throw error("describing GPU " + std::to_string(device), "this machine has " + std::to_string(found.device_count),
                 "Count from 0");
@@ -48,19 +57,21 @@ machine_description describe_machine([[maybe_unused]] int device) {
     found.device = properties.name;
     found.compute_major = properties.major;
     found.compute_minor = properties.minor;
+    if (const auto code = cuda::kernels(device); !code.work) no_kernels = code.note;
     const auto answer = cuda::conditional_nodes(device);
     found.conditional_nodes = answer.work;
     if (!answer.work) found.conditional_nodes_note = answer.note;
   }
 #endif
   const bool gpu = found.device_count > 0;
-  const std::string no_gpu = gpu ? "" : "no GPU: " + no_device;
-  if (!gpu) found.conditional_nodes_note = no_gpu;
-  found.executors = {{"host", true, ""},
-                     {"stream", gpu, no_gpu},
-                     {"graph", found.conditional_nodes, found.conditional_nodes ? "" : found.conditional_nodes_note},
-                     {"resident", gpu, no_gpu},
-                     {"batch", true, ""}};
+  if (!gpu) found.conditional_nodes_note = no_kernels = "no GPU: " + no_device;
+  const auto executor = [](const char* name, const std::string& why_not) {
+    return executor_availability{name, why_not.empty(), why_not};
+  };
+  // A batch runs on the host where there is no GPU, but goes to a GPU that is there.
+  found.executors = {executor("host", ""), executor("stream", no_kernels),
+                     executor("graph", found.conditional_nodes_note), executor("resident", no_kernels),
+                     executor("batch", gpu ? no_kernels : "")};
   return found;
 }
 

@@ -72,8 +72,9 @@ struct executor_choice {
   executor how;
 };
 
-/// What the options ask for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. Throws whilst::error where
-/// that cannot be had.
-executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel);
+/// What the options ask for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. nonzeros: 0 where there is
+/// no matrix in memory. Throws whilst::error where that cannot be had.
+executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel,
+                                index nonzeros = 0);
 
 }  // namespace whilst

@@ -64,7 +64,7 @@ std::string_view sentence(reason why) {
     case reason::indefinite_operator:
       return "the matrix is not positive definite, as the method demands";
     case reason::stagnation:
-      return "the iterates stopped changing before the tolerance was met";
+      return "no further progress: the method found no step that reduces the residual";
     case reason::attainable_accuracy:
       return "rounding keeps the true residual above the tolerance: restarting from x brought no more progress";
     case reason::deadline:

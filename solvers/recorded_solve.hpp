@@ -201,6 +201,9 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
                     problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
       }
     });
+  } else {
+    throw error("recording a solve for a kernel", "the method or its preconditioner needs calls on a stream",
+                "Use executor graph, stream or host");
   }
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;

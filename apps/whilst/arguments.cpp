@@ -124,13 +124,15 @@ arguments::arguments()
       "  whilst solve A.mtx --rtol 1e-10 --max-iterations 50000 --deadline 60\n"
       "  whilst solve --gallery poisson2d:256 --executor graph --unroll 8 --plot convergence.svg\n"
       "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n\n"
-      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error.");
+      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error. It is 1, too, where --output\n"
+      "is asked for and x is not finite: the report is there, x cannot be written.");
 
   compare = app.add_subcommand("compare", "Solve with every executor of this machine, and put them in a table");
   add_problem(compare, comparing);
   compare->footer(
       "Each executor solves once to warm up and then repeatedly; times are medians. On a GPU the table also\n"
-      "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations.\n"
+      "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations;\n"
+      "the latter is leaner than Whilst: kernels of its own, no history, cancel, deadline or restart.\n"
       "Beyond 64 MiB an iteration, cg without preconditioner is given in GB/s too: matrix values, indices and\n"
       "offsets once, and 11 passes over a vector, divided by the time of an iteration.\n\n"
       "Example:\n"

@@ -15,6 +15,7 @@
 
 #if WHILST_WITH_CUDA
 #include "benchmarks/baselines.hpp"
+#include "kernels/launch/cuda.hpp"
 #endif
 
 namespace whilst::command {
@@ -90,6 +91,9 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = "there is nothing to time in 0 iterations";
 #if WHILST_WITH_CUDA
   if (why_not.empty()) {
+    // The baselines know the current device alone.
+    std::optional<cuda::device_guard> chosen;
+    if (options.solver.device >= 0) chosen.emplace(options.solver.device);
     const bool jacobi = options.solver.preconditioner == "jacobi";
     const auto run = [&](contender<T>& into, auto baseline) {
       try {
@@ -214,6 +218,10 @@ void print_table(std::FILE* out, const comparison<T>& results, bool show_bandwid
     fmt::print(out, "difference: max |x - y| / max |y|, y being the solution of {}.\n", results.first()->name);
   }
   if (show_ratios) fmt::print(out, "/baseline: how many times faster than it, by the time of an iteration.\n");
+  if (hand_written.ran()) {
+    fmt::print(out, "{}: kernels of its own for this loop alone, without history, cancel, deadline or restart.\n",
+               hand_written.name);
+  }
   if (show_bandwidth) {
     fmt::print(out, "GB/s: matrix once and 11 passes over a vector an iteration, {}, by its time.\n",
                memory(results.ideal_bytes));

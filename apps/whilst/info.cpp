@@ -16,8 +16,7 @@ int run_info(bool as_json) {
   fmt::print("whilst       {}, built {} CUDA", version, machine.cuda_build ? "with" : "without");
   if (machine.cuda_build) fmt::print(" {}", cuda_version(machine.toolkit_version));
   fmt::print("\nprocessor    {}, {} thread{}\n", machine.processor, machine.threads, machine.threads == 1 ? "" : "s");
-  fmt::print("driver       {}\n",
-             machine.driver_version > 0 ? "for CUDA " + cuda_version(machine.driver_version) : "none found");
+  fmt::print("driver       {}\n", driver_line(machine));
   if (machine.device.empty()) {
     fmt::print("device       none\n");
   } else {

@@ -31,6 +31,23 @@ void write_text(const std::string& path, std::string_view text) {
   if (!good) throw error("writing " + path, reason_of(number != 0 ? number : EIO));
 }
 
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) throw error("renaming " + from + " to " + to, reason_of(errno));
+}
+
+/// Removes a file that may still be there when its life ends.
+class temporary_file {
+ public:
+  explicit temporary_file(std::string path) : path_(std::move(path)) {}
+  ~temporary_file() { ::unlink(path_.c_str()); }
+  temporary_file(const temporary_file&) = delete;
+  temporary_file& operator=(const temporary_file&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -82,25 +99,29 @@ std::string output_file::temporary() const {
 std::string output_file::neighbour() const { return target_ + ".partial-" + std::to_string(::getpid()); }
 
 void output_file::write(std::string_view text) const {
-  if (!wanted()) return;
-  if (direct_) return write_text(path_, text);
-  write_with([&](const std::string& path) { write_text(path, text); });
+  attempt([&] {
+    if (direct_) return write_text(path_, text);
+    const temporary_file partial(neighbour());
+    write_text(partial.path(), text);
+    rename_file(partial.path(), target_);
+  });
 }
 
 void output_file::write_with(const std::function<void(const std::string& path)>& writer) const {
+  attempt([&] {
+    if (!direct_) return writer(target_);
+    const temporary_file whole(temporary());
+    writer(whole.path());
+    write_text(path_, text_of(whole.path()));
+  });
+}
+
+void output_file::attempt(const std::function<void()>& writing) const {
   if (!wanted()) return;
-  const std::string partial = direct_ ? temporary() : neighbour();
   try {
-    writer(partial);
-    if (direct_) {
-      write_text(path_, text_of(partial));
-      ::unlink(partial.c_str());
-    } else if (std::rename(partial.c_str(), target_.c_str()) != 0) {
-      throw error(option_ + " " + path_, "cannot rename " + partial + ": " + reason_of(errno), "Give another path");
-    }
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
+    writing();
+  } catch (const error& problem) {
+    throw error(option_ + " " + path_ + ": " + problem.what());
   }
 }
 

@@ -9,7 +9,8 @@ namespace whilst::command {
 /// The absolute path of what `path` names once links are followed, whether it is there or not.
 std::string resolved(const std::string& path);
 
-/// A file that is written whole or not at all: the text goes to a neighbour, which then takes the file's name.
+/// A file that is written whole or not at all: the text goes to a neighbour, which then takes the file's name. Errors
+/// name the option and the path as they were given.
 ///
 /// Whether that will work is found out when the object is made, long before there is anything to write. Devices and
 /// pipes (/dev/null, /dev/stdout) are written directly; a symbolic link keeps pointing where it did.
@@ -28,10 +29,12 @@ class output_file {
   bool replaces() const { return !direct_; }
 
   void write(std::string_view text) const;
-  /// For writers that replace the file at a path that they are given: calls `writer` with the path to write.
+  /// For writers that write the file at a path that they are given whole or not at all, too: calls `writer` with it.
   void write_with(const std::function<void(const std::string& path)>& writer) const;
 
  private:
+  /// Does nothing where no file is wanted.
+  void attempt(const std::function<void()>& writing) const;
   std::string neighbour() const;
   /// A name elsewhere, for what is then copied to a device or pipe: such a writer would replace /dev/null itself.
   std::string temporary() const;

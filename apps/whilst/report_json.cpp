@@ -45,7 +45,8 @@ json machine_json(const machine_description& machine) {
   document["threads"] = machine.threads;
   document["cuda_build"] = machine.cuda_build;
   document["toolkit_version"] = machine.toolkit_version;
-  document["driver_version"] = machine.driver_version;
+  document["driver"] = machine.driver_release;
+  document["driver_cuda_version"] = machine.driver_version;
   document["device_count"] = machine.device_count;
   document["device"] = machine.device;
   document["compute_capability"] = {machine.compute_major, machine.compute_minor};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "command.hpp"
@@ -16,6 +17,7 @@ namespace {
 /// What to try after a solve that ended like this; empty where nothing general can be said.
 std::string advice(const solve_options& options, reason why) {
   const std::string method = options.solver.method;
+  const std::string other_preconditioner = options.solver.preconditioner == "none" ? "jacobi" : "none";
   switch (why) {
     case reason::iteration_limit:
       return options.solver.preconditioner == "none" ? "try --preconditioner jacobi, or a larger --max-iterations"
@@ -29,10 +31,11 @@ std::string advice(const solve_options& options, reason why) {
     case reason::divergence:
     case reason::breakdown:
       return method == "cg" ? "cg needs a symmetric positive definite matrix: try --method bicgstab"
-                            : "try --preconditioner jacobi";
+                            : "try --preconditioner " + other_preconditioner;
     case reason::nan_or_infinity:
       return "look for NaN, infinity or zero rows in the matrix and the right side";
     case reason::stagnation:
+      return "try --preconditioner " + other_preconditioner + ", or a larger --rtol if the residual below will do";
     case reason::attainable_accuracy:
       return options.precision == "float" ? "try --precision double, or a larger --rtol" : "try a larger --rtol";
     default:
@@ -53,6 +56,15 @@ template <class T>
 void print_quantity(std::FILE* out, const gallery_quantity<T>& quantity, double value) {
   fmt::print(out, "quantity     {}: {:.6g} {} computed, {:.6g} {} by {} ({:+.2f} %)\n", quantity.name, value,
              quantity.unit, quantity.expected, quantity.unit, quantity.theory, 100 * (value / quantity.expected - 1));
+}
+
+/// The file format has no NaN and no infinity. A solve that fails may leave them, and its report says why it failed.
+template <class T>
+void require_finite(const std::vector<T>& x, reason why) {
+  const auto entry = std::find_if(x.begin(), x.end(), [](T value) { return !std::isfinite(value); });
+  if (entry == x.end()) return;
+  throw error("writing x", fmt::format("its entry {} (from 0) is {}", entry - x.begin(), *entry),
+              fmt::format("The solve ended with {}, and there is no x to write", name(why)));
 }
 
 template <class T>
@@ -108,7 +120,10 @@ int solve_in(const solve_options& options) {
     files.plot.write(convergence_svg(fmt::format("{}: {}", system.name, result.method()),
                                      {{result.executor(), result.history(), result.rhs_norm()}}, tolerance));
   }
-  files.output.write_with([&](const std::string& path) { write_vector<T>(path, x); });
+  files.output.write_with([&](const std::string& path) {
+    require_finite(x, result.reason());
+    write_vector<T>(path, x);
+  });
   return result.converged() ? solved : not_converged;
 }
 

@@ -38,13 +38,20 @@ std::string memory(double bytes) {
 
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
+std::string driver_line(const machine_description& machine) {
+  std::string line = machine.driver_release;
+  if (machine.driver_version > 0)
+    line += (line.empty() ? "for CUDA up to " : ", for CUDA up to ") + cuda_version(machine.driver_version);
+  return line.empty() ? "none found" : line;
+}
+
 std::string machine_line(const machine_description& machine, const std::string& executor) {
   if (executor == "host" || machine.device.empty()) {
     return fmt::format("{}, {} thread{}", machine.processor, machine.threads, machine.threads == 1 ? "" : "s");
   }
-  return fmt::format("{} (compute capability {}.{}), CUDA {}, driver for CUDA {}", machine.device,
+  return fmt::format("{} (compute capability {}.{}), built with CUDA {}, driver {}", machine.device,
                      machine.compute_major, machine.compute_minor, cuda_version(machine.toolkit_version),
-                     cuda_version(machine.driver_version));
+                     driver_line(machine));
 }
 
 template <class T>

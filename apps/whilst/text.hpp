@@ -14,6 +14,8 @@ std::string duration(double seconds);
 std::string memory(double bytes);
 /// 13000 as "13.0".
 std::string cuda_version(int version);
+/// The driver's own version and the newest CUDA that it supports, as far as known: "580.95.05, for CUDA up to 13.0".
+std::string driver_line(const machine_description& machine);
 /// CPU or GPU in one line.
 std::string machine_line(const machine_description& machine, const std::string& executor);
 

@@ -5,7 +5,7 @@
 
 namespace whilst {
 
-/// Whether this build on this machine can run one executor.
+/// Whether this build on this machine can run one executor; on a GPU, whether it has code that the GPU can load.
 struct executor_availability {
   /// "host", "stream", "graph", "resident" or "batch".
   std::string name;
@@ -24,8 +24,10 @@ struct machine_description {
   bool cuda_build = false;
   /// CUDA toolkit of the build, 1000 major + 10 minor: 13000 is 13.0. 0 without CUDA.
   int toolkit_version = 0;
-  /// Newest CUDA version the driver supports, coded likewise. 0 without a driver.
+  /// Newest CUDA version that the driver supports, coded likewise. 0 without a driver, and without CUDA.
   int driver_version = 0;
+  /// The driver's own version, as "580.95.05"; empty where the system does not tell.
+  std::string driver_release;
   /// CUDA devices visible to this process.
   int device_count = 0;
   /// Name of the device described; empty without one.

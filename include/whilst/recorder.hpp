@@ -19,7 +19,10 @@ namespace whilst {
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
 ///                                       with the state of the loop that the step is in. Where there are totals, what
 ///                                       the map wrote to memory is for the next step to read, not for the finish
-///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above
+///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above.
+///                                       The map says whole_block = true, and may say fast_memory_bytes(), what
+///                                       team.fast_memory() shall have; that is null on the host and where the whole
+///                                       method is in a kernel, whose vectors may fill it, so have another way then
 ///     run.once(name, finish)            finish() alone
 ///     run.loop(name, control, body)     body(run) until the control stops
 ///     run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip

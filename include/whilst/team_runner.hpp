@@ -9,6 +9,8 @@ namespace whilst {
 /// The runner inside a kernel: one team runs a whole method, step after step, and loops where it is. The same text that
 /// a recorder records, so resident and batch need no program. A method that uses run.call cannot run here; it says so
 /// with `static constexpr bool runs_in_kernel = false`.
+///
+/// A step gets no fast memory of its team: what the block has of it may hold the vectors of the whole solve.
 template <class Team>
 class team_runner {
  public:
@@ -40,14 +42,16 @@ class team_runner {
       look();
     }
   }
-  /// A map for a whole team, called for one index after another.
+  /// For maps that a recorder gives a whole block for each index: here the team that there is.
   template <class Map>
-  WHILST_HD void team(const char*, index n, const Map& map) {
-    if (!active()) return;
-    for (index i = 0; i < n; ++i) {
-      map(i, team_);
-      team_.sync();
-    }
+  WHILST_HD void team(const char* name, index n, const Map& map) {
+    team(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  WHILST_HD void team(const char* name, index n, const Map& map, const Finish& finish) {
+    static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
+                  "a map for whole blocks says so: static constexpr bool whole_block = true");
+    step(name, n, map, finish);
   }
   template <class Finish>
   WHILST_HD void once(const char*, const Finish& finish) {
@@ -75,7 +79,7 @@ class team_runner {
     if (team_.rank() == 0) c->arm(true);
     team_.sync();
     current_ = c;
-    look();
+    active_ = true;  // as it was armed
     start(*this);
     if (team_.rank() == 0) c->open();
     team_.sync();
@@ -85,7 +89,7 @@ class team_runner {
       outside_wish wish{};
       if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
       body(*this);
-      // Whatever the body ended with, all of the team has looked at the verdict by then.
+      // A thread that is still looking at the body's last verdict may see this one instead: it looks again below.
       if (team_.rank() == 0) {
         if (!finished_ && c->running) count_iteration{}(*c);
         c->count_trip(wish);
@@ -116,20 +120,36 @@ class team_runner {
   WHILST_HD bool active() const { return active_; }
   WHILST_HD void look() { active_ = !current_ || current_->running; }
 
-  /// Calls `map` for this thread's indexes; `take` receives what it returns, if anything.
+  struct team_of_step : Team {
+    WHILST_HD static void* fast_memory() { return nullptr; }
+  };
+
+  /// Calls `map` for this thread's indexes, or for all of them if it works by teams; `take` receives what it returns,
+  /// if anything.
   template <class Map, class Take>
   WHILST_HD void each(const Map& map, index n, const Take& take) const {
-    constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
-    const bool wants_lanes = detail::team_kind_of<Map>() == detail::team_kind::lanes;
-    const lanes group = wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes();
-    const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
-    for (index i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups) {
-      if constexpr (has_sums) {
-        const auto share = detail::apply_map(map, i, group);
-        if (group.rank() == 0) take(share);
-      } else {
-        detail::apply_map(map, i, group);
+    constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+    if constexpr (kind == detail::team_kind::block) {
+      const team_of_step all{team_};
+      for (index i = 0; i < n; ++i) {
+        apply(map, i, all, take);
+        team_.sync();
       }
+    } else {
+      constexpr bool wants_lanes = kind == detail::team_kind::lanes;
+      const lanes group = wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes();
+      const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
+      for (index i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
+        apply(map, i, group, take);
+    }
+  }
+  template <class Map, class Group, class Take>
+  WHILST_HD static void apply(const Map& map, index i, const Group& group, const Take& take) {
+    if constexpr (std::is_void_v<detail::map_result<Map>>) {
+      detail::apply_map(map, i, group);
+    } else {
+      const auto share = detail::apply_map(map, i, group);
+      if (group.rank() == 0) take(share);
     }
   }
 

@@ -29,6 +29,11 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
     case cudaErrorInsufficientDriver:
       cure = "Check the driver with 'whilst info', or use executor host";
       break;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion:
+      cure = "Build with this GPU's architecture in WHILST_CUDA_ARCHITECTURES, or use executor host";
+      break;
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
       cure = "A loop's body may hold no synchronisation, allocation, host function, event or pageable copy";
@@ -101,6 +106,7 @@ void run_while_node() {
   WHILST_CUDA("recording a body", cudaStreamBeginCaptureToGraph(recording.get(), params.conditional.phGraph_out[0],
                                                                 nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed));
   count_down_kernel<<<1, 1, 0, recording.get()>>>(left_buffer.data(), loop);
+  WHILST_CUDA("recording a body", cudaGetLastError());
   cudaGraph_t body = nullptr;
   WHILST_CUDA("recording a body", cudaStreamEndCapture(recording.get(), &body));
   cudaGraphExec_t instantiated = nullptr;
@@ -114,7 +120,19 @@ void run_while_node() {
 
 }  // namespace
 
-conditional_nodes_answer conditional_nodes(int device) {
+answer kernels(int device) {
+  try {
+    const device_guard current(device);
+    cudaFuncAttributes attributes{};
+    WHILST_CUDA("loading code of the library on GPU " + std::to_string(device),
+                cudaFuncGetAttributes(&attributes, count_down_kernel));
+    return {true, "a kernel was loaded"};
+  } catch (const error& failure) {
+    return {false, failure.what()};
+  }
+}
+
+answer conditional_nodes(int device) {
   static std::mutex lock;
   static std::array<bool, 64> known_to_work;
   const std::lock_guard hold(lock);
@@ -126,9 +144,9 @@ conditional_nodes_answer conditional_nodes(int device) {
     return {false, "the driver is for CUDA " + std::to_string(driver / 1000) + "." +
                        std::to_string(driver % 1000 / 10) + ", and conditional nodes need 12.4"};
   }
+  if (const answer code = kernels(device); !code.work) return code;
   try {
     const device_guard current(device);
-    const relaxed_capture_mode relaxed;
     run_while_node();
     known = true;
     return {true, "a WHILE node was run"};
@@ -140,9 +158,8 @@ conditional_nodes_answer conditional_nodes(int device) {
 
 int device_count(std::string* note) {
   int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
+  const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGetDeviceCount(&count));
   if (status == cudaSuccess) return count;
-  cudaGetLastError();
   if (note) *note = cudaGetErrorString(status);
   return 0;
 }

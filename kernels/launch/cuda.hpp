@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything the project asks of the CUDA runtime goes through cuda::call, and everything it gets is owned by a handle
-/// from this file.
+/// Everything the project asks of the CUDA runtime goes through cuda::call or cuda::attempt, but for what destructors
+/// release and put back; everything it gets is owned by a handle from this file.
 
 #include <functional>
 #include <memory>
@@ -27,14 +27,27 @@ call_observer& observer();
 
 [[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
 
-/// The one function that makes and checks CUDA calls. `doing` says what for, in the message of the exception.
+/// The one function that makes CUDA calls.
+template <class Function>
+cudaError_t make_call(const char* expression, Function&& function) {
+  const cudaError_t status = observer() ? observer()(expression) : cudaSuccess;
+  return status == cudaSuccess ? function() : status;
+}
+/// Makes a call that must succeed. `doing` says what for, in the message of the exception.
 template <class Function>
 void call(std::string_view doing, const char* expression, Function&& function) {
-  cudaError_t status = observer() ? observer()(expression) : cudaSuccess;
-  if (status == cudaSuccess) status = function();
+  const cudaError_t status = make_call(expression, function);
   if (status != cudaSuccess) fail(status, expression, doing);
 }
 #define WHILST_CUDA(doing, ...) ::whilst::cuda::call(doing, #__VA_ARGS__, [&] { return __VA_ARGS__; })
+/// Makes a call whose failure is an answer, and returns its status.
+template <class Function>
+cudaError_t attempt(const char* expression, Function&& function) {
+  const cudaError_t status = make_call(expression, function);
+  if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
+  return status;
+}
+#define WHILST_CUDA_ATTEMPT(...) ::whilst::cuda::attempt(#__VA_ARGS__, [&] { return __VA_ARGS__; })
 
 /// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads.
 class relaxed_capture_mode {
@@ -62,11 +75,14 @@ class device_guard {
   bool changed_ = false;
 };
 
-/// Owns what one CUDA destroy function releases.
+/// Owns what one CUDA destroy function releases; releasing it does not disturb captures in other threads.
 template <class Handle, cudaError_t (*destroy)(Handle)>
 struct destroyer {
   using pointer = Handle;
-  void operator()(Handle handle) const noexcept { destroy(handle); }
+  void operator()(Handle handle) const noexcept {
+    const relaxed_capture_mode relaxed;
+    destroy(handle);
+  }
 };
 template <class Handle, cudaError_t (*destroy)(Handle)>
 using handle = std::unique_ptr<std::remove_pointer_t<Handle>, destroyer<Handle, destroy>>;
@@ -80,13 +96,15 @@ using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 stream make_stream();
 event make_event();
 
-/// True when the current device and its driver run conditional WHILE nodes, found by running one; the reason why not
-/// otherwise. Asked of the driver once a device.
-struct conditional_nodes_answer {
+/// Whether something works on a device, found by trying it. `note` says how it was found out, or why it does not.
+struct answer {
   bool work;
   std::string note;
 };
-conditional_nodes_answer conditional_nodes(int device);
+/// Kernels of the library: a build for other architectures has none that the device could load.
+answer kernels(int device);
+/// Conditional WHILE nodes, of the device and its driver. What works is tried once a device.
+answer conditional_nodes(int device);
 
 #endif
 

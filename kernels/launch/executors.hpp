@@ -20,7 +20,9 @@ void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream
 /// as IF nodes. body_streams: one stream for each level of depth, none of them capturing.
 void capture_into(const lowered_program& lowered, cudaStream_t stream, const std::vector<cuda::stream>& body_streams);
 
-cuda::graph_exec instantiate(cudaGraph_t graph);
+/// The operations as a graph by itself, recorded on `stream`.
+cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
+                            const std::vector<cuda::stream>& body_streams);
 
 #endif
 

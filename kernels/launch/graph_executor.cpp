@@ -3,9 +3,50 @@
 #if WHILST_WITH_CUDA
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace whilst {
 namespace {
+
+/// The record of a graph, or of a conditional node's body, by capturing a stream. The capture ends when this does: a
+/// stream that went on capturing could not be used again.
+class recording {
+ public:
+  recording(std::string what, cudaStream_t stream, cudaGraph_t body = nullptr)
+      : what_(std::move(what)), stream_(stream), body_(body) {
+    const std::string doing = "starting to record " + what_;
+    if (body) {
+      WHILST_CUDA(doing,
+                  cudaStreamBeginCaptureToGraph(stream, body, nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed));
+    } else {
+      WHILST_CUDA(doing, cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    }
+  }
+  ~recording() {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(stream_, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone) {
+      cudaGraph_t abandoned = nullptr;
+      cudaStreamEndCapture(stream_, &abandoned);
+      if (!body_) cuda::graph{abandoned};
+    }
+    cudaGetLastError();  // what went wrong is on its way already
+  }
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+
+  /// The graph, which is the caller's unless it is a body.
+  cudaGraph_t end() {
+    cudaGraph_t recorded = nullptr;
+    WHILST_CUDA("ending the record of " + what_, cudaStreamEndCapture(stream_, &recorded));
+    return recorded;
+  }
+
+ private:
+  std::string what_;
+  cudaStream_t stream_;
+  cudaGraph_t body_;
+};
 
 /// The graph that a capturing stream records into, and the nodes that the next one will depend on.
 struct capture_front {
@@ -28,9 +69,59 @@ capture_front front_of(cudaStream_t stream) {
                                           &front.count));
 #endif
   if (status != cudaStreamCaptureStatusActive)
-    throw error("recording a loop into a stream's capture", "the stream is not capturing any more",
-                "something that the body calls ended or broke the capture");
+    throw error("recording a program into a stream's capture", "the stream is not capturing any more",
+                "Look for what ended or broke the capture: an error in another stream that takes part in it, perhaps");
   return front;
+}
+
+bool is_pageable(const void* address) {
+  cudaPointerAttributes attributes{};
+  return address && WHILST_CUDA_ATTEMPT(cudaPointerGetAttributes(&attributes, address)) == cudaSuccess &&
+         attributes.type == cudaMemoryTypeUnregistered;
+}
+
+/// What the first node of a graph, or of a graph within it, is that instantiating refuses in the body of a conditional
+/// node; null where none is found. For a message: it is no error if a question fails.
+const char* unfit_for_bodies(cudaGraph_t graph) {
+  std::size_t count = 0;
+  if (WHILST_CUDA_ATTEMPT(cudaGraphGetNodes(graph, nullptr, &count)) != cudaSuccess) return nullptr;
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count && WHILST_CUDA_ATTEMPT(cudaGraphGetNodes(graph, nodes.data(), &count)) != cudaSuccess) return nullptr;
+  for (const cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type = cudaGraphNodeTypeKernel;
+    if (WHILST_CUDA_ATTEMPT(cudaGraphNodeGetType(node, &type)) != cudaSuccess) continue;
+    switch (type) {
+      case cudaGraphNodeTypeHost:
+        return "a host function";
+      case cudaGraphNodeTypeMemAlloc:
+        return "an allocation";
+      case cudaGraphNodeTypeMemFree:
+        return "a deallocation";
+      case cudaGraphNodeTypeEventRecord:
+        return "the record of an event";
+      case cudaGraphNodeTypeWaitEvent:
+        return "the wait for an event";
+      case cudaGraphNodeTypeExtSemaphoreSignal:
+      case cudaGraphNodeTypeExtSemaphoreWait:
+        return "an external semaphore";
+      case cudaGraphNodeTypeMemcpy: {
+        cudaMemcpy3DParms copy{};
+        if (WHILST_CUDA_ATTEMPT(cudaGraphMemcpyNodeGetParams(node, &copy)) == cudaSuccess &&
+            (is_pageable(copy.srcPtr.ptr) || is_pageable(copy.dstPtr.ptr)))
+          return "a copy of pageable memory";
+        break;
+      }
+      case cudaGraphNodeTypeGraph: {
+        cudaGraph_t child = nullptr;
+        if (WHILST_CUDA_ATTEMPT(cudaGraphChildGraphNodeGetGraph(node, &child)) != cudaSuccess) break;
+        if (const char* const unfit = unfit_for_bodies(child)) return unfit;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return nullptr;
 }
 
 cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params) {
@@ -63,7 +154,7 @@ class graph_capture {
           add_step(op, stream);
           break;
         case operation::kind::call:
-          op.node->call(stream);
+          add_call(op, stream, depth);
           break;
         case operation::kind::loop:
           add_body(op, stream, depth, cudaGraphCondTypeWhile);
@@ -74,6 +165,9 @@ class graph_capture {
       }
     }
   }
+
+  /// The first call found to have put into a body what may not be there, and what that is; empty if there is none.
+  const std::string& unfit() const { return unfit_; }
 
  private:
   /// A handle belongs to the graph that its node will be in. Each launch of the outermost graph sets it to 0; a step
@@ -97,6 +191,19 @@ class graph_capture {
     op.step->launch(stream, op.shape, frame, op.overlaps);
   }
 
+  void add_call(const operation& op, cudaStream_t stream, std::size_t depth) {
+    op.node->call(stream);
+    cudaStreamCaptureStatus status{};
+    WHILST_CUDA("looking at a capture in progress", cudaStreamIsCapturing(stream, &status));
+    if (status != cudaStreamCaptureStatusActive)
+      throw error("recording call '" + op.node->name + "'", "it ended or broke the capture of its stream",
+                  "A call may not synchronise, nor use a stream that was not made to follow its own by an event");
+    if (depth == 0 || !unfit_.empty()) return;
+    // Not an error before the driver says that it is one: a later driver may take more.
+    if (const char* const what = unfit_for_bodies(front_of(stream).graph))
+      unfit_ = "call '" + op.node->name + "' put " + what + " there";
+  }
+
   void add_body(const operation& op, cudaStream_t stream, std::size_t depth, cudaGraphConditionalNodeType type) {
     cudaGraphNodeParams params{};
     params.type = cudaGraphNodeTypeConditional;
@@ -105,23 +212,14 @@ class graph_capture {
     params.conditional.size = 1;
     add_conditional(stream, params);
     cudaStream_t inner = body_streams_.at(depth).get();
-    WHILST_CUDA("starting to record the body of '" + op.node->name + "'",
-                cudaStreamBeginCaptureToGraph(inner, params.conditional.phGraph_out[0], nullptr, nullptr, 0,
-                                              cudaStreamCaptureModeRelaxed));
-    try {
-      add(op.body, inner, depth + 1);
-    } catch (...) {
-      cudaGraph_t abandoned = nullptr;
-      cudaStreamEndCapture(inner, &abandoned);
-      cudaGetLastError();  // what went wrong is on its way already
-      throw;
-    }
-    cudaGraph_t body = nullptr;
-    WHILST_CUDA("ending the record of the body of '" + op.node->name + "'", cudaStreamEndCapture(inner, &body));
+    recording body("the body of '" + op.node->name + "'", inner, params.conditional.phGraph_out[0]);
+    add(op.body, inner, depth + 1);
+    body.end();
   }
 
   std::vector<graph_condition> handles_;
   const std::vector<cuda::stream>& body_streams_;
+  std::string unfit_;
 };
 
 }  // namespace
@@ -130,10 +228,18 @@ void capture_into(const lowered_program& lowered, cudaStream_t stream, const std
   graph_capture(lowered.conditions, body_streams).add(lowered.operations, stream, 0);
 }
 
-cuda::graph_exec instantiate(cudaGraph_t graph) {
+cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
+                            const std::vector<cuda::stream>& body_streams) {
+  recording program("a program", stream);
+  graph_capture capture(lowered.conditions, body_streams);
+  capture.add(lowered.operations, stream, 0);
+  const cuda::graph graph(program.end());
+  const std::string doing =
+      "instantiating the graph (a loop's or branch's body may hold no host function, allocation, event or pageable "
+      "copy" +
+      (capture.unfit().empty() ? std::string() : ", and " + capture.unfit()) + ")";
   cudaGraphExec_t made = nullptr;
-  WHILST_CUDA("instantiating the graph (a loop's body may hold no host function, allocation, event or pageable copy)",
-              cudaGraphInstantiate(&made, graph, 0));
+  WHILST_CUDA(doing, cudaGraphInstantiate(&made, graph.get(), 0));
   return cuda::graph_exec(made);
 }
 

@@ -112,7 +112,7 @@ class lowering {
     if (node.step->has_finish()) around.finish_seen = true;
   }
 
-  void add_loop(std::vector<operation>& target, const program_node& node, const surroundings& around) {
+  void add_loop(std::vector<operation>& target, const program_node& node, surroundings& around) {
     const int condition = ++result.conditions;
     publisher(target, around).frame.links.arms = node.loop;
     surroundings inside{.loop = node.loop,
@@ -135,6 +135,7 @@ class lowering {
     lower_nodes(made.body, pointers(node.body, copies), inside);
     target.push_back(std::move(made));
     result.depth = std::max(result.depth, inside.depth);
+    around.finish_seen = true;  // each loop has finishes, and a finish may stop any loop around it
   }
 
   operation& open_branch(std::vector<operation>& target, const program_node& node, const int* flag,

@@ -1,7 +1,9 @@
 #include "kernels/launch/memory.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -22,6 +24,40 @@ void* allocate_on_host(std::size_t bytes) {
   return memory;
 }
 
+#if WHILST_WITH_CUDA
+
+/// For zeroing and copying beside everybody's work. The legacy default stream would do so only between the work of
+/// blocking streams, and fail while one of them is being captured. Kept to the end of the process: buffers with static
+/// lifetime may need it.
+cudaStream_t stream_beside(int device) {
+  static std::mutex lock;
+  static std::array<cudaStream_t, 64> known{};
+  const std::lock_guard hold(lock);
+  cudaStream_t& stream = known.at(static_cast<std::size_t>(device));
+  if (!stream) stream = cuda::make_stream().release();
+  return stream;
+}
+
+void copy_and_wait(std::string_view doing, int device, void* target, const void* source, std::size_t bytes,
+                   cudaMemcpyKind kind) {
+  const cuda::device_guard current(device);
+  cudaStream_t stream = stream_beside(device);
+  WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, kind, stream));
+  WHILST_CUDA(doing, cudaStreamSynchronize(stream));
+}
+
+// Releasing memory, like taking it, would break captures of other threads.
+void free_on_gpu(void* memory) {
+  const cuda::relaxed_capture_mode relaxed;
+  cudaFree(memory);
+}
+void free_pinned(void* memory) {
+  const cuda::relaxed_capture_mode relaxed;
+  cudaFreeHost(memory);
+}
+
+#endif
+
 }  // namespace
 
 raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
@@ -31,13 +67,14 @@ raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
   }
 #if WHILST_WITH_CUDA
   device_ = where.device();
-  cuda::device_guard current(device_);
+  const cuda::device_guard current(device_);
   void* memory = nullptr;
   const std::string doing = "allocating " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device_);
   WHILST_CUDA(doing, cudaMalloc(&memory, bytes ? bytes : 1));
-  memory_ = {memory, [](void* owned) { cudaFree(owned); }};
-  WHILST_CUDA(doing, cudaMemset(memory, 0, bytes));
-  WHILST_CUDA(doing, cudaDeviceSynchronize());
+  memory_ = {memory, free_on_gpu};
+  cudaStream_t stream = stream_beside(device_);
+  WHILST_CUDA(doing, cudaMemsetAsync(memory, 0, bytes, stream));
+  WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 #endif
 }
 
@@ -47,11 +84,7 @@ void raw_buffer::upload(const void* source, std::size_t bytes) {
     return;
   }
 #if WHILST_WITH_CUDA
-  cuda::device_guard current(device_);
-  WHILST_CUDA("copying to the GPU", cudaMemcpy(data(), source, bytes, cudaMemcpyHostToDevice));
-  // Of pageable memory the call may return before the transfer; a stream that does not wait for the default stream
-  // would then read old data.
-  WHILST_CUDA("copying to the GPU", cudaStreamSynchronize(nullptr));
+  copy_and_wait("copying to the GPU", device_, data(), source, bytes, cudaMemcpyHostToDevice);
 #endif
 }
 
@@ -61,8 +94,7 @@ void raw_buffer::download(void* target, std::size_t bytes) const {
     return;
   }
 #if WHILST_WITH_CUDA
-  cuda::device_guard current(device_);
-  WHILST_CUDA("copying from the GPU", cudaMemcpy(target, data(), bytes, cudaMemcpyDeviceToHost));
+  copy_and_wait("copying from the GPU", device_, target, data(), bytes, cudaMemcpyDeviceToHost);
 #endif
 }
 
@@ -72,10 +104,10 @@ shared_memory_block::shared_memory_block(place where, std::size_t bytes) {
     return;
   }
 #if WHILST_WITH_CUDA
-  cuda::device_guard current(where.device());
+  const cuda::device_guard current(where.device());
   void* memory = nullptr;
   WHILST_CUDA("allocating pinned memory", cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-  memory_ = {memory, [](void* owned) { cudaFreeHost(owned); }};
+  memory_ = {memory, free_pinned};
   std::memset(memory, 0, bytes);
 #endif
 }

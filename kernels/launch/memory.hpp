@@ -23,14 +23,16 @@ class place {
   int device_;
 };
 
-/// Bytes on a place, zeroed at first; owned. Allocating on a GPU waits for it: never done during a solve.
+/// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
+/// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve.
 class raw_buffer {
  public:
   raw_buffer() = default;
   raw_buffer(place where, std::size_t bytes);
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
-  /// Copies between host memory and the buffer; return when the copy has been made.
+  /// Copies between host memory and the buffer; return when the copy has been made. Work in flight on the buffer, on
+  /// whatever stream, is not waited for.
   void upload(const void* source, std::size_t bytes);
   void download(void* target, std::size_t bytes) const;
 

@@ -27,13 +27,18 @@ bool holds_call(const std::vector<program_node>& nodes) {
   });
 }
 
-index count_kernels(const std::vector<operation>& operations) {
-  index count = 0;
+/// What a graph of these operations is made of, not counting what the bodies of its loops hold.
+struct node_counts {
+  index kernels = 0, loops = 0, branches = 0, calls = 0;
+};
+void count_nodes(const std::vector<operation>& operations, node_counts& counts, bool in_loops) {
   for (const operation& op : operations) {
-    if (op.what == operation::kind::step) ++count;
-    if (op.what == operation::kind::branch) count += count_kernels(op.body);
+    counts.kernels += op.what == operation::kind::step;
+    counts.calls += op.what == operation::kind::call;
+    counts.loops += op.what == operation::kind::loop;
+    counts.branches += op.what == operation::kind::branch;
+    if (op.what == operation::kind::branch || in_loops) count_nodes(op.body, counts, in_loops);
   }
-  return count;
 }
 
 }  // namespace
@@ -143,20 +148,7 @@ struct program::implementation {
 
   void build_graph() {
     if (!capture_stream) capture_stream = cuda::make_stream();
-    WHILST_CUDA("starting to record a program",
-                cudaStreamBeginCapture(capture_stream.get(), cudaStreamCaptureModeRelaxed));
-    cudaGraph_t captured = nullptr;
-    try {
-      capture_into(lowered, capture_stream.get(), body_streams);
-    } catch (...) {
-      cudaStreamEndCapture(capture_stream.get(), &captured);
-      cudaGetLastError();  // what went wrong is on its way already
-      cuda::graph abandoned(captured);
-      throw;
-    }
-    WHILST_CUDA("ending the record of a program", cudaStreamEndCapture(capture_stream.get(), &captured));
-    const cuda::graph graph(captured);
-    exec = instantiate(graph.get());
+    exec = make_graph(lowered, capture_stream.get(), body_streams);
     WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
   }
@@ -178,12 +170,12 @@ struct program::implementation {
     if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
     try {
       launch(stream);
+      WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
       if (cudaEventRecord(last_run.get(), stream) == cudaSuccess) has_run = true;
       throw;
     }
-    WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     has_run = true;
   }
 
@@ -310,12 +302,26 @@ void explain_nodes(std::string& text, const std::vector<program_node>& nodes, in
   }
 }
 
-void count_operations(const std::vector<operation>& operations, std::string& text) {
+std::string counted(const std::vector<operation>& operations, bool is_graph, bool in_loops = false) {
+  node_counts counts;
+  count_nodes(operations, counts, in_loops);
+  std::string text;
+  const auto add = [&](index count, const char* one, const char* many) {
+    if (count == 0) return;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + (count == 1 ? one : many);
+  };
+  add(counts.kernels, "kernel", "kernels");
+  add(counts.loops, is_graph ? "WHILE node" : "loop", is_graph ? "WHILE nodes" : "loops");
+  add(counts.branches, is_graph ? "IF node" : "branch", is_graph ? "IF nodes" : "branches");
+  add(counts.calls, "call", "calls");
+  return text.empty() ? "nothing" : text;
+}
+
+void explain_trips(std::string& text, const std::vector<operation>& operations, bool is_graph) {
   for (const operation& op : operations) {
-    if (op.what == operation::kind::loop) {
-      text += "loop '" + op.node->name + "': " + std::to_string(count_kernels(op.body)) + " kernels a trip\n";
-    }
-    count_operations(op.body, text);
+    if (op.what == operation::kind::loop)
+      text += "loop '" + op.node->name + "': " + counted(op.body, is_graph) + " a trip\n";
+    explain_trips(text, op.body, is_graph);
   }
 }
 
@@ -353,10 +359,15 @@ std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes,
 
 std::string program::explain() const {
   std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
-                     ", executor " + std::string(name(running_on())) + ", " +
-                     std::to_string(implementation_->words.size()) + " words of parameters\n";
+                     (implementation_->prepared ? ", executor " + std::string(name(running_on())) : ", not prepared") +
+                     ", " + std::to_string(implementation_->words.size()) + " words of parameters\n";
   explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
-  count_operations(implementation_->lowered.operations, text);
+  if (!implementation_->prepared) return text;
+  const std::vector<operation>& operations = implementation_->lowered.operations;
+  const bool is_graph = running_on() == executor::graph;
+  explain_trips(text, operations, is_graph);
+  text += "outside loops: " + counted(operations, is_graph) + "\n";
+  text += "in all: " + counted(operations, is_graph, /*in_loops=*/true) + "\n";
   return text;
 }
 

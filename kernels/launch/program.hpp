@@ -69,9 +69,9 @@ class program {
   void prepare(const run_settings& settings);
 
   /// Writes the parameters, then runs the program on `stream` (not looked at on the host; on a GPU null is the legacy
-  /// default stream). Under graph this returns at once,
-  /// with nothing allocated and nothing synchronised; under host and stream the run has completed. If `stream` is being
-  /// captured, the program becomes part of that graph with the parameters of now, and must outlive it.
+  /// default stream). Under graph this returns at once, with nothing allocated and nothing synchronised; under host and
+  /// stream the run has completed. If `stream` is being captured, the program becomes part of that graph with the
+  /// parameters of now, and must outlive it.
   void enqueue(CUstream_st* stream);
 
   /// Waits for the runs enqueued so far.
@@ -86,7 +86,9 @@ class program {
   place where() const;
   executor running_on() const;
   const std::string& note() const;
-  /// The tree for a person: a line a node, with the kernels that each loop's body has in the prepared form.
+  /// The tree for a person: a line a node; and of the prepared form how many kernels, WHILE nodes and IF nodes there
+  /// are in a trip of each loop, outside loops and in all. A call is counted as one, whatever it enqueues. Without a
+  /// graph, loops and branches stand for the nodes.
   std::string explain() const;
   /// The tree as a Graphviz digraph.
   std::string dot() const;

@@ -235,6 +235,55 @@ TEST_CASE("a solve that does not converge exits with 2 and still reports") {
   CHECK(contains(result.out, "   iteration       residual       relative\n           0  "));
 }
 
+TEST_CASE("an x that is not finite is an error of --output, after the report") {
+  const folder here;
+  // By hand: alpha = (b, b) / (b, A b) = 1e6 / 1e-302, so that x_2 = 1e308 * 1e3 overflows where no residual sees it.
+  std::ofstream(here / "A.mtx") << "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e-296\n";
+  std::ofstream(here / "b.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1e-3\n1e3\n";
+  std::ofstream(here / "x.mtx") << "former";
+  const strings problem{"solve", here.at("A.mtx"),   "--rhs", here.at("b.mtx"), "--executor",
+                        "host",  "--max-iterations", "1"};
+  CHECK(run(problem).status == 2);
+  for (const std::string& target : {here.at("x.mtx"), std::string("/dev/null")}) {
+    const outcome result = run(with(problem, {"--output", target, "--json", here.at("report.json")}));
+    INFO(result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.out, "iteration_limit"));
+    CHECK(json::parse(text_of(here / "report.json"))["reason"] == "iteration_limit");
+    CHECK(contains(result.err, "--output " + target + ": "));
+    CHECK(contains(result.err, "entry 1 (from 0) is inf"));
+    CHECK_FALSE(contains(result.err, "partial"));
+  }
+  CHECK(text_of(here / "x.mtx") == "former");
+  CHECK(here.files() == 4);
+  CHECK(contains(run({"solve", "--help"}).out, "x is not finite"));
+}
+
+TEST_CASE("a symbolic link to x that is not there yet stays a link") {
+  const folder here;
+  fs::create_symlink("x.mtx", here / "link.mtx");
+  CHECK(run(with(small_host_solve, {"--output", here.at("link.mtx")})).status == 0);
+  CHECK(fs::is_symlink(here / "link.mtx"));
+  CHECK(array_entries(here / "x.mtx").size() == 20);
+  CHECK(here.files() == 2);
+}
+
+TEST_CASE("stagnation comes with advice for it") {
+  const folder here;
+  // By hand: A b = (1, 1) and alpha = 1, so that the half step leaves s = (0, -1), to which A s = (-1, 0) is
+  // orthogonal.
+  std::ofstream(here / "A.mtx") << "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 1 1\n";
+  std::ofstream(here / "b.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1\n0\n";
+  for (const auto& [preconditioner, other] : {std::pair("none", "jacobi"), {"jacobi", "none"}}) {
+    const outcome result = run({"solve", here.at("A.mtx"), "--rhs", here.at("b.mtx"), "--method", "bicgstab",
+                                "--preconditioner", preconditioner, "--executor", "host"});
+    INFO(result.out << result.err);
+    CHECK(result.status == 2);
+    CHECK(contains(result.out, "stagnation: no further progress"));
+    CHECK(contains(result.out, std::string("try --preconditioner ") + other));
+  }
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));
@@ -296,6 +345,17 @@ TEST_CASE("info names the executors and says why one is missing") {
     if (executor["name"] == "host") CHECK(executor["available"] == true);
   }
   CHECK(names == strings{"host", "stream", "graph", "resident", "batch"});
+
+  // The driver's own version where the system tells it, and the CUDA that it is for where CUDA does; never one as the
+  // other.
+  const std::string driver = machine["driver"];
+  const int cuda = machine["driver_cuda_version"];
+  std::string told;
+  std::ifstream("/sys/module/nvidia/version") >> told;
+  CHECK(driver == told);
+  const std::string level = std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+  CHECK(contains(text.out, cuda > 0 ? "for CUDA up to " + level : "\ndriver       " + (told.empty() ? "none" : told)));
+  if (!told.empty()) CHECK(contains(text.out, "\ndriver       " + told));
 }
 
 TEST_CASE("compare runs what there is and accounts for what there is not") {

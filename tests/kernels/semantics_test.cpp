@@ -1,46 +1,20 @@
 // compiled by nvcc where CUDA is on
-#include <cstring>
+#include <memory>
 #include <thread>
 
 #include "kernels/launch/resident.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/nests.hpp"
 #include "tests/kernels/toy.hpp"
 
 namespace whilst_test {
 
-using whilst::control;
 using whilst::control_settings;
 using whilst::executor;
 using whilst::history_record;
-using whilst::place;
-using whilst::reason;
 using whilst::recorder;
 
 namespace {
-
-struct no_verdict {
-  WHILST_HD void operator()() const {}
-};
-
-struct stop_at_once {
-  control* c;
-  WHILST_HD void operator()() const { c->stop(reason::completed); }
-};
-
-struct odd_trip {
-  control* c;
-  int* flag;
-  WHILST_HD void operator()() const { *flag = static_cast<int>((c->iteration + 1) % 2); }
-};
-
-/// On even trips, whose branch has no verdict: one more is complete.
-struct count_even {
-  control* c;
-  const int* flag;
-  WHILST_HD void operator()() const {
-    if (!*flag) whilst::count_iteration{}(*c);
-  }
-};
 
 /// 50 times i modulo 5, by all threads of a block.
 struct sum_of_even {
@@ -56,14 +30,58 @@ struct sum_of_even {
   }
 };
 
+/// How a method gets to run: recorded, or whole in a kernel by one team.
+enum class form { recorded, by_block, by_warp, by_thread };
+
+const char* name(form f) {
+  return f == form::recorded   ? "recorded"
+         : f == form::by_block ? "in a kernel, by a block"
+         : f == form::by_warp  ? "in a kernel, by a warp"
+                               : "in a kernel, by a thread";
+}
+
 /// Hands out the one problem there is.
+template <class Method>
 struct only_problem {
-  three_steps problem;
+  Method method;
   template <class Team>
-  WHILST_HD three_steps operator()(index, const Team&) const {
-    return problem;
+  WHILST_HD Method operator()(index, const Team&) const {
+    return method;
   }
 };
+
+template <class Method>
+void record_as(form f, recorder& record, const Method& method, int threads = 64) {
+  if (f == form::recorded) {
+    method(record);
+  } else if (f == form::by_block) {
+    record.team("in a kernel", 1, whilst::problems_by_block<only_problem<Method>>{{method}, threads});
+  } else {
+    record.step("in a kernel", 1,
+                whilst::problems_by_lanes<only_problem<Method>>{{method}, f == form::by_warp ? 32 : 1});
+  }
+}
+
+/// Calls use(place, make_run) for every executor, form and unroll. make_run(method) gives a function that runs the
+/// method once.
+template <class Use>
+void for_each_run(const Use& use) {
+  for (const way& w : ways()) {
+    for (const form f : {form::recorded, form::by_block, form::by_warp, form::by_thread}) {
+      for (const int unroll : {1, 3, 16}) {
+        if (f != form::recorded && unroll > 1) continue;
+        INFO(w.name << ", " << name(f) << ", unroll " << unroll);
+        use(w.where, [&](const auto& method) {
+          recorder record(w.where);
+          record_as(f, record, method);
+          auto program = std::make_shared<whilst::program>(std::move(record).finish());
+          program->prepare({.how = w.how, .unroll = unroll});
+          return [program] { run(*program); };
+        });
+      }
+    }
+  }
+}
 
 /// Everything that a run of three_steps left behind equals the plain loop's, to the bit.
 void check_three_steps(const three_steps_memory& memory, index trips, int verdict_in, reason why) {
@@ -130,114 +148,19 @@ TEST_CASE("a loop ends at its limit, zero included, and can be launched again", 
 }
 
 TEST_CASE("a body whose finishes never count still ends", "[semantics]") {
-  for (const way& w : ways()) {
-    for (const int unroll : {1, 16}) {
-      INFO(w.name << ", unroll " << unroll);
-      whilst::buffer<control> c(w.where, 1);
-      recorder rec(w.where);
-      rec.loop("endless", c.data(), [&](auto& run) { run.once("no verdict", no_verdict{}); });
-      rec.parameter(&c.data()->settings, control_settings{.limit = 10});
-      whilst::program program = std::move(rec).finish();
-      program.prepare({.how = w.how, .unroll = unroll});
-      run(program);
-      CHECK(value(c).why == reason::iteration_limit);
-    }
-  }
+  for_each_run([](place where, const auto& make_run) { check_endless(where, make_run); });
 }
 
-namespace {
-
-struct add_one {
-  double* x;
-  WHILST_HD void operator()(index i) const { x[i] += 1; }
-};
-
-}  // namespace
-
-TEST_CASE("a body without a finish is counted by the recorder", "[semantics]") {
-  for (const way& w : ways()) {
-    for (const int unroll : {1, 3, 16}) {
-      INFO(w.name << ", unroll " << unroll);
-      whilst::buffer<control> c(w.where, 1);
-      whilst::buffer<double> x(w.where, 700);
-      recorder rec(w.where);
-      rec.loop("count", c.data(), [&](auto& run) { run.step("x += 1", x.size(), add_one{x.data()}); });
-      rec.parameter(&c.data()->settings, control_settings{.limit = 37});
-      whilst::program program = std::move(rec).finish();
-      program.prepare({.how = w.how, .unroll = unroll});
-      run(program);
-      run(program);
-      CHECK((values(x) == std::vector<double>(700, 74.0)));
-      CHECK(value(c).iteration == 37);
-      CHECK(program.explain().find("count the iteration") != std::string::npos);
-    }
-  }
+TEST_CASE("a body without a finish is counted", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_no_finish_in_body(where, make_run); });
 }
 
 TEST_CASE("a verdict in the start means no trip", "[semantics]") {
-  for (const way& w : ways()) {
-    INFO(w.name);
-    whilst::buffer<control> c(w.where, 1);
-    whilst::buffer<double> in_start(w.where, 40), in_body(w.where, 40);
-    recorder rec(w.where);
-    rec.loop(
-        "never", c.data(),
-        [&](auto& run) {
-          run.once("verdict", stop_at_once{c.data()});
-          run.step("after the verdict", 40, add_one{in_start.data()});
-        },
-        [&](auto& run) { run.step("body", 40, add_one{in_body.data()}); });
-    rec.parameter(&c.data()->settings, control_settings{.limit = 5});
-    whilst::program program = std::move(rec).finish();
-    program.prepare({.how = w.how});
-    run(program);
-    CHECK((values(in_start) == std::vector<double>(40, 0.0)));
-    CHECK((values(in_body) == std::vector<double>(40, 0.0)));
-    CHECK(value(c).why == reason::completed);
-    CHECK(value(c).iteration == 0);
-  }
+  for_each_run([](place where, const auto& make_run) { check_verdict_in_start(where, make_run); });
 }
 
 TEST_CASE("four loops in one another make exact trips, zero, one and many", "[semantics][sanitizer]") {
-  for (const way& w : ways()) {
-    whilst::buffer<control> c(w.where, 4);
-    whilst::buffer<index> trips(w.where, 4);
-    recorder rec(w.where);
-    control* const cs = c.data();
-    index* const counters = trips.data();
-    rec.loop("1", cs + 0, [&](auto& run) {
-      run.once("count 1", add_to{counters + 0, 1});
-      run.loop("2", cs + 1, [&](auto& run) {
-        run.loop("3", cs + 2, [&](auto& run) {
-          run.loop("4", cs + 3, [&](auto& run) {
-            run.once("count 4", add_to{counters + 3, 1});
-            run.once("count the iteration", whilst::count_iteration{});
-          });
-          run.once("count 3", add_to{counters + 2, 1});
-          run.once("count the iteration", whilst::count_iteration{});
-        });
-        run.once("count 2", add_to{counters + 1, 1});
-        run.once("count the iteration", whilst::count_iteration{});
-      });
-      run.once("count the iteration", whilst::count_iteration{});
-    });
-    whilst::parameter<control_settings> settings[4];
-    for (int level = 0; level < 4; ++level)
-      settings[level] = rec.parameter(&cs[level].settings, control_settings{.limit = 1});
-    whilst::program program = std::move(rec).finish();
-    program.prepare({.how = w.how, .unroll = 3});
-    for (const std::vector<index>& limits :
-         {std::vector<index>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
-      INFO(w.name << ", limits " << limits[0] << limits[1] << limits[2] << limits[3]);
-      const std::vector<index> zeros(4, 0);
-      trips.upload(zeros.data());
-      for (int level = 0; level < 4; ++level)
-        program.set(settings[level], control_settings{.limit = limits[static_cast<std::size_t>(level)]});
-      run(program);
-      const index first = limits[0], second = first * limits[1], third = second * limits[2], fourth = third * limits[3];
-      CHECK((values(trips) == std::vector<index>{first, second, third, fourth}));
-    }
-  }
+  for_each_run([](place where, const auto& make_run) { check_four_loops(where, make_run); });
 }
 
 namespace {
@@ -253,15 +176,6 @@ void enqueue_add_one([[maybe_unused]] CUstream_st* stream, double* x) {
 #endif
   *x += 1;
 }
-
-struct stop_at {
-  control* c;
-  index k;
-  WHILST_HD void operator()() const {
-    c->updating = 1;
-    if (!c->check() && c->iteration == k) c->stop(reason::completed);
-  }
-};
 
 }  // namespace
 
@@ -292,92 +206,104 @@ TEST_CASE("a call after a verdict is held back, unless it writes scratch only", 
 }
 
 TEST_CASE("a branch runs when its flag says so, and not after a verdict", "[semantics]") {
-  for (const way& w : ways()) {
-    for (const int unroll : {1, 4}) {
-      for (const index k : {1, 2, 5, 6, 9}) {
-        INFO(w.name << ", unroll " << unroll << ", k " << k);
-        whilst::buffer<control> c(w.where, 1);
-        whilst::buffer<int> flag(w.where, 1);
-        whilst::buffer<double> taken(w.where, 50), late(w.where, 50);
-        recorder rec(w.where);
-        rec.loop("branches", c.data(), [&](auto& run) {
-          run.once("odd trip?", odd_trip{c.data(), flag.data()});
-          run.branch("odd", flag.data(), [&](auto& run) { run.step("count", 50, add_one{taken.data()}); });
-          run.once("verdict", stop_at{c.data(), k});
-          run.branch("odd, if still running", flag.data(),
-                     [&](auto& run) { run.step("count", 50, add_one{late.data()}); });
-        });
-        rec.parameter(&c.data()->settings, control_settings{.limit = 100});
-        whilst::program program = std::move(rec).finish();
-        program.prepare({.how = w.how, .unroll = unroll});
-        run(program);
-        CHECK(value(c).iteration == k);
-        CHECK((values(taken) == std::vector<double>(50, static_cast<double>((k + 1) / 2))));
-        CHECK((values(late) == std::vector<double>(50, static_cast<double>(k / 2))));
-      }
-    }
-  }
+  for_each_run([](place where, const auto& make_run) { check_branches(where, make_run); });
 }
 
 TEST_CASE("a verdict on the outer loop from within the inner one ends both", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_outer_stopped_within(where, make_run); });
+}
+
+TEST_CASE("finishes in a loop or a branch further in do not count a loop's trips", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_finishes_further_in(where, make_run); });
+}
+
+TEST_CASE("a branch may clear the flag that let it run", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_flag_cleared_within(where, make_run); });
+}
+
+TEST_CASE("a loop is not late because the one before it was", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_one_after_another(where, make_run); });
+}
+
+TEST_CASE("a loop in a branch, a verdict in a branch", "[semantics]") {
+  for_each_run([](place where, const auto& make_run) { check_loop_in_branch(where, make_run); });
+}
+
+TEST_CASE("steps of teams: three phases, sums and a verdict", "[semantics][sanitizer]") {
+  for_each_run([](place where, const auto& make_run) { check_team_steps(where, make_run); });
+}
+
+TEST_CASE("a call in the start of a loop runs once a run of the loop", "[semantics]") {
   for (const way& w : ways()) {
     INFO(w.name);
     whilst::buffer<control> c(w.where, 2);
-    whilst::buffer<double> x(w.where, 10);
+    whilst::buffer<double> called(w.where, 1), x(w.where, 5);
+    set_limits(c, {4, 3});
     recorder rec(w.where);
     control* const cs = c.data();
     rec.loop("outer", cs, [&](auto& run) {
-      run.once("count", whilst::count_iteration{});
-      run.loop("inner", cs + 1, [&](auto& run) {
-        run.once("count", whilst::count_iteration{});
-        run.once("stop the outer loop", stop_at_once{cs});
-      });
-      run.step("after the verdict", 10, add_one{x.data()});
+      run.once("verdict", stop_at{cs, 3});
+      run.loop(
+          "inner", cs + 1,
+          [&](auto& run) { run.call("in the start", [x = called.data()](CUstream_st* s) { enqueue_add_one(s, x); }); },
+          [&](auto& run) { run.step("x += 1", 5, add_one{x.data()}); });
     });
-    for (int level = 0; level < 2; ++level) rec.parameter(&cs[level].settings, control_settings{.limit = 5});
     whilst::program program = std::move(rec).finish();
     program.prepare({.how = w.how});
     run(program);
-    CHECK(value(c).why == reason::completed);
-    CHECK(value(c).iteration == 1);
-    CHECK((values(x) == std::vector<double>(10, 0.0)));
+    // The verdict of the third trip comes before its inner loop.
+    CHECK(value(called) == 2);
+    CHECK((values(x) == std::vector<double>(5, 6.0)));
   }
 }
 
-TEST_CASE("a loop in a branch, a verdict in a branch, a call in a start", "[semantics]") {
+namespace {
+
+struct stop_other {
+  control* other;
+  index after;
+  WHILST_HD void operator()() const {
+    if (other->iteration == after) other->stop(reason::completed);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a call after a loop that may have stopped the loop around it is held back", "[semantics]") {
   for (const way& w : ways()) {
-    INFO(w.name);
-    whilst::buffer<control> c(w.where, 2);
-    whilst::buffer<int> flag(w.where, 1);
-    whilst::buffer<double> in_loop(w.where, 5), called(w.where, 1), after(w.where, 5);
-    recorder rec(w.where);
-    control* const cs = c.data();
-    rec.loop("outer", cs, [&](auto& run) {
-      run.once("odd trip?", odd_trip{cs, flag.data()});
-      run.branch("odd", flag.data(), [&](auto& run) {
+    for (const char* verdict_in : {"start", "body", "branch"}) {
+      INFO(w.name << ", verdict in the inner loop's " << verdict_in);
+      whilst::buffer<control> c(w.where, 2);
+      whilst::buffer<double> called(w.where, 1);
+      whilst::buffer<int> flag(w.where, 1);
+      const int yes = 1;
+      flag.upload(&yes);
+      set_limits(c, {5, 2});
+      recorder rec(w.where);
+      control* const cs = c.data();
+      const stop_other verdict{cs, 2};
+      rec.loop("outer", cs, [&](auto& run) {
         run.loop(
             "inner", cs + 1,
             [&](auto& run) {
-              run.call("in the start", [x = called.data()](CUstream_st* s) { enqueue_add_one(s, x); });
+              if (verdict_in == std::string("start")) run.once("verdict", verdict);
             },
-            [&](auto& run) { run.step("x += 1", 5, add_one{in_loop.data()}); });
-        run.once("verdict", stop_at{cs, 7});
+            [&](auto& run) {
+              if (verdict_in == std::string("body")) run.once("verdict", verdict);
+              if (verdict_in == std::string("branch"))
+                run.branch("always", flag.data(), [&](auto& run) { run.once("verdict", verdict); });
+              run.once("count", whilst::count_iteration{});
+            });
+        run.call("after", [x = called.data()](CUstream_st* s) { enqueue_add_one(s, x); });
+        run.once("count", whilst::count_iteration{});
       });
-      run.step("after", 5, add_one{after.data()});
-      run.branch("odd again", flag.data(), [&](auto& run) { run.step("after", 5, add_one{after.data()}); });
-      run.once("even trips count here", count_even{cs, flag.data()});
-    });
-    rec.parameter(&cs[0].settings, control_settings{.limit = 100});
-    rec.parameter(&cs[1].settings, control_settings{.limit = 3});
-    whilst::program program = std::move(rec).finish();
-    program.prepare({.how = w.how});
-    run(program);
-    // Trips 1, 3, 5 and 7 are odd; the verdict of the last one holds back what follows.
-    CHECK(value(c).iteration == 7);
-    CHECK(value(c).why == reason::completed);
-    CHECK(value(called) == 4);
-    CHECK((values(in_loop) == std::vector<double>(5, 12.0)));
-    CHECK((values(after) == std::vector<double>(5, 6.0 + 3.0)));
+      whilst::program program = std::move(rec).finish();
+      program.prepare({.how = w.how});
+      run(program);
+      CHECK(value(c).why == reason::completed);
+      CHECK(value(c).iteration == 2);
+      CHECK(value(called) == 2);
+    }
   }
 }
 
@@ -486,8 +412,7 @@ TEST_CASE("one text runs resident and in batch", "[semantics][sanitizer]") {
         INFO((where.on_host() ? "host" : "GPU") << ", n " << n << ", verdict in step " << verdict_in);
         three_steps_memory memory(where, n);
         recorder rec(where);
-        rec.team("resident", 1,
-                 whilst::problems_by_block<only_problem>{{memory.method(verdict_in)}, whilst::threads_for_problem(n)});
+        record_as(form::by_block, rec, memory.method(verdict_in), whilst::threads_for_problem(n));
         rec.parameter(&memory.c.data()->settings, memory.settings());
         rec.parameter(memory.stop_at.data(), index{19});
         whilst::program program = std::move(rec).finish();
@@ -588,6 +513,42 @@ TEST_CASE("a program becomes part of its caller's capture, nested in the caller'
   memory.zero();
   run(program);
   check_three_steps(memory, 8, 2, reason::completed);
+}
+
+TEST_CASE("four loops in one another make exact trips in their caller's graph", "[semantics][gpu][sanitizer]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const place gpu = place::gpu(0);
+  whilst::buffer<control> c(gpu, 4);
+  whilst::buffer<index> trips(gpu, 4);
+  whilst::buffer<double> before(gpu, 1), after(gpu, 1);
+  recorder rec(gpu);
+  four_loops{c.data(), trips.data()}(rec);
+  whilst::program program = std::move(rec).finish();
+  program.prepare({.how = executor::graph});
+  const whilst::cuda::stream stream = whilst::cuda::make_stream();
+  REQUIRE(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal) == cudaSuccess);
+  enqueue_add_one(stream.get(), before.data());
+  program.enqueue(stream.get());
+  enqueue_add_one(stream.get(), after.data());
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess);
+  const whilst::cuda::graph owned(graph);
+  cudaGraphExec_t exec = nullptr;
+  REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+  const whilst::cuda::graph_exec owned_exec(exec);
+  int launches = 0;
+  for (const std::vector<index>& limits :
+       {std::vector<index>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {0, 3, 3, 3}, {3, 1, 2, 0}, {2, 3, 2, 5}}) {
+    INFO("limits " << limits[0] << limits[1] << limits[2] << limits[3]);
+    trips.upload(std::vector<index>(4, 0).data());
+    set_limits(c, limits);
+    REQUIRE(cudaGraphLaunch(exec, stream.get()) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream.get()) == cudaSuccess);
+    ++launches;
+    CHECK((values(trips) == four_loops::expected(limits)));
+    CHECK(value(before) == launches);
+    CHECK(value(after) == launches);
+  }
 }
 
 #endif

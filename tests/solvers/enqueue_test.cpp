@@ -760,6 +760,39 @@ TEST_CASE("preconditioners of the caller's own on a GPU", "[enqueue][gpu]") {
         std::string::npos);
 }
 
+TEST_CASE("memory is taken, copied and released beside captures of other threads", "[enqueue][gpu]") {
+  if (skipped()) return;
+  const std::vector<double> given = random_vector<double>(1000, 1);
+  // A capture of a blocking stream forbids the legacy default stream to everybody.
+  for (const unsigned flags : {cudaStreamNonBlocking, cudaStreamDefault}) {
+    INFO((flags == cudaStreamDefault ? "a blocking stream" : "a stream that does not block"));
+    cudaStream_t made = nullptr;
+    WHILST_CUDA("making a stream", cudaStreamCreateWithFlags(&made, flags));
+    const whilst::cuda::stream stream(made);
+    const buffer<double> target(place::gpu(0), 1000);
+    std::vector<double> fresh, copied;
+    std::string message;
+    const auto graph = captured(stream.get(), [&] {
+      std::thread([&] {
+        message = message_of([&] {
+          buffer<double> other(place::gpu(0), 1000);
+          fresh = values(other);
+          other.upload(given.data());
+          copied = values(other);
+          const whilst::shared_memory_block pinned(place::gpu(0), 64);
+          const whilst::cuda::event event = whilst::cuda::make_event();
+        });
+      }).join();
+      WHILST_CUDA("setting all bits", cudaMemsetAsync(target.data(), 0xff, 1000 * sizeof(double), stream.get()));
+    });
+    launch_and_wait(graph, stream.get());
+    CHECK(message == "no exception");
+    CHECK((fresh == std::vector<double>(1000, 0)));
+    CHECK((copied == given));
+    CHECK_FALSE(all_finite(values(target)));  // the capture was whole
+  }
+}
+
 #endif
 
 }  // namespace whilst_test

@@ -476,4 +476,64 @@ TEST_CASE("matrices from practice agree with a direct solver", "[linear][data]")
   }
 }
 
+TEST_CASE("auto gives a system to one block by rows and nonzeros", "[linear]") {
+  if (std::getenv("WHILST_EXECUTOR")) {
+    WARN("skipped: WHILST_EXECUTOR is set");
+    return;
+  }
+  // `width` entries in each row, from the diagonal on and round.
+  const auto chosen = [](int rows, int width) {
+    std::vector<std::int32_t> offsets{0}, columns;
+    for (int i = 0; i < rows; ++i) {
+      for (int k = 0; k < width; ++k) columns.push_back((i + k) % rows);
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    const std::vector<double> ones(columns.size(), 1);
+    const csr_matrix<double> A(rows, rows, offsets, columns, ones);
+    return linear_solver<double>(A).executor();
+  };
+  const bool gpu = whilst::describe_machine().device_count > 0;
+  CHECK(chosen(1000, 8) == (gpu ? "resident" : "host"));
+  for (const auto& [rows, width] : {std::pair(1000, 12), {400, 400}, {2000, 1}}) {
+    INFO(rows << " rows of " << width);
+    CHECK((chosen(rows, width) == "host") == !gpu);
+    CHECK(chosen(rows, width) != "resident");
+  }
+}
+
+TEST_CASE("where an update overflows, x is the last that did not", "[linear]") {
+  // 1 x 1 with a solution beyond the largest number: x from zero must stay finite, and the reason must not be success.
+  const std::vector<std::int32_t> offsets{0, 1}, columns{0};
+  for (const std::string method : {"cg", "bicgstab"})
+    for (const std::string& executor : executors()) {
+      INFO(method << ", " << executor);
+      linear_solver<float> small(csr_matrix<float>(1, 1, offsets, columns, std::vector<float>{1e-30f}),
+                                 {.method = method, .preconditioner = "none", .executor = executor});
+      std::vector<float> x{0.5f};
+      const report r = small.solve(std::vector<float>{1e20f}, x);
+      CHECK_FALSE(r.converged());
+      CHECK(std::isfinite(x[0]));
+      CHECK(std::isfinite(r.relative_residual()));
+
+      linear_solver<double> large(csr_matrix<double>(1, 1, offsets, columns, std::vector<double>{1e-200}),
+                                  {.method = method, .preconditioner = "none", .executor = executor});
+      std::vector<double> y{0.5};
+      CHECK_FALSE(large.solve(std::vector<double>{1e150}, y).converged());
+      CHECK(std::isfinite(y[0]));
+    }
+}
+
+TEST_CASE("a solve of no iterations took no time in its loop", "[linear]") {
+  const auto problem = whilst::make_gallery<double>("poisson1d:40");
+  for (const std::string& executor : executors()) {
+    linear_solver<double> solver(problem.matrix, {.max_iterations = 0, .executor = executor});
+    std::vector<double> x(40, 0.0);
+    const report r = solver.solve(problem.rhs, x);
+    INFO(executor);
+    CHECK(r.iterations() == 0);
+    CHECK(r.reason() == reason::iteration_limit);
+    CHECK(r.loop_seconds() < r.solve_seconds());
+  }
+}
+
 }  // namespace whilst_test

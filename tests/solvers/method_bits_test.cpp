@@ -4,6 +4,9 @@
 #include <omp.h>
 #endif
 
+#include <utility>
+
+#include "solvers/matrix_on_place.hpp"
 #include "tests/catch.hpp"
 #include "tests/solvers/systems.hpp"
 
@@ -95,6 +98,99 @@ TEMPLATE_TEST_CASE("stream and graph give the same bits, however unrolled and ov
     });
   }
 }
+
+#if WHILST_WITH_CUDA
+
+namespace {
+
+/// A solve by the program itself, which can be told to delay its blocks.
+template <class T>
+class bare_solve {
+ public:
+  bare_solve(const whilst::csr_matrix<T>& A, const whilst::linear_method<T>& method, whilst::preconditioner_kind M)
+      : matrix_(A, gpu), b_(gpu, A.rows()), x_(gpu, A.rows()), outcome_(gpu, 1) {
+    b_.upload(random_vector<T>(A.rows(), 23).data());
+    whilst::solve_request<T> request = matrix_.request();
+    request.preconditioner = M;
+    request.history_capacity = 512;
+    solve_ = method.record(request);
+    whilst::program& program = *solve_.recorded;
+    program.set(solve_.b, static_cast<const T*>(b_.data()));
+    program.set(solve_.x, x_.data());
+    program.set(solve_.outcome, outcome_.data());
+    program.set(solve_.outer_settings, whilst::control_settings{.limit = 20, .rtol = tolerance<T>});
+    program.set(solve_.inner_settings,
+                whilst::control_settings{
+                    .limit = 150, .history = solve_.history, .history_capacity = request.history_capacity});
+  }
+
+  struct result {
+    std::vector<T> x;
+    whilst::index iterations;
+    whilst::reason why;
+    double residual_norm;
+    std::vector<std::pair<whilst::index, double>> history;
+    bool operator==(const result&) const = default;
+  };
+  result run(const whilst::run_settings& settings) {
+    x_.upload(std::vector<T>(static_cast<std::size_t>(x_.size()), 0).data());
+    solve_.recorded->prepare(settings);
+    solve_.recorded->enqueue(nullptr);
+    solve_.recorded->wait();
+    const auto outcome = copied(outcome_.data(), 1).front();
+    result r{copied(x_.data(), x_.size()), outcome.iterations, outcome.why, outcome.residual_norm, {}};
+    const auto records = copied(solve_.history, copied(solve_.inner, 1).front().history_count);
+    for (const whilst::history_record& record : records) r.history.emplace_back(record.iteration, record.residual_norm);
+    return r;
+  }
+
+ private:
+  template <class Value>
+  static std::vector<Value> copied(const Value* on_gpu, whilst::index count) {
+    std::vector<Value> host(static_cast<std::size_t>(count));
+    REQUIRE(cudaMemcpy(host.data(), on_gpu, host.size() * sizeof(Value), cudaMemcpyDeviceToHost) == cudaSuccess);
+    return host;
+  }
+
+  const whilst::place gpu = whilst::place::gpu(0);
+  whilst::matrix_on_place<T> matrix_;
+  whilst::buffer<T> b_, x_;
+  whilst::buffer<whilst::solve_outcome> outcome_;
+  whilst::recorded_solve<T> solve_;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("random delays in blocks change no bit of a method, overlapped or not", "[bits][gpu]", float,
+                   double) {
+  if (executors().size() == 1) {
+    WARN("skipped: no GPU");
+    return;
+  }
+  // Steps of one block, of one cluster, and of a grid.
+  for (const char* problem : {"poisson2d:20", "poisson2d:60", "poisson2d:120"}) {
+    const auto A = whilst::make_gallery<TestType>(problem).matrix;
+    for (const auto& method : whilst::linear_methods<TestType>) {
+      for (const auto M : {whilst::preconditioner_kind::none, whilst::preconditioner_kind::jacobi}) {
+        bare_solve<TestType> solve(A, method, M);
+        whilst::run_settings settings{.how = whilst::executor::graph, .unroll = 4, .programmatic_launch = false};
+        const auto reference = solve.run(settings);
+        INFO(problem << ", " << method.name << (M == whilst::preconditioner_kind::none ? "" : ", jacobi"));
+        CHECK(reference.iterations > 20);
+        for (const bool overlap : {false, true}) {
+          for (const unsigned seed : {0u, 1u, 12345u, 987654321u}) {
+            INFO((overlap ? "overlapped, " : "") << "seed " << seed);
+            settings.programmatic_launch = overlap;
+            settings.delay_seed = seed;
+            CHECK((solve.run(settings) == reference));
+          }
+        }
+      }
+    }
+  }
+}
+
+#endif
 
 TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, however unrolled", "[bits]", float,
                    double) {
