@@ -179,9 +179,13 @@ struct linear_solve {
     M.prepare(run, A);
     run.loop("until the true residual agrees", outer, [&](auto& run) {
       run.step("r = b - A x", n, residual{A, b, x, r}, judge{s, outer, inner});
-      run.step("keep x", n, keep{x, kept});
       run.loop(
-          method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+          method_type::name, inner,
+          [&](auto& run) {
+            run.step("keep x", n, keep{x, kept});
+            method.start(run);
+          },
+          [&](auto& run) { method.iterate(run); });
     });
     run.step("hand x back", n, hand_back{s, io.x, x, kept}, tell{s, outer, inner, io.outcome});
   }
