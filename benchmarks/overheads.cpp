@@ -8,13 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "benchmarks/baselines.hpp"
+#include "benchmarks/measured_at.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/timing.hpp"
 #include "kernels/launch/cuda.hpp"
@@ -33,7 +33,7 @@ using whilst::baseline_result;
 using whilst::csr_matrix;
 
 struct settings {
-  std::string json_file, commit;
+  std::string json_file;
   bool quick = false;
   index largest = 4096 * 4096;
   /// Seconds of timed runs for each entry of a table.
@@ -67,48 +67,22 @@ std::vector<way> ways(bool gpu, bool quick) {
   return all;
 }
 
-/// The first line that a command prints; empty where it fails.
-std::string output_of(const std::string& command) {
-  std::string line;
-  if (std::FILE* pipe = ::popen(command.c_str(), "r")) {
-    for (int c = std::fgetc(pipe); c != EOF && c != '\n'; c = std::fgetc(pipe)) line += static_cast<char>(c);
-    if (::pclose(pipe) != 0) line.clear();
-  }
-  return line;
-}
-
-std::string commit_of(const settings& asked) {
-  if (!asked.commit.empty()) return asked.commit;
-  const std::string git = "git -C '" WHILST_SOURCE_DIRECTORY "' ";
-  const std::string commit = output_of(git + "rev-parse HEAD 2>/dev/null");
-  if (commit.empty()) return "unknown";
-  return output_of(git + "status --porcelain 2>/dev/null").empty() ? commit : commit + ", changed";
-}
-
-std::string now_in_utc() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 std::string cuda_version(int coded) {
   return coded ? fmt::format("{}.{}", coded / 1000, coded % 1000 / 10) : std::string("none");
 }
 
 json describe(const whilst::machine_description& machine, const settings& asked) {
-  std::string driver;
-  std::ifstream("/sys/module/nvidia/version") >> driver;
+  const whilst::measured_at measured = whilst::measured_now();
   return {{"version", whilst::version},
-          {"commit", commit_of(asked)},
-          {"date", now_in_utc()},
+          {"commit", measured.commit},
+          {"date", measured.date},
           {"quick", asked.quick},
           {"machine",
            {{"processor", machine.processor},
             {"threads", machine.threads},
             {"device", machine.device},
             {"compute_capability", fmt::format("{}.{}", machine.compute_major, machine.compute_minor)},
-            {"driver", driver.empty() ? "unknown" : driver},
+            {"driver", machine.driver_release.empty() ? "unknown" : machine.driver_release},
             {"driver_cuda", cuda_version(machine.driver_version)},
             {"toolkit", cuda_version(machine.toolkit_version)}}}};
 }
@@ -576,7 +550,6 @@ int main(int count, char** arguments) {
   app.add_option("--json", asked.json_file, "Write the results to FILE")->type_name("FILE");
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
   app.add_option("--largest", asked.largest, "Leave out systems of more than N unknowns")->type_name("N");
-  app.add_option("--commit", asked.commit, "The commit to name in the results, where git cannot be asked");
   CLI11_PARSE(app, count, arguments);
   try {
     return overheads::run(asked);

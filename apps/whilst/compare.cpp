@@ -15,6 +15,7 @@
 
 #if WHILST_WITH_CUDA
 #include "benchmarks/baselines.hpp"
+#include "benchmarks/measured_at.hpp"
 #include "kernels/launch/cuda.hpp"
 #endif
 
@@ -296,7 +297,10 @@ int compare_in(const solve_options& options) {
 
   print_table(out, results, results.ideal_bytes > cached_bytes);
 
+  const measured_at measured = measured_now();
   json document{{"version", version},
+                {"commit", measured.commit},
+                {"date", measured.date},
                 {"matrix", system.name},
                 {"right_side", system.rhs_source},
                 {"n", system.A.rows()},
