@@ -99,7 +99,9 @@ struct csr_operator {
     // Short distances from two addresses, half the instructions for each entry. The compiler would add up from afar.
     asm("" : "+l"(columns), "+l"(v));
 #endif
-    const auto left = static_cast<int>(e.end - e.next);
+    constexpr Offset more_than_held = 1 << 20;
+    const Offset far = e.end - e.next;
+    const int left = static_cast<int>(sizeof(Offset) == 4 || far < more_than_held ? far : more_than_held);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif

@@ -59,7 +59,7 @@ struct bicgstab {
       const double rr = total[0], rho = total[1];
       if (loop.check(sqrt(rr))) return;
       const double beta = at_start ? 0 : rho / last.rho * (last.alpha / last.omega);
-      if (rho == 0 || !is_finite(beta)) {
+      if (rho == 0 || !is_finite(static_cast<T>(beta))) {
         loop.stop(reason::breakdown);
         return;
       }

@@ -73,13 +73,23 @@ std::shared_ptr<launch_desk::launch> launch_desk::make() {
 }
 
 std::shared_ptr<launch_desk::launch> launch_desk::begin() {
-  const std::lock_guard hold(lock_);
-  auto free = std::find_if(prepared_.begin(), prepared_.end(),
-                           [](const std::shared_ptr<launch>& one) { return one.use_count() == 1 && !one->in_capture; });
-  if (free == prepared_.end()) free = prepared_.insert(free, make());
-  (*free)->number = ++latest_;
-  shared(seen(**free).launch).store(0, std::memory_order_relaxed);
-  return *free;
+  std::unique_lock hold(lock_);
+  const auto free = std::find_if(prepared_.begin(), prepared_.end(), [](const std::shared_ptr<launch>& one) {
+    return one.use_count() == 1 && !one->in_capture;
+  });
+  std::shared_ptr<launch> started;
+  if (free != prepared_.end()) {
+    started = *free;
+  } else {
+    // Memory may have to wait for a device that is busy, and those who would cancel must not wait with it.
+    hold.unlock();
+    started = make();
+    hold.lock();
+    prepared_.push_back(started);
+  }
+  started->number = ++latest_;
+  shared(seen(*started).launch).store(0, std::memory_order_relaxed);
+  return started;
 }
 
 void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
@@ -104,7 +114,10 @@ void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
     started.in_capture = true;
     return;
   }
-  if (started.begin) WHILST_CUDA("marking the begin of a solve", cudaEventRecord(started.begin.get(), stream));
+  if (started.begin) {
+    recorded_.follow_run_before(stream);
+    WHILST_CUDA("marking the begin of a solve", cudaEventRecord(started.begin.get(), stream));
+  }
   recorded_.enqueue(stream);
   WHILST_CUDA("marking the end of a solve", cudaEventRecord(started.end.get(), stream));
 #endif
@@ -155,8 +168,14 @@ report launch_desk::report_of(const launch& which) const {
   fields.rhs_norm = outcome.rhs_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
-  if (which.number != latest_) return report(std::move(fields));
-  // The history lies with the loop, until a later launch overwrites it.
+  // The history lies with the loop, until another launch overwrites it.
+  std::uint64_t armed_for = 0;
+  if (where_.on_host()) {
+    armed_for = outer_->outside.launch;
+  } else {
+    copy_beside("copying the history", &armed_for, &outer_->outside.launch, sizeof armed_for);
+  }
+  if (which.number != armed_for) return report(std::move(fields));
   if (where_.on_host()) {
     fields.history.assign(history_, history_ + inner_->history_count);
   } else {
@@ -176,6 +195,7 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
   const solve_outcome* outcomes = which.target();
 #if WHILST_WITH_CUDA
   if (!where_.on_host()) {
+    cuda::device_guard current(where_.device());
     const std::lock_guard hold(lock_);
     copied.resize(count);
     copy_beside("copying a batch's outcomes", copied.data(), outcomes, count * sizeof(solve_outcome));

@@ -8,7 +8,7 @@ namespace whilst {
 
 /// How a solve ended, as the device writes it for the host.
 struct solve_outcome {
-  index iterations = 0;
+  index iterations = 0;  ///< completed updates, those that overflowed and were taken back included
   double residual_norm = 0;
   double rhs_norm = 0;
   std::uint64_t nanoseconds = 0;       ///< from the first to the last step

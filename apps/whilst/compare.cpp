@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "benchmarks/measured_at.hpp"
 #include "command.hpp"
 #include "input.hpp"
 #include "plot.hpp"
@@ -15,7 +16,6 @@
 
 #if WHILST_WITH_CUDA
 #include "benchmarks/baselines.hpp"
-#include "benchmarks/measured_at.hpp"
 #include "kernels/launch/cuda.hpp"
 #endif
 

@@ -78,8 +78,8 @@ WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index coun
 }
 
 /// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
-/// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in, read ahead into
-/// registers.
+/// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in: on a GPU a copy,
+/// read ahead and written back whole, so it must not change the same loop through a pointer to its control.
 ///
 /// A verdict is a break: once a finish has called stop(), the later steps of that iteration do nothing. `iteration`
 /// counts completed updates. The usual finish opens with `if (loop.check(norm)) return;` at the point between two

@@ -105,7 +105,8 @@ class linear_solver {
   /// executor "host") that must stay valid until the solve is done; x holds the initial guess. No allocation, no
   /// synchronisation (beyond 16 tickets held at once, each further one allocates). Under "host" and "stream" the solve
   /// has completed when this returns. If `stream` is being captured, the loop becomes part of that graph, with these b
-  /// and x; it then runs at each launch of that graph, and the solver must outlive it.
+  /// and x; it then runs at each launch of that graph, and the solver must outlive it, since what the graph writes to
+  /// is kept as long as the solver is.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
@@ -120,8 +121,8 @@ class linear_solver {
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
 
-  /// Stops the solve in flight and those that wait for their turn, from any thread: the 17 enqueued last are asked, as
-  /// by ticket::cancel. Harmless when none is left, and for those to come.
+  /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel
+  /// does; from any thread. Harmless when none is left, and for those to come.
   void cancel();
   /// How far the solve in flight is, from any thread.
   whilst::progress progress() const;

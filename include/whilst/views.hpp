@@ -40,8 +40,8 @@ WHILST_HD T read_early(const T* address) {
 #endif
 }
 
-/// The k sums that a step produces; addition is by component. A map returns its share, `return sums{r * u, r * r};`,
-/// and the step's finish receives the totals.
+/// The k sums that a step produces, numbers of 4 or 8 bytes; addition is by component. A map returns its share, `return
+/// sums{r * u, r * r};`, and the step's finish receives the totals.
 template <class T, int k>
 struct sums {
   T value[k];

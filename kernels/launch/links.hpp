@@ -36,6 +36,9 @@ struct step_links {
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
   WHILST_HD const outside_wish* wish_at() const { return counts_trip ? &root->outside : nullptr; }
 
+  /// Whether a loop or a branch comes next.
+  WHILST_HD bool lead_on() const { return arms || opens || branch; }
+
   /// Runs after the step's finish, on the same thread, where the finish left the loop's state in memory.
   WHILST_HD void follow(const outside_wish& wish) const { go_on(!loop || conclude_trip(*loop, wish)); }
 

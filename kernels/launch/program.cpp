@@ -84,7 +84,9 @@ struct program::implementation {
 
   ~implementation() {
     // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
-    if (has_run) cudaEventSynchronize(last_run.get());
+    if (!has_run) return;
+    const cuda::relaxed_capture_mode relaxed;
+    cudaEventSynchronize(last_run.get());
   }
 
   void wait() const {
@@ -153,6 +155,10 @@ struct program::implementation {
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
   }
 
+  void follow_run_before(cudaStream_t stream) {
+    if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+  }
+
   void enqueue_on_gpu(cudaStream_t stream) {
     cuda::device_guard current(where.device());
     cudaStreamCaptureStatus capturing{};
@@ -167,13 +173,13 @@ struct program::implementation {
       capture_into(lowered, stream, body_streams);
       return;
     }
-    if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+    follow_run_before(stream);
     try {
       launch(stream);
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
-      if (cudaEventRecord(last_run.get(), stream) == cudaSuccess) has_run = true;
+      if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) has_run = true;
       throw;
     }
     has_run = true;
@@ -257,6 +263,14 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
 #if WHILST_WITH_CUDA
   // Callbacks take a null stream for the host, so the default stream goes by its other name.
   implementation_->enqueue_on_gpu(stream ? stream : cudaStreamLegacy);
+#endif
+}
+
+void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
+#if WHILST_WITH_CUDA
+  if (where().on_host()) return;
+  cuda::device_guard current(where().device());
+  implementation_->follow_run_before(stream);
 #endif
 }
 

@@ -74,6 +74,9 @@ class program {
   /// parameters of now, and must outlive it.
   void enqueue(CUstream_st* stream);
 
+  /// Makes `stream` wait for the run before, as enqueue does by itself: for who wants to mark when a run begins.
+  void follow_run_before(CUstream_st* stream);
+
   /// Waits for the runs enqueued so far.
   void wait() const;
 

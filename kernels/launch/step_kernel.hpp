@@ -2,6 +2,8 @@
 
 /// The kernel that runs a step: its indexes, its sums over the grid, its finish and its links. For nvcc.
 
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <cooperative_groups.h>
@@ -13,8 +15,8 @@
 
 namespace whilst::detail {
 
-/// Every thread of every step calls this before its first global read: with overlapping launches the step before may
-/// still be running.
+/// Every thread of every step calls this before it reads anything that the step before may write: with overlapping
+/// launches that one may still be running.
 __device__ inline void wait_for_previous_step() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -86,6 +88,7 @@ __device__ inline bool arrive_last(unsigned* ticket) {
 
 /// Waits for all threads of the cluster; what each wrote before, the others see after.
 __device__ inline void meet_cluster() {
+  __syncwarp();
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
@@ -96,7 +99,8 @@ __device__ inline void meet_cluster() {
 /// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
 template <class Total>
 class cluster_mailbox {
-  static_assert(sizeof(Total) % 8 == 0);
+  using word = std::conditional_t<sizeof(Total) % 8 == 0, std::uint64_t, std::uint32_t>;
+  static_assert(sizeof(Total) % sizeof(word) == 0, "sums are of numbers of 4 or 8 bytes");
   alignas(16) Total of_block_[largest_cluster];
   std::uint64_t arrivals_;
 
@@ -118,6 +122,7 @@ class cluster_mailbox {
 #endif
   }
   __device__ void open() {
+    __syncwarp();
 #if __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
@@ -128,15 +133,11 @@ class cluster_mailbox {
     unsigned target, signal;
     asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
     asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
-    constexpr unsigned words = sizeof(Total) / 8;
-    std::uint64_t word[words];
-    memcpy(word, &total, sizeof(Total));
+    constexpr unsigned count = sizeof(Total) / sizeof(word);
+    word words[count];
+    memcpy(words, &total, sizeof(Total));
 #pragma unroll
-    for (unsigned k = 0; k < words; ++k)
-      asm volatile(
-          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(target + 8 * k),
-          "l"(word[k]), "r"(signal)
-          : "memory");
+    for (unsigned k = 0; k < count; ++k) send_word(target + k * sizeof(word), words[k], signal);
 #endif
   }
   /// The first warp of the first block waits for all sums; their total is thread 0's.
@@ -145,7 +146,8 @@ class cluster_mailbox {
     unsigned complete;
     do {
       asm volatile(
-          "{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, 1, 0, done;\n}"
+          "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, "
+          "1, 0, done;\n}"
           : "=r"(complete)
           : "r"(shared_address(&arrivals_))
           : "memory");
@@ -159,6 +161,18 @@ class cluster_mailbox {
   __device__ static unsigned shared_address(const void* generic) {
     return static_cast<unsigned>(__cvta_generic_to_shared(generic));
   }
+#if __CUDA_ARCH__ >= 900
+  __device__ static void send_word(unsigned target, std::uint64_t value, unsigned signal) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(target),
+                 "l"(value), "r"(signal)
+                 : "memory");
+  }
+  __device__ static void send_word(unsigned target, std::uint32_t value, unsigned signal) {
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(target),
+                 "r"(value), "r"(signal)
+                 : "memory");
+  }
+#endif
 };
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.
@@ -189,9 +203,11 @@ __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
 
 /// The same for a small grid, on thread 0 of the first block.
 template <class Total>
-__device__ bool total_of_small_grid(Total& total, cluster_mailbox<Total>& mailbox) {
+__device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
   total = block_team().sum_on_leader(total);
   if (gridDim.x > 1) {
+    // What comes next may be decided by what the map wrote, a branch's flag, say.
+    if (frame.links.lead_on()) meet_cluster();
     if (threadIdx.x == 0) mailbox.send(total);
     if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
     __syncwarp();
@@ -348,7 +364,7 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
     };
     bool concludes;
     if constexpr (may_send) {
-      concludes = total_of_small_grid(total, mailbox);
+      concludes = total_of_small_grid(total, frame, mailbox);
     } else if constexpr (has_sums) {
       concludes = total_by_ticket(total, frame);
     } else if constexpr (small) {

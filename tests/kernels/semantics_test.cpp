@@ -233,6 +233,61 @@ TEST_CASE("steps of teams: three phases, sums and a verdict", "[semantics][sanit
   for_each_run([](place where, const auto& make_run) { check_team_steps(where, make_run); });
 }
 
+namespace {
+
+/// k sums of small whole numbers: exact in any order, in float too. With `lanes` threads an index, of which the first
+/// gives the share.
+template <class T, int k>
+struct shares {
+  int lanes;
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD whilst::sums<T, k> operator()(index i, const Team&) const {
+    whilst::sums<T, k> share{};
+    for (int j = 0; j < k; ++j) share.value[j] = static_cast<T>((i + j) % 5);
+    return share;
+  }
+};
+template <class T, int k>
+struct keep_totals {
+  T* totals;
+  WHILST_HD void operator()(const whilst::sums<T, k>& total) const {
+    for (int j = 0; j < k; ++j) totals[j] = total[j];
+  }
+};
+
+template <class T, int k>
+void check_totals(const way& w, index n, int lanes) {
+  whilst::buffer<T> totals(w.where, k);
+  recorder rec(w.where);
+  rec.step("totals", n, shares<T, k>{lanes}, keep_totals<T, k>{totals.data()});
+  whilst::program program = std::move(rec).finish();
+  program.prepare({.how = w.how});
+  std::vector<T> expected(k);
+  for (int j = 0; j < k; ++j)
+    for (index i = 0; i < n; ++i) expected[static_cast<std::size_t>(j)] += static_cast<T>((i + j) % 5);
+  for (int time = 0; time < 2; ++time) {
+    run(program);
+    INFO(w.name << ", n = " << n << ", lanes " << lanes << ", " << k << " sums of " << sizeof(T) << " bytes");
+    CHECK(values(totals) == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("totals are those of all indexes, wherever blocks meet", "[semantics][sanitizer]") {
+  // On a GPU: one warp, one block, a cluster of 8 and of 16 blocks, some of them without an index, a grid; and the
+  // edges.
+  for (const way& w : ways())
+    for (const int lanes : {1, 8, 32})
+      for (const index threads : {1, 32, 33, 512, 513, 800, 2048, 2049, 4097, 8192, 8193, 40000}) {
+        const index n = (threads + lanes - 1) / lanes;
+        check_totals<float, 1>(w, n, lanes);
+        check_totals<float, 4>(w, n, lanes);
+        check_totals<double, 3>(w, n, lanes);
+      }
+}
+
 TEST_CASE("a call in the start of a loop runs once a run of the loop", "[semantics]") {
   for (const way& w : ways()) {
     INFO(w.name);

@@ -2,11 +2,14 @@
 
 // Small linear systems and oracles for the solver tests.
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <Eigen/Sparse>
@@ -90,6 +93,25 @@ whilst::csr_matrix<T> convection_diffusion(int n) {
     }
   }
   return t.matrix();
+}
+
+/// Runs solver.solve(b, x) in a thread of its own and cancels it, with solver.cancel(), once it is seen running.
+template <class Solver, class T>
+whilst::report solve_and_cancel(Solver& solver, const std::vector<T>& b, std::vector<T>& x) {
+  whilst::report result;
+  std::atomic<bool> ended = false;
+  std::thread solving([&] {
+    try {
+      result = solver.solve(b, x);
+    } catch (const whilst::error& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    }
+    ended = true;
+  });
+  while (!solver.progress().running && !ended) std::this_thread::yield();
+  solver.cancel();
+  solving.join();
+  return result;
 }
 
 }  // namespace whilst_test

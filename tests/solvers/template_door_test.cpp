@@ -4,7 +4,7 @@
 #include "whilst/template_door.hpp"
 
 #include <Eigen/LU>
-#include <thread>
+#include <optional>
 
 #include "tests/catch.hpp"
 #include "tests/kernels/toy.hpp"
@@ -262,19 +262,18 @@ TEST_CASE("an operator's solver is watched and cancelled from another thread", "
         {.rtol = 1e-15, .max_iterations = 100'000'000, .executor = executor});
     const std::vector<double> b(static_cast<std::size_t>(n * n), 1.0);
     std::vector<double> x(b.size(), 0);
-    report r;
-    std::thread solving([&] { r = solver.solve(b, x); });
-    while (!solver.progress().running) std::this_thread::yield();
-    solver.cancel();
-    solving.join();
+    const report r = solve_and_cancel(solver, b, x);
     CHECK(r.reason() == reason::cancelled);
     CHECK(r.preconditioner() == "user");
     CHECK(r.method() == "cg");
     solver.set_tolerances(1e-2, 0);
     CHECK(solver.solve(b, x).converged());
     // It may move, tickets and all.
+    std::optional<whilst::ticket> ticket;
+    if (executor == "host") ticket = solver.enqueue(nullptr, b.data(), x.data());
     auto moved = std::move(solver);
     CHECK(moved.solve(b, x).iterations() == 0);
+    if (ticket) CHECK(ticket->wait().converged());
   }
 }
 
