@@ -461,9 +461,9 @@ TEST_CASE("solves in a queue are cancelled each by itself, in any order", "[enqu
 TEST_CASE("a solver cancels all that it has in a queue, and nothing later", "[enqueue][gpu]") {
   if (skipped()) return;
   const auto A = whilst::make_gallery<double>("poisson2d:60").matrix;
-  const operands<double> io(place::gpu(0), random_vector<double>(A.rows(), 1));
   for (const std::string& executor : asynchronous) {
     INFO(executor);
+    const operands<double> io(place::gpu(0), random_vector<double>(A.rows(), 1));
     linear_solver<double> solver(A, {.rtol = 1e-12, .executor = executor});
     const any_stream stream;
     gate held(stream.get());
