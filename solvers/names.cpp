@@ -17,6 +17,12 @@ std::string_view name(reason why) {
       return "converged_atol";
     case reason::completed:
       return "completed";
+    case reason::converged_gradient:
+      return "converged_gradient";
+    case reason::converged_step:
+      return "converged_step";
+    case reason::converged_function:
+      return "converged_function";
     case reason::iteration_limit:
       return "iteration_limit";
     case reason::divergence:
@@ -33,6 +39,8 @@ std::string_view name(reason why) {
       return "stagnation";
     case reason::attainable_accuracy:
       return "attainable_accuracy";
+    case reason::radius_too_small:
+      return "radius_too_small";
     case reason::deadline:
       return "deadline";
     case reason::cancelled:
@@ -51,6 +59,12 @@ std::string_view sentence(reason why) {
       return "the residual fell to atol";
     case reason::completed:
       return "the loop did what it was asked to";
+    case reason::converged_gradient:
+      return "the gradient vanishes, as far as the tolerance asks";
+    case reason::converged_step:
+      return "the steps have become too short to change the unknowns";
+    case reason::converged_function:
+      return "no step promises to reduce the function any more";
     case reason::iteration_limit:
       return "the iteration limit was reached first";
     case reason::divergence:
@@ -67,6 +81,8 @@ std::string_view sentence(reason why) {
       return "no further progress: the method found no step that reduces the residual";
     case reason::attainable_accuracy:
       return "rounding keeps the true residual above the tolerance: restarting from x brought no more progress";
+    case reason::radius_too_small:
+      return "no step, however short, reduced the function";
     case reason::deadline:
       return "the deadline passed";
     case reason::cancelled:

@@ -11,6 +11,9 @@ enum class reason : int {
   converged_rtol = 2,
   converged_atol = 3,
   completed = 4,
+  converged_gradient = 5,
+  converged_step = 6,
+  converged_function = 7,
   iteration_limit = -3,
   divergence = -4,
   breakdown = -5,
@@ -19,6 +22,7 @@ enum class reason : int {
   indefinite_operator = -10,
   stagnation = -20,
   attainable_accuracy = -21,
+  radius_too_small = -22,
   deadline = -30,
   cancelled = -31,
 };

@@ -42,6 +42,16 @@ struct problems_by_block {
   }
 };
 
+/// Problems that are one.
+template <class Solve>
+struct one_problem {
+  Solve solve;
+  template <class Team>
+  WHILST_HD Solve operator()(index, const Team&) const {
+    return solve;
+  }
+};
+
 /// Threads of a block for a problem of n indexes.
 inline int threads_for_problem(index n) {
   int threads = 32;

@@ -1,0 +1,320 @@
+#pragma once
+
+/// @file
+/// Nonlinear least squares with a few unknowns, of residuals that are a functor of your own. Where CUDA is on, compile
+/// files that include this by nvcc.
+
+#include <chrono>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/launch/resident.hpp"
+#include "solvers/levenberg_marquardt.hpp"
+#include "solvers/matrix_on_place.hpp"
+#include "whilst/error.hpp"
+#include "whilst/machine.hpp"
+#include "whilst/recorder.hpp"
+
+namespace whilst {
+
+struct least_squares_options {
+  least_squares_tolerances tolerances = {};
+  /// Trial points, rejected ones included.
+  index max_iterations = 10'000;
+  /// "auto", "host", "stream", "graph" or "resident"; see linear_solver_options.
+  std::string executor = "auto";
+  /// The CUDA device; -1 is the current one.
+  int device = -1;
+  /// Iterations a trip under graph; 0 chooses.
+  int unroll = 0;
+  /// Records of the history, an even number; 0 for none.
+  index history_capacity = 512;
+};
+
+/// How a fit ended.
+struct least_squares_report : report {
+  using report::report;
+  /// 1/2 sum of r_i^2 at x.
+  double value = 0;
+  /// Trial points that were accepted.
+  index accepted = 0;
+  /// The estimated covariance of the unknowns, s^2 (J' J)^-1 with s^2 = sum of r_i^2 / (residuals - unknowns), row by
+  /// row; empty where J' J is singular to working precision or there are no more residuals than unknowns.
+  std::vector<double> covariance = {};
+  /// The square root of its diagonal.
+  std::vector<double> standard_errors() const {
+    std::vector<double> errors;
+    const auto n = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(covariance.size()))));
+    for (std::size_t j = 0; j < n; ++j) errors.push_back(std::sqrt(covariance[j * (n + 1)]));
+    return errors;
+  }
+};
+
+/// A whole fit, for every executor: brings in x, loops, hands x back.
+template <class T, class Problem>
+struct least_squares_solve {
+  using method_type = levenberg_marquardt<T, Problem>;
+  using state = typename method_type::state;
+  static constexpr bool runs_in_kernel = method_type::runs_in_kernel;
+  static constexpr int n = Problem::unknowns;
+
+  Problem problem;
+  T* x;
+  const least_squares_tolerances* tolerances;
+  state* s;
+  control* loop;
+  std::uint64_t* nanoseconds;
+
+  struct begin {
+    const T* x;
+    const least_squares_tolerances* tolerances;
+    state* s;
+    control* loop;
+    std::uint64_t* nanoseconds;
+    WHILST_HD void operator()() const {
+      state fresh{};
+      for (int j = 0; j < n; ++j) fresh.x[j] = fresh.trial[j] = static_cast<double>(x[j]);
+      fresh.tolerances = *tolerances;
+      fresh.damping = tolerances->first_damping;
+      fresh.growth = 2;
+      fresh.last_promise = HUGE_VAL;
+      *s = fresh;
+      loop->first_iteration = 0;
+      *nanoseconds = now_nanoseconds();
+    }
+  };
+  struct hand_back {
+    const state* s;
+    T* x;
+    std::uint64_t* nanoseconds;
+    WHILST_HD void operator()() const {
+      for (int j = 0; j < n; ++j) x[j] = static_cast<T>(s->x[j]);
+      *nanoseconds = now_nanoseconds() - *nanoseconds;
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void operator()(Run& run) const {
+    const method_type method{problem, s};
+    run.once("bring in x", begin{x, tolerances, s, loop, nanoseconds});
+    run.loop(method_type::name, loop, [&](auto& run) { method.iterate(run); });
+    run.once("hand x back", hand_back{s, x, nanoseconds});
+  }
+};
+
+/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve.
+///
+/// Problem, trivially copyable, pointers in it to memory of the place: `static constexpr int unknowns`; count(), the
+/// number of residuals; `template <class S> S operator()(index i, const S* x) const`, residual i at x for S a number or
+/// a dual number.
+template <class T, class Problem>
+class least_squares_solver {
+  using whole = least_squares_solve<T, Problem>;
+  static constexpr int n = Problem::unknowns;
+
+ public:
+  /// make_problem(place) gives the problem with its data on that place. Throws whilst::error on options out of range,
+  /// on a problem without residuals and on an executor that this machine does not have.
+  template <class MakeProblem>
+  least_squares_solver(const MakeProblem& make_problem, least_squares_options options)
+      : least_squares_solver(check(options), options, make_problem) {}
+
+  /// x, n entries, holds the starting point and receives the best point found. Blocks. x is left alone where the
+  /// residuals are not finite at the starting point.
+  least_squares_report solve(std::span<T> x) {
+    if (x.size() != n)
+      throw error("fitting",
+                  "there are " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
+                  "Make both agree");
+    x_.upload(x.data());
+    program_.enqueue(nullptr);
+    program_.wait();
+    typename whole::state found;
+    control loop;
+    std::uint64_t nanoseconds = 0;
+    state_.download(&found);
+    control_.download(&loop);
+    nanoseconds_.download(&nanoseconds);
+    x_.download(x.data());
+
+    report_fields fields = common_;
+    fields.reason = loop.why;
+    fields.iterations = loop.iteration;
+    fields.residual_norm = std::sqrt(2 * found.f);
+    fields.solve_seconds = fields.loop_seconds = 1e-9 * static_cast<double>(nanoseconds);
+    std::vector<history_record> records(static_cast<std::size_t>(history_.size()));
+    if (!records.empty()) history_.download(records.data());
+    records.resize(static_cast<std::size_t>(std::max<index>(loop.history_count, 0)));
+    fields.history = std::move(records);
+    least_squares_report result{std::move(fields)};
+    result.value = found.f;
+    result.accepted = found.accepted;
+    result.covariance = covariance_of(found);
+    return result;
+  }
+
+  const std::string& executor() const { return common_.executor; }
+  std::string explain() const { return program_.explain(); }
+
+ private:
+  static executor_choice check(const least_squares_options& options) {
+    const std::string doing = "making a least-squares solver";
+    if (options.max_iterations < 0)
+      throw error(doing, "max_iterations is " + std::to_string(options.max_iterations), "Give 0 or more");
+    if (options.history_capacity < 0 || options.history_capacity % 2)
+      throw error(doing, "history_capacity is " + std::to_string(options.history_capacity),
+                  "Give an even number, or 0 for no history");
+    const least_squares_tolerances& t = options.tolerances;
+    if (!(t.gradient >= 0 && t.step >= 0 && t.function >= 0 && t.first_damping > 0 && std::isfinite(t.first_damping)))
+      throw error(doing, "a tolerance is negative or not a number, or the first damping is not above 0",
+                  "Give tolerances of 0 or more");
+    return choose_executor({.executor = options.executor, .device = options.device}, n, false, whole::runs_in_kernel);
+  }
+
+  template <class MakeProblem>
+  least_squares_solver(executor_choice choice, const least_squares_options& options, const MakeProblem& make_problem)
+      : problem_(make_problem(choice.where)),
+        x_(choice.where, n),
+        tolerances_(choice.where, 1),
+        state_(choice.where, 1),
+        control_(choice.where, 1),
+        nanoseconds_(choice.where, 1),
+        history_(choice.where, options.history_capacity),
+        program_(record(choice, options)) {
+    const auto began = std::chrono::steady_clock::now();
+    const bool in_kernel = choice.how == whilst::executor::resident;
+    const whilst::executor how = in_kernel ? whilst::executor::stream : choice.how;
+    program_.prepare({.how = how, .unroll = options.unroll});
+    const machine_description machine = describe_machine(choice.where.on_host() ? -1 : choice.where.device());
+    common_.method = whole::method_type::name;
+    common_.preconditioner = "none";
+    common_.executor = in_kernel ? "resident" : std::string(name(program_.running_on()));
+    common_.precision = sizeof(T) == 4 ? "float" : "double";
+    common_.device = choice.where.on_host() ? machine.processor : machine.device;
+    common_.note = program_.note();
+    common_.rows = problem_.count();
+    common_.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  program record(const executor_choice& choice, const least_squares_options& options) {
+    if (problem_.count() < 1)
+      throw error("making a least-squares solver", "there are no residuals", "Give data to fit");
+    tolerances_.upload(&options.tolerances);
+    control_settings settings{};
+    settings.limit = options.max_iterations;
+    settings.history = history_.data();
+    settings.history_capacity = options.history_capacity;
+    recorder record(choice.where);
+    record.parameter(&control_.data()->settings, settings);
+    const whole solve{problem_, x_.data(), tolerances_.data(), state_.data(), control_.data(), nanoseconds_.data()};
+    if (choice.how == whilst::executor::resident) {
+      record.team(whole::method_type::name, 1,
+                  problems_by_block<one_problem<whole>>{{solve}, threads_for_problem(problem_.count())});
+    } else {
+      solve(record);
+    }
+    return std::move(record).finish();
+  }
+
+  /// Cholesky of J' J with a unit diagonal, and one column of the inverse after the other.
+  std::vector<double> covariance_of(const typename whole::state& found) const {
+    const index freedom = problem_.count() - n;
+    if (freedom < 1 || !found.evaluated) return {};
+    double L[packed_size(n)], unit[n];
+    for (int j = 0; j < n; ++j) {
+      const double diagonal = found.curvature[packed_index(j, j)];
+      if (!(diagonal > 0)) return {};
+      unit[j] = 1 / std::sqrt(diagonal);
+      for (int k = 0; k <= j; ++k) L[packed_index(j, k)] = found.curvature[packed_index(j, k)] * unit[j] * unit[k];
+    }
+    constexpr double singular = 1e-15;
+    if (!factor_cholesky<n>(L, singular)) return {};
+    std::vector<double> result(static_cast<std::size_t>(n) * n);
+    const double variance = 2 * found.f / static_cast<double>(freedom);
+    for (int j = 0; j < n; ++j) {
+      double column[n] = {};
+      column[j] = 1;
+      solve_cholesky<n>(L, column);
+      for (int i = 0; i < n; ++i)
+        result[static_cast<std::size_t>(i * n + j)] = variance * column[i] * unit[i] * unit[j];
+    }
+    return result;
+  }
+
+  Problem problem_;
+  buffer<T> x_;
+  buffer<least_squares_tolerances> tolerances_;
+  buffer<typename whole::state> state_;
+  buffer<control> control_;
+  buffer<std::uint64_t> nanoseconds_;
+  buffer<history_record> history_;
+  program program_;
+  report_fields common_;
+};
+
+/// Residuals of a curve: model(b, x_i) - y_i, for a model from kernels/curve_models.hpp or one of your own that has
+/// `parameters`, `variables` and operator()(b, x). Borrows the data, memory of the place that uses it.
+template <class Model>
+struct curve_residuals {
+  static constexpr int unknowns = Model::parameters;
+  Model model;
+  index points;
+  const double* predictors;  ///< Model::variables for each point
+  const double* response;
+
+  WHILST_HD index count() const { return points; }
+  template <class S>
+  WHILST_HD S operator()(index i, const S* b) const {
+    return model(b, predictors + i * Model::variables) - response[i];
+  }
+};
+
+/// Fits a curve to points.
+template <class T, class Model>
+class curve_fit {
+ public:
+  /// predictors: Model::variables numbers a point, point by point; response: one a point, as the model gives it. Both
+  /// are copied. Throws whilst::error where they do not agree or hold what is not finite, and as least_squares_solver
+  /// does.
+  curve_fit(const Model& model, std::span<const double> predictors, std::span<const double> response,
+            least_squares_options options = {})
+      : points_(checked(predictors, response)),
+        solver_([&](place where) { return problem_on(where, model, predictors, response); }, std::move(options)) {}
+
+  /// b, Model::parameters entries, holds the start and receives the fit.
+  least_squares_report solve(std::span<T> b) { return solver_.solve(b); }
+  const std::string& executor() const { return solver_.executor(); }
+
+ private:
+  static index checked(std::span<const double> predictors, std::span<const double> response) {
+    const std::string doing = "fitting a curve";
+    if (response.empty()) throw error(doing, "there are no points", "Give some");
+    if (predictors.size() != response.size() * Model::variables)
+      throw error(doing,
+                  "there are " + std::to_string(response.size()) + " responses and " +
+                      std::to_string(predictors.size()) + " predictors",
+                  "Give " + std::to_string(Model::variables) + " predictors a response");
+    for (const std::span<const double>& values : {predictors, response})
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (!is_finite(values[i]))
+          throw error(doing, "entry " + std::to_string(i) + " of the data is not finite", "Leave such points out");
+    return static_cast<index>(response.size());
+  }
+  curve_residuals<Model> problem_on(place where, const Model& model, std::span<const double> predictors,
+                                    std::span<const double> response) {
+    predictors_ = buffer<double>(where, static_cast<index>(predictors.size()));
+    response_ = buffer<double>(where, points_);
+    if (!predictors.empty()) predictors_.upload(predictors.data());
+    response_.upload(response.data());
+    return {model, points_, predictors_.data(), response_.data()};
+  }
+
+  index points_;
+  buffer<double> predictors_, response_;
+  least_squares_solver<T, curve_residuals<Model>> solver_;
+};
+
+}  // namespace whilst
