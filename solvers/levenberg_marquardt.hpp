@@ -44,7 +44,7 @@ struct levenberg_marquardt {
     double x[n], trial[n];
     double f;                                 ///< 1/2 r' r at x
     double curvature[triangle], gradient[n];  ///< J' J and J' r at x
-    double scale[n];                          ///< the largest diagonal entry of J' J so far
+    double scale[n];                          ///< the diagonal of J' J, or a tenth of what it was before
     double damping, growth;
     double predicted;     ///< by how much the model says that f falls at the trial
     double last_promise;  ///< the same for the trial before, where rounding hid what became of it; else infinite
