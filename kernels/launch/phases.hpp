@@ -94,7 +94,7 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
 }
 
 /// A finish is called as finish(totals...), or finish(totals..., loop) with the state of the loop that it is in; and if
-/// it has read(), which reads what it needs while the totals are being made, with that as its last argument.
+/// it has read(), which reads what it needs before the map of its step has written anything, with that as its last one.
 template <class Finish>
 WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   if constexpr (requires { finish.read(); }) {

@@ -96,6 +96,7 @@ class map_step final : public recorded_step {
 
   void run_on_host([[maybe_unused]] loop_state* loop) override {
     const index last = chunks();
+    [[maybe_unused]] const auto reads = detail::finish_read_phase(finish_);  // before the map, as on a GPU
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) if (last >= detail::parallel_chunks <Map>)
 #endif
@@ -113,9 +114,9 @@ class map_step final : public recorded_step {
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       for (index chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
-      detail::call_finish(finish_, loop, detail::finish_read_phase(finish_), total);
+      detail::call_finish(finish_, loop, reads, total);
     } else if constexpr (!std::is_same_v<Finish, no_finish>) {
-      detail::call_finish(finish_, loop, detail::finish_read_phase(finish_));
+      detail::call_finish(finish_, loop, reads);
     }
   }
 
