@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "benchmarks/whilst-bench/mgh.hpp"
 #include "benchmarks/whilst-bench/nist.hpp"
 
 int main(int count, char** arguments) {
@@ -20,13 +21,20 @@ int main(int count, char** arguments) {
   nist_command->add_option("--executor", nist.executor, "auto, host, stream, graph or resident")->capture_default_str();
   nist_command->add_option("--json", nist.json, "Write the results to this file; - for standard output");
 
+  whilst_bench::mgh_options mgh;
+  CLI::App* const mgh_command = app.add_subcommand(
+      "mgh",
+      "The 35 sums of squares of More, Garbow and Hillstrom (1981). Solved means that f is a published minimum, "
+      "from the standard starting point");
+  mgh_command->add_option("--json", mgh.json, "Write the results to this file; - for standard output");
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {
     return app.exit(problem) == 0 ? 0 : 1;
   }
   try {
-    return whilst_bench::run_nist(nist);
+    return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "whilst-bench: %s\n", problem.what());
     return 1;

@@ -44,7 +44,7 @@ struct levenberg_marquardt {
     double x[n], trial[n];
     double f;                                 ///< 1/2 r' r at x
     double curvature[triangle], gradient[n];  ///< J' J and J' r at x
-    double scale[n];                          ///< the diagonal of J' J, or a tenth of what it was before
+    double scale[n];                          ///< the diagonal of J' J, or 0.9 of what it was before
     double damping, growth;
     double predicted;     ///< by how much the model says that f falls at the trial
     double last_promise;  ///< the same for the trial before, where rounding hid what became of it; else infinite
@@ -80,7 +80,7 @@ struct levenberg_marquardt {
   struct judge {
     state* s;
     /// How much of a scale outlives an iteration in which the curvature has fallen.
-    static constexpr double memory_of_scales = 0.1;
+    static constexpr double memory_of_scales = 0.9;
     static constexpr double epsilon = sizeof(T) == 4 ? 1.2e-7 : 2.2e-16;
 
     WHILST_HD void operator()(const totals& at_trial, loop_state& loop) const {

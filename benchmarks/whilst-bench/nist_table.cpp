@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "benchmarks/measured_at.hpp"
-#include "whilst/error.hpp"
-#include "whilst/version.hpp"
+#include "benchmarks/whilst-bench/results_file.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -49,29 +45,17 @@ int report_nist(const std::vector<nist_set>& sets, const nist_options& options) 
   }
   fmt::print(out, "\n8 digits and more: {} of {}\nnist: {} of {} solved\n", eight, all, solved, all);
 
-  if (!options.json.empty()) {
-    const whilst::measured_at measured = whilst::measured_now();
-    json document{{"suite", "nist"},
-                  {"version", whilst::version},
-                  {"commit", measured.commit},
-                  {"date", measured.date},
-                  {"executor", sets.empty() ? options.executor : sets.front().fits[0].executor},
-                  {"solved", solved},
-                  {"eight_digits", eight},
-                  {"fits", all},
-                  {"sets", json::array()}};
-    for (const nist_set& set : sets)
-      document["sets"].push_back(
-          {{"name", set.name}, {"start_1", to_json(set.fits[0])}, {"start_2", to_json(set.fits[1])}});
-    if (options.json == "-") {
-      std::cout << document.dump(2) << '\n';
-    } else {
-      std::ofstream file(options.json);
-      file << document.dump(2) << '\n';
-      if (!file.flush())
-        throw whilst::error("writing '" + options.json + "'", "the file cannot be written", "Name another one");
-    }
-  }
+  json entries = json::array();
+  for (const nist_set& set : sets)
+    entries.push_back({{"name", set.name}, {"start_1", to_json(set.fits[0])}, {"start_2", to_json(set.fits[1])}});
+  write_results(options.json,
+                {{"suite", "nist"},
+                 {"method", "levenberg-marquardt"},
+                 {"executor", sets.empty() ? options.executor : sets.front().fits[0].executor},
+                 {"solved", solved},
+                 {"eight_digits", eight},
+                 {"fits", all}},
+                "sets", entries);
   return solved == all ? 0 : 2;
 }
 

@@ -142,8 +142,7 @@ TEST_CASE("test functions: f at the standard starts") {
   // Neighbours add x (1 + x) = 0: -(2 + 5) + 1 = -6 in each row.
   CHECK(f_at_start(problems::broyden_banded{10}) == exactly(10 * 36));
 
-  // Norms that the MINPACK test programs print (J. J. More, B. S. Garbow, K. E. Hillstrom, "User guide for MINPACK-1",
-  // ANL-80-74, Argonne National Laboratory, 1980), to 15 digits.
+  // Norms that MINPACK's test programs print, to 15 digits.
   const auto printed = [](double norm) { return Approx(norm * norm).epsilon(1e-13); };
   CHECK(f_at_start(problems::linear_full_rank{5, 10}) == printed(5.0));
   CHECK(f_at_start(problems::linear_full_rank{5, 50}) == printed(8.06225774829855));

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace whilst::fitting {
+
+/// A model of kernels/curve_models.hpp, for a person and for checks.
+struct model_description {
+  std::string name, formula;
+  int parameters = 0, variables = 0;
+};
+
+/// The model of this name, in upper or lower case. Throws whilst::error with the names of all where there is none.
+model_description find_model(const std::string& name);
+
+/// All models, one a line.
+std::string model_table();
+
+/// The model for parameters b at each of the points: predictors holds as many numbers a point as the model has.
+std::vector<double> evaluate(std::string_view model, std::span<const double> b, std::span<const double> predictors);
+
+/// What the model is compared with: the observed response, or the transform of it that the model is stated for.
+std::vector<double> model_response(std::string_view model, std::span<const double> observed);
+
+}  // namespace whilst::fitting

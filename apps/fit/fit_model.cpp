@@ -1,0 +1,31 @@
+// compiled by nvcc where CUDA is on
+#include "fit_model.hpp"
+
+#include <limits>
+
+#include "kernels/curve_models.hpp"
+#include "whilst/least_squares.hpp"
+
+namespace whilst::fitting {
+
+fit_outcome fit_model(std::string_view model, std::span<const double> predictors, std::span<const double> response,
+                      std::vector<double> start, const fit_settings& settings) {
+  fit_outcome outcome;
+  outcome.parameters = std::move(start);
+  with_curve_model(model, [&](const auto& curve) {
+    using model_type = std::decay_t<decltype(curve)>;
+    least_squares_options options;
+    options.executor = settings.executor;
+    options.max_iterations = settings.max_iterations;
+    curve_fit<double, model_type> solver(curve, predictors, response, options);
+    const least_squares_report report = solver.solve(outcome.parameters);
+    outcome.standard_errors = report.standard_errors();
+    const bool nothing_known = report.reason() == reason::nan_or_infinity && report.accepted == 0;
+    outcome.sum_of_squares = nothing_known ? std::numeric_limits<double>::quiet_NaN() : 2 * report.value;
+    outcome.accepted = report.accepted;
+    outcome.summary = report;
+  });
+  return outcome;
+}
+
+}  // namespace whilst::fitting

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "whilst/report.hpp"
+
+namespace whilst::fitting {
+
+struct fit_settings {
+  std::string executor = "auto";
+  index max_iterations = 10'000;
+};
+
+/// What a fit found.
+struct fit_outcome {
+  /// The start itself where the model is not finite there.
+  std::vector<double> parameters;
+  /// One a parameter, or empty where the data do not tell: too few points, or parameters that they cannot tell apart.
+  std::vector<double> standard_errors;
+  /// At the parameters; NaN where the model is not finite at the start.
+  double sum_of_squares = 0;
+  /// How many trial points were accepted.
+  index accepted = 0;
+  report summary;
+};
+
+/// Fits the model of this name, which must be one of kernels/curve_models.hpp, to points.
+/// predictors: as many numbers a point as the model has, point by point; response: one a point, as the model gives it.
+fit_outcome fit_model(std::string_view model, std::span<const double> predictors, std::span<const double> response,
+                      std::vector<double> start, const fit_settings& settings);
+
+}  // namespace whilst::fitting

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdio>
+
+#include "apps/whilst/report_json.hpp"
+#include "fit.hpp"
+
+namespace whilst::fitting {
+
+/// The digits in which a number agrees with a certified one, from 0 to the 11 that are certified: minus the decimal
+/// logarithm of the relative error.
+double digits_agreeing(double found, double certified);
+
+/// What is fitted to what, and from where.
+void print_problem(std::FILE* out, const fit_result& result);
+/// Parameters, errors, residuals, and how the fit ended.
+void print_result(std::FILE* out, const fit_result& result);
+
+/// All of it for `--json`. NaN becomes null, for JSON has no such number.
+command::json result_json(const fit_result& result);
+
+}  // namespace whilst::fitting

@@ -1,0 +1,29 @@
+#include "benchmarks/whilst-bench/results_file.hpp"
+
+#include <fstream>
+#include <iostream>
+
+#include "benchmarks/measured_at.hpp"
+#include "whilst/error.hpp"
+#include "whilst/version.hpp"
+
+namespace whilst_bench {
+
+void write_results(const std::string& path, nlohmann::ordered_json head, std::string_view list,
+                   const nlohmann::ordered_json& entries) {
+  if (path.empty()) return;
+  const whilst::measured_at measured = whilst::measured_now();
+  head["version"] = whilst::version;
+  head["commit"] = measured.commit;
+  head["date"] = measured.date;
+  head[std::string(list)] = entries;
+  if (path == "-") {
+    std::cout << head.dump(2) << '\n';
+    return;
+  }
+  std::ofstream file(path);
+  file << head.dump(2) << '\n';
+  if (!file.flush()) throw whilst::error("writing '" + path + "'", "the file cannot be written", "Name another one");
+}
+
+}  // namespace whilst_bench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace whilst_bench {
+
+/// Writes a suite's results: `head`, what they come from, and `entries` under the name `list`. To standard output for
+/// "-", nowhere for "". Throws whilst::error where the file cannot be written.
+void write_results(const std::string& path, nlohmann::ordered_json head, std::string_view list,
+                   const nlohmann::ordered_json& entries);
+
+}  // namespace whilst_bench
