@@ -24,8 +24,8 @@ struct least_squares_tolerances {
 
 /// Levenberg-Marquardt for f(x) = 1/2 sum of r_i(x)^2 with a few unknowns, known when it is compiled: K. Madsen, H. B.
 /// Nielsen, O. Tingleff, "Methods for non-linear least squares problems", IMM, DTU (2004), algorithm 3.16, with
-/// Nielsen's damping, and scaled as by More (1978): the damping of a parameter is in units of the largest curvature
-/// seen in it.
+/// Nielsen's damping, and scaled nearly as by More (1978): the damping of a parameter is in units of the largest
+/// curvature seen in it, of which a tenth is forgotten in each iteration.
 ///
 /// One step an iteration: residuals and Jacobian at the trial point, by dual numbers, as the sums that make J' J, J' r
 /// and r' r; its finish accepts or rejects, tests, and solves for the next trial. So a rejected trial costs a Jacobian
