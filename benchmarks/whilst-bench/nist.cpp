@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <vector>
 
 #include "benchmarks/whilst-bench/nist_table.hpp"
