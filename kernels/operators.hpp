@@ -36,12 +36,12 @@ inline constexpr int entries_held = 7;
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
 /// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
-template <class T, class Offset>
+template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
   index n;
   const Offset* row_offsets;
   const std::int32_t* column_indices;
-  slot<const T> values;
+  Values values;
   int lanes_a_row;
 
   WHILST_HD index rows() const { return n; }

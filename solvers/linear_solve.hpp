@@ -17,6 +17,14 @@ struct solve_outcome {
   reason why = reason::running;
 };
 
+/// The last thing to be written of an outcome: who polls for the number finds the rest there.
+WHILST_HD inline void announce(solve_outcome& outcome, std::uint64_t launch) {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+#endif
+  outcome.launch = launch;
+}
+
 /// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back.
 /// The same text for every executor.
 ///
@@ -164,11 +172,7 @@ struct linear_solve {
       target.nanoseconds = now_nanoseconds() - outer->started_at;
       target.loop_nanoseconds = s->loop_nanoseconds;
       target.why = outer->why;
-      // Last: who polls for the number finds the rest there.
-#if defined(__CUDA_ARCH__)
-      __threadfence_system();
-#endif
-      target.launch = outer->settings.launch;
+      announce(target, outer->settings.launch);
     }
   };
 

@@ -41,6 +41,10 @@ std::string_view name(reason why) {
       return "attainable_accuracy";
     case reason::radius_too_small:
       return "radius_too_small";
+    case reason::line_search_failed:
+      return "line_search_failed";
+    case reason::unbounded:
+      return "unbounded";
     case reason::deadline:
       return "deadline";
     case reason::cancelled:
@@ -83,6 +87,10 @@ std::string_view sentence(reason why) {
       return "rounding keeps the true residual above the tolerance: restarting from x brought no more progress";
     case reason::radius_too_small:
       return "no step, however short, reduced the function";
+    case reason::line_search_failed:
+      return "the line search found no step to take, steepest descent included";
+    case reason::unbounded:
+      return "the function falls below its bound: it seems to have no minimum";
     case reason::deadline:
       return "the deadline passed";
     case reason::cancelled:

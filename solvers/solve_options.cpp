@@ -1,12 +1,16 @@
 #include "solvers/solve_options.hpp"
 
 namespace whilst {
+
+std::uint64_t nanoseconds_of(double deadline) {
+  constexpr double forever = 1e9;  // from here on, in seconds, a deadline is none
+  return deadline < forever ? static_cast<std::uint64_t>(deadline * 1e9) + 1 : 0;
+}
+
 namespace {
 
 /// Restarts are few: each halves the true residual at least.
 constexpr index most_restarts = 200;
-/// From here on, in seconds, a deadline is none.
-constexpr double forever = 1e9;
 
 }  // namespace
 
@@ -33,7 +37,7 @@ control_settings outer_settings(const linear_solver_options& options, std::uint6
   made.rtol = options.rtol;
   made.atol = options.atol;
   made.dtol = options.dtol;
-  made.deadline_nanoseconds = options.deadline < forever ? static_cast<std::uint64_t>(options.deadline * 1e9) + 1 : 0;
+  made.deadline_nanoseconds = nanoseconds_of(options.deadline);
   made.launch = launch;
   return made;
 }

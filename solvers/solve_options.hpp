@@ -8,6 +8,9 @@
 
 namespace whilst {
 
+/// A deadline in seconds as control_settings wants it; 0, none, for infinity.
+std::uint64_t nanoseconds_of(double deadline);
+
 /// Options of every kind of linear solver, checked and turned into what a recorded solve wants. `doing` opens the
 /// message of an exception: "making a linear solver".
 

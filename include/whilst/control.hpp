@@ -72,7 +72,8 @@ struct alignas(16) outside_wish {
 };
 
 /// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
-WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index count) {
+template <class Record>
+WHILST_NOINLINE WHILST_HD index halve(Record* history, index count) {
   for (index i = 0; i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
 }

@@ -23,6 +23,8 @@ enum class reason : int {
   stagnation = -20,
   attainable_accuracy = -21,
   radius_too_small = -22,
+  line_search_failed = -23,
+  unbounded = -24,
   deadline = -30,
   cancelled = -31,
 };

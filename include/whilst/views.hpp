@@ -66,6 +66,15 @@ struct slot {
   WHILST_HD slot shifted(index elements) const { return {where, offset + elements}; }
 };
 
+/// The same for a pointer that stays.
+template <class T>
+struct fixed_slot {
+  T* pointer = nullptr;
+
+  WHILST_HD T* get() const { return pointer; }
+  WHILST_HD fixed_slot shifted(index elements) const { return {pointer + elements}; }
+};
+
 /// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
 /// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again.
 class workspace {

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "whilst/linear_solver.hpp"
+#include "whilst/objective.hpp"
+
+namespace whilst {
+
+/// Settings of a minimizer.
+struct minimizer_options {
+  /// "lbfgs", "bfgs" (a dense matrix), "newton" (dense, and the Hessian), "newton-cg" (the Hessian, sparse),
+  /// "conjugate-gradient-pr" (Polak and Ribiere), "conjugate-gradient-hz" (Hager and Zhang) or "gradient-descent".
+  std::string method = "lbfgs";
+  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang).
+  std::string line_search = "strong-wolfe";
+  descent_tolerances tolerances = {};
+  /// Accepted steps.
+  index max_iterations = 10'000;
+  /// Evaluations of the function and its gradient; 0 for 20 times max_iterations.
+  index max_evaluations = 0;
+  /// A value below this means that the function has no minimum: reason unbounded.
+  double lower_bound = -1e300;
+  /// Seconds that the loop may run, counted from when it starts on its device.
+  double deadline = std::numeric_limits<double>::infinity();
+  /// "auto", "host", "stream" or "graph". What it runs on is decided by the function's place.
+  std::string executor = "auto";
+  /// Evaluations a trip through the graph's WHILE node; 0 chooses.
+  int unroll = 0;
+  /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
+  bool programmatic_launch = true;
+  /// Records of the history, an even number; 0 for none.
+  index history_capacity = 512;
+};
+
+/// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() what it was at the start.
+struct minimize_report : report {
+  minimize_report() = default;
+  explicit minimize_report(report base) : report(std::move(base)) {}
+  /// f at x.
+  double value = 0;
+  /// Evaluations of the function and its gradient.
+  index evaluations = 0;
+  /// Iterations of the loop within the loop, for methods that have one.
+  index inner_iterations = 0;
+  /// How often a direction led nowhere and the method began anew from steepest descent.
+  index restarts = 0;
+  /// The history: of the same iterations as history(), with more of each.
+  std::vector<descent_record> records = {};
+  /// One line for a person.
+  std::string message() const;
+};
+
+/// The place that an executor by that name runs on: the CPU, or GPU `device` (-1: the current one). "auto" asks the
+/// environment variable WHILST_EXECUTOR first, then takes the GPU if there is one. For what is to be minimized, which
+/// has to be there before a minimizer can be made. Throws whilst::error where there is no such executor.
+place place_of_executor(const std::string& executor = "auto", int device = -1);
+
+/// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
+/// solve. One at a time: a second one on another stream waits for the first.
+template <class T>
+class minimizer {
+ public:
+  /// The function must outlive the minimizer. Throws whilst::error on options out of range, on a method that wants a
+  /// Hessian where the function has none, and on an executor that does not run on the function's place.
+  explicit minimizer(const objective<T>& function, minimizer_options options = {});
+  ~minimizer();
+  minimizer(minimizer&&) noexcept;
+  minimizer& operator=(minimizer&&) noexcept;
+
+  /// x, in host memory, holds the starting point and receives the point found: the best one where the method descends
+  /// only. Blocks. Where f is not finite at the starting point, x is left as it is.
+  minimize_report solve(std::span<T> x);
+
+  /// Enqueues a minimization on `stream` and returns without waiting; x is a pointer of the function's place. As
+  /// linear_solver::enqueue in all else, captures included.
+  ticket enqueue(stream_handle stream, T* x);
+
+  void set_tolerances(const descent_tolerances& tolerances);
+  void set_max_iterations(index limit);
+  void set_deadline(double seconds);
+
+  /// Stops the minimization in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
+  void cancel();
+  /// How far the one in flight is, from any thread: residual_norm is ||g||_2.
+  whilst::progress progress() const;
+
+  std::string explain() const;
+  std::string dot() const;
+  const std::string& executor() const;
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+extern template class minimizer<float>;
+extern template class minimizer<double>;
+
+}  // namespace whilst

@@ -1,0 +1,172 @@
+#pragma once
+
+/// @file
+/// Functions that are sums of terms, each of a few of the unknowns: f(x) = sum over e of term_e(x[index_e]). Where CUDA
+/// is on, compile files that include this by nvcc.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/symmetric_eigen.hpp"
+#include "whilst/dual.hpp"
+#include "whilst/objective.hpp"
+
+namespace whilst {
+
+/// Terms of one kind, as partially_separable holds them.
+template <class T>
+class term_group {
+ public:
+  /// Arrays on the place, entry (term e, unknown k) at k * terms + e.
+  struct arrays {
+    index terms;
+    const std::int32_t* unknowns;  ///< -1: none, the term reads a 0 there
+    T* gradients;
+    T* hessians;  ///< the upper triangle of each, row by row; null where no Hessian is wanted
+  };
+  virtual ~term_group() = default;
+  virtual int unknowns_a_term() const = 0;
+  virtual void evaluate(recorder& run, const arrays& on_place, const T* x, double* value, bool is_first) const = 0;
+  virtual void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
+                             bool positive) const = 0;
+};
+
+namespace detail {
+
+/// Adds the terms of one kind up, or puts their sum there if they are the first.
+struct take_value {
+  double* value;
+  bool is_first;
+  WHILST_HD void operator()(const sums<double, 1>& total) const { *value = is_first ? total[0] : *value + total[0]; }
+};
+
+template <int K>
+struct term_indexes {
+  std::int32_t of[K];
+};
+
+template <class T, class Term>
+struct evaluate_terms {
+  static constexpr int K = Term::unknowns;
+  Term term;
+  typename term_group<T>::arrays on_place;
+  const T* x;
+
+  template <class Team>
+  WHILST_HD term_indexes<K> fetch(index e, const Team&) const {
+    term_indexes<K> unknown;
+    for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.terms + e);
+    return unknown;
+  }
+  WHILST_HD sums<double, 1> operator()(index e, const term_indexes<K>& unknown) const {
+    dual<T, K> of_term[K];
+    for (int k = 0; k < K; ++k) of_term[k] = dual<T, K>::variable(unknown.of[k] < 0 ? T(0) : x[unknown.of[k]], k);
+    const dual<T, K> value = term(e, static_cast<const dual<T, K>*>(of_term));
+    for (int k = 0; k < K; ++k) on_place.gradients[k * on_place.terms + e] = value.gradient[k];
+    return sums{static_cast<double>(value.value)};
+  }
+};
+
+template <class T, class Term>
+struct make_term_hessians {
+  static constexpr int K = Term::unknowns;
+  using number = second_order_dual<T, K>;
+  Term term;
+  typename term_group<T>::arrays on_place;
+  const T* x;
+  const int* wanted;
+  bool positive;
+
+  WHILST_HD void operator()(index e) const {
+    if (!*wanted) return;
+    number of_term[K];
+    for (int k = 0; k < K; ++k) {
+      const std::int32_t unknown = on_place.unknowns[k * on_place.terms + e];
+      of_term[k] = number::variable(unknown < 0 ? T(0) : x[unknown], k);
+    }
+    number value = term(e, static_cast<const number*>(of_term));
+    if (positive) make_positive<K>(value.hessian);
+    for (int k = 0; k < number::hessian_size; ++k) on_place.hessians[k * on_place.terms + e] = value.hessian[k];
+  }
+};
+
+template <class T, class Term>
+class group_of_terms final : public term_group<T> {
+ public:
+  using typename term_group<T>::arrays;
+  group_of_terms(std::string name, const Term& term) : name_(std::move(name)), term_(term) {}
+  int unknowns_a_term() const override { return Term::unknowns; }
+  void evaluate(recorder& run, const arrays& on_place, const T* x, double* value, bool is_first) const override {
+    run.step(("f and g of " + name_).c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x},
+             take_value{value, is_first});
+  }
+  void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
+                     bool positive) const override {
+    run.step(("Hessians of " + name_).c_str(), on_place.terms,
+             make_term_hessians<T, Term>{term_, on_place, x, wanted, positive});
+  }
+
+ private:
+  std::string name_;
+  Term term_;
+};
+
+}  // namespace detail
+
+/// A sum of terms of one kind or several. A term is a trivially copyable functor, pointers in it to memory of the
+/// place:
+/// @code
+///   struct spring {                                       // pulls two points of a line together
+///     static constexpr int unknowns = 2;                  // K: how many a term has, from 1 to 16 or so
+///     const double* stiffness;
+///     template <class S>
+///     WHILST_HD S operator()(whilst::index e, const S* x) const {   // term e of its K unknowns
+///       return stiffness[e] / 2 * (x[0] - x[1]) * (x[0] - x[1]);
+///     }
+///   };
+///   whilst::partially_separable<double> f(whilst::place::host(), 3);
+///   f.add("springs", spring{stiffness}, std::vector<std::int32_t>{0, 1, 1, 2});   // K indexes a term
+/// @endcode
+/// Derivatives come from dual numbers: the gradient of a term at a time, and its Hessian (K x K) for methods that want
+/// one. They are gathered by unknown, in a fixed order, so results have the same bits each time.
+template <class T>
+class partially_separable final : public objective<T> {
+ public:
+  /// Throws whilst::error where there are no unknowns, or more than 32-bit indexes tell apart.
+  partially_separable(place where, index unknowns);
+  ~partially_separable() override;
+  partially_separable(partially_separable&&) noexcept;
+  partially_separable& operator=(partially_separable&&) noexcept;
+
+  /// Adds terms: Term::unknowns indexes for each, term after term; -1 stands for no unknown, and the term reads a 0
+  /// there. Throws whilst::error on indexes out of range, and when a minimizer has been made of the function already.
+  template <class Term>
+  void add(const char* name, const Term& term, std::span<const std::int32_t> unknowns_of_terms) {
+    static_assert(std::is_trivially_copyable_v<Term>, "terms are copied to the device byte by byte");
+    add_group(name, std::make_unique<detail::group_of_terms<T, Term>>(name, term), unknowns_of_terms);
+  }
+  template <class Term>
+  void add(const char* name, const Term& term, const std::vector<std::int32_t>& unknowns_of_terms) {
+    add(name, term, std::span<const std::int32_t>(unknowns_of_terms));
+  }
+
+  place where() const override;
+  index unknowns() const override;
+  void evaluate(recorder& run, const evaluation<T>& wanted) const override;
+  bool has_hessian() const override { return true; }
+  hessian_view<T> hessian() const override;
+  void make_hessian(recorder& run, const T* x, const int* wanted, bool positive) const override;
+
+ private:
+  void add_group(const char* name, std::unique_ptr<term_group<T>> group, std::span<const std::int32_t> unknowns_of_terms);
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+extern template class partially_separable<float>;
+extern template class partially_separable<double>;
+
+}  // namespace whilst

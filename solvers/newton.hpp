@@ -1,0 +1,149 @@
+#pragma once
+
+#include "solvers/descent.hpp"
+#include "whilst/objective.hpp"
+#include "whilst/teams.hpp"
+
+namespace whilst {
+
+/// Newton's method with a line search, the Hessian dense and factored by one block: for up to some hundred unknowns.
+/// Where the Hessian is not positive definite, a multiple of the identity is added, in units that make its diagonal
+/// ones: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm 3.3.
+template <class T>
+struct newton {
+  static constexpr const char* name = "newton";
+  descent_vectors<T> v;
+  descent_state* s;
+  const descent_settings* settings;
+  double *L, *solution, *unit;
+  int* failed;
+
+  newton(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>&,
+         workspace& memory)
+      : v(v),
+        s(s),
+        settings(settings),
+        L(memory.take<double>(v.n * v.n)),
+        solution(memory.take<double>(v.n)),
+        unit(memory.take<double>(v.n)),
+        failed(memory.take<int>(1)) {}
+
+  struct solve {
+    [[maybe_unused]] static constexpr bool whole_block = true;
+    newton of;
+    hessian_view<T> H;
+
+    int threads_wanted() const { return static_cast<int>(of.v.n <= 32 ? 64 : 256); }
+    /// g' d.
+    template <class Team>
+    WHILST_HD sums<double, 1> operator()(index, const Team& team) const {
+      if (!of.s->accepted) return {};
+      const index n = of.v.n;
+      const double least_diagonal = choose_units(team);
+      constexpr int most_tries = 60;
+      constexpr double first_shift = 1e-3;
+      double shift = least_diagonal > 0 ? 0 : first_shift - least_diagonal;
+      for (int tries = 0; tries < most_tries; ++tries) {
+        fill(team, shift);
+        if (factor(team)) break;
+        shift = 2 * shift > first_shift ? 2 * shift : first_shift;
+      }
+      substitute(team);
+      double slope = 0;
+      for (index i = team.rank(); i < n; i += team.size()) {
+        of.solution[i] *= of.unit[i];
+        slope += of.solution[i] * of.v.trial_gradient[i];
+      }
+      slope = team.sum(slope);
+      return sums<double, 1>{team.rank() == 0 ? slope : 0};
+    }
+
+   private:
+    /// Scales that make the diagonal 1 or -1; returns its least entry then.
+    template <class Team>
+    WHILST_HD double choose_units(const Team& team) const {
+      double negative = 0;
+      for (index i = team.rank(); i < of.v.n; i += team.size()) {
+        double diagonal = 0;
+        for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k)
+          if (H.column_indices[k] == i) diagonal = H.values[k];
+        of.unit[i] = diagonal != 0 ? 1 / sqrt(fabs(diagonal)) : 1;
+        negative += diagonal < 0;
+      }
+      return team.sum(negative) > 0 ? -1 : 1;
+    }
+    template <class Team>
+    WHILST_HD void fill(const Team& team, double shift) const {
+      const index n = of.v.n;
+      team.sync();
+      for (index k = team.rank(); k < n * n; k += team.size()) of.L[k] = 0;
+      if (team.rank() == 0) *of.failed = 0;
+      team.sync();
+      for (index i = team.rank(); i < n; i += team.size()) {
+        for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k) {
+          const std::int32_t j = H.column_indices[k];
+          of.L[i * n + j] = H.values[k] * of.unit[i] * of.unit[j];
+        }
+        of.L[i * n + i] += shift;
+        of.solution[i] = -of.v.trial_gradient[i] * of.unit[i];
+      }
+      team.sync();
+    }
+    /// Cholesky by columns, L over the lower triangle. False where a pivot is not positive.
+    template <class Team>
+    WHILST_HD bool factor(const Team& team) const {
+      constexpr double least_pivot = 1e-14;
+      const index n = of.v.n;
+      for (index k = 0; k < n; ++k) {
+        const double pivot = of.L[k * n + k];
+        if (!(pivot > least_pivot)) return false;  // the same for every thread
+        const double root = sqrt(pivot);
+        team.sync();
+        for (index i = k + team.rank(); i < n; i += team.size())
+          of.L[i * n + k] = i == k ? root : of.L[i * n + k] / root;
+        team.sync();
+        for (index i = k + 1 + team.rank(); i < n; i += team.size()) {
+          const double lik = of.L[i * n + k];
+          for (index j = k + 1; j <= i; ++j) of.L[i * n + j] -= lik * of.L[j * n + k];
+        }
+        team.sync();
+      }
+      return true;
+    }
+    template <class Team>
+    WHILST_HD void substitute(const Team& team) const {
+      const index n = of.v.n;
+      for (index k = 0; k < n; ++k) {
+        const double xk = of.solution[k] / of.L[k * n + k];
+        team.sync();
+        for (index i = k + team.rank(); i < n; i += team.size())
+          of.solution[i] = i == k ? xk : of.solution[i] - of.L[i * n + k] * xk;
+        team.sync();
+      }
+      for (index k = n - 1; k >= 0; --k) {
+        const double xk = of.solution[k] / of.L[k * n + k];
+        team.sync();
+        for (index i = team.rank(); i <= k; i += team.size())
+          of.solution[i] = i == k ? xk : of.solution[i] - of.L[k * n + i] * xk;
+        team.sync();
+      }
+    }
+  };
+
+  struct choose {
+    descent_state* s;
+    const descent_settings* settings;
+    WHILST_HD void operator()(const sums<double, 1>& slope) const {
+      change_direction(s, *settings, [&](descent_state&) { return proposal{slope[0], 1}; });
+    }
+  };
+
+  template <class Run>
+  void propose(Run& run, const objective<T>& f) const {
+    f.make_hessian(run, v.trial, &s->accepted, false);
+    run.team("d = -(H + shift)^-1 g", 1, solve{*this, f.hessian()}, choose{s, settings});
+  }
+  WHILST_HD T entry(index i, T, T, T) const { return static_cast<T>(solution[i]); }
+};
+
+}  // namespace whilst

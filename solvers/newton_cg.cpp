@@ -1,0 +1,15 @@
+// compiled by nvcc where CUDA is on
+#include "solvers/newton_cg.hpp"
+
+#include "solvers/recorded_descent.hpp"
+
+namespace whilst {
+
+template <class T>
+recorded_descent<T> record_newton_cg(const descent_request<T>& request) {
+  return record_descent<T, newton_cg>(request);
+}
+template recorded_descent<float> record_newton_cg(const descent_request<float>&);
+template recorded_descent<double> record_newton_cg(const descent_request<double>&);
+
+}  // namespace whilst

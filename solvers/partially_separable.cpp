@@ -1,0 +1,294 @@
+// compiled by nvcc where CUDA is on
+#include "whilst/partially_separable.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace whilst {
+namespace {
+
+/// Adds up what lies in pieces: entry i is the sum of pieces[position[k]] for offsets[i] <= k < offsets[i + 1].
+template <class T>
+struct gather {
+  const std::int32_t* offsets;
+  const std::int32_t* positions;
+  const T* pieces;
+
+  struct range {
+    std::int32_t next, end;
+  };
+  WHILST_HD range entries(index i) const { return {read_constant(offsets + i), read_constant(offsets + i + 1)}; }
+  WHILST_HD T operator()(range of) const {
+    T sum = 0;
+    for (std::int32_t k = of.next; k < of.end; ++k) sum += pieces[read_constant(positions + k)];
+    return sum;
+  }
+};
+
+template <class T>
+struct gather_gradient {
+  gather<T> gradient;
+  const T *direction, *x;
+  T* result;
+
+  struct fetched {
+    typename gather<T>::range of;
+  };
+  template <class Team>
+  WHILST_HD fetched fetch(index i, const Team&) const {
+    return {gradient.entries(i)};
+  }
+  struct read_values {
+    T g, d, x;
+  };
+  template <class Team>
+  WHILST_HD read_values read(index i, const Team&, const fetched& f) const {
+    return {gradient(f.of), direction[i], x[i]};
+  }
+  WHILST_HD descent_sums operator()(index i, const read_values& r) const {
+    result[i] = r.g;
+    return share_of_trial(r.g, r.d, r.x);
+  }
+};
+
+template <class T>
+struct gather_hessian {
+  gather<T> hessian;
+  T* values;
+  const int* wanted;
+  WHILST_HD void operator()(index k) const {
+    if (*wanted) values[k] = hessian(hessian.entries(k));
+  }
+};
+
+/// Where pieces go: sorted by what they belong to, and in their own order within it.
+struct incidence {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> positions;
+
+  /// owner[k] of piece k, below `owners`; negative: nobody's.
+  incidence(const std::vector<std::int64_t>& owner, index owners) : offsets(static_cast<std::size_t>(owners) + 1) {
+    for (const std::int64_t to : owner)
+      if (to >= 0) ++offsets[static_cast<std::size_t>(to) + 1];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    positions.resize(static_cast<std::size_t>(offsets.back()));
+    std::vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
+    for (std::size_t k = 0; k < owner.size(); ++k)
+      if (owner[k] >= 0)
+        positions[static_cast<std::size_t>(next[static_cast<std::size_t>(owner[k])]++)] = static_cast<std::int32_t>(k);
+  }
+};
+
+template <class Value>
+buffer<Value> copied(place where, const std::vector<Value>& values) {
+  buffer<Value> made(where, static_cast<index>(values.size()));
+  if (!values.empty()) made.upload(values.data());
+  return made;
+}
+
+template <class T>
+struct gather_tables {
+  buffer<std::int32_t> offsets;
+  buffer<std::int32_t> positions;
+  buffer<T> pieces;
+
+  gather_tables() = default;
+  gather_tables(place where, const incidence& order, std::size_t number_of_pieces)
+      : offsets(copied(where, order.offsets)),
+        positions(copied(where, order.positions)),
+        pieces(where, static_cast<index>(number_of_pieces)) {}
+  gather<T> view() const { return {offsets.data(), positions.data(), pieces.data()}; }
+};
+
+}  // namespace
+
+template <class T>
+struct partially_separable<T>::implementation {
+  struct group {
+    std::unique_ptr<term_group<T>> terms;
+    index count;
+    std::vector<std::int32_t> unknowns;  ///< term after term
+    buffer<std::int32_t> on_place;       ///< unknown after unknown
+    index first_gradient = 0, first_hessian = 0;
+
+    int unknowns_a_term() const { return terms->unknowns_a_term(); }
+    index pieces() const { return count * unknowns_a_term(); }
+    index hessian_pieces() const { return pieces() * (unknowns_a_term() + 1) / 2; }
+  };
+  place where;
+  index n;
+  std::vector<group> groups;
+  bool sealed = false, has_hessian = false;
+  gather_tables<T> gradient, hessian;
+  buffer<std::int32_t> row_offsets, columns;
+  buffer<T> values;
+
+  implementation(place on, index unknowns) : where(on), n(unknowns) {}
+
+  typename term_group<T>::arrays arrays_of(const group& g) const {
+    return {g.count, g.on_place.data(), gradient.pieces.data() + g.first_gradient,
+            has_hessian ? hessian.pieces.data() + g.first_hessian : nullptr};
+  }
+
+  /// Tables for the gradient, once all terms are known.
+  void seal() {
+    if (sealed) return;
+    if (groups.empty()) throw error("minimizing a function", "it has no terms", "Add some");
+    std::vector<std::int64_t> owner;
+    for (group& g : groups) {
+      g.first_gradient = static_cast<index>(owner.size());
+      const auto K = static_cast<std::size_t>(g.unknowns_a_term()), count = static_cast<std::size_t>(g.count);
+      std::vector<std::int32_t> by_unknown(K * count);
+      for (std::size_t e = 0; e < count; ++e)
+        for (std::size_t k = 0; k < K; ++k) by_unknown[k * count + e] = g.unknowns[e * K + k];
+      g.on_place = copied(where, by_unknown);
+      owner.insert(owner.end(), by_unknown.begin(), by_unknown.end());
+    }
+    check_number(owner.size(), "derivatives of terms");
+    gradient = gather_tables<T>(where, incidence(owner, n), owner.size());
+    sealed = true;
+  }
+
+  /// Tables for the Hessian, for methods that want one.
+  void make_pattern() {
+    seal();
+    if (has_hessian) return;
+    std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(n));
+    const auto each_pair = [&](const auto& use) {
+      for (const group& g : groups) {
+        const int K = g.unknowns_a_term();
+        for (int a = 0; a < K; ++a)
+          for (int b = a; b < K; ++b)
+            for (index e = 0; e < g.count; ++e) {
+              const auto at = static_cast<std::size_t>(e * K);
+              use(g.unknowns[at + static_cast<std::size_t>(a)], g.unknowns[at + static_cast<std::size_t>(b)], a == b);
+            }
+      }
+    };
+    each_pair([&](std::int32_t i, std::int32_t j, bool) {
+      if (i < 0 || j < 0) return;
+      rows[static_cast<std::size_t>(i)].push_back(j);
+      rows[static_cast<std::size_t>(j)].push_back(i);
+    });
+    std::vector<std::int32_t> offsets{0}, column;
+    for (std::vector<std::int32_t>& row : rows) {
+      std::sort(row.begin(), row.end());
+      row.erase(std::unique(row.begin(), row.end()), row.end());
+      column.insert(column.end(), row.begin(), row.end());
+      check_number(column.size(), "entries of the Hessian");
+      offsets.push_back(static_cast<std::int32_t>(column.size()));
+    }
+    const auto entry = [&](std::int32_t i, std::int32_t j) -> std::int64_t {
+      const auto begin = column.begin() + offsets[static_cast<std::size_t>(i)];
+      const auto end = column.begin() + offsets[static_cast<std::size_t>(i) + 1];
+      return std::lower_bound(begin, end, j) - column.begin();
+    };
+    // A piece off a term's diagonal goes to two entries; so there are two owners, the second of copies that share the
+    // piece. Where a term names an unknown twice, its diagonal gets both.
+    std::vector<std::int64_t> owner, mirrored;
+    index pieces = 0;
+    for (group& g : groups) {
+      g.first_hessian = pieces;
+      pieces += g.hessian_pieces();
+    }
+    each_pair([&](std::int32_t i, std::int32_t j, bool diagonal) {
+      const bool there = i >= 0 && j >= 0;
+      owner.push_back(there ? entry(i, j) : -1);
+      mirrored.push_back(there && !diagonal ? entry(j, i) : -1);
+    });
+    owner.insert(owner.end(), mirrored.begin(), mirrored.end());
+    check_number(owner.size(), "second derivatives of terms");
+    incidence order(owner, static_cast<index>(column.size()));
+    for (std::int32_t& position : order.positions) position = static_cast<std::int32_t>(position % pieces);
+    hessian = gather_tables<T>(where, order, static_cast<std::size_t>(pieces));
+    row_offsets = copied(where, offsets);
+    columns = copied(where, column);
+    values = buffer<T>(where, static_cast<index>(column.size()));
+    has_hessian = true;
+  }
+
+  static void check_number(std::size_t number, const char* what) {
+    if (number > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+      throw error("minimizing a function", "it has " + std::to_string(number) + " " + what,
+                  "Make it of fewer terms: 2^31 - 1 of them can be told apart");
+  }
+};
+
+template <class T>
+partially_separable<T>::partially_separable(place where, index unknowns) {
+  if (unknowns < 1 || unknowns > std::numeric_limits<std::int32_t>::max())
+    throw error("making a function", "it has " + std::to_string(unknowns) + " unknowns",
+                "Give it 1 or more, and fewer than 2^31");
+  implementation_ = std::make_unique<implementation>(where, unknowns);
+}
+template <class T>
+partially_separable<T>::~partially_separable() = default;
+template <class T>
+partially_separable<T>::partially_separable(partially_separable&&) noexcept = default;
+template <class T>
+partially_separable<T>& partially_separable<T>::operator=(partially_separable&&) noexcept = default;
+
+template <class T>
+void partially_separable<T>::add_group(const char* name, std::unique_ptr<term_group<T>> terms,
+                                 std::span<const std::int32_t> unknowns_of_terms) {
+  implementation& self = *implementation_;
+  const std::string doing = "adding terms '" + std::string(name) + "'";
+  if (self.sealed) throw error(doing, "the function is in use already", "Add all terms before making a minimizer");
+  const auto K = static_cast<std::size_t>(terms->unknowns_a_term());
+  if (unknowns_of_terms.empty()) throw error(doing, "there are none", "Give the unknowns of one term or more");
+  if (unknowns_of_terms.size() % K != 0)
+    throw error(doing, "there are " + std::to_string(unknowns_of_terms.size()) + " indexes",
+                "Give " + std::to_string(K) + " for each term");
+  for (std::size_t k = 0; k < unknowns_of_terms.size(); ++k)
+    if (unknowns_of_terms[k] < -1 || unknowns_of_terms[k] >= self.n)
+      throw error(doing,
+                  "term " + std::to_string(k / K) + " names unknown " + std::to_string(unknowns_of_terms[k]) +
+                      ", and there are " + std::to_string(self.n),
+                  "Unknowns count from 0; -1 stands for none");
+  self.groups.push_back({std::move(terms),
+                         static_cast<index>(unknowns_of_terms.size() / K),
+                         {unknowns_of_terms.begin(), unknowns_of_terms.end()},
+                         {}});
+}
+
+template <class T>
+place partially_separable<T>::where() const {
+  return implementation_->where;
+}
+template <class T>
+index partially_separable<T>::unknowns() const {
+  return implementation_->n;
+}
+
+template <class T>
+void partially_separable<T>::evaluate(recorder& run, const evaluation<T>& wanted) const {
+  implementation& self = *implementation_;
+  self.seal();
+  bool is_first = true;
+  for (const auto& group : self.groups)
+    group.terms->evaluate(run, self.arrays_of(group), wanted.at, &wanted.s->trial_value,
+                          std::exchange(is_first, false));
+  run.step("g", self.n, gather_gradient<T>{self.gradient.view(), wanted.direction, wanted.at, wanted.gradient},
+           wanted.judge);
+}
+
+template <class T>
+hessian_view<T> partially_separable<T>::hessian() const {
+  implementation& self = *implementation_;
+  self.make_pattern();
+  return {self.n, self.columns.size(), self.row_offsets.data(), self.columns.data(), self.values.data()};
+}
+
+template <class T>
+void partially_separable<T>::make_hessian(recorder& run, const T* x, const int* wanted, bool positive) const {
+  implementation& self = *implementation_;
+  self.make_pattern();
+  for (const auto& group : self.groups) group.terms->make_hessians(run, self.arrays_of(group), x, wanted, positive);
+  run.step("H", self.columns.size(), gather_hessian<T>{self.hessian.view(), self.values.data(), wanted});
+}
+
+template class partially_separable<float>;
+template class partially_separable<double>;
+
+}  // namespace whilst

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <memory>
+
+#include "solvers/descent.hpp"
+#include "solvers/linear_solve.hpp"
+#include "whilst/objective.hpp"
+#include "whilst/recorder.hpp"
+
+namespace whilst {
+
+/// A recorded minimization with the memory that it runs on and the parameters that a launch may change.
+template <class T>
+struct recorded_descent {
+  raw_buffer memory;
+  std::unique_ptr<program> recorded;  ///< after `memory`, so that it goes first: it waits for its runs
+  parameter<T*> x;
+  parameter<solve_outcome*> outcome;
+  parameter<control_settings> loop_settings;
+  parameter<descent_settings> settings;
+  // On the place.
+  control* loop = nullptr;
+  descent_state* state = nullptr;
+  history_record* history = nullptr;
+  descent_record* records = nullptr;
+};
+
+/// What is to be recorded. The function must outlive the program.
+template <class T>
+struct descent_request {
+  const objective<T>* function = nullptr;
+  index history_capacity = 0;
+  /// Most iterations of a loop within the loop, for methods that have one.
+  index inner_limit = 0;
+};
+
+/// A whole minimization around a method's choice of directions, for every executor but those within kernels: brings in
+/// x, loops, hands x back. A trip of the loop is an evaluation:
+///
+///   f and g at the trial point; the line search accepts it, or asks for another length along d (judge_trial)
+///   if it was accepted: a new direction is proposed, and a search begins along it
+///   if it was accepted: x = trial point, d = new direction;  trial point = x + step d
+///
+/// So the line search is no loop within the loop, whose trips would cost more than its steps, and several evaluations
+/// go into one trip of the graph. A gradient that the search does not need costs less than a step of its own would.
+///
+/// A Direction is made of (vectors, state, settings, function, workspace). propose(run, function) records what it does
+/// at an accepted point, x being the old one yet, and ends with a finish that calls change_direction; entry(i, g, s, d)
+/// is d_i from g_i, s_i = (new x - old x)_i and the old d_i.
+template <class T, template <class> class Direction>
+struct descent_solve {
+  slot<T> io;
+  slot<solve_outcome> outcome;
+  control* loop;
+  const descent_settings* settings;
+  descent_record* records;
+  descent_state* s;
+  descent_vectors<T> v;
+  Direction<T> direction;
+
+  descent_solve(const objective<T>& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
+                const descent_settings* settings, descent_record* records, workspace& memory)
+      : io(io),
+        outcome(outcome),
+        loop(loop),
+        settings(settings),
+        records(records),
+        s(memory.take<descent_state>(1)),
+        v(f.unknowns(), memory),
+        direction(v, s, settings, f, memory) {}
+
+  struct bring_in {
+    slot<T> io;
+    descent_vectors<T> v;
+    WHILST_HD void operator()(index i) const {
+      v.x[i] = v.trial[i] = io.get()[i];
+      v.d[i] = v.gradient[i] = 0;
+    }
+  };
+  struct begin {
+    descent_state* s;
+    control* loop;
+    WHILST_HD void operator()() const {
+      descent_state fresh{};
+      fresh.first = 1;
+      *s = fresh;
+      loop->first_iteration = 0;
+    }
+  };
+  struct hand_back {
+    descent_vectors<T> v;
+    slot<T> io;
+    const descent_state* s;
+    WHILST_HD void operator()(index i) const { io.get()[i] = s->accepted ? v.trial[i] : v.x[i]; }
+  };
+  struct tell {
+    const descent_state* s;
+    const control* loop;
+    slot<solve_outcome> outcome;
+    WHILST_HD void operator()() const {
+      solve_outcome& target = *outcome.get();
+      target.iterations = loop->iteration;
+      target.residual_norm = s->gradient_norm;
+      target.rhs_norm = s->first_gradient_norm;
+      target.nanoseconds = now_nanoseconds() - loop->started_at;
+      target.loop_nanoseconds = loop->stopped_at - loop->started_at;
+      target.why = loop->why;
+      announce(target, loop->settings.launch);
+    }
+  };
+
+  void operator()(recorder& run, const objective<T>& f) const {
+    run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
+    run.loop(Direction<T>::name, loop, [&](recorder& run) {
+      f.evaluate(run, {v.trial, v.trial_gradient, v.d, s, {s, settings, records}});
+      direction.propose(run, f);
+      run.step("x, d, x + step d", v.n, move_on<T, Direction<T>>{direction, v, s});
+    });
+    run.step("hand x back", v.n, hand_back{v, io, s}, tell{s, loop, outcome});
+  }
+};
+
+/// Records a minimization by Direction.
+template <class T, template <class> class Direction>
+recorded_descent<T> record_descent(const descent_request<T>& request) {
+  const objective<T>& f = *request.function;
+  recorded_descent<T> made;
+  recorder record(f.where());
+  // The same takes twice: once to measure, once to place.
+  const auto lay_out = [&](workspace& memory, auto&& use) {
+    T** const x = memory.take<T*>(1);
+    solve_outcome** const outcome = memory.take<solve_outcome*>(1);
+    descent_settings* const settings = memory.take<descent_settings>(1);
+    made.loop = memory.take<control>(1);
+    made.history = memory.take<history_record>(request.history_capacity);
+    made.records = memory.take<descent_record>(request.history_capacity);
+    const descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+    use(x, outcome, settings, solve);
+  };
+  workspace measuring;
+  lay_out(measuring, [](auto&&...) {});
+  made.memory = raw_buffer(f.where(), static_cast<std::size_t>(measuring.used()));
+  workspace memory(made.memory.data());
+  lay_out(memory, [&](T** x, solve_outcome** outcome, descent_settings* settings, const auto& solve) {
+    made.state = solve.s;
+    made.x = record.parameter<T*>(x, nullptr);
+    made.outcome = record.parameter<solve_outcome*>(outcome, nullptr);
+    made.settings = record.parameter(settings, descent_settings{});
+    made.loop_settings = record.parameter(&made.loop->settings, control_settings{});
+    if constexpr (requires { solve.direction.inner; })
+      record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
+    solve(record, f);
+  });
+  made.recorded = std::make_unique<program>(std::move(record).finish());
+  return made;
+}
+
+/// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
+template <class T>
+struct descent_method {
+  const char* name;
+  recorded_descent<T> (*record)(const descent_request<T>&);
+  bool wants_hessian = false;
+};
+
+template <class T>
+recorded_descent<T> record_gradient_descent(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_conjugate_gradient_pr(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_conjugate_gradient_hz(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_bfgs(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_limited_memory_bfgs(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_newton(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_newton_cg(const descent_request<T>& request);
+
+template <class T>
+inline constexpr descent_method<T> descent_methods[] = {
+    {"lbfgs", record_limited_memory_bfgs<T>},
+    {"bfgs", record_bfgs<T>},
+    {"newton", record_newton<T>, true},
+    {"newton-cg", record_newton_cg<T>, true},
+    {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
+    {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
+    {"gradient-descent", record_gradient_descent<T>},
+};
+
+}  // namespace whilst
