@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "solvers/matrix_market_bytes.hpp"
-#include "solvers/matrix_market_error.hpp"
 #include "solvers/matrix_market_reader.hpp"
 #include "solvers/matrix_market_rows.hpp"
+#include "solvers/text_file.hpp"
 
 // The public functions that read: bytes (matrix_market_bytes), tokens (matrix_market_scanner), the format
 // (matrix_market_reader) and rows (matrix_market_rows) put together. Those that write are in matrix_market_writer.cpp.
@@ -27,7 +27,7 @@ auto with_memory_named(std::string_view name, Read read) {
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  fail(name, "more data than there is memory for", "a file that fits into memory");
+  detail::fail(name, "more data than there is memory for", "a file that fits into memory");
 }
 
 /// What `parse` makes of a reader of the text that `bytes` stand for, plain or gzip.

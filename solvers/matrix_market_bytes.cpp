@@ -10,7 +10,7 @@
 #include <new>
 #include <system_error>
 
-#include "solvers/matrix_market_error.hpp"
+#include "solvers/text_file.hpp"
 
 namespace whilst::detail::matrix_market {
 

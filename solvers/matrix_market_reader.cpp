@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "solvers/matrix_market_bytes.hpp"
-#include "solvers/matrix_market_error.hpp"
+#include "solvers/text_file.hpp"
 
 namespace whilst::detail::matrix_market {
 

@@ -1,6 +1,6 @@
 #include "solvers/matrix_market_scanner.hpp"
 
-#include "solvers/matrix_market_error.hpp"
+#include "solvers/text_file.hpp"
 
 namespace whilst::detail::matrix_market {
 

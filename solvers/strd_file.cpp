@@ -3,30 +3,20 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "solvers/matrix_market_error.hpp"
+#include "solvers/text_file.hpp"
 
 namespace whilst {
 namespace {
 
-using detail::matrix_market::quoted;
-
-constexpr std::string_view blanks = " \t\r\v\f";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return text.substr(0, 0);
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
+using detail::blanks, detail::quoted, detail::trim;
 
 /// Whether text starts with this, in upper or lower case.
 bool starts_with(std::string_view text, std::string_view start) {
@@ -48,7 +38,7 @@ class reader {
  public:
   explicit reader(const std::string& path) : path_(path) {
     const auto fail_whole = [&](const std::string& found) {
-      detail::matrix_market::fail(path, found, "a data set of the NIST StRD, such as Misra1a.dat");
+      detail::fail(path, found, "a data set of the NIST StRD, such as Misra1a.dat");
     };
     std::error_code problem;
     const auto status = std::filesystem::status(path, problem);
@@ -57,9 +47,9 @@ class reader {
     // The largest data set has some 10 kB.
     constexpr std::uintmax_t largest = 1 << 24;
     if (std::filesystem::file_size(path, problem) > largest) fail_whole("a file of more than 16 MiB");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) fail_whole("a file that does not open");
-    text_.assign(std::istreambuf_iterator<char>(file), {});
+    std::optional<std::string> text = detail::read_whole_file(path);
+    if (!text) fail_whole("a file that does not open");
+    text_ = std::move(*text);
     next();
   }
 
@@ -85,15 +75,10 @@ class reader {
 
   /// Takes a number off the text.
   double take_number(std::string_view& text) const {
-    constexpr const char* expected = "a finite number within the range of double";
     const std::string_view word = take_word(text);
-    // std::from_chars takes no plus sign.
-    const std::size_t sign = word.size() > 1 && word[0] == '+' && word[1] != '-' ? 1 : 0;
-    double value = 0;
-    const char* const end = word.data() + word.size();
-    const auto [last, problem] = std::from_chars(word.data() + sign, end, value);
-    if (problem != std::errc{} || last != end || !std::isfinite(value)) fail(word, expected);
-    return value;
+    const std::optional<double> value = detail::finite_number(word);
+    if (!value) fail(word, "a finite number within the range of double");
+    return *value;
   }
   int take_count(std::string_view& text, int smallest) const {
     const std::string_view word = take_word(text);
@@ -112,11 +97,10 @@ class reader {
 
   /// Fails at this piece of the text.
   [[noreturn]] void fail(std::string_view piece, const std::string& expected) const {
-    const auto where = static_cast<std::size_t>(piece.data() - text_.data());
-    detail::matrix_market::fail(path_, text_, where, piece.empty() ? "the end of the line" : quoted(piece), expected);
+    detail::fail(path_, text_, piece, piece.empty() ? "the end of the line" : quoted(piece), expected);
   }
   [[noreturn]] void fail_at_end(const std::string& expected) const {
-    detail::matrix_market::fail(path_, text_, text_.size(), "the end of the file", expected);
+    detail::fail(path_, text_, text_.size(), "the end of the file", expected);
   }
 
  private:

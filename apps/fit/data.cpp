@@ -1,46 +1,24 @@
 #include "data.hpp"
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "solvers/matrix_market_error.hpp"
+#include "solvers/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::fitting {
 namespace {
 
-using detail::matrix_market::quoted;
-
-constexpr std::string_view blanks = " \t\r\v\f";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return text.substr(0, 0);
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
+using detail::blanks, detail::finite_number, detail::quoted, detail::trim;
 
 /// Without the quotation marks that some programs put around every field.
 std::string_view unquoted(std::string_view field) {
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') return field.substr(1, field.size() - 2);
   return field;
-}
-
-/// The whole of the text as a finite number.
-std::optional<double> number(std::string_view text) {
-  // std::from_chars takes no plus sign.
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc{} || last != end || !std::isfinite(value)) return {};
-  return value;
 }
 
 /// What stands between the fields of a line such as this one; ' ' for any amount of blanks.
@@ -80,8 +58,7 @@ class column_reader {
 
  private:
   [[noreturn]] void fail(std::string_view piece, const std::string& found, const std::string& expected) const {
-    const auto where = static_cast<std::size_t>(piece.data() - text_.data());
-    detail::matrix_market::fail(data_.path, text_, where, found, expected);
+    detail::fail(data_.path, text_, piece, found, expected);
   }
 
   void read_line(std::string_view line) {
@@ -102,7 +79,7 @@ class column_reader {
            std::to_string(columns_) + ", as in the first line");
     }
     for (const std::string_view field : fields) {
-      const std::optional<double> value = number(field);
+      const std::optional<double> value = finite_number(field);
       if (!value) fail(field, field.empty() ? "nothing" : quoted(field), "a finite number, as 2.5 or 1e-3");
       row_.push_back(*value);
     }
@@ -114,7 +91,7 @@ class column_reader {
   /// Names, of which none is a number: a number there is more likely the first point, with a mistake beside it.
   static bool is_heading(const std::vector<std::string_view>& fields) {
     for (const std::string_view field : fields) {
-      if (field.empty() || number(field)) return false;
+      if (field.empty() || finite_number(field)) return false;
     }
     return true;
   }
@@ -130,9 +107,9 @@ std::string text_of(const std::string& path) {
   std::error_code problem;
   if (std::filesystem::is_directory(path, problem))
     throw error("reading " + path, "this is a directory", "Give a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw error("reading " + path, "there is no such file, or it does not open", "Look at its name");
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::optional<std::string> text = detail::read_whole_file(path);
+  if (!text) throw error("reading " + path, "there is no such file, or it does not open", "Look at its name");
+  return std::move(*text);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "apps/whilst/output_file.hpp"
+#include "apps/common/json_file.hpp"
+#include "apps/common/output_file.hpp"
+#include "apps/common/program.hpp"
 #include "picture.hpp"
 #include "result_text.hpp"
 #include "whilst/error.hpp"
@@ -64,17 +66,9 @@ void require_finite(const fit_result& result) {
   }
 }
 
-void require_different_files(const fit_options& options, const output_file& plot, const output_file& json) {
-  const std::string data = command::resolved(options.file);
-  const auto require_other = [](const char* option, const output_file& file, const std::string& target,
-                                const char* what) {
-    if (file.wanted() && file.replaces() && file.target() == target)
-      throw error(fmt::format("{} {}", option, file.path()), fmt::format("this is the same file as {}", what),
-                  "Give another path");
-  };
-  require_other("--plot", plot, data, "the data");
-  require_other("--json", json, data, "the data");
-  if (plot.wanted() && plot.replaces()) require_other("--json", json, plot.target(), "--plot");
+/// Copies need a curve to scatter about, and to know how far.
+bool can_be_copied(const fit_result& result) {
+  return result.outcome.summary.converged() && std::isfinite(result.residual_deviation());
 }
 
 }  // namespace
@@ -94,7 +88,7 @@ double fit_result::residual_deviation() const {
 int run_fit(const fit_options& options) {
   const output_file plot("--plot", options.plot);
   const json_destination json(options.json);
-  require_different_files(options, plot, json.file());
+  command::require_different_files({{"the data", options.file}}, {&plot, &json.file()});
   std::FILE* out = json.text();
 
   fit_result result;
@@ -114,9 +108,16 @@ int run_fit(const fit_options& options) {
   result.outcome =
       fit_model(result.model.name, result.data.predictors, result.response, result.start, options.settings);
   print_result(out, result);
+  if (options.copies > 0) {
+    if (can_be_copied(result)) {
+      result.copies = fit_copies(result.model.name, result.data.predictors, result.outcome.parameters,
+                                 result.residual_deviation(), options.copies, options.settings.executor);
+    }
+    print_copies(out, result);
+  }
   json.write(result_json(result));
   if (plot.wanted()) plot.write(curve_svg(result));
-  return result.outcome.summary.converged() ? fitted : not_converged;
+  return result.outcome.summary.converged() ? command::succeeded : command::not_converged;
 }
 
 }  // namespace whilst::fitting

@@ -6,13 +6,11 @@
 
 #include "curve.hpp"
 #include "data.hpp"
+#include "fit_copies.hpp"
 #include "fit_model.hpp"
 
 /// The program that fits a curve to a file of points.
 namespace whilst::fitting {
-
-/// What the program's exit status says.
-enum exit_status : int { fitted = 0, failed = 1, not_converged = 2 };
 
 /// The command line, as given; names and ranges have been checked, but for the model's.
 struct fit_options {
@@ -24,6 +22,8 @@ struct fit_options {
   /// The data set's first start, the far one, or, as without either, its second.
   bool start_1 = false, start_2 = false;
   fit_settings settings;
+  /// How many noisy copies of the data are to be fitted, too; 0 for none.
+  index copies = 0;
   /// Where results go; empty for those not wanted. json may be "-", standard output.
   std::string json, plot;
 };
@@ -38,6 +38,8 @@ struct fit_result {
   /// Where it is from, in words.
   std::string start_source;
   fit_outcome outcome;
+  /// Of the noisy copies; none where none were asked for, or the fit leaves nothing to make them of.
+  std::optional<copies_outcome> copies;
   /// The data set's certified values; nullptr where the file has none for this model.
   const strd_file* certified() const;
   /// Points less parameters.
@@ -46,7 +48,7 @@ struct fit_result {
   double residual_deviation() const;
 };
 
-/// Reads, fits, prints and writes. Returns an exit_status and throws whilst::error.
+/// Reads, fits, prints and writes. Returns a command::exit_status and throws whilst::error.
 int run_fit(const fit_options& options);
 
 }  // namespace whilst::fitting

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <exception>
-#include <new>
-
+#include "apps/common/command_line.hpp"
+#include "apps/common/program.hpp"
 #include "arguments.hpp"
 #include "whilst/error.hpp"
 
@@ -13,7 +11,7 @@ namespace {
 int run(const arguments& given) {
   if (given.models) {
     fmt::print("{}", model_table());
-    return fitted;
+    return command::succeeded;
   }
   if (given.fit.file.empty()) throw error("there are no data; give a FILE (see fit --help)");
   return run_fit(given.fit);
@@ -21,18 +19,9 @@ int run(const arguments& given) {
 
 int parse_and_run(int argument_count, char** argument_values) {
   arguments given;
-  try {
-    given.app.parse(argument_count, argument_values);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return given.app.exit(asked);
-  } catch (const CLI::ParseError& problem) {
-    throw error(fmt::format("{} (see fit --help)", problem.what()));
-  }
+  if (const auto status = command::parse_command_line(given.app, argument_count, argument_values)) return *status;
   const int status = run(given);
-  // A full disk or a closed pipe shows only here.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw error("writing to standard output", "it failed", "Look whether its disk is full");
-  }
+  command::require_standard_output();
   return status;
 }
 
@@ -40,12 +29,6 @@ int parse_and_run(int argument_count, char** argument_values) {
 }  // namespace whilst::fitting
 
 int main(int argument_count, char** argument_values) {
-  try {
-    return whilst::fitting::parse_and_run(argument_count, argument_values);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "fit: not enough memory for data of this size\n");
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "fit: {}\n", problem.what());
-  }
-  return whilst::fitting::failed;
+  return whilst::command::report_errors(
+      "fit", "data of this size", [=] { return whilst::fitting::parse_and_run(argument_count, argument_values); });
 }

@@ -7,19 +7,17 @@
 #include <cmath>
 #include <limits>
 
-#include "apps/whilst/text.hpp"
+#include "apps/common/history.hpp"
+#include "apps/common/text.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::fitting {
 namespace {
 
+using command::counted;
 using command::duration;
 using command::json;
-
-std::string counted(index count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string agreement(double found, double certified) {
   return fmt::format("{:.1f}", digits_agreeing(found, certified));
@@ -114,6 +112,31 @@ void print_result(std::FILE* out, const fit_result& result) {
              duration(summary.solve_seconds()));
 }
 
+void print_copies(std::FILE* out, const fit_result& result) {
+  if (!result.copies) {
+    fmt::print(
+        out, "copies       none: {}\n",
+        result.outcome.summary.converged() ? "there are no more points than parameters" : "the fit has not converged");
+    return;
+  }
+  const copies_outcome& copies = *result.copies;
+  const least_squares_batch_report& fits = copies.report;
+  fmt::print(out, "\ncopies       {} with noise of {:.6g}: {} converged, in {:.1f} iterations, {} at most\n",
+             fits.size(), result.residual_deviation(), fits.number_converged(), fits.mean_iterations(),
+             fits.most_iterations());
+  fmt::print(out, "             {} by {} on {}, {:.3g} fits a second\n", duration(fits.solve_seconds()),
+             fits.executor(), fits.device(), copies.fits_per_second());
+  fmt::print(out, "\n{:<10}{:>19}{:>16}{:>16}{:>8}\n", "parameter", "mean of copies", "their spread", "standard error",
+             "ratio");
+  for (std::size_t j = 0; j < copies.mean.size(); ++j) {
+    const bool has_error = !result.outcome.standard_errors.empty();
+    const double error = has_error ? result.outcome.standard_errors[j] : 0;
+    fmt::print(out, "{:<10}{:>19.11g}{:>16.6g}{:>16}{:>8}\n", fmt::format("b{}", j + 1), copies.mean[j],
+               copies.deviation[j], has_error ? fmt::format("{:.6g}", error) : "unknown",
+               has_error ? fmt::format("{:.4f}", copies.deviation[j] / error) : "");
+  }
+}
+
 json result_json(const fit_result& result) {
   const fit_outcome& outcome = result.outcome;
   const report& summary = outcome.summary;
@@ -132,6 +155,10 @@ json result_json(const fit_result& result) {
       entry["digits"] = digits_agreeing(outcome.parameters[j], certified->certified[j]);
       entry["certified_standard_error"] = certified->certified_deviation[j];
       entry["standard_error_digits"] = digits_agreeing(deviation, certified->certified_deviation[j]);
+    }
+    if (result.copies) {
+      entry["mean_of_copies"] = result.copies->mean[j];
+      entry["spread_of_copies"] = result.copies->deviation[j];
     }
     parameters.push_back(std::move(entry));
   }
@@ -162,6 +189,17 @@ json result_json(const fit_result& result) {
   document["device"] = summary.device();
   document["version"] = version;
   document["note"] = summary.note();
+  if (result.copies) {
+    const least_squares_batch_report& fits = result.copies->report;
+    json& copies = document["copies"];
+    copies["count"] = fits.size();
+    copies["converged"] = fits.number_converged();
+    copies["executor"] = fits.executor();
+    copies["mean_iterations"] = fits.mean_iterations();
+    copies["most_iterations"] = fits.most_iterations();
+    copies["solve_seconds"] = fits.solve_seconds();
+    copies["fits_per_second"] = result.copies->fits_per_second();
+  }
   document["history"] = command::history_json(summary.history());
   return document;
 }

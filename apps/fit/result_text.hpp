@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "apps/whilst/report_json.hpp"
+#include "apps/common/json_file.hpp"
 #include "fit.hpp"
 
 namespace whilst::fitting {
@@ -15,6 +15,9 @@ double digits_agreeing(double found, double certified);
 void print_problem(std::FILE* out, const fit_result& result);
 /// Parameters, errors, residuals, and how the fit ended.
 void print_result(std::FILE* out, const fit_result& result);
+
+/// The spread of the parameters over the noisy copies, beside the standard errors; or why there are no copies.
+void print_copies(std::FILE* out, const fit_result& result);
 
 /// All of it for `--json`. NaN becomes null, for JSON has no such number.
 command::json result_json(const fit_result& result);

@@ -1,62 +1,15 @@
 #include "arguments.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
-#include <system_error>
+#include <limits>
 
+#include "apps/common/command_line.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {
 namespace {
-
-template <class Number>
-bool parsed(const std::string& text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto [rest, problem] = std::from_chars(text.data(), end, value);
-  return problem == std::errc() && rest == end;
-}
-
-/// A number that `fits`; `wanted` says what that is, with an example.
-template <class Number, class Fits>
-CLI::Validator number(const char* type, Fits fits, std::string wanted) {
-  return {[fits, wanted = std::move(wanted)](std::string& text) -> std::string {
-            Number value{};
-            if (parsed(text, value) && fits(value)) return {};
-            return fmt::format("\"{}\" will not do; give {}", text, wanted);
-          },
-          type};
-}
-
-CLI::Validator one_of(std::vector<std::string> names) {
-  const std::string type = fmt::format("{}", fmt::join(names, "|"));
-  return {[names](std::string& text) -> std::string {
-            for (const auto& name : names) {
-              if (text == name) return {};
-            }
-            return fmt::format("\"{}\" is not known; give one of {}", text, fmt::join(names, ", "));
-          },
-          type};
-}
-
-CLI::Validator not_empty() {
-  return {[](std::string& text) { return std::string(text.empty() ? "is empty; give a path" : ""); }, "FILE"};
-}
-
-CLI::Validator whole_number(index least, index most, const char* example) {
-  return number<index>(
-      "INT", [=](index value) { return value >= least && value <= most; },
-      fmt::format("a whole number of at least {}, as {}", least, example));
-}
-
-template <class Value>
-CLI::Option* add(CLI::App* to, const std::string& name, Value& value, const std::string& help, CLI::Validator check) {
-  // The check's description stands for the type, so that the help says "cg|bicgstab" and not "TEXT:cg|bicgstab".
-  const std::string type = check.get_description();
-  return to->add_option(name, value, help)->check(check.description(""))->type_name(type);
-}
 
 void add_problem(CLI::App* to, solve_options& into) {
   auto& solver = into.solver;

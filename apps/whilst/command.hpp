@@ -1,15 +1,12 @@
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
+#include "apps/common/program.hpp"
 #include "whilst/linear_solver.hpp"
 
-/// The command line program: one function a subcommand.
+/// The program whilst: one function a subcommand.
 namespace whilst::command {
-
-/// What the program's exit status says.
-enum exit_status : int { solved = 0, failed = 1, not_converged = 2 };
 
 /// The options that solve and compare share, as given; names and ranges have been checked.
 struct solve_options {

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <optional>
 
+#include "apps/common/history.hpp"
+#include "apps/common/plot.hpp"
+#include "apps/common/report_json.hpp"
+#include "apps/common/text.hpp"
 #include "benchmarks/measured_at.hpp"
 #include "command.hpp"
+#include "header.hpp"
 #include "input.hpp"
-#include "plot.hpp"
 #include "results.hpp"
-#include "text.hpp"
 #include "whilst/version.hpp"
 
 #if WHILST_WITH_CUDA
@@ -321,7 +324,7 @@ int compare_in(const solve_options& options) {
   }
   const bool all_converged = std::all_of(results.rows.begin(), results.rows.end(),
                                          [](const auto& row) { return !row.ran() || row.report->converged(); });
-  return all_converged ? solved : not_converged;
+  return all_converged ? succeeded : not_converged;
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/output_file.hpp"
 #include "command.hpp"
-#include "output_file.hpp"
-#include "text.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
@@ -16,7 +15,7 @@ int run_gallery(const gallery_options& options) {
     }
     fmt::print("Model problems, to be named as NAME:SIZE (poisson2d:512):\n\n");
     for (const auto& entry : gallery_names()) fmt::print("  {:<15} {}\n", entry.name, entry.help);
-    return solved;
+    return succeeded;
   }
   const output_file output("--output", options.output), rhs_output("--rhs-output", options.rhs_output);
   if (!output.wanted() && !rhs_output.wanted()) {
@@ -33,7 +32,7 @@ int run_gallery(const gallery_options& options) {
   if (output.wanted()) fmt::print("; matrix in {}", output.path());
   if (rhs_output.wanted()) fmt::print("; right-hand side in {}", rhs_output.path());
   fmt::print("\n");
-  return solved;
+  return succeeded;
 }
 
 }  // namespace whilst::command

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "apps/common/report_json.hpp"
+#include "apps/common/text.hpp"
 #include "command.hpp"
-#include "report_json.hpp"
-#include "text.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {
@@ -11,7 +11,7 @@ int run_info(bool as_json) {
   const machine_description machine = describe_machine();
   if (as_json) {
     json_destination("-").write(machine_json(machine));
-    return solved;
+    return succeeded;
   }
   fmt::print("whilst       {}, built {} CUDA", version, machine.cuda_build ? "with" : "without");
   if (machine.cuda_build) fmt::print(" {}", cuda_version(machine.toolkit_version));
@@ -30,7 +30,7 @@ int run_info(bool as_json) {
   for (const auto& executor : machine.executors) {
     fmt::print("  {:<10} {}\n", executor.name, executor.available ? "available" : "not here: " + executor.why_not);
   }
-  return solved;
+  return succeeded;
 }
 
 }  // namespace whilst::command

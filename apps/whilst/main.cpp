@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <array>
-#include <cstdio>
-#include <exception>
-#include <new>
 #include <string>
 
+#include "apps/common/command_line.hpp"
+#include "apps/common/program.hpp"
 #include "arguments.hpp"
 
 namespace whilst::command {
@@ -42,22 +39,11 @@ void require_known_command(const std::string& command) {
 }
 
 int parse_and_run(int argument_count, char** argument_values) {
+  if (argument_count > 1) require_known_command(argument_values[1]);
   arguments given;
-  try {
-    if (argument_count > 1) require_known_command(argument_values[1]);
-    given.app.parse(argument_count, argument_values);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return given.app.exit(asked);
-  } catch (const CLI::ParseError& problem) {
-    std::string help = "whilst";
-    for (const CLI::App* command : given.app.get_subcommands()) help += " " + command->get_name();
-    throw error(fmt::format("{} (see {} --help)", problem.what(), help));
-  }
+  if (const auto status = parse_command_line(given.app, argument_count, argument_values)) return *status;
   const int status = run(given);
-  // A full disk or a closed pipe shows only here.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw error("writing to standard output", "it failed", "Look whether its disk is full");
-  }
+  require_standard_output();
   return status;
 }
 
@@ -65,12 +51,7 @@ int parse_and_run(int argument_count, char** argument_values) {
 }  // namespace whilst::command
 
 int main(int argument_count, char** argument_values) {
-  try {
+  return whilst::command::report_errors("whilst", "a problem of this size", [=] {
     return whilst::command::parse_and_run(argument_count, argument_values);
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "whilst: not enough memory for a problem of this size\n");
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "whilst: {}\n", problem.what());
-  }
-  return whilst::command::failed;
+  });
 }

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "apps/common/json_file.hpp"
+#include "apps/common/output_file.hpp"
 #include "command.hpp"
-#include "output_file.hpp"
-#include "report_json.hpp"
 
 namespace whilst::command {
 
@@ -18,9 +15,6 @@ struct result_files {
   output_file output, history, plot;
   json_destination report;
 };
-
-/// The text of a history file: "iteration,residual_norm" and a line for each record.
-std::string history_csv(const std::vector<history_record>& history);
 
 /// rtol, or what atol makes of it for this right-hand side: what the relative residual must reach.
 double relative_tolerance(const solve_options& options, double rhs_norm);

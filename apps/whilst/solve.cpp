@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/common/history.hpp"
+#include "apps/common/plot.hpp"
+#include "apps/common/progress.hpp"
+#include "apps/common/report_json.hpp"
+#include "apps/common/text.hpp"
 #include "command.hpp"
+#include "header.hpp"
 #include "input.hpp"
-#include "plot.hpp"
-#include "progress.hpp"
 #include "results.hpp"
-#include "text.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
@@ -68,6 +71,27 @@ void require_finite(const std::vector<T>& x, reason why) {
 }
 
 template <class T>
+double norm(const std::vector<T>& vector) {
+  double squares = 0;
+  for (const double entry : vector) squares += entry * entry;
+  return std::sqrt(squares);
+}
+
+template <class T>
+report solve_with_progress(linear_solver<T>& solver, const std::vector<T>& b, std::vector<T>& x, bool log) {
+  const double rhs_norm = norm(b);
+  const auto line = [&]() -> std::string {
+    const progress now = solver.progress();
+    if (!now.running) return {};
+    return fmt::format("iteration {}, relative residual {:.3e}", now.iteration,
+                       rhs_norm > 0 ? now.residual_norm / rhs_norm : now.residual_norm);
+  };
+  report result;
+  run_with_progress([&] { result = solver.solve(b, x); }, [&] { solver.cancel(); }, line, log);
+  return result;
+}
+
+template <class T>
 int solve_in(const solve_options& options) {
   const result_files files(options);
   std::FILE* out = files.report.text();
@@ -124,7 +148,7 @@ int solve_in(const solve_options& options) {
     require_finite(x, result.reason());
     write_vector<T>(path, x);
   });
-  return result.converged() ? solved : not_converged;
+  return result.converged() ? succeeded : not_converged;
 }
 
 }  // namespace

@@ -1,17 +1,11 @@
-// Runs the built program as a person or script would: arguments in; exit status, output and files out.
-// Its path is the environment variable WHILST_TEST_COMMAND, or else the compile definition of that name.
+// Runs whilst as a person or script would: arguments in; exit status, output and files out.
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -20,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/version.hpp"
@@ -28,90 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using strings = std::vector<std::string>;
+using whilst_test::contains;
+using whilst_test::folder;
+using whilst_test::outcome;
+using whilst_test::process;
+using whilst_test::program_path;
+using whilst_test::strings;
+using whilst_test::text_of;
+using whilst_test::with;
 
-std::string executable() {
-  if (const char* given = std::getenv("WHILST_TEST_COMMAND")) return given;
-#ifdef WHILST_TEST_COMMAND
-  return WHILST_TEST_COMMAND;
-#else
-  return "build/bin/whilst";
-#endif
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// A folder of its own, gone at the end.
-class folder {
- public:
-  folder() {
-    std::string name = (fs::temp_directory_path() / "whilst-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
- private:
-  fs::path path_;
-};
-
-struct outcome {
-  /// The exit status; -1 where a signal ended the program.
-  int status = -1;
-  std::string out, err;
-};
-
-/// A run of the program, without a shell in between.
-class process {
- public:
-  explicit process(const strings& arguments) {
-    const std::string program = executable();
-    REQUIRE(fs::exists(program));
-    std::vector<char*> pointers{const_cast<char*>(program.c_str())};
-    for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-    pointers.push_back(nullptr);
-    const std::string out = at_.at("out"), err = at_.at("err");
-    id_ = ::fork();
-    REQUIRE(id_ >= 0);
-    if (id_ == 0) {
-      ::dup2(::open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
-      ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
-      ::execv(program.c_str(), pointers.data());
-      ::_exit(127);
-    }
-  }
-  std::string out() const { return text_of(at_ / "out"); }
-  void send(int signal) const { ::kill(id_, signal); }
-  /// Two minutes are far more than any of these runs takes: what is still there then is killed.
-  outcome wait() const {
-    int status = 0;
-    for (int polls = 0; ::waitpid(id_, &status, WNOHANG) == 0; ++polls) {
-      if (polls == 120 * 200) send(SIGKILL);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out(), text_of(at_ / "err")};
-  }
-
- private:
-  folder at_;
-  ::pid_t id_ = -1;
-};
-
-outcome run(const strings& arguments) { return process(arguments).wait(); }
+outcome run(const strings& arguments) { return whilst_test::run_program(program_path("whilst"), arguments); }
 
 /// The numbers of an "array real general" file: written by hand here, not with the library's reader.
 std::vector<double> array_entries(const fs::path& path) {
@@ -130,11 +51,6 @@ std::vector<double> array_entries(const fs::path& path) {
 }
 
 const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor", "host"};
-
-strings with(strings arguments, const strings& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 }  // namespace
 
@@ -394,113 +310,11 @@ TEST_CASE("compare runs what there is and accounts for what there is not") {
   CHECK(run({"compare", "--gallery", "poisson2d:12", "--max-iterations", "2"}).status == 2);
 }
 
-TEST_CASE("a wrong command line exits with 1, names the option and says what to give") {
-  struct wrong {
-    strings arguments;
-    std::string names, cure;
-  };
-  const strings problem{"solve", "--gallery", "poisson1d:20"};
-  const auto number = std::string("give a");
-  for (const wrong& example : std::vector<wrong>{
-           {{}, "subcommand", "--help"},
-           {{"slove"}, "\"slove\"", "solve, compare, gallery, info"},
-           {{"solve"}, "matrix", "--gallery"},
-           {with(problem, {"A.mtx"}), "two matrices", "either"},
-           {with(problem, {"--rtol", "-1"}), "--rtol", number},
-           {with(problem, {"--rtol", "nan"}), "--rtol", number},
-           {with(problem, {"--rtol", "2"}), "--rtol", number},
-           {with(problem, {"--atol", "-1e-3"}), "--atol", number},
-           {with(problem, {"--max-iterations", "-5"}), "--max-iterations", number},
-           {with(problem, {"--max-iterations", "many"}), "--max-iterations", number},
-           {with(problem, {"--max-iterations", "99999999999999999999"}), "--max-iterations", number},
-           {with(problem, {"--deadline", "0"}), "--deadline", "give seconds"},
-           {with(problem, {"--unroll", "-1"}), "--unroll", number},
-           {with(problem, {"--device", "-3"}), "--device", number},
-           {with(problem, {"--executor", "gpu"}), "--executor", "auto, host, stream, graph, resident"},
-           {with(problem, {"--method", "gmres"}), "--method", "cg, bicgstab"},
-           {with(problem, {"--preconditioner", "ilu"}), "--preconditioner", "none, jacobi"},
-           {with(problem, {"--precision", "half"}), "--precision", "double, float"},
-           {with(problem, {"--tolerance", "1"}), "--tolerance", "solve --help"},
-           {with(problem, {"--output", "-"}), "--output", "/dev/stdout"},
-           {{"solve", "--gallery", "poisson9d:20"}, "poisson9d", "poisson2d"},
-           {{"solve", "--gallery", "poisson2d:-2"}, "-2", "Give"},
-           {{"gallery", "poisson2d:4"}, "poisson2d:4", "--output"},
-       }) {
-    const outcome result = run(example.arguments);
-    INFO(result.err);
-    CHECK(result.status == 1);
-    CHECK(result.out.empty());
-    CHECK(contains(result.err, example.names));
-    CHECK(contains(result.err, example.cure));
-  }
-}
-
-TEST_CASE("input that cannot be used is an error that names it") {
-  const folder here;
-  const outcome missing = run({"solve", here.at("missing.mtx")});
-  CHECK(missing.status == 1);
-  CHECK(contains(missing.err, "missing.mtx"));
-
-  std::ofstream(here / "wide.mtx") << "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 1 1\n";
-  const outcome wide = run({"solve", here.at("wide.mtx"), "--executor", "host"});
-  CHECK(wide.status == 1);
-  CHECK(contains(wide.err, "1 rows and 2 columns"));
-
-  std::ofstream(here / "short.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1\n1\n";
-  const outcome rhs = run(with(small_host_solve, {"--rhs", here.at("short.mtx")}));
-  CHECK(rhs.status == 1);
-  CHECK(contains(rhs.err, "2 entries and the matrix 20 rows"));
-}
-
-TEST_CASE("paths are tried before anything else is done, and files are whole or untouched") {
-  const folder here;
-  SECTION("a folder that is not there is found before the matrix is even looked for") {
-    const outcome result = run({"solve", here.at("missing.mtx"), "--json", here.at("nowhere/report.json")});
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, "nowhere"));
-    CHECK_FALSE(contains(result.err, "missing.mtx"));
-  }
-  SECTION("a folder is no file") {
-    const outcome result = run(with(small_host_solve, {"--plot", here.at("")}));
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, "--plot"));
-  }
-  SECTION("an error leaves a former file as it was") {
-    std::ofstream(here / "report.json") << "former";
-    CHECK(run({"solve", here.at("missing.mtx"), "--json", here.at("report.json")}).status == 1);
-    CHECK(text_of(here / "report.json") == "former");
-    CHECK(here.files() == 1);
-  }
-  SECTION("a symbolic link stays one") {
-    fs::create_symlink("report.json", here / "link.json");
-    CHECK(run(with(small_host_solve, {"--json", here.at("link.json")})).status == 0);
-    CHECK(fs::is_symlink(here / "link.json"));
-    CHECK(json::parse(text_of(here / "report.json"))["converged"] == true);
-  }
-  SECTION("two results cannot share a file, nor replace an input") {
-    CHECK(run(with(small_host_solve, {"--json", here.at("one"), "--history", here.at("./one")})).status == 1);
-    REQUIRE(run({"gallery", "poisson1d:5", "--output", here.at("A.mtx")}).status == 0);
-    const std::string before = text_of(here / "A.mtx");
-    CHECK(run({"solve", here.at("A.mtx"), "--output", here.at("A.mtx")}).status == 1);
-    CHECK(text_of(here / "A.mtx") == before);
-    CHECK(here.files() == 1);
-  }
-  SECTION("devices are written to, not replaced") {
-    CHECK(run(with(small_host_solve, {"--output", "/dev/null", "--json", "/dev/null"})).status == 0);
-    CHECK(fs::is_character_file("/dev/null"));
-  }
-  SECTION("what cannot be written in the end is an error") {
-    if (!fs::exists("/dev/full")) return;
-    const outcome result = run(with(small_host_solve, {"--json", "/dev/full"}));
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, "/dev/full"));
-  }
-}
-
 TEST_CASE("an interrupt ends the solve early, with a report that says so") {
   const folder here;
   // n / 2 iterations, more than a minute of them (the deadline bounds that): this ends by the interrupt.
-  const process solve({"solve", "--gallery", "poisson1d:400000", "--max-iterations", "1000000", "--deadline", "60",
+  const process solve(program_path("whilst"),
+                      {"solve", "--gallery", "poisson1d:400000", "--max-iterations", "1000000", "--deadline", "60",
                        "--executor", "host", "--json", here.at("report.json")});
   const auto begin = std::chrono::steady_clock::now();
   const auto waited = [&] { return std::chrono::steady_clock::now() - begin; };

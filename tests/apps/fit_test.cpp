@@ -1,111 +1,37 @@
-// Runs the built program fit as a person or script would: arguments in; exit status, output and files out.
+// Runs fit as a person or script would: arguments in; exit status, output and files out.
 // Its path is the environment variable WHILST_TEST_FIT, or else it is a neighbour of the program whilst.
-
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
 #include "whilst/version.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
-using strings = std::vector<std::string>;
+using whilst_test::contains;
+using whilst_test::folder;
+using whilst_test::outcome;
+using whilst_test::strings;
+using whilst_test::text_of;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-std::string executable() {
-  if (const char* given = std::getenv("WHILST_TEST_FIT")) return given;
-  fs::path whilst = "build/bin/whilst";
-#ifdef WHILST_TEST_COMMAND
-  whilst = WHILST_TEST_COMMAND;
-#endif
-  if (const char* given = std::getenv("WHILST_TEST_COMMAND")) whilst = given;
-  return (whilst.parent_path() / "fit").string();
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// A folder of its own, gone at the end.
-class folder {
- public:
-  folder() {
-    std::string name = (fs::temp_directory_path() / "whilst-fit-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  /// Writes a file here; where it is.
-  std::string with(const std::string& name, const std::string& text) const {
-    std::ofstream(at(name), std::ios::binary) << text;
-    return at(name);
-  }
-  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
- private:
-  fs::path path_;
-};
-
-struct outcome {
-  /// The exit status; -1 where a signal ended the program.
-  int status = -1;
-  std::string out, err;
-};
-
-/// A run of the program, without a shell in between.
 outcome run(const strings& arguments) {
-  const folder here;
-  const std::string program = executable();
-  INFO(program);
-  REQUIRE(fs::exists(program));
-  std::vector<char*> pointers{const_cast<char*>(program.c_str())};
-  for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-  pointers.push_back(nullptr);
-  const std::string out = here.at("out"), err = here.at("err");
-  const ::pid_t id = ::fork();
-  REQUIRE(id >= 0);
-  if (id == 0) {
-    ::dup2(::open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
-    ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
-    ::alarm(60);  // far more than any of these fits takes
-    ::execv(program.c_str(), pointers.data());
-    ::_exit(127);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(id, &status, 0) == id);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+  const char* given = std::getenv("WHILST_TEST_FIT");
+  return whilst_test::run_program(given ? given : whilst_test::program_path("fit"), arguments);
 }
 
 /// Runs it on the host with a report, and parses that.
 json report_of(const strings& arguments, int expected_status = 0) {
-  strings all = arguments;
-  all.insert(all.end(), {"--executor", "host", "--json", "-"});
-  const outcome result = run(all);
+  const outcome result = run(whilst_test::with(arguments, {"--executor", "host", "--json", "-"}));
   INFO(result.out << result.err);
   REQUIRE(result.status == expected_status);
   return json::parse(result.out);
@@ -349,6 +275,38 @@ TEST_CASE("fit refuses what it cannot do, and says what it can") {
   }
   CHECK(here.files() == 3);
   CHECK(text_of(line) == noisy_line::text(","));
+}
+
+TEST_CASE("fit tries its standard errors on noisy copies of the data") {
+  const folder here;
+  const std::string file = here.with("line.csv", noisy_line::text(","));
+  const json report = report_of({file, "--model", "line", "--batch", "20000"});
+  CHECK(report["copies"]["count"] == 20000);
+  CHECK(report["copies"]["converged"] == 20000);
+  CHECK(report["copies"]["executor"] == "host");
+  CHECK(report["copies"]["fits_per_second"].get<double>() > 0);
+  const noisy_line expected;
+  // Of a line the textbook's errors are exact; those of 20 000 copies' spread and mean are 1/200 and 1/141 of them.
+  const double errors[] = {expected.error_b1, expected.error_b2};
+  for (std::size_t j = 0; j < 2; ++j) {
+    const json& parameter = report["parameters"][j];
+    CHECK(parameter["spread_of_copies"].get<double>() == Approx(errors[j]).epsilon(5.0 / 200));
+    CHECK(std::abs(parameter["mean_of_copies"].get<double>() - estimate(report, j)) < 5.0 / 141 * errors[j]);
+  }
+  // The same in every run.
+  const json again = report_of({file, "--model", "line", "--batch", "20000"});
+  CHECK(again["parameters"] == report["parameters"]);
+
+  const outcome text = run({file, "--model", "line", "--executor", "host", "--batch", "50"});
+  CHECK(text.status == 0);
+  CHECK(contains(text.out, "copies       50 with noise of"));
+  CHECK(contains(text.out, "50 converged"));
+  CHECK(contains(text.out, "fits a second"));
+  // No copies of nothing.
+  const outcome stopped = run({file, "--model", "line", "--executor", "host", "--batch", "50", "--max-iterations", "1"});
+  CHECK(stopped.status == 2);
+  CHECK(contains(stopped.out, "copies       none: the fit has not converged"));
+  CHECK(run({file, "--model", "line", "--batch", "1"}).status == 1);
 }
 
 TEST_CASE("fit agrees with what NIST certifies") {

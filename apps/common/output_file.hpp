@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace whilst::command {
 
@@ -22,6 +23,7 @@ class output_file {
   output_file(std::string option, const std::string& path);
 
   bool wanted() const { return !path_.empty(); }
+  const std::string& option() const { return option_; }
   const std::string& path() const { return path_; }
   /// The path with links resolved, to compare with others; empty for a device or pipe.
   const std::string& target() const { return target_; }
@@ -42,5 +44,13 @@ class output_file {
   std::string option_, path_, target_;
   bool direct_ = false;
 };
+
+/// A file that is read: what to call it in errors, as "--rhs" or "the matrix", and its path, empty where there is none.
+struct input_file {
+  std::string name, path;
+};
+
+/// Throws whilst::error where a file to write is one to read, or one of those to write before it.
+void require_different_files(const std::vector<input_file>& inputs, const std::vector<const output_file*>& outputs);
 
 }  // namespace whilst::command

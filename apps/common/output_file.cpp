@@ -1,4 +1,4 @@
-#include "output_file.hpp"
+#include "apps/common/output_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "whilst/error.hpp"
 
@@ -122,6 +123,22 @@ void output_file::attempt(const std::function<void()>& writing) const {
     writing();
   } catch (const error& problem) {
     throw error(option_ + " " + path_ + ": " + problem.what());
+  }
+}
+
+void require_different_files(const std::vector<input_file>& inputs, const std::vector<const output_file*>& outputs) {
+  std::vector<std::pair<std::string, std::string>> taken;
+  for (const auto& [name, path] : inputs) {
+    if (!path.empty()) taken.emplace_back(name, resolved(path));
+  }
+  for (const output_file* file : outputs) {
+    if (!file->wanted() || !file->replaces()) continue;
+    for (const auto& [other, target] : taken) {
+      if (target == file->target()) {
+        throw error(file->option() + " " + file->path(), "this is the same file as " + other, "Give another path");
+      }
+    }
+    taken.emplace_back(file->option(), file->target());
   }
 }
 

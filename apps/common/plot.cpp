@@ -1,4 +1,4 @@
-#include "plot.hpp"
+#include "apps/common/plot.hpp"
 
 #include <fmt/format.h>
 
@@ -95,7 +95,8 @@ double round_step(double range, int most) {
   }
 }
 
-void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const std::string& title) {
+void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const std::string& title,
+               const std::string& quantity) {
   fmt::format_to(out,
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                  "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n"
@@ -132,9 +133,8 @@ void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const 
                  right - left, bottom - top);
   fmt::format_to(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration</text>\n", (left + right) / 2,
                  bottom + 44);
-  fmt::format_to(out,
-                 "<text transform=\"translate(22 {}) rotate(-90)\" text-anchor=\"middle\">relative residual</text>\n",
-                 (top + bottom) / 2);
+  fmt::format_to(out, "<text transform=\"translate(22 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+                 (top + bottom) / 2, escaped(quantity));
 }
 
 /// A circle, square, triangle or diamond, hollow so that what lies below shows.
@@ -198,11 +198,12 @@ bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const
 
 }  // namespace
 
-std::string convergence_svg(const std::string& title, const std::vector<convergence_curve>& curves, double tolerance) {
+std::string convergence_svg(const std::string& title, const std::vector<convergence_curve>& curves, double tolerance,
+                            const convergence_words& words) {
   std::string svg;
   const auto out = std::back_inserter(svg);
   const axes a = choose_axes(curves, tolerance);
-  draw_axes(out, a, title);
+  draw_axes(out, a, title, words.quantity);
   if (tolerance > 0) {
     fmt::format_to(out, "<path d=\"M{} {:.1f}H{}\" stroke=\"#555\" stroke-dasharray=\"5 4\"/>\n", left,
                    a.y(std::log10(tolerance)), right);
@@ -210,7 +211,7 @@ std::string convergence_svg(const std::string& title, const std::vector<converge
   bool has_zero = false;
   for (size_t number = 0; number < curves.size(); ++number) has_zero |= draw_curve(out, a, curves, number);
 
-  size_t longest = has_zero ? 10 : 9;
+  size_t longest = has_zero ? std::max(words.zero.size(), size_t{9}) : 9;
   for (const auto& curve : curves) longest = std::max(longest, curve.label.size());
   const size_t lines = curves.size() + (tolerance > 0 ? 1 : 0) + (has_zero ? 1 : 0);
   const double box_width = 62 + 7.4 * static_cast<double>(longest);
@@ -243,7 +244,7 @@ std::string convergence_svg(const std::string& title, const std::vector<converge
   }
   if (has_zero) {
     fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}m-5 -5h10l-5 9z\" fill=\"#555\"/>\n", x + 26, y);
-    label("residual 0");
+    label(words.zero);
   }
   svg += "</svg>\n";
   return svg;

@@ -1,23 +1,15 @@
 #pragma once
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "output_file.hpp"
-#include "whilst/machine.hpp"
-#include "whilst/report.hpp"
+#include "apps/common/output_file.hpp"
 
 namespace whilst::command {
 
-/// Keeps keys in the order in which they were added.
+/// Keeps keys in the order in which they were added. NaN and infinity become null, for JSON has no such numbers.
 using json = nlohmann::ordered_json;
-
-/// The report of one solve. NaN and infinity become null, for JSON has no such numbers.
-json report_json(const report& result);
-/// The machine, for `whilst info --json`.
-json machine_json(const machine_description& machine);
-/// {"iterations": [...], "residual_norms": [...]}.
-json history_json(const std::vector<history_record>& history);
 
 /// Where `--json` goes: a file, standard output for "-", or nowhere.
 class json_destination {

@@ -1,19 +1,8 @@
-#include "report_json.hpp"
-
-#include <cstdio>
+#include "apps/common/report_json.hpp"
 
 #include "whilst/version.hpp"
 
 namespace whilst::command {
-
-json history_json(const std::vector<history_record>& history) {
-  json iterations = json::array(), norms = json::array();
-  for (const auto& record : history) {
-    iterations.push_back(record.iteration);
-    norms.push_back(record.residual_norm);
-  }
-  return {{"iterations", std::move(iterations)}, {"residual_norms", std::move(norms)}};
-}
 
 json report_json(const report& result) {
   json document;
@@ -58,25 +47,6 @@ json machine_json(const machine_description& machine) {
         {{"name", executor.name}, {"available", executor.available}, {"why_not", executor.why_not}});
   }
   return document;
-}
-
-json_destination::json_destination(const std::string& path) {
-  if (path == "-") {
-    to_standard_output_ = true;
-  } else {
-    file_ = output_file("--json", path);
-  }
-}
-
-void json_destination::write(const json& document) const {
-  if (!wanted()) return;
-  // Paths need not be UTF-8: what is not is replaced, rather than the report lost.
-  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  if (to_standard_output_) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else {
-    file_.write(text);
-  }
 }
 
 }  // namespace whilst::command

@@ -1,0 +1,43 @@
+#include "apps/common/command_line.hpp"
+
+#include <fmt/ranges.h>
+
+#include "whilst/error.hpp"
+
+namespace whilst::command {
+
+std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** argument_values) {
+  try {
+    app.parse(argument_count, argument_values);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& problem) {
+    std::string help = app.get_name();
+    for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+    throw error(fmt::format("{} (see {} --help)", problem.what(), help));
+  }
+  return {};
+}
+
+CLI::Validator whole_number(index least, index most, const char* example) {
+  return number<index>(
+      "INT", [=](index value) { return value >= least && value <= most; },
+      fmt::format("a whole number of at least {}, as {}", least, example));
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string type = fmt::format("{}", fmt::join(names, "|"));
+  return {[names](std::string& text) -> std::string {
+            for (const auto& name : names) {
+              if (text == name) return {};
+            }
+            return fmt::format("\"{}\" is not known; give one of {}", text, fmt::join(names, ", "));
+          },
+          type};
+}
+
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return std::string(text.empty() ? "is empty; give a path" : ""); }, "FILE"};
+}
+
+}  // namespace whilst::command

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "whilst/index.hpp"
+
+/// Options that are checked while they are parsed, with messages that say what would do.
+namespace whilst::command {
+
+/// Fills in the options. Returns the exit status where that is all, as after --help or --version. Throws whilst::error
+/// that names the help to look at.
+std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** argument_values);
+
+/// Whether the whole of the text is a number that its type holds, and which.
+template <class Number>
+bool parsed(std::string_view text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, value);
+  return problem == std::errc() && rest == end;
+}
+
+/// A number that `fits`; `wanted` says what that is, with an example. type: what the help calls it.
+template <class Number, class Fits>
+CLI::Validator number(const char* type, Fits fits, std::string wanted) {
+  return {[fits, wanted = std::move(wanted)](std::string& text) -> std::string {
+            Number value{};
+            if (parsed(text, value) && fits(value)) return {};
+            return fmt::format("\"{}\" will not do; give {}", text, wanted);
+          },
+          type};
+}
+
+CLI::Validator whole_number(index least, index most, const char* example);
+CLI::Validator one_of(std::vector<std::string> names);
+/// A path, which CLI11 would take empty, too.
+CLI::Validator not_empty();
+
+/// Adds an option with a check, whose description stands for the type: the help says "cg|bicgstab" and not
+/// "TEXT:cg|bicgstab".
+template <class Value>
+CLI::Option* add(CLI::App* to, const std::string& name, Value& value, const std::string& help, CLI::Validator check) {
+  const std::string type = check.get_description();
+  return to->add_option(name, value, help)->check(check.description(""))->type_name(type);
+}
+
+}  // namespace whilst::command

@@ -1,0 +1,69 @@
+#include "solvers/text_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace whilst::detail {
+
+std::optional<std::string> read_whole_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return text.substr(0, 0);
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::optional<double> finite_number(std::string_view text) {
+  // std::from_chars takes no plus sign.
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc{} || last != end || !std::isfinite(value)) return {};
+  return value;
+}
+
+void fail(std::string_view name, std::string_view text, std::size_t where, const std::string& found,
+          const std::string& expected) {
+  // Lines are counted here, once something went wrong, so that reading keeps no count.
+  const std::string_view before = text.substr(0, where);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column = newline == std::string_view::npos ? where + 1 : where - newline;
+  throw error(std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": found " + found +
+              ", expected " + expected);
+}
+
+void fail(std::string_view name, std::string_view text, std::string_view piece, const std::string& found,
+          const std::string& expected) {
+  fail(name, text, static_cast<std::size_t>(piece.data() - text.data()), found, expected);
+}
+
+void fail(std::string_view name, const std::string& found, const std::string& expected) {
+  fail(name, {}, std::size_t{0}, found, expected);
+}
+
+std::string quoted(std::string_view token) {
+  constexpr std::size_t longest = 40;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string shown = "\"";
+  for (const char c : token.substr(0, longest)) {
+    if (c >= ' ' && c <= '~') {
+      shown += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      shown.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+  }
+  return shown + (token.size() > longest ? "...\"" : "\"");
+}
+
+}  // namespace whilst::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "whilst/error.hpp"
+
+/// What the readers of text files share: pieces of text, numbers, and messages that tell the place.
+namespace whilst::detail {
+
+/// The bytes of a file; nothing where it does not open.
+std::optional<std::string> read_whole_file(const std::string& path);
+
+/// What separates words within a line. The carriage return is one, so that both kinds of line end will do.
+inline constexpr std::string_view blanks = " \t\r\v\f";
+
+/// A view into the text, without the blanks around it.
+std::string_view trim(std::string_view text);
+
+/// The whole of the text as a finite number within the range of double, as "-2.5e-3" or "+1"; nothing where it is none.
+std::optional<double> finite_number(std::string_view text);
+
+/// Throws "NAME:LINE:COLUMN: found FOUND, expected EXPECTED" for the byte `where` of `text`.
+[[noreturn]] void fail(std::string_view name, std::string_view text, std::size_t where, const std::string& found,
+                       const std::string& expected);
+
+/// The same for the place where `piece`, a view into `text`, starts.
+[[noreturn]] void fail(std::string_view name, std::string_view text, std::string_view piece, const std::string& found,
+                       const std::string& expected);
+
+/// The same for a problem of the whole file, reported at 1:1.
+[[noreturn]] void fail(std::string_view name, const std::string& found, const std::string& expected);
+
+/// Text from a file as a message can show it: in quotes, at most 40 bytes, nothing that would upset a terminal.
+std::string quoted(std::string_view token);
+
+}  // namespace whilst::detail

@@ -1,0 +1,128 @@
+#pragma once
+
+// Runs a built program as a person or script would: arguments in; exit status, output and files out.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace whilst_test {
+
+using strings = std::vector<std::string>;
+
+/// The arguments and then more of them.
+inline strings with(strings arguments, const strings& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+/// Where a program of this build is: whilst at the environment variable WHILST_TEST_COMMAND, or else at the compile
+/// definition of that name, and the others beside it.
+inline std::string program_path(const std::string& name) {
+  std::filesystem::path whilst = "build/bin/whilst";
+#ifdef WHILST_TEST_COMMAND
+  whilst = WHILST_TEST_COMMAND;
+#endif
+  if (const char* given = std::getenv("WHILST_TEST_COMMAND")) whilst = given;
+  return name == "whilst" ? whilst.string() : (whilst.parent_path() / name).string();
+}
+
+/// The bytes of a file; none where it is not there.
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A folder of its own, gone at the end.
+class folder {
+ public:
+  folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "whilst-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  /// Writes a file here; where it is.
+  std::string with(const std::string& name, const std::string& text) const {
+    std::ofstream(at(name), std::ios::binary) << text;
+    return at(name);
+  }
+  std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct outcome {
+  /// The exit status; -1 where a signal ended the program.
+  int status = -1;
+  std::string out, err;
+};
+
+/// A run of a program, without a shell in between.
+class process {
+ public:
+  process(const std::string& program, const strings& arguments) {
+    INFO(program);
+    REQUIRE(std::filesystem::exists(program));
+    std::vector<char*> pointers{const_cast<char*>(program.c_str())};
+    for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+    pointers.push_back(nullptr);
+    const std::string out = at_.at("out"), err = at_.at("err");
+    id_ = ::fork();
+    REQUIRE(id_ >= 0);
+    if (id_ == 0) {
+      ::dup2(::open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
+      ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
+      ::execv(program.c_str(), pointers.data());
+      ::_exit(127);
+    }
+  }
+  std::string out() const { return text_of(at_ / "out"); }
+  void send(int signal) const { ::kill(id_, signal); }
+  /// Two minutes are far more than any of the tests' runs takes: what is still there then is killed.
+  outcome wait() const {
+    int status = 0;
+    for (int polls = 0; ::waitpid(id_, &status, WNOHANG) == 0; ++polls) {
+      if (polls == 120 * 200) send(SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out(), text_of(at_ / "err")};
+  }
+
+ private:
+  folder at_;
+  ::pid_t id_ = -1;
+};
+
+inline outcome run_program(const std::string& program, const strings& arguments) {
+  return process(program, arguments).wait();
+}
+
+}  // namespace whilst_test
