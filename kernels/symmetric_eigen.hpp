@@ -21,9 +21,9 @@ WHILST_HD void diagonalize(T (&A)[n][n], T (&V)[n][n]) {
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     T off = 0, on = 0;
     for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) (i == j ? on : off) += A[i][j] * A[i][j];
+      for (int j = 0; j < n; ++j) (i == j ? on : off) += std::fabs(A[i][j]);  // squares would overflow, or vanish
     constexpr T epsilon = sizeof(T) == 4 ? T(1.2e-7) : T(2.2e-16);
-    if (!(off > epsilon * epsilon * on)) return;  // true for what is not a number, too
+    if (!(off > epsilon * on)) return;  // true for what is not a number, too
     for (int p = 0; p < n - 1; ++p) {
       for (int q = p + 1; q < n; ++q) {
         const T apq = A[p][q];
@@ -52,12 +52,18 @@ WHILST_HD void diagonalize(T (&A)[n][n], T (&V)[n][n]) {
 }
 
 /// Replaces a symmetric matrix, its upper triangle packed row by row, by the nearest positive semi-definite one (in the
-/// Frobenius norm): negative eigenvalues become 0.
+/// Frobenius norm): negative eigenvalues become 0. One with entries that are not finite stays as it is.
 template <int n, class T>
 WHILST_HD void make_positive(T* packed) {
   T A[n][n], V[n][n];
-  for (int i = 0; i < n; ++i)
-    for (int j = i; j < n; ++j) A[i][j] = A[j][i] = packed[upper_packed(n, i, j)];
+  bool is_finite = true;
+  for (int i = 0; i < n; ++i) {
+    for (int j = i; j < n; ++j) {
+      const T entry = A[i][j] = A[j][i] = packed[upper_packed(n, i, j)];
+      is_finite = is_finite && entry - entry == 0;
+    }
+  }
+  if (!is_finite) return;
   diagonalize<n>(A, V);
   bool is_positive = true;
   for (int k = 0; k < n; ++k) is_positive = is_positive && A[k][k] >= 0;

@@ -75,12 +75,12 @@ struct bfgs {
     const descent_settings* settings;
     scalars* c;
     WHILST_HD void operator()(const products& total) const {
-      change_direction(s, *settings, [&](descent_state& now) {
+      change_direction(s, *settings, [&](const accepted_step& step) {
         scalars& to = *c;
-        to.fresh = to.fresh || now.first || now.steepest;
+        to.fresh = to.fresh || step.first || step.steepest;
         to.updated = 0;
         to.theta = to.scale = 1;
-        if (now.first) return proposal{};
+        if (step.first) return proposal{};
         double sy = total[0], yhy = total[1], sg = total[2], hg = total[3], ghg = total[4];
         if (to.fresh) {
           if (!(sy > 0)) return proposal{};
@@ -90,7 +90,7 @@ struct bfgs {
           ghg *= to.scale;
         } else {
           // B s is -step g_old, since s = -step H g_old.
-          const double sbs = -now.search.step * total[5];
+          const double sbs = -step.length * total[5];
           if (!(sbs > 0)) return proposal{};
           if (sy < 0.2 * sbs) {
             const double theta = 0.8 * sbs / (sbs - sy), rest = 1 - theta;
@@ -142,10 +142,12 @@ struct bfgs {
     run.step("u = H g, s'y, y'Hy", v.n, multiply{*this}, choose{s, settings, c});
     run.step("H", v.n, update{*this}, settle{s, c});
   }
-  WHILST_HD T entry(index i, T, T, T) const {
+  using kept = nothing_kept;
+  WHILST_HD T read_entry(index i) const {
     const double hi = curved(i), si = step[i], scaled = c->scale * u[i];
     return static_cast<T>(-(scaled - c->inverse * (si * c->hg + hi * c->sg) + c->spread * si * c->sg));
   }
+  WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 
 }  // namespace whilst

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "kernels/launch/phases.hpp"
 #include "solvers/line_search.hpp"
 #include "whilst/control.hpp"
+#include "whilst/objective.hpp"
+#include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
@@ -20,7 +23,7 @@ struct descent_tolerances {
 };
 
 /// What a launch tells a minimization.
-struct descent_settings {
+struct alignas(16) descent_settings {
   descent_tolerances tolerances;
   line_search_settings search;
   /// A value below this means that f has no minimum.
@@ -39,12 +42,11 @@ struct descent_record {
 
 /// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
 /// that they belong to the trial point.
-struct descent_state {
+struct alignas(16) descent_state {
   double value, gradient_norm, first_gradient_norm;
   double slope;        ///< g' d
   double step_length;  ///< ||s||_2 of the step that led to x
   double promise;      ///< what the search's first length would gain if f were linear
-  double trial_value;  ///< written by the objective
   line_search search;
   index evaluations, restarts, inner_iterations;
   /// The trial point is to be the new x: a new direction is wanted.
@@ -72,14 +74,6 @@ struct descent_vectors {
         d(memory.take<T>(n)) {}
 };
 
-/// What is wanted of each entry of an evaluation: its share of g' d, g' g, d' d and x' x.
-using descent_sums = sums<double, 4>;
-template <class T>
-WHILST_HD descent_sums share_of_trial(T gradient, T d, T x) {
-  const double g = gradient, di = d, xi = x;
-  return {g * di, g * g, di * di, xi * xi};
-}
-
 /// What a method proposes for an accepted point: g' d, and the length to try first. None: steepest descent.
 struct proposal {
   double slope = 0, first_step = 0;
@@ -90,39 +84,49 @@ WHILST_HD inline void begin_search(descent_state& now, const line_search_setting
   now.steepest =
       !(chosen.slope < 0 && is_finite(chosen.slope) && chosen.first_step > 0 && is_finite(chosen.first_step));
   now.slope = now.steepest ? -now.gradient_norm * now.gradient_norm : chosen.slope;
-  // Nothing is known of a length along steepest descent but that it should not move x by more than about 1.
-  const double length = now.steepest ? fmin(1.0, 1 / now.gradient_norm) : chosen.first_step;
+  // Nothing is known of a length along steepest descent but that it should not move x by more than about 1, or twice
+  // the last step: far out a step of 1 is lost in rounding, which is no sign of a minimum.
+  const double length =
+      now.steepest ? fmin(1.0, fmax(1.0, 2 * now.step_length) / now.gradient_norm) : chosen.first_step;
   now.promise = -now.slope * length;
   now.search.begin(settings, now.value, now.slope, length);
 }
 
-/// What the finish does that chooses the direction: nothing where the trial point was not accepted; else it begins the
-/// search along what choose(state) proposes. state.first and state.steepest still tell how x was reached.
+/// How an accepted point was reached.
+struct accepted_step {
+  double gradient_norm;  ///< there
+  double length, slope;  ///< x came from by length * d, where g' d was this
+  bool first;            ///< the start, reached by no step at all
+  bool steepest;         ///< d was that of steepest descent
+};
+WHILST_HD inline accepted_step step_of(const descent_state& now) {
+  return {now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
+}
+
+/// For a finish that chooses the direction from an accepted point: begins the search along what choose(accepted_step)
+/// proposes. Does nothing where the trial point was not accepted.
 template <class Choose>
 WHILST_HD void change_direction(descent_state* s, const descent_settings& settings, const Choose& choose) {
   if (!s->accepted) return;
   descent_state now = *s;
-  const proposal chosen = choose(now);
-  begin_search(now, settings.search, chosen);
+  begin_search(now, settings.search, choose(step_of(now)));
   now.first = 0;
   *s = now;
 }
 
-/// The finish of an evaluation: has the line search judge the trial point, and tests what was accepted.
+/// What is summed at each trial point.
+struct trial_sums {
+  static constexpr int number = 5;
+  double f, gd, gg, dd, xx;  ///< f, g' d, g' g, d' d, x' x
+};
+
+/// Has the line search judge a trial point, and tests what was accepted.
 struct judge_trial {
-  descent_state* s;
-  const descent_settings* settings;
   descent_record* records;  ///< as many as the loop's history has
+  const descent_settings& settings;
 
-  WHILST_HD void operator()(const descent_sums& total, loop_state& loop) const {
-    descent_state now = *s;
-    judge(now, total, loop);
-    *s = now;
-  }
-
- private:
-  WHILST_HD void judge(descent_state& now, const descent_sums& total, loop_state& loop) const {
-    const double value = now.trial_value, gradient_norm = sqrt(total[1]);
+  WHILST_HD void operator()(descent_state& now, const trial_sums& total, loop_state& loop) const {
+    const double value = total.f, gradient_norm = sqrt(total.gg);
     const bool usable = is_finite(value) && is_finite(gradient_norm);
     now.evaluations += 1;
     now.accepted = 0;
@@ -130,7 +134,7 @@ struct judge_trial {
       loop.stop(reason::nan_or_infinity);
       return;
     }
-    if (value < settings->lower_bound) {
+    if (value < settings.lower_bound) {
       loop.stop(reason::unbounded);
       return;
     }
@@ -139,7 +143,7 @@ struct judge_trial {
       accept(now, value, gradient_norm, total, loop);
       return;
     }
-    switch (now.search.judge(settings->search, usable ? value : HUGE_VAL, total[0])) {
+    switch (now.search.judge(settings.search, usable ? value : HUGE_VAL, total.gd)) {
       case line_search_verdict::accept:
         accept(now, value, gradient_norm, total, loop);
         break;
@@ -151,19 +155,20 @@ struct judge_trial {
     }
   }
 
-  WHILST_HD void accept(descent_state& now, double value, double gradient_norm, const descent_sums& total,
+ private:
+  WHILST_HD void accept(descent_state& now, double value, double gradient_norm, const trial_sums& total,
                         loop_state& loop) const {
-    const descent_tolerances& t = settings->tolerances;
+    const descent_tolerances& t = settings.tolerances;
     const double gain = now.value - value;
     now.accepted = 1;
-    now.step_length = now.first ? 0 : now.search.step * sqrt(total[2]);
+    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
     now.value = value;
     now.gradient_norm = gradient_norm;
     loop.complete_update();
     note(now, loop);
     const reason verdict = gradient_norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
                                ? reason::converged_gradient
-                           : !now.first && now.step_length <= t.step * sqrt(total[3]) ? reason::converged_step
+                           : !now.first && now.step_length <= t.step * sqrt(total.xx) ? reason::converged_step
                            : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(value)
                                ? reason::converged_function
                            : loop.iteration >= loop.limit ? reason::iteration_limit
@@ -178,14 +183,13 @@ struct judge_trial {
   /// The search found nothing along d.
   WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
     // Where a step of the usual length gains no more than rounding, x is as good as it gets.
-    constexpr double rounding = 64 * 2.3e-16;
-    if (now.promise <= rounding * fabs(now.value)) {
+    if (now.promise <= 8 * settings.search.rounding * fabs(now.value)) {
       loop.stop(reason::converged_function);
     } else if (now.steepest) {
       loop.stop(reason::line_search_failed);
     } else {
       now.restarts += 1;
-      begin_search(now, settings->search, {});
+      begin_search(now, settings.search, {});
     }
   }
 
@@ -202,6 +206,116 @@ struct judge_trial {
   }
 };
 
+/// Of directions that keep no numbers between iterations, or none that their choice has to read.
+struct nothing_kept {};
+
+/// A direction that needs nothing but sums at the trial point: it says how many `products` it wants.
+template <class Direction>
+concept chosen_by_products = requires {
+  Direction::products;
+};
+template <class Direction>
+constexpr int products_of() {
+  if constexpr (chosen_by_products<Direction>) {
+    return Direction::products;
+  } else {
+    return 0;
+  }
+}
+
+/// Makes the gradient at the trial point, and all sums of it.
+template <class T, class Direction>
+struct examine_trial {
+  static constexpr int products = products_of<Direction>();
+  Direction direction;
+  descent_vectors<T> v;
+  evaluated<T> at;
+
+  using range = typename gathered<T>::range;
+  template <class Products>
+  struct entries {
+    double value;
+    T gradient, d, x;
+    Products of_direction;
+  };
+  WHILST_HD auto read_products(index i) const {
+    if constexpr (chosen_by_products<Direction>) {
+      return direction.read_products(i);
+    } else {
+      return detail::nothing_read{};
+    }
+  }
+  template <class Team>
+  WHILST_HD range fetch(index i, const Team&) const {
+    return at.gradient.entries(i);
+  }
+  template <class Team>
+  WHILST_HD auto read(index i, const Team&, const range& of) const {
+    return entries<decltype(read_products(i))>{at.value(i, v.n), at.gradient(i, of), v.d[i], v.trial[i],
+                                               read_products(i)};
+  }
+  template <class Products>
+  WHILST_HD sums<double, trial_sums::number + products> operator()(index i, const entries<Products>& e) const {
+    v.trial_gradient[i] = e.gradient;
+    const double g = e.gradient, d = e.d, x = e.x;
+    sums<double, trial_sums::number + products> share{e.value, g * d, g * g, d * d, x * x};
+    if constexpr (chosen_by_products<Direction>) {
+      const sums<double, products> more = direction.multiply(i, e.gradient, e.x, e.d, e.of_direction);
+      for (int k = 0; k < products; ++k) share.value[trial_sums::number + k] = more[k];
+    }
+    return share;
+  }
+};
+
+/// Its finish: judges the point, and chooses the next direction where the sums suffice.
+template <class Direction>
+struct judge_and_choose {
+  static constexpr int products = products_of<Direction>();
+  static constexpr bool whole_warp = true;
+  Direction direction;
+  descent_state* s;
+  const descent_settings* settings;
+  descent_record* records;
+
+  struct copied {
+    descent_state state;
+    descent_settings settings;
+    [[no_unique_address]] typename Direction::kept kept;
+  };
+  template <class Copy>
+  WHILST_HD void copy_ahead(copied& to, const Copy& copy) const {
+    copy(to.state, static_cast<const descent_state*>(s));
+    copy(to.settings, settings);
+    if constexpr (requires { direction.numbers(); }) copy(to.kept, direction.numbers());
+  }
+
+  template <class Team>
+  WHILST_HD void operator()(const Team& team, const sums<double, trial_sums::number + products>& total,
+                            loop_state& loop, const copied& copies) const {
+    const bool leads = team.rank() == 0;
+    descent_state now;
+    if (leads) {
+      now = copies.state;
+      judge_trial{records, copies.settings}(now, {total[0], total[1], total[2], total[3], total[4]}, loop);
+    }
+    if constexpr (chosen_by_products<Direction>) {
+      if (team.broadcast(leads && now.accepted && loop.running, 0)) {
+        sums<double, products> of;
+        for (int k = 0; k < products; ++k) of.value[k] = total[trial_sums::number + k];
+        // How x was reached is in the copies yet; where it was reached is in g'g.
+        accepted_step step = step_of(copies.state);
+        step.gradient_norm = sqrt(total[2]);
+        const proposal chosen = direction.choose(team, of, step, copies.kept);
+        if (leads) {
+          begin_search(now, copies.settings.search, chosen);
+          now.first = 0;
+        }
+      }
+    }
+    if (leads) *s = now;
+  }
+};
+
 /// Goes to the accepted point, if the trial was one, makes the direction, and from both the next trial point.
 template <class T, class Direction>
 struct move_on {
@@ -209,19 +323,32 @@ struct move_on {
   descent_vectors<T> v;
   const descent_state* s;
 
-  WHILST_HD void operator()(index i) const {
-    T xi = v.x[i], di = v.d[i], gi = v.gradient[i];
-    if (s->accepted) {
-      const T trial = v.trial[i];
-      gi = v.trial_gradient[i];
-      if (!s->steepest) di = direction.entry(i, gi, trial - xi, di);
-      xi = trial;
-      v.x[i] = xi;
-      v.gradient[i] = gi;
+  template <class Entry>
+  struct entries {
+    int accepted, steepest;
+    double step;
+    T x, d, gradient, trial, trial_gradient;
+    Entry of_direction;
+  };
+  // All at once, wanted or not: what waits for `accepted` waits long.
+  WHILST_HD auto read(index i) const {
+    return entries<decltype(direction.read_entry(i))>{
+        s->accepted, s->steepest,         s->search.step,         v.x[i], v.d[i], v.gradient[i],
+        v.trial[i],  v.trial_gradient[i], direction.read_entry(i)};
+  }
+  template <class Entry>
+  WHILST_HD void operator()(index i, const entries<Entry>& e) const {
+    T x = e.x, d = e.d, gradient = e.gradient;
+    if (e.accepted) {
+      gradient = e.trial_gradient;
+      if (!e.steepest) d = direction.entry(gradient, e.trial - x, d, e.of_direction);
+      x = e.trial;
+      v.x[i] = x;
+      v.gradient[i] = gradient;
     }
-    if (s->steepest) di = -gi;
-    v.d[i] = di;
-    v.trial[i] = xi + static_cast<T>(s->search.step) * di;
+    if (e.steepest) d = -gradient;
+    v.d[i] = d;
+    v.trial[i] = x + static_cast<T>(e.step) * d;
   }
 };
 

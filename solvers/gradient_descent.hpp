@@ -12,39 +12,31 @@ template <class T>
 struct gradient_descent {
   static constexpr const char* name = "gradient-descent";
   descent_vectors<T> v;
-  descent_state* s;
-  const descent_settings* settings;
 
-  gradient_descent(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>&,
+  gradient_descent(const descent_vectors<T>& v, descent_state*, const descent_settings*, const objective<T>&,
                    workspace&)
-      : v(v), s(s), settings(settings) {}
+      : v(v) {}
 
-  struct measure_curvature {
-    descent_vectors<T> v;
-    const descent_state* s;
-    WHILST_HD sums<double, 2> operator()(index i) const {
-      if (!s->accepted) return {};
-      const double step = v.trial[i] - v.x[i], change = v.trial_gradient[i] - v.gradient[i];
-      return {step * step, step * change};
-    }
+  using kept = nothing_kept;
+  /// s's and s'y.
+  static constexpr int products = 2;
+  struct old {
+    T x, gradient;
   };
-  struct choose {
-    descent_state* s;
-    const descent_settings* settings;
-    WHILST_HD void operator()(const sums<double, 2>& total) const {
-      change_direction(s, *settings, [&](descent_state& now) {
-        if (now.first) return proposal{};
-        const double length = total[1] > 0 ? total[0] / total[1] : 2 * now.search.step;
-        return proposal{-now.gradient_norm * now.gradient_norm, length};
-      });
-    }
-  };
-
-  template <class Run>
-  void propose(Run& run, const objective<T>&) const {
-    run.step("s's, s'y", v.n, measure_curvature{v, s}, choose{s, settings});
+  WHILST_HD old read_products(index i) const { return {v.x[i], v.gradient[i]}; }
+  WHILST_HD sums<double, products> multiply(index, T gradient, T x, T, const old& was) const {
+    const double step = x - was.x, change = gradient - was.gradient;
+    return {step * step, step * change};
   }
-  WHILST_HD T entry(index, T gradient, T, T) const { return -gradient; }
+  template <class Team>
+  WHILST_HD proposal choose(const Team&, const sums<double, products>& of, const accepted_step& step,
+                            const kept&) const {
+    if (step.first) return {};
+    return {-step.gradient_norm * step.gradient_norm, of[1] > 0 ? of[0] / of[1] : 2 * step.length};
+  }
+
+  WHILST_HD static kept read_entry(index) { return {}; }
+  WHILST_HD static T entry(T gradient, T, T, kept) { return -gradient; }
 };
 
 }  // namespace whilst

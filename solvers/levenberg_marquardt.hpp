@@ -1,8 +1,11 @@
 #pragma once
 
+#include <string_view>
+
 #include "kernels/small_cholesky.hpp"
 #include "whilst/control.hpp"
 #include "whilst/dual.hpp"
+#include "whilst/error.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
@@ -21,6 +24,13 @@ struct least_squares_tolerances {
   /// The first damping, in units of the diagonal of J' J: large, for a start that may be far off.
   double first_damping = 100;
 };
+
+/// Throws whilst::error on tolerances that cannot be meant; `doing` opens its message.
+inline void check_tolerances(std::string_view doing, const least_squares_tolerances& t) {
+  if (!(t.gradient >= 0 && t.step >= 0 && t.function >= 0 && t.first_damping > 0 && is_finite(t.first_damping)))
+    throw error(doing, "a tolerance is negative or not a number, or the first damping is not above 0",
+                "Give tolerances of 0 or more");
+}
 
 /// Levenberg-Marquardt for f(x) = 1/2 sum of r_i(x)^2 with a few unknowns, known when it is compiled: K. Madsen, H. B.
 /// Nielsen, O. Tingleff, "Methods for non-linear least squares problems", IMM, DTU (2004), algorithm 3.16, with
@@ -52,6 +62,17 @@ struct levenberg_marquardt {
     int evaluated;  ///< whether f and what follows it belong to x yet
     least_squares_tolerances tolerances;
   };
+
+  /// The state to begin with at x.
+  WHILST_HD static state begin_at(const T* x, const least_squares_tolerances& tolerances) {
+    state fresh{};
+    for (int j = 0; j < n; ++j) fresh.x[j] = fresh.trial[j] = static_cast<double>(x[j]);
+    fresh.damping = tolerances.first_damping;
+    fresh.growth = 2;
+    fresh.last_promise = HUGE_VAL;
+    fresh.tolerances = tolerances;
+    return fresh;
+  }
 
   Problem problem;
   state* s;

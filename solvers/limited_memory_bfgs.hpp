@@ -16,143 +16,183 @@ struct limited_memory_bfgs {
   static constexpr const char* name = "lbfgs";
   static constexpr int memory = 10;
 
-  struct ring {
+  struct alignas(16) kept {
     int pairs, next;                ///< how many there are; the place of the one to come
+    double scale;                   ///< s'y / y'y of the newest
     double sg[memory], yg[memory];  ///< S'g and Y'g, by place
-    double sy[memory][memory];      ///< s of a pair by y of a newer one, or its own
-    double yy[memory][memory];
-    double of_gradient, of_s[memory], of_y[memory];  ///< d is made of
-    /// The place of a pair by its age, 0 being the newest; and the age by the place.
-    WHILST_HD int place(int age) const { return (next + 2 * memory - 1 - age) % memory; }
-    WHILST_HD int age(int place) const { return (next + 2 * memory - 1 - place) % memory; }
+    double sy[memory][memory];      ///< sy[k][j]: y of place k by the s of place j, the older one, or its own
+    double yy[memory][memory];      ///< likewise
+    double of_gradient, of_s[memory], of_y[memory];  ///< what d is made of
   };
+
+  /// Of the pair whose age is k its place, age 0 being that of the pair before `next`; and of a place the age.
+  WHILST_HD static constexpr int by_age(int next, int k) { return (next + 2 * memory - 1 - k) % memory; }
 
   descent_vectors<T> v;
-  descent_state* s;
-  const descent_settings* settings;
   T *S, *Y;  ///< place after place
-  ring* pairs;
+  kept* pairs;
 
-  limited_memory_bfgs(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
-                      const objective<T>&, workspace& workspace)
-      : v(v),
-        s(s),
-        settings(settings),
-        S(workspace.take<T>(memory * v.n)),
-        Y(workspace.take<T>(memory * v.n)),
-        pairs(workspace.take<ring>(1)) {}
+  limited_memory_bfgs(const descent_vectors<T>& v, descent_state*, const descent_settings*, const objective<T>&,
+                      workspace& workspace)
+      : v(v), S(workspace.take<T>(memory * v.n)), Y(workspace.take<T>(memory * v.n)), pairs(workspace.take<kept>(1)) {}
 
-  /// S'g, Y'g, then s'y and y'y of the new pair.
-  using products = sums<double, 2 * memory + 2>;
-  struct multiply {
-    descent_vectors<T> v;
-    const descent_state* s;
-    T *S, *Y;
-    const ring* pairs;
-    WHILST_HD products operator()(index i) const {
-      products share{};
-      if (!s->accepted || s->first) return share;
-      const T step = v.trial[i] - v.x[i], change = v.trial_gradient[i] - v.gradient[i];
-      const double g = v.trial_gradient[i];
-      const int next = pairs->next;
-      S[next * v.n + i] = step;
-      Y[next * v.n + i] = change;
-      for (int k = 0; k < memory; ++k) {
-        if (k != next && pairs->age(k) >= pairs->pairs) continue;
-        const double sk = k == next ? step : S[k * v.n + i], yk = k == next ? change : Y[k * v.n + i];
-        share.value[k] = sk * g;
-        share.value[memory + k] = yk * g;
-      }
-      share.value[2 * memory] = static_cast<double>(step) * change;
-      share.value[2 * memory + 1] = static_cast<double>(change) * change;
-      return share;
-    }
+  /// S'g, Y'g, then s'y and y'y of the new pair. It is put into its place at once: nobody else reads that.
+  static constexpr int products = 2 * memory + 2;
+  struct places {
+    int pairs, next;
+    T x, gradient, s[memory], y[memory];
   };
-
-  struct choose {
-    descent_state* s;
-    const descent_settings* settings;
-    ring* pairs;
-    WHILST_HD void operator()(const products& total) const {
-      change_direction(s, *settings, [&](descent_state& now) {
-        if (now.first) {
-          pairs->pairs = pairs->next = 0;
-          return proposal{};
-        }
-        if (now.steepest) pairs->pairs = 0;  // the ones there were led nowhere
-        take_pair(total);
-        return proposal{combine(now.gradient_norm), 1};
-      });
-    }
-
-   private:
-    WHILST_HD void take_pair(const products& total) const {
-      ring& p = *pairs;
-      const double sy = total[2 * memory], yy = total[2 * memory + 1];
-      const int place = p.next;
-      if (p.pairs == memory) p.pairs -= 1;  // the oldest one's place
-      const bool curved = sy > 2.2e-16 * yy;
-      if (curved) {
-        for (int age = 0; age < p.pairs; ++age) {
-          const int k = p.place(age);
-          p.sy[k][place] = total[k] - p.sg[k];
-          p.yy[k][place] = p.yy[place][k] = total[memory + k] - p.yg[k];
-        }
-        p.sy[place][place] = sy;
-        p.yy[place][place] = yy;
-        p.pairs += 1;
-        p.next = (place + 1) % memory;
-      }
-      for (int k = 0; k < memory; ++k) {
-        p.sg[k] = total[k];
-        p.yg[k] = total[memory + k];
-      }
-    }
-
-    /// The two loops, on products; returns g'd.
-    WHILST_HD double combine(double gradient_norm) const {
-      ring& p = *pairs;
-      const int count = p.pairs;
-      if (count == 0) return 0;
-      double alpha[memory], of_s[memory];
-      for (int a = 0; a < count; ++a) {  // from the newest on
-        const int i = p.place(a);
-        double sq = p.sg[i];
-        for (int b = 0; b < a; ++b) sq -= alpha[b] * p.sy[i][p.place(b)];
-        alpha[a] = sq / p.sy[i][i];
-      }
-      const int newest = p.place(0);
-      const double scale = p.sy[newest][newest] / p.yy[newest][newest];
-      for (int a = count - 1; a >= 0; --a) {  // from the oldest on
-        const int i = p.place(a);
-        double yq = p.yg[i], ys = 0;
-        for (int b = 0; b < count; ++b) yq -= alpha[b] * p.yy[i][p.place(b)];
-        for (int b = a + 1; b < count; ++b) ys += of_s[b] * p.sy[p.place(b)][i];
-        of_s[a] = alpha[a] - (scale * yq + ys) / p.sy[i][i];
-      }
-      double slope = -scale * gradient_norm * gradient_norm;
-      for (int k = 0; k < memory; ++k) p.of_s[k] = p.of_y[k] = 0;
-      for (int a = 0; a < count; ++a) {
-        const int i = p.place(a);
-        p.of_s[i] = -of_s[a];
-        p.of_y[i] = scale * alpha[a];
-        slope += p.of_s[i] * p.sg[i] + p.of_y[i] * p.yg[i];
-      }
-      p.of_gradient = -scale;
-      return slope;
-    }
-  };
-
-  template <class Run>
-  void propose(Run& run, const objective<T>&) const {
-    run.step("s, y, S'g, Y'g", v.n, multiply{v, s, S, Y, pairs}, choose{s, settings, pairs});
-  }
-  WHILST_HD T entry(index i, T gradient, T, T) const {
-    T d = static_cast<T>(pairs->of_gradient) * gradient;
+  WHILST_HD places read_products(index i) const {
+    places read{pairs->pairs, pairs->next, v.x[i], v.gradient[i], {}, {}};
     for (int k = 0; k < memory; ++k) {
-      // Where a place holds no pair, its share is 0, and what lies there may not be a number.
-      const T by_s = static_cast<T>(pairs->of_s[k]), by_y = static_cast<T>(pairs->of_y[k]);
-      if (by_y != 0 || by_s != 0) d += by_s * S[k * v.n + i] + by_y * Y[k * v.n + i];
+      read.s[k] = S[k * v.n + i];
+      read.y[k] = Y[k * v.n + i];
+    }
+    return read;
+  }
+  WHILST_HD sums<double, products> multiply(index i, T gradient, T x, T, const places& old) const {
+    sums<double, products> share{};
+    const T step = x - old.x, change = gradient - old.gradient;
+    const double g = gradient;
+    S[old.next * v.n + i] = step;
+    Y[old.next * v.n + i] = change;
+    for (int k = 0; k < memory; ++k) {
+      // What lies in other places may not be a number.
+      const bool is_new = k == old.next, is_there = by_age(old.next, k) < old.pairs;
+      if (is_new || is_there) share.value[k] = g * (is_new ? step : old.s[k]);
+      if (is_new || is_there) share.value[memory + k] = g * (is_new ? change : old.y[k]);
+    }
+    share.value[2 * memory] = static_cast<double>(step) * change;
+    share.value[2 * memory + 1] = static_cast<double>(change) * change;
+    return share;
+  }
+  WHILST_HD const kept* numbers() const { return pairs; }
+
+  /// The two loops, on products. Each thread has the numbers of the pair whose age is its rank, or one thread those of
+  /// all pairs.
+  template <class Team>
+  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
+                            const kept& p) const {
+    kept& to = *pairs;
+    if (step.first) {
+      if (team.rank() == 0) to.pairs = to.next = 0;
+      return {};
+    }
+    constexpr int size = Team::size(), held = (memory + size - 1) / size;
+    const double new_sy = of[2 * memory], new_yy = of[2 * memory + 1];
+    const bool curved = new_sy > 2.2e-16 * new_yy;
+    // The place of the new pair may have been the oldest one's; and after steepest descent, the others led nowhere.
+    const int place_of_new = p.next, before = step.steepest ? 0 : p.pairs < memory ? p.pairs : memory - 1;
+    const int count = before + curved, next = curved ? (place_of_new + 1) % memory : place_of_new;
+    const double scale = curved ? new_sy / new_yy : p.scale;
+
+    int place[held];
+    bool is_there[held];
+    double sg[held], yg[held], alpha[held], q[held], yq[held], of_s[held], inverse[held], next_one[held];
+    double s_new[held], y_new[held];  // products with the y of the new pair
+    double s_by[held][memory], y_by[held][memory], y_with[held][memory];
+    for (int h = 0; h < held; ++h) {
+      const int age = team.rank() + h * size;
+      const int k = place[h] = by_age(next, age < memory ? age : 0);
+      is_there[h] = age < count;
+      sg[h] = yg[h] = alpha[h] = of_s[h] = 0;
+      for (int j = 0; j < memory; ++j) {
+        if (j == k) sg[h] = of[j];
+        if (j == k) yg[h] = of[memory + j];
+      }
+      const bool is_new = curved && age == 0;
+      s_new[h] = is_new ? new_sy : sg[h] - p.sg[k];
+      y_new[h] = is_new ? new_yy : yg[h] - p.yg[k];
+      inverse[h] = 1 / (is_new ? new_sy : p.sy[k][k]);
+      for (int a = 0; a < memory; ++a) {
+        const int j = by_age(next, a);
+        const bool with_new = curved && a == 0;
+        s_by[h][a] = with_new ? s_new[h] : p.sy[j][k];
+        y_by[h][a] = with_new ? y_new[h] : p.yy[j][k];
+        y_with[h][a] = p.sy[k][j];
+      }
+      q[h] = sg[h];
+      yq[h] = yg[h];
+    }
+    const auto own = [&](const double(&value)[held], int age) { return team.broadcast(value[age / size], age % size); };
+    const auto sum_of_older = [&](const double(&x)[held], const double(&y)[held]) {
+      double sum = 0;
+      for (int h = 0; h < held; ++h)
+        if (is_there[h] && team.rank() + h * size > 0) sum += x[h] * y[h];
+      return team.sum(sum);
+    };
+
+    for (int a = 0; a < memory; ++a) {  // from the newest on
+      if (a >= count) break;
+      for (int h = 0; h < held; ++h) next_one[h] = q[h] * inverse[h];
+      const double alpha_a = own(next_one, a);
+      for (int h = 0; h < held; ++h) {
+        if (team.rank() + h * size == a) alpha[h] = alpha_a;
+        q[h] -= alpha_a * s_by[h][a];
+        if (a == 0 || !curved || team.rank() + h * size > 0) yq[h] -= alpha_a * y_by[h][a];
+      }
+    }
+    if (curved) {  // what the newest y has to do with the others is with them
+      const double more = sum_of_older(alpha, y_new);
+      if (team.rank() == 0) yq[0] -= more;
+    }
+    double ys[held] = {};
+    for (int a = memory - 1; a >= 0; --a) {  // from the oldest on
+      if (a >= count) continue;
+      if (a == 0 && curved) {
+        const double more = sum_of_older(of_s, s_new);
+        if (team.rank() == 0) ys[0] = more;
+      }
+      for (int h = 0; h < held; ++h) next_one[h] = alpha[h] - inverse[h] * (scale * yq[h] + ys[h]);
+      const double of_s_a = own(next_one, a);
+      for (int h = 0; h < held; ++h) {
+        if (team.rank() + h * size == a) of_s[h] = of_s_a;
+        ys[h] += of_s_a * y_with[h][a];
+      }
+    }
+
+    double slope = 0;
+    for (int h = 0; h < held; ++h) {
+      const int k = place[h];
+      if (team.rank() + h * size >= memory) continue;
+      to.sg[k] = sg[h];
+      to.yg[k] = yg[h];
+      to.of_s[k] = is_there[h] ? -of_s[h] : 0;
+      to.of_y[k] = is_there[h] ? scale * alpha[h] : 0;
+      if (is_there[h]) slope += scale * alpha[h] * yg[h] - of_s[h] * sg[h];
+      if (!curved) continue;
+      to.sy[place_of_new][k] = s_new[h];
+      to.yy[place_of_new][k] = to.yy[k][place_of_new] = y_new[h];
+    }
+    slope = team.sum(slope) - scale * step.gradient_norm * step.gradient_norm;
+    if (team.rank() == 0) {
+      to.pairs = count;
+      to.next = next;
+      to.scale = scale;
+      to.of_gradient = -scale;
+    }
+    return count > 0 ? proposal{slope, 1} : proposal{};
+  }
+
+  struct coefficients {
+    T of_gradient, of_s[memory], of_y[memory], s[memory], y[memory];
+  };
+  WHILST_HD coefficients read_entry(index i) const {
+    coefficients read;
+    read.of_gradient = static_cast<T>(pairs->of_gradient);
+    for (int k = 0; k < memory; ++k) {
+      read.of_s[k] = static_cast<T>(pairs->of_s[k]);
+      read.of_y[k] = static_cast<T>(pairs->of_y[k]);
+      read.s[k] = S[k * v.n + i];
+      read.y[k] = Y[k * v.n + i];
+    }
+    return read;
+  }
+  WHILST_HD static T entry(T gradient, T, T, const coefficients& c) {
+    T d = c.of_gradient * gradient;
+    for (int k = 0; k < memory; ++k) {
+      // Where a place holds no pair, its shares are 0, and what lies there may not be a number.
+      if (c.of_s[k] != 0 || c.of_y[k] != 0) d += c.of_s[k] * c.s[k] + c.of_y[k] * c.y[k];
     }
     return d;
   }

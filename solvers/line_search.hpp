@@ -50,13 +50,13 @@ struct line_search {
     lowest_value = value;
     switch (kind) {
       case line_search_kind::backtracking:
-        backtracking.begin();
+        backtracking = line_searches::backtracking::begun();
         break;
       case line_search_kind::strong_wolfe:
-        strong_wolfe.begin(origin);
+        strong_wolfe = line_searches::strong_wolfe::begun(origin);
         break;
       case line_search_kind::approximate_wolfe:
-        approximate_wolfe.begin(origin);
+        approximate_wolfe = line_searches::approximate_wolfe::begun(origin);
         break;
     }
   }

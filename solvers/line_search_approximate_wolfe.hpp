@@ -21,10 +21,9 @@ struct approximate_wolfe {
   double wall;                  ///< while cutting: the value is too high there, or not finite
   int doing;                    ///< a phase
 
-  WHILST_HD void begin(const line_point& origin) {
-    low = low_before = high = high_before = {0, origin.slope};
-    wall = 0;
-    doing = growing;
+  WHILST_HD static approximate_wolfe begun(const line_point& origin) {
+    const end zero{0, origin.slope};
+    return {.low = zero, .high = zero, .low_before = zero, .high_before = zero, .wall = 0, .doing = growing};
   }
 
   /// T1, the Wolfe conditions; or T2, which by slopes alone says the same of a parabola.

@@ -10,7 +10,7 @@ namespace whilst::line_searches {
 struct backtracking {
   double last_step, last_value;  ///< of the trial before; step 0 where there is none
 
-  WHILST_HD void begin() { last_step = last_value = 0; }
+  WHILST_HD static backtracking begun() { return {0, 0}; }
 
   WHILST_HD static bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) {
     return decreases_enough(settings, origin, at);

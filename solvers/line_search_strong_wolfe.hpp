@@ -21,11 +21,9 @@ struct strong_wolfe {
   /// By how much two trials must narrow the interval, and how far a trial may go towards its other end.
   static constexpr double shrinkage = 0.66;
 
-  WHILST_HD void begin(const line_point& origin) {
-    best = other = origin;
-    bracketed = 0;
-    other_known = 1;
-    width = width_before = HUGE_VAL;
+  WHILST_HD static strong_wolfe begun(const line_point& origin) {
+    return {
+        .best = origin, .other = origin, .width = HUGE_VAL, .width_before = HUGE_VAL, .bracketed = 0, .other_known = 1};
   }
 
   WHILST_HD static bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) {

@@ -41,8 +41,11 @@ const auto& find_by_name(const Table& table, std::string_view asked, const std::
 void check(const minimizer_options& options) {
   const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
   const descent_tolerances& t = options.tolerances;
-  if (!(t.gradient >= 0 && t.relative_gradient >= 0 && t.step >= 0 && t.function >= 0))
-    refuse("a tolerance is negative or not a number", "Give tolerances of 0 or more");
+  for (const auto& [name, value] :
+       {std::pair("gradient", t.gradient), std::pair("relative_gradient", t.relative_gradient),
+        std::pair("step", t.step), std::pair("function", t.function)})
+    if (!(value >= 0))
+      refuse(std::string("the tolerance of ") + name + " is negative or not a number", "Give 0 or more");
   if (options.max_iterations < 0)
     refuse("max_iterations is " + std::to_string(options.max_iterations), "Give 0 or more");
   if (options.max_evaluations < 0)
@@ -130,6 +133,13 @@ struct minimizer<T>::implementation {
     common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
 
+  /// A trip is an evaluation. A loop ends after one trip more than its limit of trips, where 0 stands for none.
+  index trip_limit() const {
+    constexpr index most = std::numeric_limits<index>::max() / 20 - 1;
+    const index usual = 20 * (std::min(options.max_iterations, most) + 1);
+    const index evaluations = options.max_evaluations ? options.max_evaluations : usual;
+    return evaluations > 1 ? evaluations - 1 : -1;
+  }
   /// In exact arithmetic n would do.
   index inner_limit() const { return std::max<index>(2 * n, 20); }
 
@@ -138,14 +148,14 @@ struct minimizer<T>::implementation {
     program& run = *made.recorded;
     run.set(made.x, x);
     run.set(made.outcome, started->target());
-    descent_settings settings{.tolerances = options.tolerances, .search = {}, .lower_bound = options.lower_bound};
-    settings.search.kind = search;
+    descent_settings settings{options.tolerances, line_search_settings::usual(search), options.lower_bound};
+    if (sizeof(T) == 4) settings.search.rounding = 1e-6;
     // The directions of conjugate gradients are only as good as the lengths along them.
     if (options.method.starts_with("conjugate")) settings.search.curvature = 0.1;
     run.set(made.settings, settings);
     control_settings loop{.limit = options.max_iterations, .history = made.history};
     loop.history_capacity = options.history_capacity;
-    loop.trip_limit = options.max_evaluations ? options.max_evaluations : 20 * options.max_iterations + 20;
+    loop.trip_limit = trip_limit();
     loop.deadline_nanoseconds = nanoseconds_of(options.deadline);
     loop.launch = started->number;
     run.set(made.loop_settings, loop);

@@ -134,7 +134,7 @@ struct newton {
     descent_state* s;
     const descent_settings* settings;
     WHILST_HD void operator()(const sums<double, 1>& slope) const {
-      change_direction(s, *settings, [&](descent_state&) { return proposal{slope[0], 1}; });
+      change_direction(s, *settings, [&](const accepted_step&) { return proposal{slope[0], 1}; });
     }
   };
 
@@ -143,7 +143,9 @@ struct newton {
     f.make_hessian(run, v.trial, &s->accepted, false);
     run.team("d = -(H + shift)^-1 g", 1, solve{*this, f.hessian()}, choose{s, settings});
   }
-  WHILST_HD T entry(index i, T, T, T) const { return static_cast<T>(solution[i]); }
+  using kept = nothing_kept;
+  WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 
 }  // namespace whilst

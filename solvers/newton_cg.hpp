@@ -77,10 +77,8 @@ struct newton_cg {
     const descent_settings* settings;
     const control* inner;
     WHILST_HD void operator()(const sums<double, 1>& slope) const {
-      change_direction(s, *settings, [&](descent_state& now) {
-        now.inner_iterations += inner->iteration;
-        return proposal{slope[0], 1};
-      });
+      s->inner_iterations += inner->iteration;
+      change_direction(s, *settings, [&](const accepted_step&) { return proposal{slope[0], 1}; });
     }
   };
 
@@ -94,7 +92,9 @@ struct newton_cg {
       run.step("g'd", v.n, descend{v, solution}, choose{s, settings, inner});
     });
   }
-  WHILST_HD T entry(index i, T, T, T) const { return solution[i]; }
+  using kept = nothing_kept;
+  WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 
 }  // namespace whilst

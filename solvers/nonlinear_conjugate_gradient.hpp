@@ -15,54 +15,41 @@ struct nonlinear_conjugate_gradient {
   static constexpr const char* name =
       beta_by == conjugacy::hager_zhang ? "conjugate-gradient-hz" : "conjugate-gradient-pr";
   descent_vectors<T> v;
-  descent_state* s;
-  const descent_settings* settings;
   double* beta;
 
-  nonlinear_conjugate_gradient(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
+  nonlinear_conjugate_gradient(const descent_vectors<T>& v, descent_state*, const descent_settings*,
                                const objective<T>&, workspace& memory)
-      : v(v), s(s), settings(settings), beta(memory.take<double>(1)) {}
+      : v(v), beta(memory.take<double>(1)) {}
 
+  using kept = nothing_kept;
   /// With y the change of the gradient, and g the new one: g'y, y'y, d'y, d'g, d'd, and the old g'g.
-  using products = sums<double, 6>;
-  struct multiply {
-    descent_vectors<T> v;
-    const descent_state* s;
-    WHILST_HD products operator()(index i) const {
-      if (!s->accepted) return {};
-      const double g = v.trial_gradient[i], old = v.gradient[i], d = v.d[i], y = g - old;
-      return {g * y, y * y, d * y, d * g, d * d, old * old};
-    }
-  };
-  struct choose {
-    descent_state* s;
-    const descent_settings* settings;
-    double* beta;
-    WHILST_HD void operator()(const products& of) const {
-      change_direction(s, *settings, [&](descent_state& now) {
-        if (now.first) return proposal{};
-        const double gy = of[0], yy = of[1], dy = of[2], dg = of[3], dd = of[4], old_gg = of[5];
-        double value = 0;
-        if constexpr (beta_by == conjugacy::hager_zhang) {
-          constexpr double eta = 0.01;  // the paper's
-          const double least = -1 / (sqrt(dd) * fmin(eta, sqrt(old_gg)));
-          value = fmax((gy - 2 * yy * dg / dy) / dy, least);
-        } else {
-          value = fmax(gy / old_gg, 0.0);
-        }
-        *beta = value;
-        const double slope = -now.gradient_norm * now.gradient_norm + value * dg;
-        // To first order the next step gains what the last one did.
-        return proposal{slope, now.search.step * now.slope / slope};
-      });
-    }
-  };
-
-  template <class Run>
-  void propose(Run& run, const objective<T>&) const {
-    run.step("g'y, y'y, d'y, d'g, d'd, g'g", v.n, multiply{v, s}, choose{s, settings, beta});
+  static constexpr int products = 6;
+  WHILST_HD T read_products(index i) const { return v.gradient[i]; }
+  WHILST_HD sums<double, products> multiply(index, T gradient, T, T direction, T old_gradient) const {
+    const double g = gradient, old = old_gradient, d = direction, y = g - old;
+    return {g * y, y * y, d * y, d * g, d * d, old * old};
   }
-  WHILST_HD T entry(index, T gradient, T, T d) const { return -gradient + static_cast<T>(*beta) * d; }
+  template <class Team>
+  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
+                            const kept&) const {
+    if (step.first) return {};
+    const double gy = of[0], yy = of[1], dy = of[2], dg = of[3], dd = of[4], old_gg = of[5];
+    double value = 0;
+    if constexpr (beta_by == conjugacy::hager_zhang) {
+      constexpr double eta = 0.01;  // the paper's
+      const double least = -1 / (sqrt(dd) * fmin(eta, sqrt(old_gg)));
+      value = fmax((gy - 2 * yy * dg / dy) / dy, least);
+    } else {
+      value = fmax(gy / old_gg, 0.0);
+    }
+    if (team.rank() == 0) *beta = value;
+    const double slope = -step.gradient_norm * step.gradient_norm + value * dg;
+    // To first order the next step gains what the last one did.
+    return {slope, step.length * step.slope / slope};
+  }
+
+  WHILST_HD double read_entry(index) const { return *beta; }
+  WHILST_HD static T entry(T gradient, T, T d, double beta) { return -gradient + static_cast<T>(beta) * d; }
 };
 
 template <class T>

@@ -8,57 +8,13 @@
 namespace whilst {
 namespace {
 
-/// Adds up what lies in pieces: entry i is the sum of pieces[position[k]] for offsets[i] <= k < offsets[i + 1].
-template <class T>
-struct gather {
-  const std::int32_t* offsets;
-  const std::int32_t* positions;
-  const T* pieces;
-
-  struct range {
-    std::int32_t next, end;
-  };
-  WHILST_HD range entries(index i) const { return {read_constant(offsets + i), read_constant(offsets + i + 1)}; }
-  WHILST_HD T operator()(range of) const {
-    T sum = 0;
-    for (std::int32_t k = of.next; k < of.end; ++k) sum += pieces[read_constant(positions + k)];
-    return sum;
-  }
-};
-
-template <class T>
-struct gather_gradient {
-  gather<T> gradient;
-  const T *direction, *x;
-  T* result;
-
-  struct fetched {
-    typename gather<T>::range of;
-  };
-  template <class Team>
-  WHILST_HD fetched fetch(index i, const Team&) const {
-    return {gradient.entries(i)};
-  }
-  struct read_values {
-    T g, d, x;
-  };
-  template <class Team>
-  WHILST_HD read_values read(index i, const Team&, const fetched& f) const {
-    return {gradient(f.of), direction[i], x[i]};
-  }
-  WHILST_HD descent_sums operator()(index i, const read_values& r) const {
-    result[i] = r.g;
-    return share_of_trial(r.g, r.d, r.x);
-  }
-};
-
 template <class T>
 struct gather_hessian {
-  gather<T> hessian;
+  gathered<T> hessian;
   T* values;
   const int* wanted;
   WHILST_HD void operator()(index k) const {
-    if (*wanted) values[k] = hessian(hessian.entries(k));
+    if (*wanted) values[k] = hessian(k, hessian.entries(k));
   }
 };
 
@@ -98,7 +54,7 @@ struct gather_tables {
       : offsets(copied(where, order.offsets)),
         positions(copied(where, order.positions)),
         pieces(where, static_cast<index>(number_of_pieces)) {}
-  gather<T> view() const { return {offsets.data(), positions.data(), pieces.data()}; }
+  gathered<T> view() const { return {pieces.data(), offsets.data(), positions.data()}; }
 };
 
 }  // namespace
@@ -110,7 +66,7 @@ struct partially_separable<T>::implementation {
     index count;
     std::vector<std::int32_t> unknowns;  ///< term after term
     buffer<std::int32_t> on_place;       ///< unknown after unknown
-    index first_gradient = 0, first_hessian = 0;
+    index first_value = 0, first_gradient = 0, first_hessian = 0;
 
     int unknowns_a_term() const { return terms->unknowns_a_term(); }
     index pieces() const { return count * unknowns_a_term(); }
@@ -120,6 +76,7 @@ struct partially_separable<T>::implementation {
   index n;
   std::vector<group> groups;
   bool sealed = false, has_hessian = false;
+  buffer<double> values_of_terms;
   gather_tables<T> gradient, hessian;
   buffer<std::int32_t> row_offsets, columns;
   buffer<T> values;
@@ -127,8 +84,8 @@ struct partially_separable<T>::implementation {
   implementation(place on, index unknowns) : where(on), n(unknowns) {}
 
   typename term_group<T>::arrays arrays_of(const group& g) const {
-    return {g.count, g.on_place.data(), gradient.pieces.data() + g.first_gradient,
-            has_hessian ? hessian.pieces.data() + g.first_hessian : nullptr};
+    return {g.count, g.on_place.data(), values_of_terms.data() + g.first_value,
+            gradient.pieces.data() + g.first_gradient, has_hessian ? hessian.pieces.data() + g.first_hessian : nullptr};
   }
 
   /// Tables for the gradient, once all terms are known.
@@ -136,7 +93,10 @@ struct partially_separable<T>::implementation {
     if (sealed) return;
     if (groups.empty()) throw error("minimizing a function", "it has no terms", "Add some");
     std::vector<std::int64_t> owner;
+    index terms = 0;
     for (group& g : groups) {
+      g.first_value = terms;
+      terms += g.count;
       g.first_gradient = static_cast<index>(owner.size());
       const auto K = static_cast<std::size_t>(g.unknowns_a_term()), count = static_cast<std::size_t>(g.count);
       std::vector<std::int32_t> by_unknown(K * count);
@@ -146,6 +106,7 @@ struct partially_separable<T>::implementation {
       owner.insert(owner.end(), by_unknown.begin(), by_unknown.end());
     }
     check_number(owner.size(), "derivatives of terms");
+    values_of_terms = buffer<double>(where, terms);
     gradient = gather_tables<T>(where, incidence(owner, n), owner.size());
     sealed = true;
   }
@@ -231,7 +192,7 @@ partially_separable<T>& partially_separable<T>::operator=(partially_separable&&)
 
 template <class T>
 void partially_separable<T>::add_group(const char* name, std::unique_ptr<term_group<T>> terms,
-                                 std::span<const std::int32_t> unknowns_of_terms) {
+                                       std::span<const std::int32_t> unknowns_of_terms) {
   implementation& self = *implementation_;
   const std::string doing = "adding terms '" + std::string(name) + "'";
   if (self.sealed) throw error(doing, "the function is in use already", "Add all terms before making a minimizer");
@@ -262,15 +223,11 @@ index partially_separable<T>::unknowns() const {
 }
 
 template <class T>
-void partially_separable<T>::evaluate(recorder& run, const evaluation<T>& wanted) const {
+evaluated<T> partially_separable<T>::evaluate(recorder& run, const T* x) const {
   implementation& self = *implementation_;
   self.seal();
-  bool is_first = true;
-  for (const auto& group : self.groups)
-    group.terms->evaluate(run, self.arrays_of(group), wanted.at, &wanted.s->trial_value,
-                          std::exchange(is_first, false));
-  run.step("g", self.n, gather_gradient<T>{self.gradient.view(), wanted.direction, wanted.at, wanted.gradient},
-           wanted.judge);
+  for (const auto& group : self.groups) group.terms->evaluate(run, self.arrays_of(group), x);
+  return {self.values_of_terms.data(), self.values_of_terms.size(), self.gradient.view()};
 }
 
 template <class T>

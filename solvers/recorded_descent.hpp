@@ -44,9 +44,15 @@ struct descent_request {
 /// So the line search is no loop within the loop, whose trips would cost more than its steps, and several evaluations
 /// go into one trip of the graph. A gradient that the search does not need costs less than a step of its own would.
 ///
-/// A Direction is made of (vectors, state, settings, function, workspace). propose(run, function) records what it does
-/// at an accepted point, x being the old one yet, and ends with a finish that calls change_direction; entry(i, g, s, d)
-/// is d_i from g_i, s_i = (new x - old x)_i and the old d_i.
+/// A Direction is made of (vectors, state, settings, function, workspace). Of an accepted point, x, the gradient and d
+/// being the old ones yet and the new ones at v.trial,
+/// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
+///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of; choose(team, sums, accepted_step, copy),
+///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`;
+/// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
+/// that
+///   calls change_direction; its `kept` is nothing_kept.
+/// The direction is entry(g_i, s_i, d_i, read_entry(i)), s being new x - old x, and d the old one.
 template <class T, template <class> class Direction>
 struct descent_solve {
   slot<T> io;
@@ -111,12 +117,20 @@ struct descent_solve {
 
   void operator()(recorder& run, const objective<T>& f) const {
     run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
+    descend(run, f);
+    run.step("hand x back", v.n, hand_back{v, io, s}, tell{s, loop, outcome});
+  }
+
+  /// The loop alone, for programs that do themselves what bring_in and begin, hand_back and tell do, as one that
+  /// minimizes within a loop of its own. Such a program may leave io and outcome empty.
+  void descend(recorder& run, const objective<T>& f) const {
     run.loop(Direction<T>::name, loop, [&](recorder& run) {
-      f.evaluate(run, {v.trial, v.trial_gradient, v.d, s, {s, settings, records}});
-      direction.propose(run, f);
+      const evaluated<T> at = f.evaluate(run, v.trial);
+      run.step("f, g, g'g, g'd", v.n, examine_trial<T, Direction<T>>{direction, v, at},
+               judge_and_choose<Direction<T>>{direction, s, settings, records});
+      if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
       run.step("x, d, x + step d", v.n, move_on<T, Direction<T>>{direction, v, s});
     });
-    run.step("hand x back", v.n, hand_back{v, io, s}, tell{s, loop, outcome});
   }
 };
 

@@ -75,13 +75,7 @@ struct least_squares_solve {
     control* loop;
     std::uint64_t* nanoseconds;
     WHILST_HD void operator()() const {
-      state fresh{};
-      for (int j = 0; j < n; ++j) fresh.x[j] = fresh.trial[j] = static_cast<double>(x[j]);
-      fresh.tolerances = *tolerances;
-      fresh.damping = tolerances->first_damping;
-      fresh.growth = 2;
-      fresh.last_promise = HUGE_VAL;
-      *s = fresh;
+      *s = method_type::begin_at(x, *tolerances);
       loop->first_iteration = 0;
       *nanoseconds = now_nanoseconds();
     }
@@ -167,10 +161,7 @@ class least_squares_solver {
     if (options.history_capacity < 0 || options.history_capacity % 2)
       throw error(doing, "history_capacity is " + std::to_string(options.history_capacity),
                   "Give an even number, or 0 for no history");
-    const least_squares_tolerances& t = options.tolerances;
-    if (!(t.gradient >= 0 && t.step >= 0 && t.function >= 0 && t.first_damping > 0 && std::isfinite(t.first_damping)))
-      throw error(doing, "a tolerance is negative or not a number, or the first damping is not above 0",
-                  "Give tolerances of 0 or more");
+    check_tolerances(doing, options.tolerances);
     return choose_executor({.executor = options.executor, .device = options.device}, n, false, whole::runs_in_kernel);
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "solvers/descent.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/objective.hpp"
 

@@ -1,18 +1,59 @@
 #pragma once
 
-#include "solvers/descent.hpp"
+#include <cstdint>
+
 #include "whilst/recorder.hpp"
+#include "whilst/views.hpp"
 
 namespace whilst {
 
-/// Where f and its gradient are wanted. All of it is memory of the place.
+/// A vector whose entries are sums of a few numbers each, or one number, in memory of the place. Who reads an entry
+/// adds them up, in their order, so that it costs no step of its own.
 template <class T>
-struct evaluation {
-  const T* at;         ///< the point
-  T* gradient;         ///< receives g
-  const T* direction;  ///< d: read only, for the sums
-  descent_state* s;    ///< s->trial_value receives f
-  judge_trial judge;   ///< the finish of the last step, on the sums of share_of_trial(g_i, d_i, x_i)
+struct gathered {
+  const T* pieces = nullptr;
+  /// Entry i is the sum of pieces[positions[k]] for offsets[i] <= k < offsets[i + 1]; pieces[i] where they are null.
+  const std::int32_t *offsets = nullptr, *positions = nullptr;
+
+  /// Which pieces an entry has: constant, so they can be fetched ahead, the first of them in registers.
+  struct range {
+    static constexpr int held = on_device ? 4 : 1;
+    std::int32_t next, end, position[held];
+  };
+  WHILST_HD range entries(index i) const {
+    range of{};
+    if (!offsets) return of;
+    of.next = read_constant(offsets + i);
+    of.end = read_constant(offsets + i + 1);
+    for (int k = 0; k < range::held; ++k)
+      if (of.next + k < of.end) of.position[k] = read_constant(positions + of.next + k);
+    return of;
+  }
+  WHILST_HD T operator()(index i, const range& of) const {
+    if (!offsets) return pieces[i];
+    T first[range::held];
+    for (int k = 0; k < range::held; ++k) first[k] = of.next + k < of.end ? pieces[of.position[k]] : T(0);
+    T sum = 0;
+    for (int k = 0; k < range::held; ++k) sum += first[k];
+    for (std::int32_t k = of.next + range::held; k < of.end; ++k) sum += pieces[read_constant(positions + k)];
+    return sum;
+  }
+};
+
+/// What the steps of an evaluation leave, in memory of the objective's own.
+template <class T>
+struct evaluated {
+  /// Numbers whose sum is f.
+  const double* values = nullptr;
+  index count = 0;
+  gathered<T> gradient = {};
+
+  /// Share i of n of f.
+  WHILST_HD double value(index i, index n) const {
+    double sum = 0;
+    for (index e = i; e < count; e += n) sum += values[e];
+    return sum;
+  }
 };
 
 /// A symmetric matrix in compressed sparse row form, both triangles, on a place; borrowed from its objective.
@@ -31,8 +72,8 @@ class objective {
   virtual ~objective() = default;
   virtual place where() const = 0;
   virtual index unknowns() const = 0;
-  /// Records the steps that make f and its gradient.
-  virtual void evaluate(recorder& run, const evaluation<T>& wanted) const = 0;
+  /// Records the steps that evaluate f and its gradient at x.
+  virtual evaluated<T> evaluate(recorder& run, const T* x) const = 0;
 
   virtual bool has_hessian() const { return false; }
   /// The Hessian's pattern, and where make_hessian's steps put its values.

@@ -24,24 +24,18 @@ class term_group {
   struct arrays {
     index terms;
     const std::int32_t* unknowns;  ///< -1: none, the term reads a 0 there
+    double* values;                ///< of the terms
     T* gradients;
     T* hessians;  ///< the upper triangle of each, row by row; null where no Hessian is wanted
   };
   virtual ~term_group() = default;
   virtual int unknowns_a_term() const = 0;
-  virtual void evaluate(recorder& run, const arrays& on_place, const T* x, double* value, bool is_first) const = 0;
+  virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   virtual void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                              bool positive) const = 0;
 };
 
 namespace detail {
-
-/// Adds the terms of one kind up, or puts their sum there if they are the first.
-struct take_value {
-  double* value;
-  bool is_first;
-  WHILST_HD void operator()(const sums<double, 1>& total) const { *value = is_first ? total[0] : *value + total[0]; }
-};
 
 template <int K>
 struct term_indexes {
@@ -61,13 +55,31 @@ struct evaluate_terms {
     for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.terms + e);
     return unknown;
   }
-  WHILST_HD sums<double, 1> operator()(index e, const term_indexes<K>& unknown) const {
+  struct values {
+    T of[K];
+    bool is_there[K];
+  };
+  template <class Team>
+  WHILST_HD values read(index, const Team&, const term_indexes<K>& unknown) const {
+    values read;
+    for (int k = 0; k < K; ++k) {
+      read.is_there[k] = unknown.of[k] >= 0;
+      read.of[k] = x[read.is_there[k] ? unknown.of[k] : 0];
+    }
+    return read;
+  }
+  WHILST_HD void operator()(index e, const values& at) const {
     dual<T, K> of_term[K];
-    for (int k = 0; k < K; ++k) of_term[k] = dual<T, K>::variable(unknown.of[k] < 0 ? T(0) : x[unknown.of[k]], k);
+    for (int k = 0; k < K; ++k) of_term[k] = at.is_there[k] ? dual<T, K>::variable(at.of[k], k) : dual<T, K>(0);
     const dual<T, K> value = term(e, static_cast<const dual<T, K>*>(of_term));
     for (int k = 0; k < K; ++k) on_place.gradients[k * on_place.terms + e] = value.gradient[k];
-    return sums{static_cast<double>(value.value)};
+    on_place.values[e] = value.value;
   }
+};
+
+template <class Term, class T>
+concept has_second_derivatives = requires(const Term& term, const T* x, T* upper) {
+  term.second_derivatives(index{}, x, true, upper);
 };
 
 template <class T, class Term>
@@ -82,14 +94,25 @@ struct make_term_hessians {
 
   WHILST_HD void operator()(index e) const {
     if (!*wanted) return;
-    number of_term[K];
+    T at[K];
+    [[maybe_unused]] bool is_there[K];
     for (int k = 0; k < K; ++k) {
       const std::int32_t unknown = on_place.unknowns[k * on_place.terms + e];
-      of_term[k] = number::variable(unknown < 0 ? T(0) : x[unknown], k);
+      is_there[k] = unknown >= 0;
+      at[k] = is_there[k] ? x[unknown] : T(0);
     }
-    number value = term(e, static_cast<const number*>(of_term));
-    if (positive) make_positive<K>(value.hessian);
-    for (int k = 0; k < number::hessian_size; ++k) on_place.hessians[k * on_place.terms + e] = value.hessian[k];
+    T* const target = on_place.hessians + e;
+    if constexpr (has_second_derivatives<Term, T>) {
+      T upper[number::hessian_size];
+      term.second_derivatives(e, static_cast<const T*>(at), positive, static_cast<T*>(upper));
+      for (int k = 0; k < number::hessian_size; ++k) target[k * on_place.terms] = upper[k];
+    } else {
+      number of_term[K];
+      for (int k = 0; k < K; ++k) of_term[k] = is_there[k] ? number::variable(at[k], k) : number(0);
+      number value = term(e, static_cast<const number*>(of_term));
+      if (positive) make_positive<K>(value.hessian);
+      for (int k = 0; k < number::hessian_size; ++k) target[k * on_place.terms] = value.hessian[k];
+    }
   }
 };
 
@@ -99,9 +122,8 @@ class group_of_terms final : public term_group<T> {
   using typename term_group<T>::arrays;
   group_of_terms(std::string name, const Term& term) : name_(std::move(name)), term_(term) {}
   int unknowns_a_term() const override { return Term::unknowns; }
-  void evaluate(recorder& run, const arrays& on_place, const T* x, double* value, bool is_first) const override {
-    run.step(("f and g of " + name_).c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x},
-             take_value{value, is_first});
+  void evaluate(recorder& run, const arrays& on_place, const T* x) const override {
+    run.step(("f and g of " + name_).c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x});
   }
   void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                      bool positive) const override {
@@ -132,6 +154,10 @@ class group_of_terms final : public term_group<T> {
 /// @endcode
 /// Derivatives come from dual numbers: the gradient of a term at a time, and its Hessian (K x K) for methods that want
 /// one. They are gathered by unknown, in a fixed order, so results have the same bits each time.
+///
+/// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
+/// `WHILST_HD void second_derivatives(whilst::index e, const T* x, bool positive, T* upper) const` that puts the upper
+/// triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place.
 template <class T>
 class partially_separable final : public objective<T> {
  public:
@@ -155,13 +181,14 @@ class partially_separable final : public objective<T> {
 
   place where() const override;
   index unknowns() const override;
-  void evaluate(recorder& run, const evaluation<T>& wanted) const override;
+  evaluated<T> evaluate(recorder& run, const T* x) const override;
   bool has_hessian() const override { return true; }
   hessian_view<T> hessian() const override;
   void make_hessian(recorder& run, const T* x, const int* wanted, bool positive) const override;
 
  private:
-  void add_group(const char* name, std::unique_ptr<term_group<T>> group, std::span<const std::int32_t> unknowns_of_terms);
+  void add_group(const char* name, std::unique_ptr<term_group<T>> group,
+                 std::span<const std::int32_t> unknowns_of_terms);
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include "whilst/host_device.hpp"
 #include "whilst/views.hpp"
@@ -61,6 +63,27 @@ class lanes {
   [[maybe_unused]] unsigned mask_ = 1;
 };
 
+/// The teams of finishes that say whole_warp. Their sizes are known when they are compiled: element k of an array is
+/// with thread k % size(), as its entry k / size(); broadcast(entry, k % size()) gives it to all.
+struct one_thread {
+  WHILST_HD static constexpr int rank() { return 0; }
+  WHILST_HD static constexpr int size() { return 1; }
+  WHILST_HD static double broadcast(double value, int) { return value; }
+  WHILST_HD static double sum(double value) { return value; }
+};
+#if defined(__CUDACC__)
+struct whole_warp {
+  __device__ static int rank() { return static_cast<int>(threadIdx.x) & 31; }
+  __device__ static constexpr int size() { return 32; }
+  __device__ static double broadcast(double value, int from) { return __shfl_sync(0xffffffffu, value, from); }
+  __device__ static double sum(double value) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+  }
+};
+#endif
+
 #if defined(__CUDACC__)
 /// The same lanes where all of their warp takes part, as in the fetch and read phases of a map: the hardware need not
 /// be told who does.
@@ -87,6 +110,124 @@ class lanes_of_whole_warp {
  private:
   int rank_, size_;
 };
+
+/// Sums on their way up: over the lanes of a warp, then over pieces in memory, by whole warps. Two kinds with the same
+/// members. A few sums: each lane of the warp has all of them.
+template <class T, int k>
+struct repeated_sums {
+  sums<T, k> total;
+
+  /// Of the values of all lanes.
+  __device__ static repeated_sums of_lanes(const sums<T, k>& value) { return {lanes_of_whole_warp(32).sum(value)}; }
+  /// Of `count` pieces of k values each; warps share them. most: no more of them than that, a power of two.
+  template <int most = 32>
+  __device__ static repeated_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
+    sums<T, k> sum{};
+    for (unsigned piece = warp * most + threadIdx.x % most; piece < count; piece += warps * most)
+      for (int j = 0; j < k; ++j) sum.value[j] += pieces[piece * k + j];
+    return {lanes_of_whole_warp(most).sum(sum)};
+  }
+  /// Calls use(j, sum j): each sum by one lane.
+  template <class Use>
+  __device__ void each_once(const Use& use) const {
+    if (threadIdx.x % 32 != 0) return;
+    for (int j = 0; j < k; ++j) use(j, total[j]);
+  }
+  /// All sums, on every lane, by way of shared memory.
+  __device__ const sums<T, k>& on_all_lanes(sums<T, k>&) const { return total; }
+};
+
+/// Many sums: entry j is with lane j % 32, as its part j / 32. Each exchange between lanes halves what is left to add,
+/// so that k sums take k + 4 exchanges or fewer, and not 5 k.
+template <class T, int k>
+struct scattered_sums {
+  static constexpr int parts = (k + 31) / 32;
+  T part[parts];
+
+  __device__ static scattered_sums of_lanes(const sums<T, k>& value) {
+    scattered_sums total;
+    each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value); });
+    return total;
+  }
+  template <int most = 32>
+  __device__ static scattered_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
+    scattered_sums total;
+    each_part([&]<int p>() {
+      constexpr unsigned lanes = period(p), groups_a_warp = 32 / lanes;
+      const unsigned lane = threadIdx.x % 32, j = 32 * p + lane % lanes, stride = warps * groups_a_warp;
+      T sum = 0;
+      if (j < k) {
+        unsigned piece = warp * groups_a_warp + lane / lanes;
+        for (; piece + 3 * stride < count; piece += 4 * stride) {  // so that four reads are under way
+          const T first = pieces[piece * k + j], second = pieces[(piece + stride) * k + j],
+                  third = pieces[(piece + 2 * stride) * k + j], fourth = pieces[(piece + 3 * stride) * k + j];
+          sum += (first + second) + (third + fourth);
+        }
+        for (; piece < count; piece += stride) sum += pieces[piece * k + j];
+      }
+      total.part[p] = over_groups<lanes>(sum);
+    });
+    return total;
+  }
+  template <class Use>
+  __device__ void each_once(const Use& use) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    for (int p = 0; p < parts; ++p)
+      if (32 * p + lane < k) use(32 * p + lane, part[p]);
+  }
+  __device__ const sums<T, k>& on_all_lanes(sums<T, k>& shared) const {
+    each_once([&](int j, T sum) { shared.value[j] = sum; });
+    __syncwarp();
+    return shared;
+  }
+
+ private:
+  /// Lanes that have different entries of a part; the other lanes have the same again.
+  static constexpr int period(int part) {
+    int lanes = 1;
+    while (lanes < 32 && lanes < k - 32 * part) lanes *= 2;
+    return lanes;
+  }
+  template <class Use, int... p>
+  __device__ static void each_part(const Use& use, std::integer_sequence<int, p...>) {
+    (use.template operator()<p>(), ...);
+  }
+  template <class Use>
+  __device__ static void each_part(const Use& use) {
+    each_part(use, std::make_integer_sequence<int, parts>());
+  }
+  /// Adds what lanes have that are `lanes` or more apart.
+  template <unsigned lanes>
+  __device__ static T over_groups(T sum) {
+#pragma unroll
+    for (unsigned distance = 16; distance >= lanes; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+    return sum;
+  }
+  template <int p>
+  __device__ static T of_lanes_part(const sums<T, k>& value) {
+    constexpr int count = k - 32 * p < 32 ? k - 32 * p : 32, lanes = period(p);
+    const unsigned lane = threadIdx.x % 32;
+    T left[lanes];
+#pragma unroll
+    for (int j = 0; j < lanes; ++j) left[j] = j < count ? value.value[32 * p + j < k ? 32 * p + j : 0] : T(0);
+#pragma unroll
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      // Each lane keeps one half of what is left and gives the other to the lane that keeps that.
+      const bool keeps_upper = (lane & static_cast<unsigned>(half)) != 0;
+#pragma unroll
+      for (int j = 0; j < half; ++j) {
+        const T given = keeps_upper ? left[j] : left[j + half], kept = keeps_upper ? left[j + half] : left[j];
+        left[j] = kept + __shfl_xor_sync(0xffffffffu, given, half);
+      }
+    }
+    return over_groups<static_cast<unsigned>(lanes)>(left[0]);
+  }
+};
+
+/// The kind that is faster: with 2 sums in conjugate gradients the first by 0.2 us a step, with 27 in L-BFGS the second
+/// by 1.4 us.
+template <class T, int k>
+using warp_sums = std::conditional_t<k <= 4, repeated_sums<T, k>, scattered_sums<T, k>>;
 
 /// All threads of a block; its size is a multiple of 32.
 class block_team {
@@ -116,16 +257,23 @@ class block_team {
   __device__ T sum(T value) const {
     return sum(sums<T, 1>{{value}})[0];
   }
-  /// The total where rank() is 0; what the block wrote before is seen there. Not to be called again before a sync().
+  /// The total, where rank() is below 32; what the block wrote before is seen there. Not to be called again before a
+  /// sync().
   template <class T, int k>
-  __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
-    __shared__ sums<T, k> of_warp[32];
-    const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
-    value = lanes(32).sum(value);
-    if (lane == 0) of_warp[threadIdx.x / 32] = value;
+  __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
+    __shared__ sums<T, k> shared;
+    const warp_sums<T, k> total = sum_on_first_warp(value);
+    return threadIdx.x < 32 ? total.on_all_lanes(shared) : value;
+  }
+  /// The same, as the first warp has it.
+  template <class T, int k>
+  __device__ warp_sums<T, k> sum_on_first_warp(const sums<T, k>& value) const {
+    __shared__ T of_warp[32 * k];
+    const auto mine = warp_sums<T, k>::of_lanes(value);
+    mine.each_once([&](int j, T sum) { of_warp[threadIdx.x / 32 * k + j] = sum; });
     __syncthreads();
-    if (threadIdx.x >= 32) return value;
-    return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
+    if (threadIdx.x >= 32 || blockDim.x == 32) return mine;
+    return warp_sums<T, k>::of_pieces(of_warp, blockDim.x / 32);
   }
   /// The block as groups of `width` lanes each, for maps that ask for lanes.
   __device__ static lanes divided(int width) { return lanes(width); }

@@ -93,8 +93,27 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
-/// A finish is called as finish(totals...), or finish(totals..., loop) with the state of the loop that it is in; and if
-/// it has read(), which reads what it needs before the map of its step has written anything, with that as its last one.
+/// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
+/// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
+/// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
+/// before the map of its step has written anything; it is for all threads to look at.
+template <class Finish>
+constexpr bool by_warp = requires {
+  Finish::whole_warp;
+};
+template <class Finish>
+struct copied_by {
+  struct type {};
+};
+template <class Finish>
+requires by_warp<Finish>
+struct copied_by<Finish> {
+  using type = typename Finish::copied;
+};
+
+/// Other finishes are called as finish(totals...), or finish(totals..., loop) with the state of the loop that they are
+/// in; and if they have read(), which reads what they need before the map of the step has written anything, with that
+/// as the last argument.
 template <class Finish>
 WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   if constexpr (requires { finish.read(); }) {
@@ -104,13 +123,17 @@ WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   }
 }
 template <class Finish, class Data, class... Total>
-constexpr bool takes_loop = std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
+constexpr bool takes_loop = by_warp<Finish> || std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
                             std::is_invocable_v<const Finish&, const Total&..., loop_state&, const Data&>;
 template <class Finish, class Data, class... Total>
 WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
                            const Total&... total) {
   constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
-  if constexpr (takes_loop<Finish, Data, Total...>) {
+  if constexpr (by_warp<Finish>) {
+    typename Finish::copied copies;
+    finish.copy_ahead(copies, [](auto& target, const auto* source) { target = *source; });
+    finish(one_thread(), total..., *loop, copies);
+  } else if constexpr (takes_loop<Finish, Data, Total...>) {
     if constexpr (has_data) {
       finish(total..., *loop, data);
     } else {

@@ -2,8 +2,8 @@
 
 /// The kernel that runs a step: its indexes, its sums over the grid, its finish and its links. For nvcc.
 
+#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include <cooperative_groups.h>
@@ -98,10 +98,13 @@ __device__ inline void meet_cluster() {
 /// travel together (st.async), so nobody waits until all that was written before has landed, as for a ticket in global
 /// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
 template <class Total>
-class cluster_mailbox {
-  using word = std::conditional_t<sizeof(Total) % 8 == 0, std::uint64_t, std::uint32_t>;
-  static_assert(sizeof(Total) % sizeof(word) == 0, "sums are of numbers of 4 or 8 bytes");
-  alignas(16) Total of_block_[largest_cluster];
+class cluster_mailbox;
+template <class T, int k>
+class cluster_mailbox<sums<T, k>> {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "sums are of numbers of 4 or 8 bytes");
+  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  using total_of_warp = warp_sums<T, k>;
+  alignas(16) T of_block_[largest_cluster * k];
   std::uint64_t arrivals_;
 
  public:
@@ -110,7 +113,7 @@ class cluster_mailbox {
   __device__ void announce() {
 #if __CUDA_ARCH__ >= 900
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(Total));
+      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(T)) * k;
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&arrivals_)) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrivals_)),
@@ -127,21 +130,19 @@ class cluster_mailbox {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
   }
-  /// Thread 0 of each block sends its block's sum.
-  __device__ void send([[maybe_unused]] const Total& total) {
+  /// The first warp of each block sends its block's sums.
+  __device__ void send([[maybe_unused]] const total_of_warp& total) {
 #if __CUDA_ARCH__ >= 900
     unsigned target, signal;
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x * k])));
     asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
-    constexpr unsigned count = sizeof(Total) / sizeof(word);
-    word words[count];
-    memcpy(words, &total, sizeof(Total));
-#pragma unroll
-    for (unsigned k = 0; k < count; ++k) send_word(target + k * sizeof(word), words[k], signal);
+    total.each_once([&](int j, T sum) {
+      send_word(target + static_cast<unsigned>(j * sizeof(T)), std::bit_cast<word>(sum), signal);
+    });
 #endif
   }
-  /// The first warp of the first block waits for all sums; their total is thread 0's.
-  __device__ Total receive() const {
+  /// The first warp of the first block waits for all sums, and receives the total.
+  __device__ total_of_warp receive() const {
 #if __CUDA_ARCH__ >= 900
     unsigned complete;
     do {
@@ -153,8 +154,7 @@ class cluster_mailbox {
           : "memory");
     } while (!complete);
 #endif
-    const unsigned block = threadIdx.x % largest_cluster;
-    return lanes_of_whole_warp(largest_cluster).sum(block < gridDim.x ? of_block_[block] : Total{});
+    return total_of_warp::template of_pieces<largest_cluster>(of_block_, gridDim.x);
   }
 
  private:
@@ -175,45 +175,51 @@ class cluster_mailbox {
 #endif
 };
 
-/// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.
-template <class Total>
-__device__ bool total_by_ticket(Total& total, const step_frame& frame) {
-  total = block_team().sum_on_leader(total);
-  if (gridDim.x == 1) return threadIdx.x == 0;
-  auto* const partials = static_cast<Total*>(frame.partials);
+/// The total of a grid of any number of blocks, on the first warp of the block that finishes last; true there.
+template <class T, int k>
+__device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const step_frame& frame) {
+  using total_of_warp = warp_sums<T, k>;
+  const unsigned warp = threadIdx.x / 32;
+  if (gridDim.x == 1) return warp == 0;
+  auto* const partials = static_cast<T*>(frame.partials);
   const bool few = gridDim.x <= 32;  // one warp will do
-  if (few && threadIdx.x >= 32) return false;
+  if (few && warp != 0) return false;
   bool last = false;
-  if (threadIdx.x == 0) {
-    partials[blockIdx.x] = total;
-    last = arrive_last(frame.ticket);
+  if (warp == 0) {
+    total.each_once([&](int j, T sum) { partials[blockIdx.x * k + j] = sum; });
+    __syncwarp();
+    if (threadIdx.x == 0) last = arrive_last(frame.ticket);
   }
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
-    return threadIdx.x == 0;
+    total = total_of_warp::of_pieces(partials, gridDim.x);
+    return true;
   }
   if (!__syncthreads_or(last)) return false;
-  total = {};
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
-  total = block_team().sum_on_leader(total);
-  return threadIdx.x == 0;
+  __shared__ T of_warp[32 * k];
+  const auto mine = total_of_warp::of_pieces(partials, gridDim.x, warp, blockDim.x / 32);
+  mine.each_once([&](int j, T sum) { of_warp[warp * k + j] = sum; });
+  __syncthreads();
+  if (warp != 0) return false;
+  total = total_of_warp::of_pieces(of_warp, blockDim.x / 32);
+  return true;
 }
 
-/// The same for a small grid, on thread 0 of the first block.
-template <class Total>
-__device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
-  total = block_team().sum_on_leader(total);
+/// The same for a small grid, on the first warp of the first block.
+template <class T, int k>
+__device__ bool total_of_small_grid(warp_sums<T, k>& total, const step_frame& frame,
+                                    cluster_mailbox<sums<T, k>>& mailbox) {
   if (gridDim.x > 1) {
     // What comes next may be decided by what the map wrote, a branch's flag, say.
     if (frame.links.lead_on()) meet_cluster();
-    if (threadIdx.x == 0) mailbox.send(total);
-    if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
+    if (threadIdx.x >= 32) return false;
+    mailbox.send(total);
+    if (blockIdx.x != 0) return false;
     __syncwarp();
     total = mailbox.receive();
   }
-  return threadIdx.x == 0;
+  return threadIdx.x < 32;
 }
 
 /// What the finish and the links read of the loops' controls, on its way to shared memory while the sums are made: in
@@ -249,6 +255,29 @@ class controls_ahead {
                    : "memory");
 #else
     *target = *source;
+#endif
+  }
+};
+
+/// Copies for a finish by a whole warp, which makes them together; they go with the controls' and are waited for with
+/// them.
+struct copy_by_warp {
+  template <class T>
+  __device__ void operator()(T& target, const T* source) const {
+    static_assert(alignof(T) % 16 == 0 && sizeof(T) % 16 == 0);
+    const unsigned lane = threadIdx.x % 32;
+#if __CUDA_ARCH__ >= 800
+    const auto target_shared = static_cast<unsigned>(__cvta_generic_to_shared(&target));
+#pragma unroll
+    for (unsigned first = 0; first < sizeof(T); first += 32 * 16) {
+      const unsigned byte = first + lane * 16;
+      if (byte < sizeof(T))
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target_shared + byte),
+                     "l"(reinterpret_cast<const std::byte*>(source) + byte)
+                     : "memory");
+    }
+#else
+    if (lane == 0) target = *source;
 #endif
   }
 };
@@ -301,8 +330,15 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   constexpr bool may_send = small && has_sums;
   [[maybe_unused]] __shared__ std::conditional_t<may_send, cluster_mailbox<decltype(total)>, no_sums> mailbox;
   [[maybe_unused]] finish_data finish_reads{};
+  constexpr int leaders = by_warp<Finish> ? 32 : 1;
+  using copied = typename copied_by<Finish>::type;
+  [[maybe_unused]] __shared__ __align__(16) std::byte copies_memory[sizeof(copied)];
+  [[maybe_unused]] auto& copies = *reinterpret_cast<copied*>(copies_memory);
   const auto read_for_finish = [&] {
     if constexpr (has_finish) {
+      if constexpr (by_warp<Finish>) {
+        if (threadIdx.x < leaders) finish.copy_ahead(copies, copy_by_warp());
+      }
       if (threadIdx.x != 0) return;
       controls.start(finish_takes_loop ? frame.links.loop : nullptr, frame.links.wish_at());
       finish_reads = finish_read_phase(finish);
@@ -327,7 +363,7 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner
   if (!running) {
     if constexpr (has_finish) {
-      if (small && threadIdx.x == 0) controls.wait();
+      if (small && threadIdx.x < leaders) controls.wait();
       if (blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
     }
     return;
@@ -353,7 +389,12 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
     if (!small) read_for_finish();
     const auto conclude = [&](const auto&... totals) {
       const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
-      if constexpr (finish_takes_loop) {
+      if constexpr (by_warp<Finish>) {
+        loop_state state = controls.state();
+        finish(whole_warp(), totals..., state, copies);
+        __syncwarp();
+        if (threadIdx.x == 0) frame.links.follow(state, wish);
+      } else if constexpr (finish_takes_loop) {
         loop_state state = controls.state();
         call_finish(finish, &state, finish_reads, totals...);
         frame.links.follow(state, wish);
@@ -362,22 +403,31 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
         frame.links.follow(wish);
       }
     };
-    bool concludes;
-    if constexpr (may_send) {
-      concludes = total_of_small_grid(total, frame, mailbox);
-    } else if constexpr (has_sums) {
-      concludes = total_by_ticket(total, frame);
-    } else if constexpr (small) {
-      gridDim.x > 1 ? meet_cluster() : __syncthreads();
-      concludes = blockIdx.x == 0 && threadIdx.x == 0;
-    } else {
-      __syncthreads();
-      concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
-    }
-    if (threadIdx.x == 0) controls.wait();
+    static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
     if constexpr (has_sums) {
-      if (concludes) conclude(total);
+      auto of_warp = block_team().sum_on_first_warp(total);
+      bool concludes;
+      if constexpr (small) {
+        concludes = total_of_small_grid(of_warp, frame, mailbox);
+      } else {
+        concludes = total_by_ticket(total, of_warp, frame);
+      }
+      if (threadIdx.x < leaders) controls.wait();
+      if (!concludes) return;
+      __shared__ map_result<Map> shared;
+      const map_result<Map>& of_grid = of_warp.on_all_lanes(shared);
+      __syncwarp();
+      if (threadIdx.x < leaders) conclude(of_grid);
     } else {
+      bool concludes;
+      if constexpr (small) {
+        gridDim.x > 1 ? meet_cluster() : __syncthreads();
+        concludes = blockIdx.x == 0 && threadIdx.x == 0;
+      } else {
+        __syncthreads();
+        concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
+      }
+      if (threadIdx.x == 0) controls.wait();
       if (concludes) conclude();
     }
   }

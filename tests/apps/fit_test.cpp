@@ -303,7 +303,8 @@ TEST_CASE("fit tries its standard errors on noisy copies of the data") {
   CHECK(contains(text.out, "50 converged"));
   CHECK(contains(text.out, "fits a second"));
   // No copies of nothing.
-  const outcome stopped = run({file, "--model", "line", "--executor", "host", "--batch", "50", "--max-iterations", "1"});
+  const outcome stopped =
+      run({file, "--model", "line", "--executor", "host", "--batch", "50", "--max-iterations", "1"});
   CHECK(stopped.status == 2);
   CHECK(contains(stopped.out, "copies       none: the fit has not converged"));
   CHECK(run({file, "--model", "line", "--batch", "1"}).status == 1);

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+
+#include "whilst/linear_solver.hpp"
+#include "whilst/objective.hpp"
+
+namespace whilst {
+
+/// A function whose value and gradient somebody else computes: by kernels that are there already, or by a library.
+template <class T>
+class called_objective final : public objective<T> {
+ public:
+  /// Enqueues on `stream` what writes f(x) to *value and the gradient, n entries, to `gradient`. Pointers are of the
+  /// function's place; on the host the stream is null. Under "graph" it is called while recording only, a few times,
+  /// and must do nothing that a capture forbids; under "host" and "stream" once an evaluation. It may write nothing
+  /// else that is read after the loop has stopped.
+  using callback = std::function<void(stream_handle stream, index n, const T* x, double* value, T* gradient)>;
+
+  /// Throws whilst::error where there are no unknowns or no callback.
+  called_objective(place where, index unknowns, callback evaluate);
+
+  place where() const override { return where_; }
+  index unknowns() const override { return n_; }
+  evaluated<T> evaluate(recorder& run, const T* x) const override;
+
+ private:
+  place where_;
+  index n_;
+  callback evaluate_;
+  buffer<double> value_;
+  buffer<T> gradient_;
+};
+
+extern template class called_objective<float>;
+extern template class called_objective<double>;
+
+}  // namespace whilst

@@ -1,0 +1,214 @@
+#pragma once
+
+/// What runs the fits of a batch: see whilst/least_squares_batch.hpp.
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/launch/phases.hpp"
+#include "solvers/levenberg_marquardt.hpp"
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+
+namespace whilst {
+
+/// How one fit of a batch ended.
+struct fit_outcome {
+  whilst::reason reason = whilst::reason::running;
+  /// Trial points, as for one fit.
+  std::int32_t iterations = 0;
+  /// 1/2 sum of r_i^2 at x.
+  double value = 0;
+
+  bool converged() const { return whilst::converged(reason); }
+};
+
+namespace detail {
+
+/// What a batch of fits has one of, in the memory of its place.
+struct fits_frame {
+  outside_wish wish;
+  void* x;
+  std::uint64_t deadline_nanoseconds;  ///< 0 for none
+  std::uint64_t began, ended;          ///< on the clock of the place
+};
+
+struct fits_begin {
+  fits_frame* frame;
+  WHILST_HD void operator()() const {
+    frame->began = now_nanoseconds();
+    frame->wish.deadline_at = frame->deadline_nanoseconds ? frame->began + frame->deadline_nanoseconds : 0;
+  }
+};
+struct fits_end {
+  fits_frame* frame;
+  WHILST_HD void operator()() const { frame->ended = now_nanoseconds(); }
+};
+
+/// The runner of one fit: for methods that are one loop, and the same text as for every other runner.
+///
+/// Up to a warp, every lane has the states of the method and of the loop for itself, in registers, and comes to the
+/// same conclusions from the same totals, to the bit: between begin and end nothing is written to memory. A block keeps
+/// both in shared memory, where its first thread concludes. The team_runner's loops have controls in memory, since they
+/// nest and others look at them; for a million short fits that traffic would be most of the time.
+template <class Team>
+class fit_runner {
+ public:
+  static constexpr bool all_conclude = std::is_same_v<Team, lanes>;
+
+  WHILST_HD fit_runner(const Team& team, loop_state& loop, const outside_wish* wish)
+      : team_(team), loop_(loop), wish_(wish), deadline_at_(wish->deadline_at) {}
+
+  WHILST_HD bool concludes() const { return all_conclude || team_.rank() == 0; }
+
+  template <class Map, class Finish>
+  WHILST_HD void step(const char*, index n, const Map& map, const Finish& finish) {
+    map_result<Map> total{};
+    for (index i = team_.rank(); i < n; i += team_.size()) total += map(i);
+    if constexpr (all_conclude) {
+      finish(team_.sum(total), loop_);
+    } else {
+      total = team_.sum_on_leader(total);
+      if (team_.rank() == 0) finish(total, loop_);
+      team_.sync();
+    }
+  }
+
+  template <class Body>
+  WHILST_HD void loop(const Body& body) {
+    while (loop_.running) {
+      const std::uint64_t request = cancel_request();  // its way from memory is long: read now, used after the body
+      body(*this);
+      obey(request);
+    }
+  }
+
+ private:
+  /// One thread asks, since all must agree.
+  WHILST_HD std::uint64_t cancel_request() const {
+    if (team_.rank() != 0) return 0;
+#if defined(__CUDA_ARCH__)
+    return read_early(&wish_->cancel_request);
+#else
+    return std::atomic_ref(const_cast<std::uint64_t&>(wish_->cancel_request)).load(std::memory_order_relaxed);
+#endif
+  }
+  WHILST_HD void obey(std::uint64_t request) {
+    int verdict = 0;
+    if (team_.rank() == 0 && (request | deadline_at_) != 0) {
+      const outside_wish wish{request, wish_->launch, deadline_at_};
+      verdict = static_cast<int>(wish.cancelled() ? reason::cancelled
+                                 : wish.is_late() ? reason::deadline
+                                                  : reason::running);
+    }
+    if constexpr (all_conclude) {
+      if (team_.size() > 1) verdict = team_.sum(verdict);
+      if (verdict && loop_.running) loop_.stop(static_cast<reason>(verdict));
+    } else {
+      if (verdict && loop_.running) loop_.stop(static_cast<reason>(verdict));
+      team_.sync();
+    }
+  }
+
+  Team team_;
+  loop_state& loop_;
+  const outside_wish* wish_;
+  std::uint64_t deadline_at_;
+};
+
+/// Fit k of a batch, for the team that runs it.
+template <class T, class Problem>
+struct whole_fits {
+  using one = decltype(std::declval<const Problem&>().of_problem(index{}));
+  using method_type = levenberg_marquardt<T, one>;
+  static constexpr int n = one::unknowns;
+  /// What a fit works on.
+  struct storage {
+    typename method_type::state state;
+    loop_state loop;
+  };
+
+  Problem problem;
+  least_squares_tolerances tolerances;
+  index limit;
+  const fits_frame* frame;
+  fit_outcome* outcomes;
+
+  template <class Team>
+  WHILST_HD void operator()(index k, const Team& team) const {
+    if constexpr (fit_runner<Team>::all_conclude) {
+      storage own;
+      run(k, team, own);
+    } else {
+      run(k, team, *static_cast<storage*>(team.fast_memory()));
+    }
+  }
+
+ private:
+  template <class Team>
+  WHILST_HD void run(index k, const Team& team, storage& now) const {
+    T* const x = static_cast<T*>(frame->x) + k * n;
+    fit_runner<Team> run(team, now.loop, &frame->wish);
+    if (run.concludes()) {
+      now.state = method_type::begin_at(x, tolerances);
+      now.loop = loop_state{};
+      now.loop.running = 1;
+      now.loop.limit = limit;
+      now.loop.open();
+    }
+    if constexpr (!fit_runner<Team>::all_conclude) team.sync();
+    const method_type method{problem.of_problem(k), &now.state};
+    run.loop([&](auto& run) { method.iterate(run); });
+    if (team.rank() != 0) return;
+    for (int j = 0; j < n; ++j) x[j] = static_cast<T>(now.state.x[j]);
+    outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.f};
+  }
+};
+
+/// A thread a fit.
+///
+/// What bounds it, counted in the machine code for compute capability 9.0, three parameters, an exponential, double: 94
+/// instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its argument, 10 for the
+/// sums), and about 850, of which 300 are double's, to judge and to solve for the next trial; no local memory, 109
+/// registers. A trial with 20 residuals then takes a warp 2700 issue slots, and its double arithmetic 2200 cycles of a
+/// unit that takes two for each: at 17 trials a fit and 528 schedulers at 1.7 GHz, 6e8 fits a second, were every slot
+/// used and did all fits of a warp end at once. Memory asks for less: 224 bytes a fit, 2e10 a second.
+template <class Fits>
+struct fits_by_thread {
+  [[maybe_unused]] static constexpr bool whole_problem = true;
+  /// Two blocks of 256 leave each thread 128 registers, which few parameters fit.
+  [[maybe_unused]] static constexpr int blocks_wanted = Fits::n <= 4 ? 2 : 1;
+  Fits fits;
+  WHILST_HD void operator()(index k) const { fits(k, lanes()); }
+};
+/// Some lanes of a warp a fit.
+template <class Fits>
+struct fits_by_lanes {
+  [[maybe_unused]] static constexpr bool whole_problem = true;
+  Fits fits;
+  int lanes_a_fit;
+  WHILST_HD int lanes_wanted() const { return lanes_a_fit; }
+  template <class Team>
+  WHILST_HD void operator()(index k, const Team& team) const {
+    fits(k, team);
+  }
+};
+/// A block a fit.
+template <class Fits>
+struct fits_by_block {
+  [[maybe_unused]] static constexpr bool whole_block = true;
+  Fits fits;
+  int threads;
+  int threads_wanted() const { return threads; }
+  index fast_memory_bytes() const { return sizeof(typename Fits::storage); }
+  template <class Team>
+  WHILST_HD void operator()(index k, const Team& team) const {
+    fits(k, team);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace whilst
