@@ -1,10 +1,14 @@
-/// Convergence suites: published problems, solved by the library's methods and held against the published answers.
+/// Convergence suites: published problems, solved by the library's methods and held against the published answers; and
+/// many fits at once, for their speed.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 
+#include "benchmarks/whilst-bench/fits.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
+#include "benchmarks/whilst-bench/mgh_runs.hpp"
+#include "benchmarks/whilst-bench/minimize.hpp"
 #include "benchmarks/whilst-bench/nist.hpp"
 
 int main(int count, char** arguments) {
@@ -25,8 +29,62 @@ int main(int count, char** arguments) {
   CLI::App* const mgh_command = app.add_subcommand(
       "mgh",
       "The 35 sums of squares of More, Garbow and Hillstrom (1981). Solved means that f is a published minimum, "
-      "from the standard starting point");
+      "from the standard starting point, by any method");
+  std::vector<std::string> mgh_methods = whilst_bench::mgh_methods();
+  mgh_methods.push_back("all");
+  mgh_command->add_option("--method", mgh.method, "One method, with all that there is to tell of it, or all")
+      ->check(CLI::IsMember(mgh_methods))
+      ->capture_default_str();
   mgh_command->add_option("--json", mgh.json, "Write the results to this file; - for standard output");
+
+  whilst_bench::fits_options fits;
+  CLI::App* const fits_command = app.add_subcommand("fits",
+                                                    "Many small fits in one launch: b0 exp(-b1 t) + b2 to points with "
+                                                    "1 % noise, from parameters off by a half. Solved "
+                                                    "means that every fit converged");
+  fits_command->add_option("--problems", fits.problems, "How many fits")->capture_default_str();
+  fits_command->add_option("--points", fits.points, "Points of each")->capture_default_str();
+  fits_command->add_option("--precision", fits.precision, "double or float")
+      ->check(CLI::IsMember({"double", "float"}))
+      ->capture_default_str();
+  fits_command->add_option("--executor", fits.executor, "auto, host or batch")->capture_default_str();
+  fits_command->add_option("--lanes", fits.lanes, "Threads of a GPU for each fit; 0 chooses")->capture_default_str();
+  fits_command->add_option("--repetitions", fits.repetitions, "Measured launches, after one that is not")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  fits_command->add_option("--first-damping", fits.first_damping, "Of the method; lower where starts are good")
+      ->capture_default_str();
+  fits_command->add_option("--tolerance", fits.tolerance, "Of gradient and step; below 0: the library's defaults")
+      ->capture_default_str();
+  fits_command->add_option("--json", fits.json, "Write the results to this file; - for standard output");
+
+  whilst_bench::minimize_options minimize;
+  CLI::App* const minimize_command =
+      app.add_subcommand("minimize",
+                         "One function of many unknowns, at each size by each executor, for its speed. Solved means "
+                         "that all converged, to 1e-8 in each unknown where the minimizer is known, and stream and "
+                         "graph to the same bits");
+  minimize_command->add_option("--function", minimize.function, "One of any size: whilst minimize --list has the names")
+      ->capture_default_str();
+  minimize_command->add_option("--sizes", minimize.sizes, "How many unknowns, with commas between")
+      ->delimiter(',')
+      ->capture_default_str();
+  minimize_command->add_option("--method", minimize.method, "As whilst minimize --method")->capture_default_str();
+  minimize_command->add_option("--line-search", minimize.line_search, "As whilst minimize --line-search")
+      ->capture_default_str();
+  minimize_command
+      ->add_option("--executor", minimize.executors, "Of host, stream and graph; without it, all that are here")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"host", "stream", "graph"}));
+  minimize_command->add_option("--gradient-tolerance", minimize.gradient_tolerance, "||g|| where to stop")
+      ->capture_default_str();
+  minimize_command->add_option("--max-iterations", minimize.max_iterations, "Limit")->capture_default_str();
+  minimize_command->add_option("--unroll", minimize.unroll, "Evaluations a trip of the graph; 0 chooses")
+      ->capture_default_str();
+  minimize_command->add_option("--repetitions", minimize.repetitions, "Measured solves, after one that is not")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  minimize_command->add_option("--json", minimize.json, "Write the results to this file; - for standard output");
 
   try {
     app.parse(count, arguments);
@@ -34,6 +92,8 @@ int main(int count, char** arguments) {
     return app.exit(problem) == 0 ? 0 : 1;
   }
   try {
+    if (fits_command->parsed()) return whilst_bench::run_fits(fits);
+    if (minimize_command->parsed()) return whilst_bench::run_minimize(minimize);
     return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "whilst-bench: %s\n", problem.what());

@@ -49,6 +49,8 @@ struct alignas(16) descent_state {
   double promise;      ///< what the search's first length would gain if f were linear
   line_search search;
   index evaluations, restarts, inner_iterations;
+  int idle;    ///< accepted steps in a row that gained nothing but rounding
+  int hidden;  ///< the direction before this one promised no more than rounding
   /// The trial point is to be the new x: a new direction is wanted.
   int accepted;
   /// There is no x yet; the trial point is the start.
@@ -125,27 +127,17 @@ struct judge_trial {
   descent_record* records;  ///< as many as the loop's history has
   const descent_settings& settings;
 
+  /// The line search's verdict.
   WHILST_HD void operator()(descent_state& now, const trial_sums& total, loop_state& loop) const {
-    const double value = total.f, gradient_norm = sqrt(total.gg);
-    const bool usable = is_finite(value) && is_finite(gradient_norm);
-    now.evaluations += 1;
-    now.accepted = 0;
-    if (now.first && !usable) {
-      loop.stop(reason::nan_or_infinity);
-      return;
-    }
-    if (value < settings.lower_bound) {
-      loop.stop(reason::unbounded);
-      return;
-    }
+    if (!begins(now, total, loop)) return;
     if (now.first) {
-      now.first_gradient_norm = gradient_norm;
-      accept(now, value, gradient_norm, total, loop);
+      accept(now, total, loop);
       return;
     }
-    switch (now.search.judge(settings.search, usable ? value : HUGE_VAL, total.gd)) {
+    const bool usable = is_finite(total.f) && is_finite(total.gg);
+    switch (now.search.judge(settings.search, usable ? total.f : HUGE_VAL, total.gd)) {
       case line_search_verdict::accept:
-        accept(now, value, gradient_norm, total, loop);
+        accept(now, total, loop);
         break;
       case line_search_verdict::again:
         break;
@@ -155,22 +147,38 @@ struct judge_trial {
     }
   }
 
- private:
-  WHILST_HD void accept(descent_state& now, double value, double gradient_norm, const trial_sums& total,
-                        loop_state& loop) const {
+  /// What is the same whoever judges. False where a verdict was given.
+  WHILST_HD bool begins(descent_state& now, const trial_sums& total, loop_state& loop) const {
+    now.evaluations += 1;
+    now.accepted = 0;
+    if (now.first) {
+      now.value = total.f;
+      now.gradient_norm = now.first_gradient_norm = sqrt(total.gg);
+      if (!is_finite(total.f) || !is_finite(total.gg)) return !loop.stop(reason::nan_or_infinity);
+    }
+    if (total.f < settings.lower_bound) return !loop.stop(reason::unbounded);
+    return true;
+  }
+
+  WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop) const {
     const descent_tolerances& t = settings.tolerances;
-    const double gain = now.value - value;
+    constexpr int most_idle = 10;
+    const double gain = now.value - total.f, gradient_norm = sqrt(total.gg);
+    const bool gains = now.first || gain > settings.search.rounding * fabs(total.f);
+    now.idle = gains || gradient_norm < now.gradient_norm ? 0 : now.idle + 1;
+    now.hidden = 0;
     now.accepted = 1;
     now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
-    now.value = value;
+    now.value = total.f;
     now.gradient_norm = gradient_norm;
     loop.complete_update();
     note(now, loop);
     const reason verdict = gradient_norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
                                ? reason::converged_gradient
                            : !now.first && now.step_length <= t.step * sqrt(total.xx) ? reason::converged_step
-                           : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(value)
+                           : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f)
                                ? reason::converged_function
+                           : now.idle >= most_idle        ? reason::converged_function
                            : loop.iteration >= loop.limit ? reason::iteration_limit
                                                           : reason::running;
     if (verdict != reason::running) {
@@ -180,13 +188,13 @@ struct judge_trial {
     }
   }
 
+ private:
   /// The search found nothing along d.
   WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
-    // Where a step of the usual length gains no more than rounding, x is as good as it gets.
-    if (now.promise <= 8 * settings.search.rounding * fabs(now.value)) {
-      loop.stop(reason::converged_function);
-    } else if (now.steepest) {
-      loop.stop(reason::line_search_failed);
+    // Where steps of the usual length gain no more than rounding, x is as good as it gets.
+    now.hidden = now.hidden || now.promise <= 8 * settings.search.rounding * fabs(now.value);
+    if (now.steepest) {
+      loop.stop(now.hidden ? reason::converged_function : reason::line_search_failed);
     } else {
       now.restarts += 1;
       begin_search(now, settings.search, {});
@@ -222,6 +230,13 @@ constexpr int products_of() {
     return 0;
   }
 }
+
+/// A direction that is a step at the same time, as long as a trust region allows: its own judge takes the place of the
+/// line search, and a rejected trial point leads to another direction.
+template <class Direction>
+concept within_radius = requires {
+  Direction::by_radius;
+};
 
 /// Makes the gradient at the trial point, and all sums of it.
 template <class T, class Direction>
@@ -341,12 +356,13 @@ struct move_on {
     T x = e.x, d = e.d, gradient = e.gradient;
     if (e.accepted) {
       gradient = e.trial_gradient;
-      if (!e.steepest) d = direction.entry(gradient, e.trial - x, d, e.of_direction);
+      if (!e.steepest && !within_radius<Direction>) d = direction.entry(gradient, e.trial - x, d, e.of_direction);
       x = e.trial;
       v.x[i] = x;
       v.gradient[i] = gradient;
     }
     if (e.steepest) d = -gradient;
+    if (within_radius<Direction>) d = direction.entry(gradient, T(0), d, e.of_direction);
     v.d[i] = d;
     v.trial[i] = x + static_cast<T>(e.step) * d;
   }

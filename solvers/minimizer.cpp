@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -59,13 +60,13 @@ void check(const minimizer_options& options) {
 }
 
 executor executor_for(const minimizer_options& options, place where) {
-  executor_choice choice{where, executor::host};
-  if (options.executor == "auto") {
-    choice.how = where.on_host() ? executor::host : executor::graph;
-  } else {
-    choice = choose_executor({.executor = options.executor, .device = where.on_host() ? -1 : where.device()}, 1, false,
-                             true);
-  }
+  const bool is_automatic = options.executor == "auto";
+  const executor usual = where.on_host() ? executor::host : executor::graph;
+  if (is_automatic && !std::getenv("WHILST_EXECUTOR")) return usual;
+  const executor_choice choice =
+      choose_executor({.executor = options.executor, .device = where.on_host() ? -1 : where.device()}, 1, false, true);
+  // What the environment wants holds where it can: the function's place is settled.
+  if (is_automatic && (choice.how == executor::resident || choice.where.on_host() != where.on_host())) return usual;
   if (choice.how == executor::resident)
     throw error(making, "executor resident does not run functions that are recorded", "Use graph, stream or host");
   if (choice.where.on_host() != where.on_host())
@@ -109,6 +110,11 @@ struct minimizer<T>::implementation {
     if (method.wants_hessian && !f.has_hessian())
       throw error(making, "method '" + options.method + "' wants the Hessian, and the function has none",
                   "Use a method of gradients, as lbfgs");
+    if (n > method.most_unknowns)
+      throw error(making,
+                  "method '" + options.method + "' holds a dense matrix, and the function has " + std::to_string(n) +
+                      " unknowns",
+                  "Use lbfgs or newton-cg, or make it " + std::to_string(method.most_unknowns) + " or fewer");
     const place where = f.where();
     const whilst::executor how = executor_for(options, where);
     made = method.record({&f, options.history_capacity, inner_limit()});
@@ -151,7 +157,8 @@ struct minimizer<T>::implementation {
     descent_settings settings{options.tolerances, line_search_settings::usual(search), options.lower_bound};
     if (sizeof(T) == 4) settings.search.rounding = 1e-6;
     // The directions of conjugate gradients are only as good as the lengths along them.
-    if (options.method.starts_with("conjugate")) settings.search.curvature = 0.1;
+    if (options.method.starts_with("conjugate") && search != line_search_kind::approximate_wolfe)
+      settings.search.curvature = 0.1;
     run.set(made.settings, settings);
     control_settings loop{.limit = options.max_iterations, .history = made.history};
     loop.history_capacity = options.history_capacity;

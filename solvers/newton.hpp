@@ -6,7 +6,7 @@
 
 namespace whilst {
 
-/// Newton's method with a line search, the Hessian dense and factored by one block: for up to some hundred unknowns.
+/// Newton's method with a line search, the Hessian dense and factored by one block: for some hundred unknowns.
 /// Where the Hessian is not positive definite, a multiple of the identity is added, in units that make its diagonal
 /// ones: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm 3.3.
 template <class T>
@@ -84,27 +84,31 @@ struct newton {
           const std::int32_t j = H.column_indices[k];
           of.L[i * n + j] = H.values[k] * of.unit[i] * of.unit[j];
         }
+        if (H.row_offsets[i] == H.row_offsets[i + 1]) of.L[i * n + i] = 1;  // of no term: it stays where it is
         of.L[i * n + i] += shift;
         of.solution[i] = -of.v.trial_gradient[i] * of.unit[i];
       }
       team.sync();
     }
-    /// Cholesky by columns, L over the lower triangle. False where a pivot is not positive.
+    /// Cholesky by columns, L over the lower triangle and its transpose over the upper one, so that neighbouring
+    /// threads read neighbours. False where a pivot is not positive.
     template <class Team>
     WHILST_HD bool factor(const Team& team) const {
       constexpr double least_pivot = 1e-14;
       const index n = of.v.n;
+      const int lanes = team.size() < 32 ? team.size() : 32, lane = team.rank() % lanes;
+      const int group = team.rank() / lanes, groups = team.size() / lanes;
       for (index k = 0; k < n; ++k) {
         const double pivot = of.L[k * n + k];
         if (!(pivot > least_pivot)) return false;  // the same for every thread
         const double root = sqrt(pivot);
         team.sync();
         for (index i = k + team.rank(); i < n; i += team.size())
-          of.L[i * n + k] = i == k ? root : of.L[i * n + k] / root;
+          of.L[k * n + i] = of.L[i * n + k] = i == k ? root : of.L[i * n + k] / root;
         team.sync();
-        for (index i = k + 1 + team.rank(); i < n; i += team.size()) {
-          const double lik = of.L[i * n + k];
-          for (index j = k + 1; j <= i; ++j) of.L[i * n + j] -= lik * of.L[j * n + k];
+        for (index i = k + 1 + group; i < n; i += groups) {
+          const double lik = of.L[k * n + i];
+          for (index j = k + 1 + lane; j <= i; j += lanes) of.L[i * n + j] -= lik * of.L[k * n + j];
         }
         team.sync();
       }
@@ -117,7 +121,7 @@ struct newton {
         const double xk = of.solution[k] / of.L[k * n + k];
         team.sync();
         for (index i = k + team.rank(); i < n; i += team.size())
-          of.solution[i] = i == k ? xk : of.solution[i] - of.L[i * n + k] * xk;
+          of.solution[i] = i == k ? xk : of.solution[i] - of.L[k * n + i] * xk;
         team.sync();
       }
       for (index k = n - 1; k >= 0; --k) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "solvers/descent.hpp"
@@ -51,7 +52,8 @@ struct descent_request {
 ///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`;
 /// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
 /// that
-///   calls change_direction; its `kept` is nothing_kept.
+///   calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish of
+///   the evaluation, too, and proposes anew whatever became of the trial point.
 /// The direction is entry(g_i, s_i, d_i, read_entry(i)), s being new x - old x, and d the old one.
 template <class T, template <class> class Direction>
 struct descent_solve {
@@ -89,6 +91,7 @@ struct descent_solve {
     WHILST_HD void operator()() const {
       descent_state fresh{};
       fresh.first = 1;
+      fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
       *s = fresh;
       loop->first_iteration = 0;
     }
@@ -126,8 +129,12 @@ struct descent_solve {
   void descend(recorder& run, const objective<T>& f) const {
     run.loop(Direction<T>::name, loop, [&](recorder& run) {
       const evaluated<T> at = f.evaluate(run, v.trial);
-      run.step("f, g, g'g, g'd", v.n, examine_trial<T, Direction<T>>{direction, v, at},
-               judge_and_choose<Direction<T>>{direction, s, settings, records});
+      const examine_trial<T, Direction<T>> examine{direction, v, at};
+      if constexpr (within_radius<Direction<T>>) {
+        run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
+      } else {
+        run.step("f, g, g'g, g'd", v.n, examine, judge_and_choose<Direction<T>>{direction, s, settings, records});
+      }
       if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
       run.step("x, d, x + step d", v.n, move_on<T, Direction<T>>{direction, v, s});
     });
@@ -175,6 +182,8 @@ struct descent_method {
   const char* name;
   recorded_descent<T> (*record)(const descent_request<T>&);
   bool wants_hessian = false;
+  /// Unknowns that its n * n numbers are reasonable for.
+  index most_unknowns = std::numeric_limits<index>::max();
 };
 
 template <class T>
@@ -191,13 +200,16 @@ template <class T>
 recorded_descent<T> record_newton(const descent_request<T>& request);
 template <class T>
 recorded_descent<T> record_newton_cg(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_trust_region(const descent_request<T>& request);
 
 template <class T>
 inline constexpr descent_method<T> descent_methods[] = {
     {"lbfgs", record_limited_memory_bfgs<T>},
-    {"bfgs", record_bfgs<T>},
-    {"newton", record_newton<T>, true},
+    {"bfgs", record_bfgs<T>, false, 20'000},
+    {"newton", record_newton<T>, true, 1000},
     {"newton-cg", record_newton_cg<T>, true},
+    {"trust-region", record_trust_region<T>, true},
     {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
     {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
     {"gradient-descent", record_gradient_descent<T>},

@@ -11,6 +11,29 @@
 namespace whilst::command {
 namespace {
 
+constexpr const char* json_help = "Write a report; - for standard output, with nothing else on it";
+
+template <class Options>
+void add_limits(CLI::App* to, Options& solver) {
+  add(to, "--max-iterations", solver.max_iterations, "Limit (default 10000)",
+      whole_number(0, std::numeric_limits<index>::max(), "10000"));
+  add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
+      number<double>(
+          "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
+}
+
+void add_unroll(CLI::App* to, int& unroll, const std::string& what) {
+  add(to, "--unroll", unroll, what + " a trip of the graph's WHILE node; 0 chooses (default 0)",
+      number<int>(
+          "INT", [](int value) { return value >= 0 && value <= 1024; }, "a whole number from 0 to 1024, as 16"));
+}
+
+void add_device(CLI::App* to, int& device) {
+  add(to, "--device", device, "CUDA device (default: the current one)",
+      number<int>(
+          "K", [](int value) { return value >= 0; }, "a device number, as 0; whilst info describes the machine"));
+}
+
 void add_problem(CLI::App* to, solve_options& into) {
   auto& solver = into.solver;
   add(to, "matrix", into.matrix_file, "Matrix Market file, plain or gzip (by its content)", not_empty())
@@ -29,26 +52,71 @@ void add_problem(CLI::App* to, solve_options& into) {
       tolerance(1, "a number from 0 to below 1, as 1e-8"));
   add(to, "--atol", solver.atol, "or at |b - A x| <= atol (default 0)",
       tolerance(INFINITY, "a finite number that is not negative, as 1e-12"));
-  add(to, "--max-iterations", solver.max_iterations, "Limit (default 10000)",
-      whole_number(0, std::numeric_limits<index>::max(), "10000"));
-  add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
-      number<double>(
-          "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
+  add_limits(to, solver);
   add(to, "--precision", into.precision, "Default double", one_of({"double", "float"}));
-  add(to, "--unroll", solver.unroll, "Iterations a trip of the graph's WHILE node; 0 chooses (default 0)",
-      number<int>(
-          "INT", [](int value) { return value >= 0 && value <= 1024; }, "a whole number from 0 to 1024, as 16"));
-  add(to, "--device", solver.device, "CUDA device (default: the current one)",
-      number<int>(
-          "K", [](int value) { return value >= 0; }, "a device number, as 0; whilst info describes the machine"));
-  add(to, "--json", into.json, "Write a report; - for standard output, with nothing else on it", not_empty());
+  add_unroll(to, solver.unroll, "Iterations");
+  add_device(to, solver.device);
+  add(to, "--json", into.json, json_help, not_empty());
   add(to, "--plot", into.plot, "Write a picture of the convergence (SVG)", not_empty());
+}
+
+void add_minimization(CLI::App* to, minimize_options& into) {
+  auto& solver = into.solver;
+  add(to, "function", into.function, "One of those that --list has", not_empty())->option_text("NAME[:N]");
+  to->add_flag("--list", into.list, "List the functions with their sizes and minima, and leave");
+  add(to, "--method", solver.method, "Default lbfgs",
+      one_of({"lbfgs", "bfgs", "newton", "newton-cg", "trust-region", "conjugate-gradient-pr", "conjugate-gradient-hz",
+              "gradient-descent"}));
+  add(to, "--line-search", solver.line_search, "Default strong-wolfe",
+      one_of({"backtracking", "strong-wolfe", "approximate-wolfe"}));
+  const auto tolerance = [](const char* example) {
+    return number<double>(
+        "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },
+        fmt::format("a finite number that is not negative, as {}", example));
+  };
+  auto& tolerances = solver.tolerances;
+  add(to, "--gradient-tolerance", tolerances.gradient, "Stop at ||g|| <= this (default 1e-8; 0: never)",
+      tolerance("1e-8"));
+  add(to, "--relative-gradient", tolerances.relative_gradient, "or at ||g|| <= this times the first one (default 0)",
+      tolerance("1e-6"));
+  add(to, "--step-tolerance", tolerances.step, "or after a step no longer than this times ||x|| (default 0)",
+      tolerance("1e-12"));
+  add(to, "--function-tolerance", tolerances.function,
+      "or after one that gained no more than this times |f| (default 0)", tolerance("1e-12"));
+  add_limits(to, solver);
+  add(to, "--start-factor", into.start_factor, "Start at the standard start times this (default 1)",
+      number<double>(
+          "FLOAT", [](double value) { return std::isfinite(value); }, "a finite number, as 10"));
+  add(to, "--executor", solver.executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
+      one_of({"auto", "host", "stream", "graph"}));
+  add_unroll(to, solver.unroll, "Evaluations");
+  add_device(to, into.device);
+  to->add_flag("--monitor", into.monitor, "Print the history, and progress where it is no terminal");
+  add(to, "--output", into.output, "Write x as a Matrix Market file", not_empty());
+  add(to, "--json", into.json, json_help, not_empty());
+  add(to, "--history", into.history, "Write iteration,value,gradient_norm,step_length,evaluations as CSV", not_empty());
+  add(to, "--plot", into.plot, "Write a picture of f and its gradient over the iterations (SVG)", not_empty());
+  to->footer(
+      "An iteration is a step that was taken; the line search may evaluate f several times for one. lbfgs suits "
+      "nearly\n"
+      "all functions; bfgs and newton keep an N x N matrix and are for small N; newton and newton-cg use second\n"
+      "derivatives, and newton-cg the sparse ones of functions of any size.\n"
+      "Ctrl-C stops the minimization, and its report says cancelled; a second one ends the program.\n"
+      "Files are written whole or not at all, and paths are tried before the minimization starts.\n\n"
+      "Examples:\n"
+      "  whilst minimize --list\n"
+      "  whilst minimize rosenbrock --monitor\n"
+      "  whilst minimize extended-rosenbrock:100000 --executor graph --history history.csv --plot picture.svg\n"
+      "  whilst minimize broyden-banded:1000 --method newton-cg --start-factor 10\n"
+      "  whilst minimize osborne-2 --method bfgs --json - | jq .value\n\n"
+      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error.");
 }
 
 }  // namespace
 
 arguments::arguments()
-    : app("Solves sparse linear systems with loops that run whole on the GPU, or on the CPU.", "whilst") {
+    : app("Solves sparse linear systems, and minimizes functions, with loops that run whole on the GPU, or on the CPU.",
+          "whilst") {
   app.set_version_flag("--version", fmt::format("whilst {}", version), "Print the version and leave");
   app.require_subcommand(1);
   app.footer(
@@ -57,6 +125,7 @@ arguments::arguments()
       "  whilst solve A.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --output x.mtx\n"
       "  whilst solve --gallery elasticity3d:16 --preconditioner jacobi\n"
       "  whilst compare --gallery poisson2d:512    every executor of this machine side by side\n"
+      "  whilst minimize rosenbrock                lbfgs, from the standard starting point\n"
       "  whilst gallery poisson3d:64 --output A.mtx\n"
       "  whilst info                               what this machine can run\n\n"
       "Exit status: 0 solved (converged); 2 not converged, cancelled or out of time; 1 any error.\n"
@@ -91,6 +160,9 @@ arguments::arguments()
       "Example:\n"
       "  whilst compare --gallery poisson2d:512 --json comparison.json --plot convergence.svg\n\n"
       "Exit status: 0 all converged; 2 one did not; 1 any error.");
+
+  minimize = app.add_subcommand("minimize", "Minimize one of the functions that are bundled, from its standard start");
+  add_minimization(minimize, minimizing);
 
   gallery = app.add_subcommand("gallery", "List the model problems, or write one to files");
   add(gallery, "problem", gallery_wanted.name_and_size, "As poisson2d:64; without it, the list", not_empty())

@@ -5,14 +5,16 @@
 #include <CLI/Formatter.hpp>
 
 #include "command.hpp"
+#include "minimize.hpp"
 
 namespace whilst::command {
 
 /// What was asked for: the subcommand that CLI11 found, and its options.
 struct arguments {
   CLI::App app;
-  CLI::App *solve, *compare, *gallery, *info;
+  CLI::App *solve, *compare, *minimize, *gallery, *info;
   solve_options solving, comparing;
+  minimize_options minimizing;
   gallery_options gallery_wanted;
   bool info_json = false;
 

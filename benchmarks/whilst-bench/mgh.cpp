@@ -1,104 +1,85 @@
 #include "benchmarks/whilst-bench/mgh.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <vector>
 
-#include "benchmarks/whilst-bench/results_file.hpp"
-#include "kernels/test_functions.hpp"
-#include "whilst/least_squares.hpp"
+#include "benchmarks/whilst-bench/mgh_runs.hpp"
+#include "whilst/error.hpp"
+#include "whilst/minimizer.hpp"
 
 namespace whilst_bench {
 namespace {
 
-using json = nlohmann::ordered_json;
+using whilst::test_problem;
 
-constexpr std::array<double, 3> starts{1, 10, 100};
-
-struct mgh_run {
-  whilst::index iterations = 0;
-  double value = 0, gradient = 0;
-  std::string reason;
-  bool solved = false;
-};
-
-/// f - f* <= 1e-8 max(1, |f*|), and a unit in the last of the six digits to which minima are published.
-bool is_minimum(double f, double published) {
-  return std::isfinite(f) && f - published <= 1e-8 * std::max(1.0, published) + 1e-5 * published &&
-         published - f <= 1e-8 * std::max(1.0, published) + 1e-5 * published;
+/// All starts by one method of whilst::minimizer, recorded once.
+mgh_runs minimize(const test_problem& problem, const std::string& method) {
+  const auto f = whilst::make_test_problem(whilst::place::host(), problem.name, problem.n);
+  whilst::minimizer<double> minimizer(*f, {.method = method,
+                                           .line_search = "strong-wolfe",
+                                           .tolerances = {.gradient = 1e-9},
+                                           .max_iterations = mgh_iterations(method),
+                                           .executor = "host"});
+  mgh_runs runs;
+  for (std::size_t k = 0; k < mgh_starts.size(); ++k) {
+    std::vector<double> x = problem.start;
+    for (double& entry : x) entry *= mgh_starts[k];
+    const whilst::minimize_report report = minimizer.solve(x);
+    runs[k] = {.reason = report.reason(),
+               .iterations = report.iterations(),
+               .evaluations = report.evaluations,
+               .value = report.value,
+               .gradient_norm = report.residual_norm()};
+  }
+  return runs;
 }
 
-template <class Problem>
-mgh_run minimise(const Problem& problem, double factor, const whilst::test_functions::published_minima& minima) {
-  whilst::least_squares_solver<double, Problem> solver([&](whilst::place) { return problem; }, {.executor = "host"});
-  std::vector<double> x(Problem::unknowns);
-  for (std::size_t j = 0; j < x.size(); ++j) x[j] = factor * problem.start(static_cast<whilst::index>(j));
-  const whilst::least_squares_report report = solver.solve(x);
-  mgh_run run{
-      .iterations = report.iterations(), .value = 2 * report.value, .reason = std::string(name(report.reason()))};
-  // |g| of f, which has no factor 1/2, from duals of its own.
-  std::vector<whilst::dual<double, Problem::unknowns>> b;
-  for (std::size_t j = 0; j < x.size(); ++j)
-    b.push_back(whilst::dual<double, Problem::unknowns>::variable(x[j], static_cast<int>(j)));
-  std::vector<double> gradient(x.size());
-  for (whilst::index i = 0; i < problem.count(); ++i) {
-    const auto r = problem(i, b.data());
-    for (std::size_t j = 0; j < x.size(); ++j) gradient[j] += 2 * r.value * r.gradient[j];
+mgh_runs fit(const test_problem& problem) {
+  mgh_runs runs;
+  for (std::size_t k = 0; k < mgh_starts.size(); ++k) {
+    std::vector<double> x = problem.start;
+    for (double& entry : x) entry *= mgh_starts[k];
+    runs[k] = run_levenberg_marquardt(problem, x);
   }
-  for (const double g : gradient) run.gradient = std::hypot(run.gradient, g);
-  run.solved = is_minimum(run.value, minima.global);
-  for (const double local : minima.local) run.solved = run.solved || is_minimum(run.value, local);
-  return run;
+  return runs;
 }
 
 }  // namespace
 
+const std::vector<std::string>& mgh_methods() {
+  static const std::vector<std::string> all{"lbfgs",
+                                            "bfgs",
+                                            "newton",
+                                            "levenberg-marquardt",
+                                            "newton-cg",
+                                            "trust-region",
+                                            "conjugate-gradient-pr",
+                                            "conjugate-gradient-hz",
+                                            "gradient-descent"};
+  return all;
+}
+
+whilst::index mgh_iterations(const std::string& method) {
+  return method == "gradient-descent" ? 3000 : method.starts_with("conjugate-gradient") ? 5000 : 10'000;
+}
+
 int run_mgh(const mgh_options& options) {
-  std::FILE* const out = options.json == "-" ? stderr : stdout;
-  fmt::print(out, "Levenberg-Marquardt on the host; f is a sum of squares without the factor 1/2\n\n");
-  fmt::print(out, "{:>3} {:<34} {:>3} {:>10} {:>13} {:>9} {:<19} {}\n", "no.", "problem", "n", "iterations", "f", "|g|",
-             "from the standard start", "10 x  100 x");
-  std::map<int, bool> solved_by_number;
-  std::array<int, starts.size()> solved{};
-  int entries = 0;
-  json problems = json::array();
-  whilst::test_functions::for_each_test_function([&](const auto& problem, const auto& minima) {
-    std::array<mgh_run, starts.size()> runs;
-    json entry{{"number", problem.number}, {"name", problem.name}, {"n", problem.n}, {"m", problem.count()}};
-    entry["published_minimum"] = minima.global;
-    entry["other_published"] = minima.local;
-    for (std::size_t k = 0; k < starts.size(); ++k) {
-      runs[k] = minimise(problem, starts[k], minima);
-      solved[k] += runs[k].solved;
-      entry["starts"].push_back({{"times", starts[k]},
-                                 {"solved", runs[k].solved},
-                                 {"f", runs[k].value},
-                                 {"gradient_norm", runs[k].gradient},
-                                 {"iterations", runs[k].iterations},
-                                 {"reason", runs[k].reason}});
+  std::vector<std::string> methods = mgh_methods();
+  if (options.method != "all") {
+    if (std::find(methods.begin(), methods.end(), options.method) == methods.end())
+      throw whilst::error("running mgh", "there is no method called '" + options.method + "'", "See mgh --help");
+    methods = {options.method};
+  }
+  std::vector<mgh_entry> entries;
+  for (const test_problem& problem : whilst::test_problems()) {
+    mgh_entry entry{problem, {}};
+    for (const std::string& method : methods) {
+      mgh_runs runs = method == "levenberg-marquardt" ? fit(problem) : minimize(problem, method);
+      for (mgh_run& run : runs) run.solved = whilst::is_published_minimum(run.value, problem.minima);
+      entry.by_method.push_back(runs);
     }
-    ++entries;
-    const auto [known, fresh] = solved_by_number.try_emplace(problem.number, true);
-    known->second = known->second && runs[0].solved;
-    const auto mark = [](const mgh_run& run) { return run.solved ? "solved" : "-"; };
-    fmt::print(out, "{:>3} {:<34} {:>3} {:>10} {:>13.6g} {:>9.1e} {:<19} {:<7} {:<7} {}\n", problem.number,
-               problem.name, problem.n, runs[0].iterations, runs[0].value, runs[0].gradient, runs[0].reason,
-               runs[0].solved ? "solved" : "missed", mark(runs[1]), mark(runs[2]));
-    problems.push_back(std::move(entry));
-  });
-  const auto count =
-      std::count_if(solved_by_number.begin(), solved_by_number.end(), [](const auto& one) { return one.second; });
-  fmt::print(out, "\nof {} sizes: {} from the standard start, {} from 10 x, {} from 100 x\nmgh: {} of {} solved\n",
-             entries, solved[0], solved[1], solved[2], count, solved_by_number.size());
-  write_results(options.json,
-                {{"suite", "mgh"}, {"method", "levenberg-marquardt"}, {"executor", "host"}, {"solved", count}},
-                "problems", problems);
-  return count == static_cast<std::ptrdiff_t>(solved_by_number.size()) ? 0 : 2;
+    entries.push_back(std::move(entry));
+  }
+  return report_mgh(methods, entries, options.json);
 }
 
 }  // namespace whilst_bench

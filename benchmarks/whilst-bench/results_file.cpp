@@ -5,6 +5,7 @@
 
 #include "benchmarks/measured_at.hpp"
 #include "whilst/error.hpp"
+#include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst_bench {
@@ -16,6 +17,12 @@ void write_results(const std::string& path, nlohmann::ordered_json head, std::st
   head["version"] = whilst::version;
   head["commit"] = measured.commit;
   head["date"] = measured.date;
+  const whilst::machine_description machine = whilst::describe_machine();
+  head["machine"] = {{"processor", machine.processor},
+                     {"threads", machine.threads},
+                     {"device", machine.device},
+                     {"driver", machine.driver_release},
+                     {"toolkit_version", machine.toolkit_version}};
   head[std::string(list)] = entries;
   if (path == "-") {
     std::cout << head.dump(2) << '\n';

@@ -13,8 +13,9 @@ namespace whilst {
 
 /// Settings of a minimizer.
 struct minimizer_options {
-  /// "lbfgs", "bfgs" (a dense matrix), "newton" (dense, and the Hessian), "newton-cg" (the Hessian, sparse),
-  /// "conjugate-gradient-pr" (Polak and Ribiere), "conjugate-gradient-hz" (Hager and Zhang) or "gradient-descent".
+  /// "lbfgs", "bfgs" (a dense matrix), "newton" (dense, and the Hessian), "newton-cg" and "trust-region" (the Hessian,
+  /// sparse), "conjugate-gradient-pr" (Polak and Ribiere), "conjugate-gradient-hz" (Hager and Zhang) or
+  /// "gradient-descent".
   std::string method = "lbfgs";
   /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang).
   std::string line_search = "strong-wolfe";

@@ -65,7 +65,8 @@ struct hessian_view {
 };
 
 /// A function to be minimized, as methods record it: an interface, so that methods and problems are compiled apart.
-/// partially_separable is the usual one; called_objective is for those who have kernels of their own.
+/// partially_separable is the usual one; called_objective is for those who have kernels of their own. What evaluations
+/// leave is in memory of the objective's: minimizers that run at once need objectives of their own.
 template <class T>
 class objective {
  public:

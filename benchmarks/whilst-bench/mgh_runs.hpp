@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "kernels/test_problems.hpp"
+
+namespace whilst_bench {
+
+/// Multiples of the standard starting point.
+constexpr std::array<double, 3> mgh_starts{1, 10, 100};
+
+/// How one minimization ended.
+struct mgh_run {
+  whilst::reason reason = whilst::reason::running;
+  whilst::index iterations = 0, evaluations = 0;
+  /// f, without a factor 1/2, and the norm of its gradient.
+  double value = 0, gradient_norm = 0;
+  bool solved = false;
+};
+using mgh_runs = std::array<mgh_run, mgh_starts.size()>;
+
+/// One problem at one size: how each method ended, in the order in which the methods were asked for.
+struct mgh_entry {
+  whilst::test_problem problem;
+  std::vector<mgh_runs> by_method;
+};
+
+/// All methods that the suite knows: those of whilst::minimizer, and "levenberg-marquardt".
+const std::vector<std::string>& mgh_methods();
+
+/// Most iterations of a method. Fewer for those that crawl where others are done: more of them would solve a few
+/// problems more, in thousands of evaluations.
+whilst::index mgh_iterations(const std::string& method);
+
+/// A minimization by levenberg-marquardt, from x, which receives the point found.
+mgh_run run_levenberg_marquardt(const whilst::test_problem& problem, std::vector<double>& x);
+
+/// Prints the table, the counts and the misses, and writes the JSON. Returns the exit status.
+int report_mgh(const std::vector<std::string>& methods, const std::vector<mgh_entry>& entries, const std::string& json);
+
+}  // namespace whilst_bench

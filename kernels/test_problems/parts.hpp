@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kernels/test_functions.hpp"
+#include "whilst/objective.hpp"
+
+/// What the sources in this folder give each other. They are several because each problem is two kernels or more.
+namespace whilst::test_functions {
+
+/// "Linear, full rank" as "linear-full-rank".
+inline std::string dashed(std::string_view title) {
+  std::string name;
+  for (const char c : title) {
+    if (c >= 'A' && c <= 'Z') {
+      name += static_cast<char>(c - 'A' + 'a');
+    } else if (c != ',') {
+      name += c == ' ' ? '-' : c;
+    }
+  }
+  return name;
+}
+
+/// Whether residuals read a few neighbours only, so that any size is affordable.
+template <class Problem>
+constexpr bool is_sparse = requires {
+  Problem::width;
+};
+
+using made_problem = std::unique_ptr<objective<double>>;
+
+/// Those dense problems of which least <= n <= most; null where none has that name and size.
+template <int least, int most>
+made_problem make_dense(place where, std::string_view name, index n);
+
+/// The sparse ones, of any size that they can have; null where none has that name.
+made_problem make_sparse(place where, std::string_view name, index n);
+
+}  // namespace whilst::test_functions

@@ -1,0 +1,259 @@
+// Runs elastic as a person or script would: arguments in; exit status, output and files out.
+// Its path is the environment variable WHILST_TEST_ELASTIC, or else it is a neighbour of the program whilst.
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/apps/run_program.hpp"
+#include "tests/catch.hpp"
+#include "whilst/index.hpp"
+#include "whilst/version.hpp"
+
+namespace {
+
+using nlohmann::json;
+using whilst_test::contains;
+using whilst_test::folder;
+using whilst_test::outcome;
+using whilst_test::strings;
+using whilst_test::text_of;
+using whilst_test::with;
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double earth = 9.81;
+
+outcome run(const strings& arguments) {
+  const char* given = std::getenv("WHILST_TEST_ELASTIC");
+  return whilst_test::run_program(given ? given : whilst_test::program_path("elastic"), arguments);
+}
+
+/// Runs it on the host with a report, and parses that.
+json report_of(const strings& arguments, int expected_status = 0) {
+  const outcome result = run(with(arguments, {"--executor", "host", "--json", "-"}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == expected_status);
+  return json::parse(result.out);
+}
+
+/// The steps without their times, which differ from run to run.
+json numbers_of(const json& report) {
+  json steps = report["steps"];
+  for (json& step : steps) step.erase("seconds");
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("elastic tells its version and how it is used") {
+  CHECK(run({"--version"}).out == std::string("elastic ") + whilst::version + "\n");
+  const outcome help = run({"--help"});
+  CHECK(help.status == 0);
+  CHECK(contains(help.out, "Examples"));
+  CHECK(contains(help.out, "Exit status"));
+}
+
+TEST_CASE("elastic: falling freely, the centre of mass is on the parabola of implicit Euler") {
+  const std::string scene = GENERATE("solid", "cloth", "both");
+  const json report = report_of({"--scene", scene, "--cells", "2", "--steps", "20", "--step-size", "0.02",
+                                 "--no-obstacles", "--newton-tolerance", "1e-12"});
+  const double h = 0.02, mass = report["mass"], vertices = report["vertices"];
+  const double first = report["steps"][0]["centre_of_mass"][1];
+  double before = HUGE_VAL;
+  for (const json& step : report["steps"]) {
+    const double k = step["step"];
+    INFO(scene << ", step " << k);
+    // Each step leaves no more force than the tolerance, of which a sum over coordinates may be sqrt(3 n) times as
+    // large; positions of some metres have an error of epsilon, which a velocity has by h.
+    const double force = std::sqrt(3 * vertices) * 1e-12 * earth * mass, rounding = 8 * epsilon / h;
+    const double momentum_error = k * (h * force + mass * rounding);
+    CHECK(std::abs(double(step["momentum"][0])) < momentum_error);
+    CHECK(std::abs(double(step["momentum"][1]) + mass * earth * h * k) < momentum_error);
+    CHECK(std::abs(double(step["momentum"][2])) < momentum_error);
+    const double fallen = earth * h * h * (k * (k + 1) / 2 - 1);
+    CHECK(std::abs(double(step["centre_of_mass"][1]) - (first - fallen)) <
+          k * h * momentum_error / mass + 64 * epsilon);
+    CHECK(double(step["contact_energy"]) == 0);
+    // Implicit Euler loses energy, and never makes any.
+    CHECK(double(step["energy"]) < before);
+    before = step["energy"];
+  }
+}
+
+TEST_CASE("elastic: what is at rest stays at rest without gravity") {
+  const std::string scene = GENERATE("solid", "cloth");
+  const json report = report_of({"--scene", scene, "--cells", "2", "--steps", "5", "--gravity", "0", "--spin", "0",
+                                 "--newton-tolerance", "1e-12"});
+  const double mass = report["mass"];
+  for (const json& step : report["steps"]) {
+    CHECK(double(step["kinetic_energy"]) == 0);
+    CHECK(step["newton_iterations"] == 0);
+    CHECK(step["evaluations"] == 1);
+    CHECK(step["cg_iterations"] == 0);
+    CHECK(std::abs(double(step["elastic_energy"])) < 1e-10 * mass);  // rounding of energies that are constant
+    CHECK(step["centre_of_mass"] == report["steps"][0]["centre_of_mass"]);
+  }
+}
+
+TEST_CASE("elastic: the incremental potential never rises, and energy is lost, on the way through a contact") {
+  const std::string scene = GENERATE("solid", "cloth");
+  const std::string hessian = GENERATE("projected", "exact");
+  const json report =
+      report_of({"--scene", scene, "--cells", "3", "--steps", "60", "--launch", "animation", "--hessian", hessian});
+  CHECK(report["summary"]["converged"] == true);
+  CHECK(report["launch"] == "animation");
+  double most_contact = 0, before = HUGE_VAL;
+  whilst::index newton = 0, evaluations = 0, inner = 0;
+  for (const json& step : report["steps"]) {
+    INFO(scene << ", " << hessian << ", step " << step["step"]);
+    // The line search calls values equal that differ by 2e-15.
+    CHECK(double(step["largest_rise"]) <= 64 * epsilon);
+    CHECK(double(step["imbalance"]) <= 1e-5);
+    // The start is evaluated, and then at least one length for each iteration.
+    CHECK(whilst::index(step["evaluations"]) >= whilst::index(step["newton_iterations"]) + 1);
+    CHECK(double(step["energy"]) <= before);
+    before = step["energy"];
+    most_contact = std::max(most_contact, double(step["contact_energy"]));
+    newton += whilst::index(step["newton_iterations"]);
+    evaluations += whilst::index(step["evaluations"]);
+    inner += whilst::index(step["cg_iterations"]);
+  }
+  CHECK(most_contact > 0.01);
+  CHECK(inner > newton);
+  CHECK(report["summary"]["newton_iterations"] == newton);
+  CHECK(report["summary"]["evaluations"] == evaluations);
+  CHECK(report["summary"]["cg_iterations"] == inner);
+}
+
+TEST_CASE("elastic: a launch a step and one for all steps give the same bits") {
+  const strings arguments{"--scene", "both", "--cells", "2", "--steps", "40"};
+  const json by_step = report_of(with(arguments, {"--launch", "step"}));
+  const json all = report_of(with(arguments, {"--launch", "animation"}));
+  CHECK(by_step["steps"].size() == 40);
+  CHECK(numbers_of(by_step) == numbers_of(all));
+}
+
+TEST_CASE("elastic: a step that is not solved makes the exit status 2") {
+  const json report =
+      report_of({"--cells", "2", "--steps", "3", "--newton-limit", "1", "--newton-tolerance", "1e-9"}, 2);
+  CHECK(report["summary"]["converged"] == false);
+  CHECK(report["steps"][0]["reason"] == "iteration_limit");
+  CHECK(report["steps"].size() == 3);
+}
+
+TEST_CASE("elastic compares executors over the first steps") {
+  const folder here;
+  const outcome result = run({"--cells", "2", "--compare", "--json", here.at("report.json")});
+  INFO(result.out << result.err);
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "host"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["newton_tolerance"] == 1e-12);
+  REQUIRE(!report["comparison"].empty());
+  for (const json& one : report["comparison"]) {
+    CHECK(one["converged"] == true);
+    CHECK(double(one["largest_difference"]) < 1e-10);
+    CHECK(double(one["largest_rise"]) <= 64 * epsilon);
+    CHECK(double(one["seconds_per_step"]) > 0);
+  }
+}
+
+TEST_CASE("elastic writes pictures, meshes and a report") {
+  const folder here;
+  const outcome result = run({"--scene", "both", "--cells", "1", "--steps", "5", "--every", "2", "--executor", "host",
+                              "--picture", here.at("last.png"), "--frames", here.at("frames"), "--vtk",
+                              here.at("meshes"), "--json", here.at("r.json")});
+  INFO(result.out << result.err);
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "every step converged"));
+  CHECK(contains(result.out, "kinetic"));
+  for (const char* name : {"last.png", "frames/frame_0000.png", "frames/frame_0001.png", "frames/frame_0002.png"}) {
+    const std::string picture = text_of(here / name);
+    REQUIRE(picture.size() > 1000);
+    CHECK(picture.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+    CHECK(picture.substr(12, 4) == "IHDR");
+    CHECK(picture.substr(16, 8) == std::string("\0\0\x03\xc0\0\0\x02\xd0", 8));  // 960 x 720
+    CHECK(picture.substr(picture.size() - 8, 4) == "IEND");
+  }
+  CHECK(!std::filesystem::exists(here / "frames/frame_0003.png"));
+  CHECK(text_of(here / "frames/frame_0000.png") != text_of(here / "frames/frame_0002.png"));
+
+  const json report = json::parse(text_of(here / "r.json"));
+  std::istringstream mesh(text_of(here / "meshes/elastic_0002.vtk"));
+  std::string line, word;
+  std::getline(mesh, line);
+  CHECK(line == "# vtk DataFile Version 3.0");
+  std::getline(mesh, line);
+  CHECK(line == "elastic bodies at 0.04 s");
+  std::size_t points = 0;
+  while (mesh >> word && word != "POINTS") {
+  }
+  mesh >> points >> word;
+  CHECK(points == report["vertices"]);
+  double mass_of_points = 0, x, y, z;
+  for (std::size_t k = 0; k < points; ++k) {
+    mesh >> x >> y >> z;
+    mass_of_points += y > 0 && y < 2;
+  }
+  CHECK(mass_of_points == double(points));
+  std::size_t cells = 0, numbers = 0;
+  mesh >> word >> cells >> numbers;
+  CHECK(word == "CELLS");
+  CHECK(cells == std::size_t(report["tetrahedra"]) + 2 * 16);  // 4 x 4 squares of cloth
+  CHECK(numbers == 5 * std::size_t(report["tetrahedra"]) + 4 * 2 * 16);
+  for (std::size_t k = 0; k < cells; ++k) {
+    std::size_t corners = 0, v = 0;
+    mesh >> corners;
+    REQUIRE((corners == 3 || corners == 4));
+    for (std::size_t c = 0; c < corners; ++c) {
+      mesh >> v;
+      REQUIRE(v < points);
+    }
+  }
+  mesh >> word;
+  CHECK(word == "CELL_TYPES");
+}
+
+TEST_CASE("elastic refuses what it cannot do, and says what it can") {
+  const folder here;
+  here.with("file", "text");
+  struct wrong_line {
+    strings arguments;
+    const char* message;
+  };
+  const std::vector<wrong_line> wrong{
+      {{"--scene", "water"}, "give one of solid, cloth, both"},
+      {{"--cells", "0"}, "whole number"},
+      {{"--cells", "2.5"}, "whole number"},
+      {{"--steps", "-1"}, "whole number"},
+      {{"--step-size", "0"}, "above 0"},
+      {{"--step-size", "nan"}, "above 0"},
+      {{"--stiffness", "-3"}, "above 0"},
+      {{"--newton-tolerance", "x"}, "above 0"},
+      {{"--newton-limit", "1000"}, "whole number"},
+      {{"--gravity", "-1"}, "from 0 to"},
+      {{"--executor", "fast"}, "give one of auto, host"},
+      {{"--launch", "all"}, "give one of step, animation"},
+      {{"--hessian", "none"}, "give one of projected, exact"},
+      {{"--frames", here.at("file")}, "no directory"},
+      {{"--vtk", here.at("file/below")}, "no directory"},
+      {{"--picture", here.at("none/x.png")}, "directory"},
+      {{"--picture", here.at("x"), "--json", here.at("x")}, "the same file"},
+      {{"--compare", "--picture", here.at("x.png")}, "no pictures"},
+      {{"--frobnicate"}, "--frobnicate"},
+  };
+  for (const auto& [arguments, message] : wrong) {
+    const outcome result = run(arguments);
+    INFO(message << " in: " << result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, message));
+    CHECK(result.err.rfind("elastic: ", 0) == 0);
+    CHECK(result.out.empty());
+  }
+  CHECK(here.files() == 1);
+}
