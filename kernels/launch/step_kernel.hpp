@@ -197,7 +197,7 @@ __device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const
     return true;
   }
   if (!__syncthreads_or(last)) return false;
-  __shared__ T of_warp[32 * k];
+  T* const of_warp = block_team::sums_of_warps<T, k>();  // the first warp has read them: it has been at the barrier
   const auto mine = total_of_warp::of_pieces(partials, gridDim.x, warp, blockDim.x / 32);
   mine.each_once([&](int j, T sum) { of_warp[warp * k + j] = sum; });
   __syncthreads();

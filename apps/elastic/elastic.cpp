@@ -1,0 +1,178 @@
+#include "elastic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <system_error>
+
+#include "apps/common/json_file.hpp"
+#include "apps/common/output_file.hpp"
+#include "apps/common/program.hpp"
+#include "picture.hpp"
+#include "result_text.hpp"
+#include "vtk.hpp"
+#include "whilst/error.hpp"
+#include "whilst/machine.hpp"
+
+namespace whilst::elastic {
+namespace {
+
+using command::json_destination;
+using command::output_file;
+
+constexpr index rows_of_table = 10;
+
+/// A directory for files with numbers; made if it is not there.
+class series {
+ public:
+  series(std::string option, std::string directory, std::string prefix, std::string suffix)
+      : option_(std::move(option)), directory_(std::move(directory)), prefix_(prefix), suffix_(suffix) {
+    if (!wanted()) return;
+    std::error_code problem;
+    std::filesystem::create_directories(directory_, problem);
+    if (!std::filesystem::is_directory(directory_))
+      throw error(option_ + " " + directory_, "it is no directory and cannot be made one", "Give another path");
+    file(0);  // throws where nothing can be written there
+  }
+  bool wanted() const { return !directory_.empty(); }
+  output_file file(index number) const {
+    return {option_,
+            (std::filesystem::path(directory_) / fmt::format("{}{:04d}{}", prefix_, number, suffix_)).string()};
+  }
+
+ private:
+  std::string option_, directory_, prefix_, suffix_;
+};
+
+double seconds_of(const std::function<void()>& work) {
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+double largest_rise_of(const std::vector<step_record>& steps) {
+  double rise = 0;
+  for (const step_record& step : steps) rise = std::max(rise, step.largest_rise);
+  return rise;
+}
+bool all_converged(const std::vector<step_record>& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const step_record& step) { return converged(step.why); });
+}
+
+void simulate(const elastic_options& options, const simulation_settings& settings, std::FILE* out,
+              elastic_result& result, std::vector<double>& frames, std::vector<double>& last) {
+  std::unique_ptr<simulation> run;
+  result.setup_seconds = seconds_of([&] { run = std::make_unique<simulation>(result.scene, settings); });
+  result.executor = run->executor();
+  result.note = run->note();
+  print_problem(out, options, result.scene, *run);
+  print_table_head(out);
+  const index between = std::max<index>(1, settings.steps / rows_of_table);
+  const auto print_rows = [&](index from, index to) {
+    const std::vector<step_record> records = run->records();
+    for (index step = from + 1; step <= to; ++step)
+      if (step % between == 0 || step == settings.steps)
+        print_step(out, records[static_cast<std::size_t>(step) - 1], step, settings.step_size);
+  };
+  index done = 0;
+  while (done < settings.steps) {
+    const index wanted = options.launch == "step" ? 1 : settings.steps;
+    result.seconds += seconds_of([&] { run->run(wanted); });
+    print_rows(done, run->steps_done());
+    if (run->steps_done() < std::min(done + wanted, settings.steps)) break;
+    done = run->steps_done();
+  }
+  result.steps = run->records();
+  result.stopped = static_cast<index>(result.steps.size()) < settings.steps;
+  frames = run->frames();
+  last = run->positions();
+}
+
+/// What the first steps of an executor have in common with those of the first one.
+void compare(const elastic_options& options, elastic_result& result) {
+  std::vector<double> reference;
+  for (const executor_availability& one : describe_machine().executors) {
+    if (!one.available || (one.name != "host" && one.name != "stream" && one.name != "graph")) continue;
+    for (const char* launch : {"step", "animation"}) {
+      if (one.name != "graph" && std::string(launch) == "animation") continue;  // the same launches
+      simulation_settings settings = options.simulation;
+      settings.executor = one.name;
+      settings.frame_interval = 1;
+      simulation run(result.scene, settings);
+      if (run.executor() != one.name) continue;
+      if (std::string(launch) == "animation") {
+        run.run(settings.steps);
+      } else {
+        for (index step = 0; step < settings.steps; ++step) run.run(1);
+      }
+      const std::vector<step_record> steps = run.records();
+      compared_run compared{one.name, launch};
+      compared.largest_rise = largest_rise_of(steps);
+      compared.converged = all_converged(steps) && static_cast<index>(steps.size()) == settings.steps;
+      // From the end of the first step on, by when all is loaded.
+      if (steps.size() > 1)
+        compared.seconds_a_step = 1e-9 * static_cast<double>(steps.back().ended - steps.front().ended) /
+                                  static_cast<double>(steps.size() - 1);
+      const std::vector<double> frames = run.frames();
+      if (reference.empty()) reference = frames;
+      for (std::size_t i = 0; i < std::min(frames.size(), reference.size()); ++i)
+        compared.largest_difference = std::max(compared.largest_difference, std::abs(frames[i] - reference[i]));
+      result.compared.push_back(compared);
+    }
+  }
+}
+
+}  // namespace
+
+bool elastic_result::converged() const {
+  return !stopped && all_converged(steps) &&
+         std::all_of(compared.begin(), compared.end(), [](const compared_run& run) { return run.converged; });
+}
+double elastic_result::largest_rise() const { return largest_rise_of(steps); }
+
+int run_elastic(const elastic_options& options) {
+  const output_file picture("--picture", options.picture);
+  const json_destination json(options.json);
+  const series frame_files("--frames", options.frames, "frame_", ".png"),
+      meshes("--vtk", options.vtk, "elastic_", ".vtk");
+  command::require_different_files({}, {&picture, &json.file()});
+  if (options.compare && (picture.wanted() || frame_files.wanted() || meshes.wanted()))
+    throw error("--compare", "it makes no pictures and no meshes", "Leave --picture, --frames and --vtk out");
+  std::FILE* out = json.text();
+
+  elastic_result result;
+  result.scene = make_scene(options.scene);
+  if (options.compare) {
+    compare(options, result);
+    print_comparison(out, options, result);
+    json.write(result_json(options, result));
+    return result.converged() ? command::succeeded : command::not_converged;
+  }
+  simulation_settings settings = options.simulation;
+  // Memory for the frames that somebody wants.
+  if (!frame_files.wanted() && !meshes.wanted()) settings.frame_interval = settings.steps + 1;
+  std::vector<double> frames, last;
+  simulate(options, settings, out, result, frames, last);
+  print_summary(out, result);
+  json.write(result_json(options, result));
+
+  const painter paint(result.scene);
+  const std::size_t size = result.scene.positions.size();
+  for (std::size_t k = 0; (frame_files.wanted() || meshes.wanted()) && k < frames.size() / size; ++k) {
+    const std::vector<double> positions(frames.begin() + static_cast<std::ptrdiff_t>(k * size),
+                                        frames.begin() + static_cast<std::ptrdiff_t>((k + 1) * size));
+    const double time = static_cast<double>(k) * static_cast<double>(settings.frame_interval) * settings.step_size;
+    const auto number = static_cast<index>(k);
+    if (frame_files.wanted()) frame_files.file(number).write(png_of(paint.paint(positions)));
+    if (meshes.wanted()) meshes.file(number).write(vtk_of(result.scene, positions, time));
+  }
+  if (picture.wanted()) picture.write(png_of(paint.paint(last)));
+  return result.converged() ? command::succeeded : command::not_converged;
+}
+
+}  // namespace whilst::elastic

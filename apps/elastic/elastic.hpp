@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scene.hpp"
+#include "simulation.hpp"
+
+namespace whilst::elastic {
+
+/// The command line, as given; names and ranges have been checked.
+struct elastic_options {
+  scene_options scene;
+  simulation_settings simulation;
+  /// "step": each time step is a launch; "animation": all of them are one.
+  std::string launch = "step";
+  /// Run the first steps on every executor that there is, and compare.
+  bool compare = false;
+  /// Where results go, empty for those not wanted: files and, for vtk and frames, directories. json may be "-",
+  /// standard output.
+  std::string json, picture, vtk, frames;
+};
+
+/// An executor's run of the first steps.
+struct compared_run {
+  std::string executor, launch;
+  /// Of any coordinate, to the first run, in metres.
+  double largest_difference = 0;
+  double seconds_a_step = 0;
+  double largest_rise = 0;
+  bool converged = true;
+};
+
+/// A run with all that went into it.
+struct elastic_result {
+  whilst::elastic::scene scene;
+  std::string executor, note;
+  std::vector<step_record> steps;
+  /// A step found no finite number; it is not among them.
+  bool stopped = false;
+  double setup_seconds = 0, seconds = 0;  ///< on the wall; of the launches
+  std::vector<compared_run> compared;
+
+  bool converged() const;
+  double largest_rise() const;
+};
+
+/// Simulates, prints and writes. Returns a command::exit_status and throws whilst::error.
+int run_elastic(const elastic_options& options);
+
+}  // namespace whilst::elastic

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "png.hpp"
+#include "scene.hpp"
+
+namespace whilst::elastic {
+
+/// Draws bodies at these positions above their obstacles, with shadows. The camera depends on the scene's start alone,
+/// so that pictures of one scene make a film.
+class painter {
+ public:
+  explicit painter(const scene& start, int width = 960, int height = 720);
+  image paint(std::span<const double> positions) const;
+
+ private:
+  const scene& start_;
+  int width_, height_;
+};
+
+}  // namespace whilst::elastic

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/elastic_energies.hpp"
+#include "whilst/index.hpp"
+
+/// The program that lets elastic bodies fall.
+namespace whilst::elastic {
+
+/// What is made of bodies and put above obstacles. Lengths in metres, the y axis upwards.
+struct scene_options {
+  /// "solid": a block of tetrahedra; "cloth": a square sheet; "both".
+  std::string name = "solid";
+  /// Cells along the block's shorter edges: it is of 10 cells^3 tetrahedra, the sheet of (4 cells)^2 squares.
+  index cells = 5;
+  /// Whether there is something to fall onto.
+  bool obstacles = true;
+  /// Young's modulus of the solid, in pascals, and its Poisson's ratio.
+  double stiffness = 6e4, poisson = 0.4;
+  /// How fast the solid tumbles at first, in radians a second.
+  double spin = 2;
+};
+
+/// A triangle of a body's surface, counter-clockwise from outside.
+struct surface_triangle {
+  std::array<std::int32_t, 3> vertex;
+  bool of_cloth;
+  bool dark;  ///< of the cloth's pattern
+};
+
+/// All bodies as one mesh, and the obstacles. Vectors and positions have three entries a vertex.
+struct scene {
+  std::vector<double> positions, velocities;
+  std::vector<double> mass;               ///< of each vertex, in kilograms
+  std::vector<double> contact_stiffness;  ///< of each vertex, in newtons by square metre; 0 in the inside of a body
+
+  std::vector<std::int32_t> tetrahedra;  ///< four vertices each
+  std::vector<double> inverse_shape;     ///< as neo_hookean wants it
+  std::vector<double> volume;
+  double mu = 0, lambda = 0;  ///< of neo_hookean, in pascals
+
+  std::vector<std::int32_t> springs;  ///< two vertices each
+  std::vector<double> spring_stiffness, spring_length;
+
+  std::vector<surface_triangle> surface;
+  whilst::elastic::obstacles obstacles;
+
+  index vertices() const { return static_cast<index>(mass.size()); }
+  index number_of_tetrahedra() const { return static_cast<index>(volume.size()); }
+  index number_of_springs() const { return static_cast<index>(spring_length.size()); }
+  double total_mass() const;
+  /// Elastic energy as the terms give it at rest, in joules.
+  double rest_energy() const;
+};
+
+scene make_scene(const scene_options& options);
+
+}  // namespace whilst::elastic
