@@ -9,7 +9,8 @@
 
 namespace whilst {
 
-/// When a minimization has converged. Each test is off where its number is 0.
+/// When a minimization has converged. Each test is off where its number is 0. Norms whose squares are no numbers of
+/// double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
 struct descent_tolerances {
   /// Converged where ||g||_2 is no more than this,
   double gradient = 1e-8;
@@ -173,14 +174,14 @@ struct judge_trial {
     now.gradient_norm = gradient_norm;
     loop.complete_update();
     note(now, loop);
-    const reason verdict = gradient_norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
-                               ? reason::converged_gradient
-                           : !now.first && now.step_length <= t.step * sqrt(total.xx) ? reason::converged_step
-                           : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f)
-                               ? reason::converged_function
-                           : now.idle >= most_idle        ? reason::converged_function
-                           : loop.iteration >= loop.limit ? reason::iteration_limit
-                                                          : reason::running;
+    const reason verdict =
+        gradient_norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
+            ? reason::converged_gradient
+        : !now.first && t.step > 0 && now.step_length <= t.step * sqrt(total.xx)   ? reason::converged_step
+        : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f) ? reason::converged_function
+        : now.idle >= most_idle                                                    ? reason::converged_function
+        : loop.iteration >= loop.limit                                             ? reason::iteration_limit
+                                                                                   : reason::running;
     if (verdict != reason::running) {
       loop.stop(verdict);
     } else {

@@ -80,7 +80,8 @@ struct limited_memory_bfgs {
     }
     constexpr int size = Team::size(), held = (memory + size - 1) / size;
     const double new_sy = of[2 * memory], new_yy = of[2 * memory + 1];
-    const bool curved = new_sy > 2.2e-16 * new_yy;
+    constexpr double epsilon = sizeof(T) == 4 ? 1.2e-7 : 2.2e-16;
+    const bool curved = new_sy > epsilon * new_yy;
     // The place of the new pair may have been the oldest one's; and after steepest descent, the others led nowhere.
     const int place_of_new = p.next, before = step.steepest ? 0 : p.pairs < memory ? p.pairs : memory - 1;
     const int count = before + curved, next = curved ? (place_of_new + 1) % memory : place_of_new;

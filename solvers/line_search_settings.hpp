@@ -26,7 +26,7 @@ struct line_search_settings {
   /// The part of the first slope that may be left at the end of a step (Wolfe's constant); backtracking does not ask.
   double curvature = 0.9;
   /// Bounds on the step length; a step as long as the longest need not satisfy the curvature condition.
-  double shortest = 1e-30, longest = 1e30;
+  double shortest = 1e-280, longest = 1e280;
   /// The relative error of values: values closer than this cannot be told apart, and their slopes decide.
   double rounding = 2e-15;
   /// approximate_wolfe only, the paper's epsilon: by what part of the first value a step may raise it.

@@ -56,7 +56,8 @@ void check(const minimizer_options& options) {
   if (options.history_capacity < 0 || options.history_capacity % 2)
     refuse("history_capacity is " + std::to_string(options.history_capacity),
            "Give an even number, or 0 for no history");
-  if (options.unroll < 0) refuse("unroll is " + std::to_string(options.unroll), "Give 1 or more, or 0 to choose");
+  if (options.unroll < 0 || options.unroll > 1024)
+    refuse("unroll is " + std::to_string(options.unroll), "Give 1 to 1024, or 0 to have it chosen");
 }
 
 executor executor_for(const minimizer_options& options, place where) {
@@ -110,6 +111,7 @@ struct minimizer<T>::implementation {
     if (method.wants_hessian && !f.has_hessian())
       throw error(making, "method '" + options.method + "' wants the Hessian, and the function has none",
                   "Use a method of gradients, as lbfgs");
+    if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     if (n > method.most_unknowns)
       throw error(making,
                   "method '" + options.method + "' holds a dense matrix, and the function has " + std::to_string(n) +

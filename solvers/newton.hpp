@@ -16,7 +16,6 @@ struct newton {
   descent_state* s;
   const descent_settings* settings;
   double *L, *solution, *unit;
-  int* failed;
 
   newton(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>&,
          workspace& memory)
@@ -25,8 +24,7 @@ struct newton {
         settings(settings),
         L(memory.take<double>(v.n * v.n)),
         solution(memory.take<double>(v.n)),
-        unit(memory.take<double>(v.n)),
-        failed(memory.take<int>(1)) {}
+        unit(memory.take<double>(v.n)) {}
 
   struct solve {
     [[maybe_unused]] static constexpr bool whole_block = true;
@@ -77,7 +75,6 @@ struct newton {
       const index n = of.v.n;
       team.sync();
       for (index k = team.rank(); k < n * n; k += team.size()) of.L[k] = 0;
-      if (team.rank() == 0) *of.failed = 0;
       team.sync();
       for (index i = team.rank(); i < n; i += team.size()) {
         for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k) {

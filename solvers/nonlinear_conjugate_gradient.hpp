@@ -32,8 +32,8 @@ struct nonlinear_conjugate_gradient {
   template <class Team>
   WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
                             const kept&) const {
-    if (step.first) return {};
     const double gy = of[0], yy = of[1], dy = of[2], dg = of[3], dd = of[4], old_gg = of[5];
+    if (step.first || !(dy > 0)) return {};
     double value = 0;
     if constexpr (beta_by == conjugacy::hager_zhang) {
       constexpr double eta = 0.01;  // the paper's

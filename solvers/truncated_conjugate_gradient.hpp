@@ -93,11 +93,15 @@ struct truncated_conjugate_gradient {
       now.predicted += now.alpha * rr - 0.5 * now.alpha * now.alpha * now.curvature;
       now.xx += now.alpha * (2 * now.xp + now.alpha * now.pp);
       now.norm = sqrt(now.xx);
-      if (!is_finite(now.alpha) || !is_finite(now.beta) || !is_finite(now.predicted)) {
-        loop.stop(reason::breakdown);
+      if (is_finite(now.alpha) && is_finite(now.beta) && is_finite(now.predicted)) {
+        *s = now;
         return;
       }
-      *s = now;
+      if (first) {  // no step: x is 0
+        now.predicted = now.norm = now.at_boundary = 0;
+        *s = now;
+      }
+      loop.stop(reason::breakdown);
     }
     /// tau >= 0 with ||x + tau p|| = radius.
     WHILST_HD static double way_to_sphere(const scalars& now) {

@@ -59,8 +59,13 @@ struct trust_region {
         return;
       }
       const double gain = now.value - at.f, predicted = step->predicted;
+      if (!(predicted > 0)) {  // the model has no lower point: it is not finite, or too large for numbers
+        loop.stop(reason::breakdown);
+        return;
+      }
       const double noise = 8 * settings->search.rounding * fabs(now.value);
       const bool usable = is_finite(at.f) && is_finite(at.gg);
+      constexpr double largest_radius = 1e100;  // its square is a number
       // Where rounding hides the gain, the gradient tells.
       const bool hidden = usable && predicted <= noise && fabs(gain) <= noise;
       if (hidden && at.gg >= now.gradient_norm * now.gradient_norm) {
@@ -72,6 +77,10 @@ struct trust_region {
         step->radius = 0.25 * step->norm;
       } else if (ratio > 0.75 && step->at_boundary) {
         step->radius *= 2;
+        if (step->radius > largest_radius) {
+          loop.stop(reason::unbounded);
+          return;
+        }
       }
       if (ratio > 1e-4) {
         judge.accept(now, at, loop);

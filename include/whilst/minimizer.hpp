@@ -62,7 +62,8 @@ struct minimize_report : report {
 place place_of_executor(const std::string& executor = "auto", int device = -1);
 
 /// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
-/// solve. One at a time: a second one on another stream waits for the first.
+/// solve. One at a time: a second one on another stream waits for the first. One thread at a time, but for cancel and
+/// progress. Minimizers that run at the same time need functions of their own, which hold what evaluations leave.
 template <class T>
 class minimizer {
  public:

@@ -153,7 +153,9 @@ class group_of_terms final : public term_group<T> {
 ///   f.add("springs", spring{stiffness}, std::vector<std::int32_t>{0, 1, 1, 2});   // K indexes a term
 /// @endcode
 /// Derivatives come from dual numbers: the gradient of a term at a time, and its Hessian (K x K) for methods that want
-/// one. They are gathered by unknown, in a fixed order, so results have the same bits each time.
+/// one. They are gathered by unknown, in a fixed order, so results have the same bits each time; an unknown that very
+/// many terms share is therefore slow on a GPU, and few unknowns with many terms are better served by
+/// least_squares.hpp. What evaluations leave is here: minimizers that run at the same time need functions of their own.
 ///
 /// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
 /// `WHILST_HD void second_derivatives(whilst::index e, const T* x, bool positive, T* upper) const` that puts the upper

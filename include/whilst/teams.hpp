@@ -266,15 +266,15 @@ class block_team {
     return threadIdx.x < 32 ? total.on_all_lanes(shared) : value;
   }
   /// Shared memory for k sums of each warp. One piece for all who ask for as many of them.
-  template <class T, int k>
+  template <int most_warps, class T, int k>
   __device__ static T* sums_of_warps() {
-    __shared__ T of_warp[32 * k];
+    __shared__ T of_warp[most_warps * k];
     return of_warp;
   }
-  /// The same, as the first warp has it.
-  template <class T, int k>
+  /// The same, as the first warp has it, in blocks of no more warps than that.
+  template <int most_warps = 32, class T, int k>
   __device__ warp_sums<T, k> sum_on_first_warp(const sums<T, k>& value) const {
-    T* const of_warp = sums_of_warps<T, k>();
+    T* const of_warp = sums_of_warps<most_warps, T, k>();
     const auto mine = warp_sums<T, k>::of_lanes(value);
     mine.each_once([&](int j, T sum) { of_warp[threadIdx.x / 32 * k + j] = sum; });
     __syncthreads();

@@ -96,7 +96,7 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
 /// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
 /// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
 /// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
-/// before the map of its step has written anything; it is for all threads to look at.
+/// of memory that the map of its step does not write; it is for all threads to look at.
 template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;

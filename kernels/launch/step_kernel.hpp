@@ -176,7 +176,7 @@ class cluster_mailbox<sums<T, k>> {
 };
 
 /// The total of a grid of any number of blocks, on the first warp of the block that finishes last; true there.
-template <class T, int k>
+template <int most_warps, class T, int k>
 __device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const step_frame& frame) {
   using total_of_warp = warp_sums<T, k>;
   const unsigned warp = threadIdx.x / 32;
@@ -197,7 +197,8 @@ __device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const
     return true;
   }
   if (!__syncthreads_or(last)) return false;
-  T* const of_warp = block_team::sums_of_warps<T, k>();  // the first warp has read them: it has been at the barrier
+  T* const of_warp =
+      block_team::sums_of_warps<most_warps, T, k>();  // the first warp has read them: it has been at the barrier
   const auto mine = total_of_warp::of_pieces(partials, gridDim.x, warp, blockDim.x / 32);
   mine.each_once([&](int j, T sum) { of_warp[warp * k + j] = sum; });
   __syncthreads();
@@ -405,12 +406,16 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
     };
     static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
     if constexpr (has_sums) {
-      auto of_warp = block_team().sum_on_first_warp(total);
+      constexpr int most_warps = most_threads<Map, small>() / 32;
+      constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
+      static_assert(pieces * sizeof(total) + sizeof(copied) + sizeof(controls_ahead) + 64 <= shared_limit,
+                    "a step has more sums than shared memory has room for: use fewer than 170 or so");
+      auto of_warp = block_team().template sum_on_first_warp<most_warps>(total);
       bool concludes;
       if constexpr (small) {
         concludes = total_of_small_grid(of_warp, frame, mailbox);
       } else {
-        concludes = total_by_ticket(total, of_warp, frame);
+        concludes = total_by_ticket<most_warps>(total, of_warp, frame);
       }
       if (threadIdx.x < leaders) controls.wait();
       if (!concludes) return;

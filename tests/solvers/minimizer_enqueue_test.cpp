@@ -61,7 +61,9 @@ struct reference {
   void check(const report& r, const buffer<double>& found) const {
     CHECK(r.reason() == told.reason());
     CHECK(r.iterations() == told.iterations());
-    CHECK(r.residual_norm() == told.residual_norm());
+    // Neither was evaluated where there was to be no iteration.
+    CHECK((r.residual_norm() == told.residual_norm() ||
+           (std::isnan(r.residual_norm()) && std::isnan(told.residual_norm()))));
     CHECK(r.rhs_norm() == told.rhs_norm());
     CHECK((values(found) == x));
   }
