@@ -30,7 +30,7 @@ constexpr std::array<named_search, 3> searches{{{"backtracking", line_search_kin
 
 /// The entry of a table that has that name; throws whilst::error that lists them.
 template <class Table>
-const auto& find_by_name(const Table& table, std::string_view asked, const std::string& what) {
+auto find_by_name(const Table& table, std::string_view asked, const std::string& what) {
   std::string all;
   for (const auto& known : table) {
     if (asked == known.name) return known;
@@ -106,7 +106,7 @@ struct minimizer<T>::implementation {
   implementation(const objective<T>& f, minimizer_options given) : options(std::move(given)), n(f.unknowns()) {
     const auto began = std::chrono::steady_clock::now();
     check(options);
-    const descent_method<T>& method = find_by_name(descent_methods<T>, options.method, "method");
+    const descent_method<T> method = find_by_name(descent_methods<T>, options.method, "method");
     search = find_by_name(searches, options.line_search, "line search").kind;
     if (method.wants_hessian && !f.has_hessian())
       throw error(making, "method '" + options.method + "' wants the Hessian, and the function has none",
