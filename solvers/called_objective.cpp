@@ -14,10 +14,11 @@ called_objective<T>::called_objective(place where, index unknowns, callback eval
 
 template <class T>
 evaluated<T> called_objective<T>::evaluate(recorder& run, const T* x) const {
-  run.call(
-      "f and g",
-      [call = evaluate_, n = n_, x, value = value_.data(), g = gradient_.data()](CUstream_st* stream) { call(stream, n, x, value, g); },
-      {.scratch_only = true});
+  run.call("f and g",
+           [call = evaluate_, n = n_, x, value = value_.data(), g = gradient_.data()](CUstream_st* stream) {
+             call(stream, n, x, value, g);
+           },
+           {.scratch_only = true});
   return {value_.data(), 1, {gradient_.data()}};
 }
 

@@ -157,7 +157,9 @@ struct judge_trial {
       now.gradient_norm = now.first_gradient_norm = sqrt(total.gg);
       if (!is_finite(total.f) || !is_finite(total.gg)) return !loop.stop(reason::nan_or_infinity);
     }
-    if (total.f < settings.lower_bound) return !loop.stop(reason::unbounded);
+    // Lower, and so steep that the gradient's square is no number: it falls ever faster.
+    const bool plunges = !now.first && total.f < now.value && total.gg == HUGE_VAL;
+    if (total.f < settings.lower_bound || plunges) return !loop.stop(reason::unbounded);
     return true;
   }
 

@@ -106,7 +106,7 @@ struct truncated_conjugate_gradient {
     /// tau >= 0 with ||x + tau p|| = radius.
     WHILST_HD static double way_to_sphere(const scalars& now) {
       const double left = fmax(now.radius * now.radius - now.xx, 0.0);
-      const double root = sqrt(now.xp * now.xp + now.pp * left);
+      const double root = hypot(now.xp, sqrt(now.pp) * sqrt(left));  // the square may be no number
       // Of the two forms the one without cancellation.
       return now.xp > 0 ? left / (now.xp + root) : (root - now.xp) / now.pp;
     }
