@@ -18,11 +18,11 @@ struct solve_outcome {
 };
 
 /// The last thing to be written of an outcome: who polls for the number finds the rest there.
-WHILST_HD inline void announce(solve_outcome& outcome, std::uint64_t launch) {
+WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
 #if defined(__CUDA_ARCH__)
   __threadfence_system();
 #endif
-  outcome.launch = launch;
+  outcome.launch = root->settings.launch;
 }
 
 /// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back.
@@ -172,7 +172,7 @@ struct linear_solve {
       target.nanoseconds = now_nanoseconds() - outer->started_at;
       target.loop_nanoseconds = s->loop_nanoseconds;
       target.why = outer->why;
-      announce(target, outer->settings.launch);
+      announce(target, outer);
     }
   };
 

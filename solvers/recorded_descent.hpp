@@ -114,7 +114,7 @@ struct descent_solve {
       target.nanoseconds = now_nanoseconds() - loop->started_at;
       target.loop_nanoseconds = loop->stopped_at - loop->started_at;
       target.why = loop->why;
-      announce(target, loop->settings.launch);
+      announce(target, loop);
     }
   };
 

@@ -111,32 +111,6 @@ class lanes_of_whole_warp {
   int rank_, size_;
 };
 
-/// Sums on their way up: over the lanes of a warp, then over pieces in memory, by whole warps. Two kinds with the same
-/// members. A few sums: each lane of the warp has all of them.
-template <class T, int k>
-struct repeated_sums {
-  sums<T, k> total;
-
-  /// Of the values of all lanes.
-  __device__ static repeated_sums of_lanes(const sums<T, k>& value) { return {lanes_of_whole_warp(32).sum(value)}; }
-  /// Of `count` pieces of k values each; warps share them. most: no more of them than that, a power of two.
-  template <int most = 32>
-  __device__ static repeated_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
-    sums<T, k> sum{};
-    for (unsigned piece = warp * most + threadIdx.x % most; piece < count; piece += warps * most)
-      for (int j = 0; j < k; ++j) sum.value[j] += pieces[piece * k + j];
-    return {lanes_of_whole_warp(most).sum(sum)};
-  }
-  /// Calls use(j, sum j): each sum by one lane.
-  template <class Use>
-  __device__ void each_once(const Use& use) const {
-    if (threadIdx.x % 32 != 0) return;
-    for (int j = 0; j < k; ++j) use(j, total[j]);
-  }
-  /// All sums, on every lane, by way of shared memory.
-  __device__ const sums<T, k>& on_all_lanes(sums<T, k>&) const { return total; }
-};
-
 /// Many sums: entry j is with lane j % 32, as its part j / 32. Each exchange between lanes halves what is left to add,
 /// so that k sums take k + 4 exchanges or fewer, and not 5 k.
 template <class T, int k>
@@ -149,7 +123,7 @@ struct scattered_sums {
     each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value); });
     return total;
   }
-  template <int most = 32>
+  /// Of `count` pieces of k values each; warps share them.
   __device__ static scattered_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
     scattered_sums total;
     each_part([&]<int p>() {
@@ -169,16 +143,15 @@ struct scattered_sums {
     });
     return total;
   }
+  /// Calls use(j, sum j): each sum by one lane.
   template <class Use>
   __device__ void each_once(const Use& use) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     for (int p = 0; p < parts; ++p)
       if (32 * p + lane < k) use(32 * p + lane, part[p]);
   }
-  __device__ const sums<T, k>& on_all_lanes(sums<T, k>& shared) const {
-    each_once([&](int j, T sum) { shared.value[j] = sum; });
-    __syncwarp();
-    return shared;
+  __device__ void store(T* target) const {
+    each_once([&](int j, T sum) { target[j] = sum; });
   }
 
  private:
@@ -224,11 +197,6 @@ struct scattered_sums {
   }
 };
 
-/// The kind that is faster: with 2 sums in conjugate gradients the first by 0.2 us a step, with 27 in L-BFGS the second
-/// by 1.4 us.
-template <class T, int k>
-using warp_sums = std::conditional_t<k <= 4, repeated_sums<T, k>, scattered_sums<T, k>>;
-
 /// All threads of a block; its size is a multiple of 32.
 class block_team {
  public:
@@ -257,29 +225,32 @@ class block_team {
   __device__ T sum(T value) const {
     return sum(sums<T, 1>{{value}})[0];
   }
-  /// The total, where rank() is below 32; what the block wrote before is seen there. Not to be called again before a
-  /// sync().
+  /// The total where rank() is 0; what the block wrote before is seen there. Not to be called again before a sync().
   template <class T, int k>
-  __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
-    __shared__ sums<T, k> shared;
-    const warp_sums<T, k> total = sum_on_first_warp(value);
-    return threadIdx.x < 32 ? total.on_all_lanes(shared) : value;
+  __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
+    __shared__ sums<T, k> of_warp[32];
+    const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
+    value = lanes(32).sum(value);
+    if (lane == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x >= 32) return value;
+    return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
+  }
+  /// The same by halves: the total as the first warp has it, in blocks of no more warps than that.
+  template <int most_warps, class T, int k>
+  __device__ scattered_sums<T, k> sum_scattered(const sums<T, k>& value) const {
+    T* const of_warp = sums_of_warps<most_warps, T, k>();
+    const auto mine = scattered_sums<T, k>::of_lanes(value);
+    mine.store(of_warp + threadIdx.x / 32 * k);
+    __syncthreads();
+    if (threadIdx.x >= 32 || blockDim.x == 32) return mine;
+    return scattered_sums<T, k>::of_pieces(of_warp, blockDim.x / 32);
   }
   /// Shared memory for k sums of each warp. One piece for all who ask for as many of them.
   template <int most_warps, class T, int k>
   __device__ static T* sums_of_warps() {
     __shared__ T of_warp[most_warps * k];
     return of_warp;
-  }
-  /// The same, as the first warp has it, in blocks of no more warps than that.
-  template <int most_warps = 32, class T, int k>
-  __device__ warp_sums<T, k> sum_on_first_warp(const sums<T, k>& value) const {
-    T* const of_warp = sums_of_warps<most_warps, T, k>();
-    const auto mine = warp_sums<T, k>::of_lanes(value);
-    mine.each_once([&](int j, T sum) { of_warp[threadIdx.x / 32 * k + j] = sum; });
-    __syncthreads();
-    if (threadIdx.x >= 32 || blockDim.x == 32) return mine;
-    return warp_sums<T, k>::of_pieces(of_warp, blockDim.x / 32);
   }
   /// The block as groups of `width` lanes each, for maps that ask for lanes.
   __device__ static lanes divided(int width) { return lanes(width); }

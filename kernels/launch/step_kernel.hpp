@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <cooperative_groups.h>
@@ -98,13 +99,10 @@ __device__ inline void meet_cluster() {
 /// travel together (st.async), so nobody waits until all that was written before has landed, as for a ticket in global
 /// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
 template <class Total>
-class cluster_mailbox;
-template <class T, int k>
-class cluster_mailbox<sums<T, k>> {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "sums are of numbers of 4 or 8 bytes");
-  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  using total_of_warp = warp_sums<T, k>;
-  alignas(16) T of_block_[largest_cluster * k];
+class cluster_mailbox {
+  using word = std::conditional_t<sizeof(Total) % 8 == 0, std::uint64_t, std::uint32_t>;
+  static_assert(sizeof(Total) % sizeof(word) == 0, "sums are of numbers of 4 or 8 bytes");
+  alignas(16) Total of_block_[largest_cluster];
   std::uint64_t arrivals_;
 
  public:
@@ -113,7 +111,7 @@ class cluster_mailbox<sums<T, k>> {
   __device__ void announce() {
 #if __CUDA_ARCH__ >= 900
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(T)) * k;
+      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(Total));
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&arrivals_)) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrivals_)),
@@ -130,19 +128,47 @@ class cluster_mailbox<sums<T, k>> {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
   }
-  /// The first warp of each block sends its block's sums.
-  __device__ void send([[maybe_unused]] const total_of_warp& total) {
+  /// Thread 0 of each block sends its block's sum.
+  __device__ void send([[maybe_unused]] const Total& total) {
 #if __CUDA_ARCH__ >= 900
     unsigned target, signal;
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x * k])));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
+    constexpr unsigned count = sizeof(Total) / sizeof(word);
+    word words[count];
+    memcpy(words, &total, sizeof(Total));
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) send_word(target + k * sizeof(word), words[k], signal);
+#endif
+  }
+  /// Each lane of the first warp of each block sends the sums that it has.
+  template <class T, int k>
+  __device__ void send([[maybe_unused]] const scattered_sums<T, k>& total) {
+#if __CUDA_ARCH__ >= 900
+    unsigned target, signal;
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
     asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
     total.each_once([&](int j, T sum) {
-      send_word(target + static_cast<unsigned>(j * sizeof(T)), std::bit_cast<word>(sum), signal);
+      using word_of_sum = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+      send_word(target + static_cast<unsigned>(j * sizeof(T)), std::bit_cast<word_of_sum>(sum), signal);
     });
 #endif
   }
-  /// The first warp of the first block waits for all sums, and receives the total.
-  __device__ total_of_warp receive() const {
+  /// The first warp of the first block waits for all sums; their total is thread 0's.
+  __device__ Total receive() const {
+    wait_for_all();
+    const unsigned block = threadIdx.x % largest_cluster;
+    return lanes_of_whole_warp(largest_cluster).sum(block < gridDim.x ? of_block_[block] : Total{});
+  }
+  /// The same, scattered.
+  template <class T, int k>
+  __device__ void receive(scattered_sums<T, k>& total) const {
+    wait_for_all();
+    total = scattered_sums<T, k>::of_pieces(of_block_[0].value, gridDim.x);
+  }
+
+ private:
+  __device__ void wait_for_all() const {
 #if __CUDA_ARCH__ >= 900
     unsigned complete;
     do {
@@ -154,10 +180,7 @@ class cluster_mailbox<sums<T, k>> {
           : "memory");
     } while (!complete);
 #endif
-    return total_of_warp::template of_pieces<largest_cluster>(of_block_, gridDim.x);
   }
-
- private:
   __device__ static unsigned shared_address(const void* generic) {
     return static_cast<unsigned>(__cvta_generic_to_shared(generic));
   }
@@ -175,10 +198,52 @@ class cluster_mailbox<sums<T, k>> {
 #endif
 };
 
-/// The total of a grid of any number of blocks, on the first warp of the block that finishes last; true there.
+/// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.
+template <class Total>
+__device__ bool total_by_ticket(Total& total, const step_frame& frame) {
+  total = block_team().sum_on_leader(total);
+  if (gridDim.x == 1) return threadIdx.x == 0;
+  auto* const partials = static_cast<Total*>(frame.partials);
+  const bool few = gridDim.x <= 32;  // one warp will do
+  if (few && threadIdx.x >= 32) return false;
+  bool last = false;
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = total;
+    last = arrive_last(frame.ticket);
+  }
+  if (few) {
+    if (!__shfl_sync(0xffffffffu, last, 0)) return false;
+    __syncwarp();
+    total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
+    return threadIdx.x == 0;
+  }
+  if (!__syncthreads_or(last)) return false;
+  total = {};
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
+  total = block_team().sum_on_leader(total);
+  return threadIdx.x == 0;
+}
+
+/// The same for a small grid, on thread 0 of the first block.
+template <class Total>
+__device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
+  total = block_team().sum_on_leader(total);
+  if (gridDim.x > 1) {
+    // What comes next may be decided by what the map wrote, a branch's flag, say.
+    if (frame.links.lead_on()) meet_cluster();
+    if (threadIdx.x == 0) mailbox.send(total);
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
+    __syncwarp();
+    total = mailbox.receive();
+  }
+  return threadIdx.x == 0;
+}
+
+/// For a finish by a whole warp: true on the first warp of the block that finishes last, with the grid's total there.
 template <int most_warps, class T, int k>
-__device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const step_frame& frame) {
-  using total_of_warp = warp_sums<T, k>;
+__device__ bool total_by_ticket(const sums<T, k>& value, scattered_sums<T, k>& total, const step_frame& frame) {
+  using scattered = scattered_sums<T, k>;
+  total = block_team().template sum_scattered<most_warps>(value);
   const unsigned warp = threadIdx.x / 32;
   if (gridDim.x == 1) return warp == 0;
   auto* const partials = static_cast<T*>(frame.partials);
@@ -186,39 +251,37 @@ __device__ bool total_by_ticket(const sums<T, k>&, warp_sums<T, k>& total, const
   if (few && warp != 0) return false;
   bool last = false;
   if (warp == 0) {
-    total.each_once([&](int j, T sum) { partials[blockIdx.x * k + j] = sum; });
+    total.store(partials + blockIdx.x * k);
     __syncwarp();
     if (threadIdx.x == 0) last = arrive_last(frame.ticket);
   }
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    total = total_of_warp::of_pieces(partials, gridDim.x);
+    total = scattered::of_pieces(partials, gridDim.x);
     return true;
   }
   if (!__syncthreads_or(last)) return false;
-  T* const of_warp =
-      block_team::sums_of_warps<most_warps, T, k>();  // the first warp has read them: it has been at the barrier
-  const auto mine = total_of_warp::of_pieces(partials, gridDim.x, warp, blockDim.x / 32);
-  mine.each_once([&](int j, T sum) { of_warp[warp * k + j] = sum; });
+  T* const of_warp = block_team::sums_of_warps<most_warps, T, k>();  // nobody reads them any more
+  scattered::of_pieces(partials, gridDim.x, warp, blockDim.x / 32).store(of_warp + warp * k);
   __syncthreads();
   if (warp != 0) return false;
-  total = total_of_warp::of_pieces(of_warp, blockDim.x / 32);
+  total = scattered::of_pieces(of_warp, blockDim.x / 32);
   return true;
 }
 
 /// The same for a small grid, on the first warp of the first block.
-template <class T, int k>
-__device__ bool total_of_small_grid(warp_sums<T, k>& total, const step_frame& frame,
+template <int most_warps, class T, int k>
+__device__ bool total_of_small_grid(const sums<T, k>& value, scattered_sums<T, k>& total, const step_frame& frame,
                                     cluster_mailbox<sums<T, k>>& mailbox) {
+  total = block_team().template sum_scattered<most_warps>(value);
   if (gridDim.x > 1) {
-    // What comes next may be decided by what the map wrote, a branch's flag, say.
     if (frame.links.lead_on()) meet_cluster();
     if (threadIdx.x >= 32) return false;
     mailbox.send(total);
     if (blockIdx.x != 0) return false;
     __syncwarp();
-    total = mailbox.receive();
+    mailbox.receive(total);
   }
   return threadIdx.x < 32;
 }
@@ -405,34 +468,40 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
       }
     };
     static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
-    if constexpr (has_sums) {
+    bool concludes;
+    if constexpr (by_warp<Finish>) {
       constexpr int most_warps = most_threads<Map, small>() / 32;
       constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
       static_assert(pieces * sizeof(total) + sizeof(copied) + sizeof(controls_ahead) + 64 <= shared_limit,
-                    "a step has more sums than shared memory has room for: use fewer than 170 or so");
-      auto of_warp = block_team().template sum_on_first_warp<most_warps>(total);
-      bool concludes;
+                    "a step has more sums than shared memory has room for");
+      decltype(block_team().template sum_scattered<most_warps>(total)) scattered;
       if constexpr (small) {
-        concludes = total_of_small_grid(of_warp, frame, mailbox);
+        concludes = total_of_small_grid<most_warps>(total, scattered, frame, mailbox);
       } else {
-        concludes = total_by_ticket<most_warps>(total, of_warp, frame);
+        concludes = total_by_ticket<most_warps>(total, scattered, frame);
       }
       if (threadIdx.x < leaders) controls.wait();
       if (!concludes) return;
-      __shared__ map_result<Map> shared;
-      const map_result<Map>& of_grid = of_warp.on_all_lanes(shared);
+      __shared__ map_result<Map> of_grid;
+      scattered.store(of_grid.value);
       __syncwarp();
-      if (threadIdx.x < leaders) conclude(of_grid);
+      conclude(of_grid);
+      return;
+    } else if constexpr (may_send) {
+      concludes = total_of_small_grid(total, frame, mailbox);
+    } else if constexpr (has_sums) {
+      concludes = total_by_ticket(total, frame);
+    } else if constexpr (small) {
+      gridDim.x > 1 ? meet_cluster() : __syncthreads();
+      concludes = blockIdx.x == 0 && threadIdx.x == 0;
     } else {
-      bool concludes;
-      if constexpr (small) {
-        gridDim.x > 1 ? meet_cluster() : __syncthreads();
-        concludes = blockIdx.x == 0 && threadIdx.x == 0;
-      } else {
-        __syncthreads();
-        concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
-      }
-      if (threadIdx.x == 0) controls.wait();
+      __syncthreads();
+      concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
+    }
+    if (threadIdx.x == 0) controls.wait();
+    if constexpr (has_sums) {
+      if (concludes) conclude(total);
+    } else {
       if (concludes) conclude();
     }
   }
