@@ -210,7 +210,7 @@ struct judge_trial {
     loop.residual_norm = now.gradient_norm;
     loop.record(loop.iteration, now.gradient_norm);
     const bool was_halved = loop.history_stride != stride;
-    if (was_halved) halve(records, count);
+    for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
       records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
                                          now.step_length, now.evaluations, now.inner_iterations};

@@ -72,8 +72,7 @@ struct alignas(16) outside_wish {
 };
 
 /// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
-template <class Record>
-WHILST_NOINLINE WHILST_HD index halve(Record* history, index count) {
+WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index count) {
   for (index i = 0; i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
 }
