@@ -76,8 +76,8 @@ struct conjugate_gradient {
   };
 
   struct choose_step {
-    scalars* s;
-    WHILST_HD scalars read() const { return *s; }
+    scalars* handed;
+    WHILST_HD scalars read() const { return *handed; }
     template <int k>
     WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
       const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
@@ -88,7 +88,7 @@ struct conjugate_gradient {
       if (loop.check(sqrt(rr))) return;
       const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
       if (gamma > 0 && curvature > 0 && fit) [[likely]] {
-        *s = {alpha, beta, gamma, curvature, first};
+        *handed = {alpha, beta, gamma, curvature, first};
         return;
       }
       loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity
@@ -100,7 +100,7 @@ struct conjugate_gradient {
 
   struct advance {
     Preconditioner M;
-    const scalars* s;
+    const scalars* handed;
     T *x, *r, *u;
     const T* w;
     T *p, *q;
@@ -114,14 +114,14 @@ struct conjugate_gradient {
     };
     // The step before writes w and the scalars only.
     template <class Team>
-    WHILST_HD own fetch(index i, const Team&) const {
-      const T ui = read_early(u + i);
-      return {read_early(x + i), Preconditioner::is_identity ? ui : read_early(r + i), ui, read_early(p + i),
-              read_early(q + i)};
+    WHILST_HD own fetch(index i, const Team& team) const {
+      const T ui = team.early(u + i);
+      return {team.early(x + i), Preconditioner::is_identity ? ui : team.early(r + i), ui, team.early(p + i),
+              team.early(q + i)};
     }
     template <class Team>
     WHILST_HD entries read(index i, const Team&, const own& e) const {
-      return {*s, e.x, e.r, e.u, e.p, e.q, w[i]};
+      return {*handed, e.x, e.r, e.u, e.p, e.q, w[i]};
     }
     WHILST_HD void operator()(index i, const entries& e) const {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
@@ -144,8 +144,9 @@ struct conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s});
-    run.step("p, q, x += alpha p, r -= alpha q", A.rows(), advance{M, s, x, r, u, w, p, q});
+    before_apply(run, A, static_cast<const T*>(u));
+    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s},
+             "p, q, x += alpha p, r -= alpha q", advance{M, s, x, r, u, w, p, q});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
   }
 };

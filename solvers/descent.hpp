@@ -1,121 +1,13 @@
 #pragma once
 
 #include "kernels/launch/phases.hpp"
-#include "solvers/line_search.hpp"
+#include "solvers/descent_state.hpp"
 #include "whilst/control.hpp"
 #include "whilst/objective.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
-
-/// When a minimization has converged. Each test is off where its number is 0. Norms whose squares are no numbers of
-/// double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
-struct descent_tolerances {
-  /// Converged where ||g||_2 is no more than this,
-  double gradient = 1e-8;
-  /// or no more than this times the first one.
-  double relative_gradient = 0;
-  /// Converged where an accepted step was no longer than this times ||x||_2.
-  double step = 0;
-  /// Converged where an accepted step reduced f by no more than this times |f|. Whatever it is: a minimization has
-  /// converged, too, where rounding hides all that the line search could gain.
-  double function = 0;
-};
-
-/// What a launch tells a minimization.
-struct alignas(16) descent_settings {
-  descent_tolerances tolerances;
-  line_search_settings search;
-  /// A value below this means that f has no minimum.
-  double lower_bound = -1e300;
-};
-static_assert(sizeof(descent_settings) % 8 == 0);
-
-/// One line of the history of a minimization: after `iteration` accepted steps.
-struct descent_record {
-  index iteration;
-  double value, gradient_norm;
-  double step_length;      ///< ||s||_2 of the last step
-  index evaluations;       ///< of f and g, since the beginning
-  index inner_iterations;  ///< likewise
-};
-
-/// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
-/// that they belong to the trial point.
-struct alignas(16) descent_state {
-  double value, gradient_norm, first_gradient_norm;
-  double slope;        ///< g' d
-  double step_length;  ///< ||s||_2 of the step that led to x
-  double promise;      ///< what the search's first length would gain if f were linear
-  line_search search;
-  index evaluations, restarts, inner_iterations;
-  int idle;    ///< accepted steps in a row that gained nothing but rounding
-  int hidden;  ///< the direction before this one promised no more than rounding
-  /// The trial point is to be the new x: a new direction is wanted.
-  int accepted;
-  /// There is no x yet; the trial point is the start.
-  int first;
-  /// The direction is that of steepest descent: the first one, and where another did not lead down.
-  int steepest;
-};
-
-/// The vectors of a minimization, n entries each.
-template <class T>
-struct descent_vectors {
-  index n;
-  T *x, *gradient;            ///< the point, and the gradient there
-  T *trial, *trial_gradient;  ///< the trial point, x + step d, and the gradient there
-  T* d;                       ///< the direction
-
-  WHILST_HD descent_vectors(index n, workspace& memory)
-      : n(n),
-        x(memory.take<T>(n)),
-        gradient(memory.take<T>(n)),
-        trial(memory.take<T>(n)),
-        trial_gradient(memory.take<T>(n)),
-        d(memory.take<T>(n)) {}
-};
-
-/// What a method proposes for an accepted point: g' d, and the length to try first. None: steepest descent.
-struct proposal {
-  double slope = 0, first_step = 0;
-};
-
-/// Begins the search for a length along a direction, or along steepest descent where it does not lead down.
-WHILST_HD inline void begin_search(descent_state& now, const line_search_settings& settings, const proposal& chosen) {
-  now.steepest =
-      !(chosen.slope < 0 && is_finite(chosen.slope) && chosen.first_step > 0 && is_finite(chosen.first_step));
-  now.slope = now.steepest ? -now.gradient_norm * now.gradient_norm : chosen.slope;
-  // Nothing is known of a length along steepest descent but that it should not move x by more than about 1, or twice
-  // the last step: far out a step of 1 is lost in rounding, which is no sign of a minimum.
-  const double length =
-      now.steepest ? fmin(1.0, fmax(1.0, 2 * now.step_length) / now.gradient_norm) : chosen.first_step;
-  now.promise = -now.slope * length;
-  now.search.begin(settings, now.value, now.slope, length);
-}
-
-/// How an accepted point was reached.
-struct accepted_step {
-  double gradient_norm;  ///< there
-  double length, slope;  ///< x came from by length * d, where g' d was this
-  bool first;            ///< the start, reached by no step at all
-  bool steepest;         ///< d was that of steepest descent
-};
-WHILST_HD inline accepted_step step_of(const descent_state& now) {
-  return {now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
-}
-
-/// For a finish that chooses the direction from an accepted point: begins the search along what choose(accepted_step)
-/// proposes. Does nothing where the trial point was not accepted.
-template <class Choose>
-WHILST_HD void change_direction(descent_state* s, const descent_settings& settings, const Choose& choose) {
-  if (!s->accepted) return;
-  descent_state now = *s;
-  begin_search(now, settings.search, choose(step_of(now)));
-  now.first = 0;
-  *s = now;
-}
 
 /// What is summed at each trial point.
 struct trial_sums {
@@ -191,6 +83,18 @@ struct judge_trial {
     }
   }
 
+  /// The loop's own history has the norms; ours is thinned with it.
+  WHILST_HD void note(const descent_state& now, loop_state& loop) const {
+    const index count = loop.history_count, stride = loop.history_stride;
+    loop.residual_norm = now.gradient_norm;
+    loop.record(loop.iteration, now.gradient_norm);
+    const bool was_halved = loop.history_stride != stride;
+    for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
+    if (was_halved || loop.history_count != count)
+      records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
+                                         now.step_length, now.evaluations, now.inner_iterations};
+  }
+
  private:
   /// The search found nothing along d.
   WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
@@ -202,18 +106,6 @@ struct judge_trial {
       now.restarts += 1;
       begin_search(now, settings.search, {});
     }
-  }
-
-  /// The loop's own history has the norms; ours is thinned with it.
-  WHILST_HD void note(const descent_state& now, loop_state& loop) const {
-    const index count = loop.history_count, stride = loop.history_stride;
-    loop.residual_norm = now.gradient_norm;
-    loop.record(loop.iteration, now.gradient_norm);
-    const bool was_halved = loop.history_stride != stride;
-    for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
-    if (was_halved || loop.history_count != count)
-      records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
-                                         now.step_length, now.evaluations, now.inner_iterations};
   }
 };
 
@@ -241,6 +133,40 @@ concept within_radius = requires {
   Direction::by_radius;
 };
 
+/// Who judges a direction's trial points: judge_trial, or who it names as its trial_judge.
+template <class Direction>
+struct judge_of {
+  using type = judge_trial;
+};
+template <class Direction>
+requires requires { typename Direction::trial_judge; }
+struct judge_of<Direction> {
+  using type = typename Direction::trial_judge;
+};
+
+/// A direction chosen by products may name what its entries are made with, `handed`: its choice then hands that over,
+/// and the step that follows it need not be a kernel of its own.
+template <class Direction>
+concept hands_over = chosen_by_products<Direction> && requires {
+  typename Direction::handed;
+};
+
+/// What the judge of a trial point hands over to who moves on.
+template <class Direction>
+struct alignas(16) orders {
+  int accepted, steepest;
+  double step;
+  [[no_unique_address]] typename Direction::handed numbers;
+};
+template <class Direction>
+struct handed_of {
+  using type = nothing_kept;
+};
+template <hands_over Direction>
+struct handed_of<Direction> {
+  using type = orders<Direction>;
+};
+
 /// Makes the gradient at the trial point, and all sums of it.
 template <class T, class Direction>
 struct examine_trial {
@@ -250,11 +176,13 @@ struct examine_trial {
   evaluated<T> at;
 
   using range = typename gathered<T>::range;
+  // In the order in which they are read: what is summed on the way is waited for.
   template <class Products>
   struct entries {
-    double value;
-    T gradient, d, x;
     Products of_direction;
+    T d, x;
+    double value;
+    T gradient;
   };
   WHILST_HD auto read_products(index i) const {
     if constexpr (chosen_by_products<Direction>) {
@@ -269,8 +197,8 @@ struct examine_trial {
   }
   template <class Team>
   WHILST_HD auto read(index i, const Team&, const range& of) const {
-    return entries<decltype(read_products(i))>{at.value(i, v.n), at.gradient(i, of), v.d[i], v.trial[i],
-                                               read_products(i)};
+    return entries<decltype(read_products(i))>{read_products(i), v.d[i], v.trial[i], at.value(i, v.n),
+                                               at.gradient(i, of)};
   }
   template <class Products>
   WHILST_HD sums<double, trial_sums::number + products> operator()(index i, const entries<Products>& e) const {
@@ -294,11 +222,13 @@ struct judge_and_choose {
   descent_state* s;
   const descent_settings* settings;
   descent_record* records;
+  typename handed_of<Direction>::type* handed;
 
   struct copied {
     descent_state state;
     descent_settings settings;
     [[no_unique_address]] typename Direction::kept kept;
+    sums<double, products == 0 ? 1 : products> of_direction;
   };
   template <class Copy>
   WHILST_HD void copy_ahead(copied& to, const Copy& copy) const {
@@ -309,28 +239,43 @@ struct judge_and_choose {
 
   template <class Team>
   WHILST_HD void operator()(const Team& team, const sums<double, trial_sums::number + products>& total,
-                            loop_state& loop, const copied& copies) const {
+                            loop_state& loop, copied& copies) const {
     const bool leads = team.rank() == 0;
-    descent_state now;
+    descent_state& now = copies.state;
+    accepted_step step = step_of(now);
+    for (int k = team.rank(); k < products; k += Team::size())
+      copies.of_direction.value[k] = total[trial_sums::number + k];
+    team.sync();
     if (leads) {
-      now = copies.state;
-      judge_trial{records, copies.settings}(now, {total[0], total[1], total[2], total[3], total[4]}, loop);
+      const typename judge_of<Direction>::type judge{records, copies.settings};
+      judge(now, {total[0], total[1], total[2], total[3], total[4]}, loop);
     }
+    team.sync();
     if constexpr (chosen_by_products<Direction>) {
       if (team.broadcast(leads && now.accepted && loop.running, 0)) {
-        sums<double, products> of;
-        for (int k = 0; k < products; ++k) of.value[k] = total[trial_sums::number + k];
-        // How x was reached is in the copies yet; where it was reached is in g'g.
-        accepted_step step = step_of(copies.state);
-        step.gradient_norm = sqrt(total[2]);
-        const proposal chosen = direction.choose(team, of, step, copies.kept);
+        step.gradient_norm = now.gradient_norm;  // there; all else is how it was reached
+        const proposal chosen = [&] {
+          if constexpr (hands_over<Direction>) {
+            return direction.choose(team, copies.of_direction, step, copies.kept, handed->numbers);
+          } else {
+            return direction.choose(team, copies.of_direction, step, copies.kept);
+          }
+        }();
         if (leads) {
           begin_search(now, copies.settings.search, chosen);
           now.first = 0;
         }
       }
     }
-    if (leads) *s = now;
+    if constexpr (hands_over<Direction>) {
+      if (leads) {
+        handed->accepted = now.accepted;
+        handed->steepest = now.steepest;
+        handed->step = now.search.step;
+      }
+    }
+    team.sync();
+    team.copy(*s, now);
   }
 };
 
@@ -340,27 +285,44 @@ struct move_on {
   Direction direction;
   descent_vectors<T> v;
   const descent_state* s;
+  const typename handed_of<Direction>::type* handed;
 
+  struct own {
+    T x, d, gradient, trial;
+  };
   template <class Entry>
   struct entries {
     int accepted, steepest;
     double step;
-    T x, d, gradient, trial, trial_gradient;
+    own old;
+    T trial_gradient;
     Entry of_direction;
   };
+  // No step that comes before this one writes any of these.
+  template <class Team>
+  WHILST_HD own fetch(index i, const Team& team) const {
+    return {team.early(v.x + i), team.early(v.d + i), team.early(v.gradient + i), team.early(v.trial + i)};
+  }
   // All at once, wanted or not: what waits for `accepted` waits long.
-  WHILST_HD auto read(index i) const {
-    return entries<decltype(direction.read_entry(i))>{
-        s->accepted, s->steepest,         s->search.step,         v.x[i], v.d[i], v.gradient[i],
-        v.trial[i],  v.trial_gradient[i], direction.read_entry(i)};
+  template <class Team>
+  WHILST_HD auto read(index i, const Team&, const own& old) const {
+    if constexpr (hands_over<Direction>) {
+      return entries<decltype(direction.read_entry(i, handed->numbers))>{
+          handed->accepted,    handed->steepest,
+          handed->step,        old,
+          v.trial_gradient[i], direction.read_entry(i, handed->numbers)};
+    } else {
+      return entries<decltype(direction.read_entry(i))>{s->accepted, s->steepest,         s->search.step,
+                                                        old,         v.trial_gradient[i], direction.read_entry(i)};
+    }
   }
   template <class Entry>
   WHILST_HD void operator()(index i, const entries<Entry>& e) const {
-    T x = e.x, d = e.d, gradient = e.gradient;
+    T x = e.old.x, d = e.old.d, gradient = e.old.gradient;
     if (e.accepted) {
       gradient = e.trial_gradient;
-      if (!e.steepest && !within_radius<Direction>) d = direction.entry(gradient, e.trial - x, d, e.of_direction);
-      x = e.trial;
+      if (!e.steepest && !within_radius<Direction>) d = direction.entry(gradient, e.old.trial - x, d, e.of_direction);
+      x = e.old.trial;
       v.x[i] = x;
       v.gradient[i] = gradient;
     }

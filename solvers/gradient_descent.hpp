@@ -13,11 +13,13 @@ struct gradient_descent {
   static constexpr const char* name = "gradient-descent";
   descent_vectors<T> v;
 
-  gradient_descent(const descent_vectors<T>& v, descent_state*, const descent_settings*, const objective<T>&,
-                   workspace&)
+  template <class Function, class Workspace>
+  WHILST_HD constexpr gradient_descent(const descent_vectors<T>& v, descent_state*, const descent_settings*,
+                                       const Function&, Workspace&)
       : v(v) {}
 
   using kept = nothing_kept;
+  using handed = nothing_kept;
   /// s's and s'y.
   static constexpr int products = 2;
   struct old {
@@ -29,13 +31,13 @@ struct gradient_descent {
     return {step * step, step * change};
   }
   template <class Team>
-  WHILST_HD proposal choose(const Team&, const sums<double, products>& of, const accepted_step& step,
-                            const kept&) const {
+  WHILST_HD proposal choose(const Team&, const sums<double, products>& of, const accepted_step& step, const kept&,
+                            handed&) const {
     if (step.first) return {};
     return {-step.gradient_norm * step.gradient_norm, of[1] > 0 ? of[0] / of[1] : 2 * step.length};
   }
 
-  WHILST_HD static kept read_entry(index) { return {}; }
+  WHILST_HD static handed read_entry(index, const handed&) { return {}; }
   WHILST_HD static T entry(T gradient, T, T, kept) { return -gradient; }
 };
 

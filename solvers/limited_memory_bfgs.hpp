@@ -5,45 +5,62 @@
 
 namespace whilst {
 
-/// L-BFGS: J. Nocedal, "Updating quasi-Newton matrices with limited storage", Math. Comp. 35 (1980), the two-loop
-/// recursion; on inner products instead of vectors, as W. Chen, Z. Wang, J. Zhou, "Large-scale L-BFGS using MapReduce",
-/// NIPS 27 (2014), so that all its sums are one pass over memory, and the direction is another.
+/// L-BFGS: J. Nocedal, "Updating quasi-Newton matrices with limited storage", Math. Comp. 35 (1980), in the compact
+/// form of R. H. Byrd, J. Nocedal, R. B. Schnabel, "Representations of quasi-Newton matrices and their use in limited
+/// memory methods", Math. Programming 63 (1994), theorem 2.2:
 ///
-/// Pairs s, y lie in a ring; which of its places is whose is known on the device only. Of the products of pairs, those
-/// with the newest y follow from products with gradients, S'y = S'g - S'g_old, so only these are summed.
+///   H = scale I + [S  scale Y] [ R'^-1 (D + scale Y'Y) R^-1   -R'^-1 ] [ S'       ]
+///                              [ -R^-1                         0     ] [ scale Y' ]
+///
+/// where R is the upper triangle of S'Y, oldest pair first, and D its diagonal. All that is summed are products with
+/// vectors, one pass over memory: those of pairs with the newest y follow from S'g and Y'g by differences. R^-1 is kept
+/// instead of R. It gains a column with a new pair; where the oldest leaves, its row and column leave, which is the
+/// inverse of what remains. So nothing is solved one by one, as in the two-loop recursion: three products of small
+/// matrices make the direction.
+///
+/// Pairs lie in a ring; which of its places is whose is known on the device only.
 template <class T>
 struct limited_memory_bfgs {
   static constexpr const char* name = "lbfgs";
   static constexpr int memory = 10;
 
+  /// Entries by place.
   struct alignas(16) kept {
-    int pairs, next;                ///< how many there are; the place of the one to come
-    double scale;                   ///< s'y / y'y of the newest
-    double sg[memory], yg[memory];  ///< S'g and Y'g, by place
-    double sy[memory][memory];      ///< sy[k][j]: y of place k by the s of place j, the older one, or its own
-    double yy[memory][memory];      ///< likewise
-    double of_gradient, of_s[memory], of_y[memory];  ///< what d is made of
+    int next;                        ///< the place of the pair to come; the oldest one's, which is not used any more
+    double scale;                    ///< s'y / y'y of the newest
+    double sg[memory], yg[memory];   ///< S'g and Y'g
+    double sy[memory];               ///< s'y of each pair; 0 where a place holds none
+    double inverse[memory][memory];  ///< R^-1; 0 where a place holds none
+    double yy[memory][memory];       ///< Y'Y; likewise
+    double of_s[memory], of_y[memory], partial[2][2][memory];  ///< scratch: two vectors, two parts of two products
+  };
+  /// What d is made of: the gradient, S and Y.
+  struct handed {
+    double of_gradient, of_s[memory], of_y[memory];
   };
 
-  /// Of the pair whose age is k its place, age 0 being that of the pair before `next`; and of a place the age.
-  WHILST_HD static constexpr int by_age(int next, int k) { return (next + 2 * memory - 1 - k) % memory; }
-
   descent_vectors<T> v;
+  const descent_state* state;
   T *S, *Y;  ///< place after place
   kept* pairs;
 
-  limited_memory_bfgs(const descent_vectors<T>& v, descent_state*, const descent_settings*, const objective<T>&,
-                      workspace& workspace)
-      : v(v), S(workspace.take<T>(memory * v.n)), Y(workspace.take<T>(memory * v.n)), pairs(workspace.take<kept>(1)) {}
+  template <class Function, class Workspace>
+  WHILST_HD constexpr limited_memory_bfgs(const descent_vectors<T>& v, descent_state* state, const descent_settings*,
+                                          const Function&, Workspace& workspace)
+      : v(v),
+        state(state),
+        S(workspace.template take<T>(memory * v.n)),
+        Y(workspace.template take<T>(memory * v.n)),
+        pairs(workspace.template take<kept>(1)) {}
 
-  /// S'g, Y'g, then s'y and y'y of the new pair. It is put into its place at once: nobody else reads that.
-  static constexpr int products = 2 * memory + 2;
+  /// S'g and Y'g; of the new pair s'g, y'g, s'y and y'y. It is put into its place at once: nobody else reads that.
+  static constexpr int products = 2 * memory + 4;
   struct places {
-    int pairs, next;
+    int next, first;
     T x, gradient, s[memory], y[memory];
   };
   WHILST_HD places read_products(index i) const {
-    places read{pairs->pairs, pairs->next, v.x[i], v.gradient[i], {}, {}};
+    places read{pairs->next, state->first, v.x[i], v.gradient[i], {}, {}};
     for (int k = 0; k < memory; ++k) {
       read.s[k] = S[k * v.n + i];
       read.y[k] = Y[k * v.n + i];
@@ -52,150 +69,174 @@ struct limited_memory_bfgs {
   }
   WHILST_HD sums<double, products> multiply(index i, T gradient, T x, T, const places& old) const {
     sums<double, products> share{};
-    const T step = x - old.x, change = gradient - old.gradient;
-    const double g = gradient;
-    S[old.next * v.n + i] = step;
-    Y[old.next * v.n + i] = change;
-    for (int k = 0; k < memory; ++k) {
-      // What lies in other places may not be a number.
-      const bool is_new = k == old.next, is_there = by_age(old.next, k) < old.pairs;
-      if (is_new || is_there) share.value[k] = g * (is_new ? step : old.s[k]);
-      if (is_new || is_there) share.value[memory + k] = g * (is_new ? change : old.y[k]);
+    if (old.first) {
+      // What lies there may not be a number, and a product with 0 should be 0.
+      WHILST_ROLLED
+      for (int k = 0; k < memory; ++k) S[k * v.n + i] = Y[k * v.n + i] = 0;
+      return share;
     }
-    share.value[2 * memory] = static_cast<double>(step) * change;
-    share.value[2 * memory + 1] = static_cast<double>(change) * change;
+    const double g = gradient, step = x - old.x, change = gradient - old.gradient;
+    const bool usable = is_finite(step) && is_finite(change);
+    S[old.next * v.n + i] = usable ? static_cast<T>(step) : T(0);
+    Y[old.next * v.n + i] = usable ? static_cast<T>(change) : T(0);
+    for (int k = 0; k < memory; ++k) {
+      share.value[k] = g * old.s[k];
+      share.value[memory + k] = g * old.y[k];
+    }
+    share.value[2 * memory] = g * step;
+    share.value[2 * memory + 1] = g * change;
+    share.value[2 * memory + 2] = step * change;
+    share.value[2 * memory + 3] = change * change;
     return share;
   }
   WHILST_HD const kept* numbers() const { return pairs; }
 
-  /// The two loops, on products. Each thread has the numbers of the pair whose age is its rank, or one thread those of
-  /// all pairs.
+  /// On the copy, where threads meet: each has the numbers of a pair, or two have half a product each.
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
-                            const kept& p) const {
-    kept& to = *pairs;
-    if (step.first) {
-      if (team.rank() == 0) to.pairs = to.next = 0;
-      return {};
-    }
-    constexpr int size = Team::size(), held = (memory + size - 1) / size;
-    const double new_sy = of[2 * memory], new_yy = of[2 * memory + 1];
-    constexpr double epsilon = sizeof(T) == 4 ? 1.2e-7 : 2.2e-16;
-    const bool curved = new_sy > epsilon * new_yy;
-    // The place of the new pair may have been the oldest one's; and after steepest descent, the others led nowhere.
-    const int place_of_new = p.next, before = step.steepest ? 0 : p.pairs < memory ? p.pairs : memory - 1;
-    const int count = before + curved, next = curved ? (place_of_new + 1) % memory : place_of_new;
-    const double scale = curved ? new_sy / new_yy : p.scale;
-
-    int place[held];
-    bool is_there[held];
-    double sg[held], yg[held], alpha[held], q[held], yq[held], of_s[held], inverse[held], next_one[held];
-    double s_new[held], y_new[held];  // products with the y of the new pair
-    double s_by[held][memory], y_by[held][memory], y_with[held][memory];
-    for (int h = 0; h < held; ++h) {
-      const int age = team.rank() + h * size;
-      const int k = place[h] = by_age(next, age < memory ? age : 0);
-      is_there[h] = age < count;
-      sg[h] = yg[h] = alpha[h] = of_s[h] = 0;
-      for (int j = 0; j < memory; ++j) {
-        if (j == k) sg[h] = of[j];
-        if (j == k) yg[h] = of[memory + j];
-      }
-      const bool is_new = curved && age == 0;
-      s_new[h] = is_new ? new_sy : sg[h] - p.sg[k];
-      y_new[h] = is_new ? new_yy : yg[h] - p.yg[k];
-      inverse[h] = 1 / (is_new ? new_sy : p.sy[k][k]);
-      for (int a = 0; a < memory; ++a) {
-        const int j = by_age(next, a);
-        const bool with_new = curved && a == 0;
-        s_by[h][a] = with_new ? s_new[h] : p.sy[j][k];
-        y_by[h][a] = with_new ? y_new[h] : p.yy[j][k];
-        y_with[h][a] = p.sy[k][j];
-      }
-      q[h] = sg[h];
-      yq[h] = yg[h];
-    }
-    const auto own = [&](const double(&value)[held], int age) { return team.broadcast(value[age / size], age % size); };
-    const auto sum_of_older = [&](const double(&x)[held], const double(&y)[held]) {
-      double sum = 0;
-      for (int h = 0; h < held; ++h)
-        if (is_there[h] && team.rank() + h * size > 0) sum += x[h] * y[h];
-      return team.sum(sum);
-    };
-
-    for (int a = 0; a < memory; ++a) {  // from the newest on
-      if (a >= count) break;
-      for (int h = 0; h < held; ++h) next_one[h] = q[h] * inverse[h];
-      const double alpha_a = own(next_one, a);
-      for (int h = 0; h < held; ++h) {
-        if (team.rank() + h * size == a) alpha[h] = alpha_a;
-        q[h] -= alpha_a * s_by[h][a];
-        if (a == 0 || !curved || team.rank() + h * size > 0) yq[h] -= alpha_a * y_by[h][a];
-      }
-    }
-    if (curved) {  // what the newest y has to do with the others is with them
-      const double more = sum_of_older(alpha, y_new);
-      if (team.rank() == 0) yq[0] -= more;
-    }
-    double ys[held] = {};
-    for (int a = memory - 1; a >= 0; --a) {  // from the oldest on
-      if (a >= count) continue;
-      if (a == 0 && curved) {
-        const double more = sum_of_older(of_s, s_new);
-        if (team.rank() == 0) ys[0] = more;
-      }
-      for (int h = 0; h < held; ++h) next_one[h] = alpha[h] - inverse[h] * (scale * yq[h] + ys[h]);
-      const double of_s_a = own(next_one, a);
-      for (int h = 0; h < held; ++h) {
-        if (team.rank() + h * size == a) of_s[h] = of_s_a;
-        ys[h] += of_s_a * y_with[h][a];
-      }
-    }
-
-    double slope = 0;
-    for (int h = 0; h < held; ++h) {
-      const int k = place[h];
-      if (team.rank() + h * size >= memory) continue;
-      to.sg[k] = sg[h];
-      to.yg[k] = yg[h];
-      to.of_s[k] = is_there[h] ? -of_s[h] : 0;
-      to.of_y[k] = is_there[h] ? scale * alpha[h] : 0;
-      if (is_there[h]) slope += scale * alpha[h] * yg[h] - of_s[h] * sg[h];
-      if (!curved) continue;
-      to.sy[place_of_new][k] = s_new[h];
-      to.yy[place_of_new][k] = to.yy[k][place_of_new] = y_new[h];
-    }
-    slope = team.sum(slope) - scale * step.gradient_norm * step.gradient_norm;
-    if (team.rank() == 0) {
-      to.pairs = count;
-      to.next = next;
-      to.scale = scale;
-      to.of_gradient = -scale;
-    }
-    return count > 0 ? proposal{slope, 1} : proposal{};
+  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, kept& p,
+                            handed& made) const {
+    const proposal chosen = step.first ? begin(team, p) : update(team, of, step, p, made);
+    team.sync();
+    team.copy(*pairs, p);
+    return chosen;
   }
 
   struct coefficients {
     T of_gradient, of_s[memory], of_y[memory], s[memory], y[memory];
   };
-  WHILST_HD coefficients read_entry(index i) const {
+  WHILST_HD coefficients read_entry(index i, const handed& made) const {
     coefficients read;
-    read.of_gradient = static_cast<T>(pairs->of_gradient);
+    read.of_gradient = static_cast<T>(made.of_gradient);
     for (int k = 0; k < memory; ++k) {
-      read.of_s[k] = static_cast<T>(pairs->of_s[k]);
-      read.of_y[k] = static_cast<T>(pairs->of_y[k]);
+      read.of_s[k] = static_cast<T>(made.of_s[k]);
+      read.of_y[k] = static_cast<T>(made.of_y[k]);
       read.s[k] = S[k * v.n + i];
       read.y[k] = Y[k * v.n + i];
     }
     return read;
   }
   WHILST_HD static T entry(T gradient, T, T, const coefficients& c) {
-    T d = c.of_gradient * gradient;
+    T by_s[2] = {}, by_y[2] = {};  // four chains of additions, which are slow one by one
     for (int k = 0; k < memory; ++k) {
-      // Where a place holds no pair, its shares are 0, and what lies there may not be a number.
-      if (c.of_s[k] != 0 || c.of_y[k] != 0) d += c.of_s[k] * c.s[k] + c.of_y[k] * c.y[k];
+      by_s[k % 2] += c.of_s[k] * c.s[k];
+      by_y[k % 2] += c.of_y[k] * c.y[k];
     }
-    return d;
+    return c.of_gradient * gradient + ((by_s[0] + by_s[1]) + (by_y[0] + by_y[1]));
+  }
+
+ private:
+  template <class Team, class Use>
+  WHILST_HD static void each_pair(const Team& team, const Use& use) {
+    for (int k = team.rank(); k < memory; k += Team::size()) use(k);
+  }
+  /// Calls use(k, part, j) for the first index j of each part of row k: there are `width` from there on.
+  template <class Team>
+  static constexpr int parts = Team::size() >= 2 * memory ? 2 : 1;
+  template <class Team>
+  static constexpr int width = memory / parts<Team>;
+  template <class Team, class Use>
+  WHILST_HD static void each_part(const Team& team, const Use& use) {
+    static_assert(memory % 2 == 0);
+    for (int e = team.rank(); e < parts<Team> * memory; e += Team::size())
+      use(e % memory, e / memory, e / memory * width<Team>);
+  }
+  template <class Team>
+  WHILST_HD static double total(const kept& p, int product, int k) {
+    return parts<Team> == 2 ? p.partial[0][product][k] + p.partial[1][product][k] : p.partial[0][product][k];
+  }
+
+  template <class Team>
+  WHILST_HD static proposal begin(const Team& team, kept& p) {
+    each_pair(team, [&](int k) {
+      p.sg[k] = p.yg[k] = p.sy[k] = p.of_s[k] = p.of_y[k] = 0;
+      WHILST_ROLLED
+      for (int j = 0; j < memory; ++j) p.inverse[k][j] = p.yy[k][j] = 0;
+    });
+    if (team.rank() == 0) {
+      p.next = 0;
+      p.scale = 1;
+    }
+    return {};
+  }
+
+  template <class Team>
+  WHILST_HD static proposal update(const Team& team, const sums<double, products>& of, const accepted_step& step,
+                                   kept& p, handed& made) {
+    const int place = p.next;
+    const double new_sg = of[2 * memory], new_yg = of[2 * memory + 1];
+    const double new_sy = of[2 * memory + 2], new_yy = of[2 * memory + 3];
+    constexpr double epsilon = sizeof(T) == 4 ? 1.2e-7 : 2.2e-16;
+    const bool curved = new_sy > epsilon * new_yy && is_finite(new_sy);
+    const double scale = curved ? new_sy / new_yy : p.scale, inverse_sy = curved ? 1 / new_sy : 0;
+
+    // With of_s and of_y as scratch: the new column of S'Y, and S'g of the older pairs.
+    each_pair(team, [&](int k) {
+      const bool is_new = k == place;
+      // After steepest descent the older pairs lead nowhere.
+      const bool is_there = is_new ? curved : !step.steepest && p.sy[k] != 0;
+      const double sg = is_there ? is_new ? new_sg : of[k] : 0, yg = is_there ? is_new ? new_yg : of[memory + k] : 0;
+      p.of_s[k] = is_there && !is_new ? sg - p.sg[k] : 0;
+      p.of_y[k] = is_new ? 0 : sg;
+      p.yy[place][k] = p.yy[k][place] = !is_there ? 0 : is_new ? new_yy : yg - p.yg[k];
+      p.inverse[place][k] = p.inverse[k][place] = 0;
+      if (step.steepest) {
+        WHILST_ROLLED
+        for (int j = 0; j < memory; ++j) p.inverse[k][j] = 0;
+      }
+      p.sg[k] = sg;
+      p.yg[k] = yg;
+      p.sy[k] = !is_there ? 0 : is_new ? new_sy : p.sy[k];
+    });
+    team.sync();
+    each_part(team, [&](int k, int part, int first) {
+      double by_sg = 0, by_column = 0;
+      for (int j = 0; j < width<Team>; ++j) {
+        by_sg += p.inverse[k][first + j] * p.of_y[first + j];
+        by_column += p.inverse[k][first + j] * p.of_s[first + j];
+      }
+      p.partial[part][0][k] = by_sg;
+      p.partial[part][1][k] = by_column;
+    });
+    team.sync();
+    // of_y = R^-1 S'g, with the new column of R^-1
+    each_pair(team, [&](int k) {
+      const double column = k == place ? inverse_sy : -inverse_sy * total<Team>(p, 1, k);
+      p.inverse[k][place] = column;
+      p.of_y[k] = total<Team>(p, 0, k) + column * (curved ? new_sg : 0);
+    });
+    team.sync();
+    each_part(team, [&](int k, int part, int first) {
+      double by_yy = 0;
+      for (int j = 0; j < width<Team>; ++j) by_yy += p.yy[k][first + j] * p.of_y[first + j];
+      p.partial[part][0][k] = by_yy;
+    });
+    team.sync();
+    // of_s = (D + scale Y'Y) of_y - scale Y'g
+    each_pair(team, [&](int k) {
+      p.of_s[k] = p.sy[k] != 0 ? p.sy[k] * p.of_y[k] + scale * (total<Team>(p, 0, k) - p.yg[k]) : 0;
+    });
+    team.sync();
+    each_part(team, [&](int k, int part, int first) {
+      double by_transpose = 0;
+      for (int j = 0; j < width<Team>; ++j) by_transpose += p.inverse[first + j][k] * p.of_s[first + j];
+      p.partial[part][1][k] = by_transpose;
+    });
+    team.sync();
+    double slope = 0;
+    each_pair(team, [&](int k) {
+      const double of_s = total<Team>(p, 1, k), of_y = scale * p.of_y[k];
+      slope += of_y * p.yg[k] - of_s * p.sg[k];
+      made.of_s[k] = -of_s;
+      made.of_y[k] = of_y;
+    });
+    slope = team.sum(slope) - scale * step.gradient_norm * step.gradient_norm;
+    if (team.rank() == 0) {
+      p.next = curved ? (place + 1) % memory : place;
+      p.scale = scale;
+      made.of_gradient = -scale;
+    }
+    // Without pairs there is no scale to go by.
+    return curved || !step.steepest ? proposal{slope, 1} : proposal{};
   }
 };
 

@@ -15,13 +15,16 @@ struct nonlinear_conjugate_gradient {
   static constexpr const char* name =
       beta_by == conjugacy::hager_zhang ? "conjugate-gradient-hz" : "conjugate-gradient-pr";
   descent_vectors<T> v;
-  double* beta;
 
-  nonlinear_conjugate_gradient(const descent_vectors<T>& v, descent_state*, const descent_settings*,
-                               const objective<T>&, workspace& memory)
-      : v(v), beta(memory.take<double>(1)) {}
+  template <class Function, class Workspace>
+  WHILST_HD constexpr nonlinear_conjugate_gradient(const descent_vectors<T>& v, descent_state*, const descent_settings*,
+                                                   const Function&, Workspace&)
+      : v(v) {}
 
   using kept = nothing_kept;
+  struct handed {
+    double beta;
+  };
   /// With y the change of the gradient, and g the new one: g'y, y'y, d'y, d'g, d'd, and the old g'g.
   static constexpr int products = 6;
   WHILST_HD T read_products(index i) const { return v.gradient[i]; }
@@ -30,8 +33,8 @@ struct nonlinear_conjugate_gradient {
     return {g * y, y * y, d * y, d * g, d * d, old * old};
   }
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
-                            const kept&) const {
+  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, const kept&,
+                            handed& made) const {
     const double gy = of[0], yy = of[1], dy = of[2], dg = of[3], dd = of[4], old_gg = of[5];
     if (step.first || !(dy > 0)) return {};
     double value = 0;
@@ -42,13 +45,13 @@ struct nonlinear_conjugate_gradient {
     } else {
       value = fmax(gy / old_gg, 0.0);
     }
-    if (team.rank() == 0) *beta = value;
+    if (team.rank() == 0) made.beta = value;
     const double slope = -step.gradient_norm * step.gradient_norm + value * dg;
     // To first order the next step gains what the last one did.
     return {slope, step.length * step.slope / slope};
   }
 
-  WHILST_HD double read_entry(index) const { return *beta; }
+  WHILST_HD static double read_entry(index, const handed& made) { return made.beta; }
   WHILST_HD static T entry(T gradient, T, T d, double beta) { return -gradient + static_cast<T>(beta) * d; }
 };
 

@@ -38,3 +38,10 @@ WHILST_HD inline std::uint64_t now_nanoseconds() {
 }
 
 }  // namespace whilst
+
+/// Before a loop that runs seldom, or a few times: device code is to hold its body once.
+#if defined(__CUDA_ARCH__)
+#define WHILST_ROLLED _Pragma("unroll 1")
+#else
+#define WHILST_ROLLED
+#endif

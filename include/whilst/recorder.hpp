@@ -19,6 +19,13 @@ namespace whilst {
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
 ///                                       with the state of the loop that the step is in. Where there are totals, what
 ///                                       the map wrote to memory is for the next step to read, not for the finish
+///     run.step(name, n, map, finish, sequel_name, sequel)
+///                                       the same; then another step, sequel(i) for every index i < n, which reads of
+///                                       what the map wrote only what map(i) did, and of what the finish wrote only the
+///                                       struct that the `handed` of both points to; no other step may. The finish
+///                                       takes the loop's state. On a small grid both share a kernel, which saves a
+///                                       launch; what the next step fetches ahead may be nothing that either of them
+///                                       writes
 ///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above.
 ///                                       The map says whole_block = true, and may say fast_memory_bytes(), what
 ///                                       team.fast_memory() shall have; that is null on the host and where the whole
@@ -44,12 +51,19 @@ class recorder {
   }
   template <class Map, class Finish>
   void step(const char* name, index n, const Map& map, const Finish& finish) {
-    if (!in_loop_ && map_step<Map, Finish>::takes_loop)
-      throw error("recording step '" + std::string(name) + "'",
-                  "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
-    program_node node{.what = program_node::kind::step, .name = name};
-    node.step = std::make_unique<map_step<Map, Finish>>(name, n, map, finish);
-    current_->push_back(std::move(node));
+    add_step(name, n, map, finish, no_sequel{});
+  }
+  template <class Map, class Finish, class Sequel>
+  void step(const char* name, index n, const Map& map, const Finish& finish, const char* sequel_name,
+            const Sequel& sequel) {
+    static_assert(detail::team_kind_of<Map>() != detail::team_kind::block &&
+                      detail::team_kind_of<Sequel>() == detail::team_kind::none &&
+                      !std::is_void_v<detail::map_result<Map>> && std::is_void_v<detail::map_result<Sequel>>,
+                  "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
+    static_assert(map_step<Map, Finish>::takes_loop && detail::hands_to<Finish, Sequel>,
+                  "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
+    add_step(name, n, map, finish, sequel);
+    step(sequel_name, n, sequel);
   }
   template <class Map>
   void team(const char* name, index n, const Map& map) {
@@ -118,6 +132,15 @@ class recorder {
   program finish() && { return program(where_, std::move(nodes_), std::move(word_addresses_), std::move(words_)); }
 
  private:
+  template <class Map, class Finish, class Sequel>
+  void add_step(const char* name, index n, const Map& map, const Finish& finish, const Sequel& sequel) {
+    if (!in_loop_ && map_step<Map, Finish>::takes_loop)
+      throw error("recording step '" + std::string(name) + "'",
+                  "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
+    program_node node{.what = program_node::kind::step, .name = name};
+    node.step = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
+    current_->push_back(std::move(node));
+  }
   template <class Body>
   void record_into(std::vector<program_node>& list, const Body& body) {
     std::vector<program_node>* outer = std::exchange(current_, &list);

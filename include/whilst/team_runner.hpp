@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
 #include "kernels/launch/step.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
@@ -11,10 +14,14 @@ namespace whilst {
 /// with `static constexpr bool runs_in_kernel = false`.
 ///
 /// A step gets no fast memory of its team: what the block has of it may hold the vectors of the whole solve.
+///
+/// What the world outside wants is asked of `root`, a loop that the method is within, such as a whole batch; without
+/// one, of the outermost loop of the method itself. Its control must then be in memory that all of the device can read,
+/// which a thread's own is not.
 template <class Team>
 class team_runner {
  public:
-  WHILST_HD explicit team_runner(const Team& team) : team_(team) {}
+  WHILST_HD explicit team_runner(const Team& team, const control* root = nullptr) : team_(team), root_(root) {}
 
   template <class Map>
   WHILST_HD void step(const char* name, index n, const Map& map) {
@@ -27,8 +34,7 @@ class team_runner {
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
-      total = team_.sum_on_leader(total);
-      if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
+      conclude(finish, team_.sum_on_leader(total));
     } else {
       each(map, n, [](int) {});
       if constexpr (!std::is_same_v<Finish, no_finish>) {
@@ -41,6 +47,12 @@ class team_runner {
       finished_ = true;
       look();
     }
+  }
+  template <class Map, class Finish, class Sequel>
+  WHILST_HD void step(const char* name, index n, const Map& map, const Finish& finish, const char* sequel_name,
+                      const Sequel& sequel) {
+    step(name, n, map, finish);
+    step(sequel_name, n, sequel);
   }
   /// For maps that a recorder gives a whole block for each index: here the team that there is.
   template <class Map>
@@ -115,13 +127,54 @@ class team_runner {
   }
 
  private:
+  /// Calls a finish that receives totals: by the first thread, or by the first warp of a block where it asks for one.
+  template <class Finish, class Total>
+  WHILST_HD void conclude(const Finish& finish, const Total& total) const {
+#if defined(__CUDA_ARCH__)
+    if constexpr (detail::by_warp<Finish> && std::is_same_v<Team, block_team>) {
+      if (team_.rank() < whole_warp::size()) conclude_by_warp(finish, total);
+    } else
+#endif
+    {
+      if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
+    }
+  }
+#if defined(__CUDACC__)
+  struct copy_by_warp {
+    template <class T>
+    __device__ void operator()(T& target, const T* source) const {
+      whole_warp::copy(target, *source);
+    }
+  };
+  template <class Finish, class Total>
+  __device__ void conclude_by_warp(const Finish& finish, const Total& of_leader) const {
+    using copied = typename Finish::copied;
+    __shared__ Total total;
+    __shared__ __align__(16) std::byte copies_memory[sizeof(copied)];
+    copied& copies = *reinterpret_cast<copied*>(copies_memory);
+    finish.copy_ahead(copies, copy_by_warp());
+    if (team_.rank() == 0) total = of_leader;
+    loop_state state = *current_;
+    whole_warp::sync();
+    finish(whole_warp(), total, state, copies);
+    whole_warp::sync();
+    if (team_.rank() == 0) static_cast<loop_state&>(*current_) = state;
+  }
+#endif
+
   /// Whether the loop at hand still runs, as of the last look: each thread looks after a barrier that follows a
   /// verdict.
   WHILST_HD bool active() const { return active_; }
   WHILST_HD void look() { active_ = !current_ || current_->running; }
 
-  struct team_of_step : Team {
+  /// What maps get: no kernel is before the step that runs, and what it reads early this kernel has written.
+  template <class Group>
+  struct team_of_step : Group {
     WHILST_HD static void* fast_memory() { return nullptr; }
+    template <class T>
+    WHILST_HD static T early(const T* address) {
+      return *address;
+    }
   };
 
   /// Calls `map` for this thread's indexes, or for all of them if it works by teams; `take` receives what it returns,
@@ -130,14 +183,14 @@ class team_runner {
   WHILST_HD void each(const Map& map, index n, const Take& take) const {
     constexpr detail::team_kind kind = detail::team_kind_of<Map>();
     if constexpr (kind == detail::team_kind::block) {
-      const team_of_step all{team_};
+      const team_of_step<Team> all{team_};
       for (index i = 0; i < n; ++i) {
         apply(map, i, all, take);
         team_.sync();
       }
     } else {
       constexpr bool wants_lanes = kind == detail::team_kind::lanes;
-      const lanes group = wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes();
+      const team_of_step<lanes> group{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()};
       const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
       for (index i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
         apply(map, i, group, take);

@@ -57,6 +57,11 @@ class lanes {
   WHILST_HD int groups(int) const { return size_; }
   WHILST_HD int group(int) const { return rank_; }
   WHILST_HD void* fast_memory() const { return nullptr; }
+  /// Reads in a fetch what steps before the last one wrote: see read_early.
+  template <class T>
+  WHILST_HD static T early(const T* address) {
+    return read_early(address);
+  }
 
  private:
   int rank_ = 0, size_ = 1;
@@ -70,6 +75,11 @@ struct one_thread {
   WHILST_HD static constexpr int size() { return 1; }
   WHILST_HD static double broadcast(double value, int) { return value; }
   WHILST_HD static double sum(double value) { return value; }
+  WHILST_HD static void sync() {}
+  template <class T>
+  WHILST_HD static void copy(T& target, const T& source) {
+    target = source;
+  }
 };
 #if defined(__CUDACC__)
 struct whole_warp {
@@ -80,6 +90,15 @@ struct whole_warp {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
     return value;
+  }
+  /// What each thread wrote before, all see after.
+  __device__ static void sync() { __syncwarp(); }
+  /// The threads share the work, in pieces of 16 bytes.
+  template <class T>
+  __device__ static void copy(T& target, const T& source) {
+    static_assert(alignof(T) % 16 == 0 && sizeof(T) % 16 == 0);
+    for (unsigned k = threadIdx.x & 31; k < sizeof(T) / 16; k += 32)
+      reinterpret_cast<int4*>(&target)[k] = reinterpret_cast<const int4*>(&source)[k];
   }
 };
 #endif
@@ -106,21 +125,31 @@ class lanes_of_whole_warp {
     for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
     return value;
   }
+  /// Reads in a fetch what steps before the last one wrote: see read_early.
+  template <class T>
+  __device__ static T early(const T* address) {
+    return read_early(address);
+  }
 
  private:
   int rank_, size_;
 };
 
-/// Many sums: entry j is with lane j % 32, as its part j / 32. Each exchange between lanes halves what is left to add,
-/// so that k sums take k + 4 exchanges or fewer, and not 5 k.
+/// Many sums: entry j is with lane j % 32, as its part j / 32. The lanes of a warp put what they have into shared
+/// memory, a row each, and add up a column each: a few instructions a sum, where exchanges between lanes take 7 times
+/// as many.
 template <class T, int k>
 struct scattered_sums {
   static constexpr int parts = (k + 31) / 32;
   T part[parts];
 
-  __device__ static scattered_sums of_lanes(const sums<T, k>& value) {
+  /// Room for the rows of a warp. An odd stride, so that neither rows nor columns meet in a bank.
+  static constexpr int stride = (k < 32 ? k : 32) | 1;
+  using rows = T[32 * stride];
+
+  __device__ static scattered_sums of_lanes(const sums<T, k>& value, rows& of_warp) {
     scattered_sums total;
-    each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value); });
+    each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value, of_warp); });
     return total;
   }
   /// Of `count` pieces of k values each; warps share them.
@@ -131,13 +160,15 @@ struct scattered_sums {
       const unsigned lane = threadIdx.x % 32, j = 32 * p + lane % lanes, stride = warps * groups_a_warp;
       T sum = 0;
       if (j < k) {
-        unsigned piece = warp * groups_a_warp + lane / lanes;
-        for (; piece + 3 * stride < count; piece += 4 * stride) {  // so that four reads are under way
-          const T first = pieces[piece * k + j], second = pieces[(piece + stride) * k + j],
-                  third = pieces[(piece + 2 * stride) * k + j], fourth = pieces[(piece + 3 * stride) * k + j];
-          sum += (first + second) + (third + fourth);
+        WHILST_ROLLED
+        for (unsigned first = warp * groups_a_warp + lane / lanes; first < count; first += 8 * stride) {
+          T read[8];  // all under way before the first is waited for
+          for (unsigned q = 0; q < 8; ++q) {
+            const unsigned piece = first + q * stride;
+            read[q] = piece < count ? pieces[piece * k + j] : T(0);
+          }
+          sum += ((read[0] + read[1]) + (read[2] + read[3])) + ((read[4] + read[5]) + (read[6] + read[7]));
         }
-        for (; piece < count; piece += stride) sum += pieces[piece * k + j];
       }
       total.part[p] = over_groups<lanes>(sum);
     });
@@ -177,23 +208,19 @@ struct scattered_sums {
     return sum;
   }
   template <int p>
-  __device__ static T of_lanes_part(const sums<T, k>& value) {
-    constexpr int count = k - 32 * p < 32 ? k - 32 * p : 32, lanes = period(p);
-    const unsigned lane = threadIdx.x % 32;
-    T left[lanes];
+  __device__ static T of_lanes_part(const sums<T, k>& value, rows& of_warp) {
+    constexpr unsigned lanes = period(p), groups = 32 / lanes;  // groups of lanes share the rows
+    constexpr int count = k - 32 * p < 32 ? k - 32 * p : 32;
+    const unsigned lane = threadIdx.x % 32, column = lane % lanes;
+    __syncwarp();
+    for (int j = 0; j < count; ++j) of_warp[lane * stride + j] = value.value[32 * p + j];
+    __syncwarp();
+    T sum[4] = {};  // chains of additions, which are slow one by one
+    const T* const first = of_warp + lane / lanes * lanes * stride + (column < count ? column : 0);
+    static_assert(lanes * groups == 32);
 #pragma unroll
-    for (int j = 0; j < lanes; ++j) left[j] = j < count ? value.value[32 * p + j < k ? 32 * p + j : 0] : T(0);
-#pragma unroll
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      // Each lane keeps one half of what is left and gives the other to the lane that keeps that.
-      const bool keeps_upper = (lane & static_cast<unsigned>(half)) != 0;
-#pragma unroll
-      for (int j = 0; j < half; ++j) {
-        const T given = keeps_upper ? left[j] : left[j + half], kept = keeps_upper ? left[j + half] : left[j];
-        left[j] = kept + __shfl_xor_sync(0xffffffffu, given, half);
-      }
-    }
-    return over_groups<static_cast<unsigned>(lanes)>(left[0]);
+    for (unsigned row = 0; row < lanes; ++row) sum[row % 4] += first[row * stride];
+    return over_groups<lanes>((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
 };
 
@@ -236,11 +263,13 @@ class block_team {
     if (threadIdx.x >= 32) return value;
     return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
-  /// The same by halves: the total as the first warp has it, in blocks of no more warps than that.
+  /// The same for many sums, by way of shared memory: the total as the first warp has it, in blocks of no more warps
+  /// than that.
   template <int most_warps, class T, int k>
   __device__ scattered_sums<T, k> sum_scattered(const sums<T, k>& value) const {
     T* const of_warp = sums_of_warps<most_warps, T, k>();
-    const auto mine = scattered_sums<T, k>::of_lanes(value);
+    __shared__ typename scattered_sums<T, k>::rows rows[most_warps];
+    const auto mine = scattered_sums<T, k>::of_lanes(value, rows[threadIdx.x / 32]);
     mine.store(of_warp + threadIdx.x / 32 * k);
     __syncthreads();
     if (threadIdx.x >= 32 || blockDim.x == 32) return mine;
@@ -260,6 +289,11 @@ class block_team {
   __device__ static void* fast_memory() {
     extern __shared__ __align__(256) std::byte whilst_fast_memory[];
     return whilst_fast_memory;
+  }
+  /// Reads in a fetch what steps before the last one wrote: see read_early.
+  template <class T>
+  __device__ static T early(const T* address) {
+    return read_early(address);
   }
 };
 #endif

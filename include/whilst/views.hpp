@@ -21,7 +21,9 @@ WHILST_HD T read_constant(const T* address) {
 }
 
 /// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
-/// hold an older copy. T has 4 or 8 bytes; the address may be of any memory.
+/// hold an older copy. T has 4 or 8 bytes; the address may be of any memory, but not what this kernel writes itself:
+/// compilers do not see that it is read. So maps call team.early(address), which knows whether there are kernels
+/// before.
 template <class T>
 WHILST_HD T read_early(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);

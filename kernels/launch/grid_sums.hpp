@@ -32,6 +32,109 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
+/// For what blocks of a cluster send to one another's shared memory: a barrier there that bytes arrive at (mbarrier,
+/// st.async), so that data and their arrival travel together. One use a kernel.
+class arrival {
+  std::uint64_t barrier_;
+
+ public:
+  /// By one thread of its block, before the blocks meet for the first time.
+  __device__ void expect([[maybe_unused]] unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier_)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier_)), "r"(bytes)
+                 : "memory");
+#endif
+  }
+  __device__ void wait() const {
+#if __CUDA_ARCH__ >= 900
+    unsigned complete;
+    do {
+      asm volatile(
+          "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, "
+          "1, 0, done;\n}"
+          : "=r"(complete)
+          : "r"(shared_address(&barrier_))
+          : "memory");
+    } while (!complete);
+#endif
+  }
+  /// Where block `block` has what is at `here` in this one.
+  __device__ static unsigned in_block([[maybe_unused]] unsigned block, [[maybe_unused]] const void* here) {
+    unsigned address = 0;
+#if __CUDA_ARCH__ >= 900
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(here)), "r"(block));
+#endif
+    return address;
+  }
+  /// `signal` is in_block of that block's arrival.
+  __device__ unsigned signal_in(unsigned block) const { return in_block(block, &barrier_); }
+  template <class Word>
+  __device__ static void send([[maybe_unused]] unsigned target, [[maybe_unused]] Word value,
+                              [[maybe_unused]] unsigned signal) {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (sizeof(Word) == 8) {
+      asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(target),
+                   "l"(std::bit_cast<std::uint64_t>(value)), "r"(signal)
+                   : "memory");
+    } else {
+      asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(target),
+                   "r"(std::bit_cast<std::uint32_t>(value)), "r"(signal)
+                   : "memory");
+    }
+#endif
+  }
+
+ private:
+  __device__ static unsigned shared_address(const void* generic) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(generic));
+  }
+};
+
+/// What the first block of a small grid tells all threads of it once its finish is done: whether the loop goes on, and
+/// what the finish hands over to the sequel. A piece of shared memory of each block. What the finish wrote to memory
+/// besides is for the next step.
+template <class Handed>
+class conclusion {
+  struct alignas(alignof(Handed) < 8 ? 8 : alignof(Handed)) words {
+    Handed handed;
+    int running;
+  };
+  static constexpr unsigned count = sizeof(words) / 8;
+  words told_;
+  arrival arrival_;
+
+ public:
+  /// By all threads, before the blocks meet for the first time.
+  __device__ void announce() {
+    if (blockIdx.x != 0 && threadIdx.x == 0) arrival_.expect(sizeof(words));
+  }
+  __device__ Handed& handed() { return told_.handed; }
+  /// By one thread of the first block.
+  __device__ void conclude(bool running) { told_.running = running; }
+  /// By the first warp of the first block, which concluded.
+  __device__ void send() const {
+    static_assert(largest_cluster == 16);
+    __syncwarp();
+    const unsigned block = threadIdx.x % largest_cluster;
+    if (block == 0 || block >= gridDim.x) return;
+    const unsigned target = arrival::in_block(block, &told_), signal = arrival_.signal_in(block);
+    const auto* const own = reinterpret_cast<const std::uint64_t*>(&told_);
+#pragma unroll 2
+    for (unsigned k = threadIdx.x / largest_cluster; k < count; k += 2) arrival::send(target + 8 * k, own[k], signal);
+  }
+  /// By all threads; says whether the loop goes on.
+  __device__ bool learn() const {
+    if (blockIdx.x == 0) {
+      __syncthreads();
+    } else {
+      arrival_.wait();
+    }
+    return told_.running != 0;
+  }
+};
+
 /// Where the sums of a grid that is one cluster meet: in the shared memory of its first block. Sums and their arrival
 /// travel together (st.async), so nobody waits until all that was written before has landed, as for a ticket in global
 /// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
@@ -40,22 +143,15 @@ class cluster_mailbox {
   using word = std::conditional_t<sizeof(Total) % 8 == 0, std::uint64_t, std::uint32_t>;
   static_assert(sizeof(Total) % sizeof(word) == 0, "sums are of numbers of 4 or 8 bytes");
   alignas(16) Total of_block_[largest_cluster];
-  std::uint64_t arrivals_;
+  arrival arrival_;
 
  public:
   /// By all threads of all blocks, before anyone calls send: nobody may write to the memory of a block that has not
   /// begun. Two halves, so that the wait is over when it begins.
   __device__ void announce() {
-#if __CUDA_ARCH__ >= 900
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      const unsigned bytes = gridDim.x * static_cast<unsigned>(sizeof(Total));
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&arrivals_)) : "memory");
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&arrivals_)),
-                   "r"(bytes)
-                   : "memory");
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) arrival_.expect(gridDim.x * static_cast<unsigned>(sizeof(Total)));
     __syncwarp();
+#if __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
   }
@@ -66,73 +162,32 @@ class cluster_mailbox {
 #endif
   }
   /// Thread 0 of each block sends its block's sum.
-  __device__ void send([[maybe_unused]] const Total& total) {
-#if __CUDA_ARCH__ >= 900
-    unsigned target, signal;
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
+  __device__ void send(const Total& total) {
+    const unsigned target = arrival::in_block(0, &of_block_[blockIdx.x]), signal = arrival_.signal_in(0);
     constexpr unsigned count = sizeof(Total) / sizeof(word);
     word words[count];
     memcpy(words, &total, sizeof(Total));
 #pragma unroll
-    for (unsigned k = 0; k < count; ++k) send_word(target + k * sizeof(word), words[k], signal);
-#endif
+    for (unsigned k = 0; k < count; ++k) arrival::send(target + k * sizeof(word), words[k], signal);
   }
   /// Each lane of the first warp of each block sends the sums that it has.
   template <class T, int k>
-  __device__ void send([[maybe_unused]] const scattered_sums<T, k>& total) {
-#if __CUDA_ARCH__ >= 900
-    unsigned target, signal;
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(target) : "r"(shared_address(&of_block_[blockIdx.x])));
-    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(signal) : "r"(shared_address(&arrivals_)));
-    total.each_once([&](int j, T sum) {
-      using word_of_sum = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-      send_word(target + static_cast<unsigned>(j * sizeof(T)), std::bit_cast<word_of_sum>(sum), signal);
-    });
-#endif
+  __device__ void send(const scattered_sums<T, k>& total) {
+    const unsigned target = arrival::in_block(0, &of_block_[blockIdx.x]), signal = arrival_.signal_in(0);
+    total.each_once([&](int j, T sum) { arrival::send(target + static_cast<unsigned>(j * sizeof(T)), sum, signal); });
   }
   /// The first warp of the first block waits for all sums; their total is thread 0's.
   __device__ Total receive() const {
-    wait_for_all();
+    arrival_.wait();
     const unsigned block = threadIdx.x % largest_cluster;
     return lanes_of_whole_warp(largest_cluster).sum(block < gridDim.x ? of_block_[block] : Total{});
   }
   /// The same, scattered.
   template <class T, int k>
   __device__ void receive(scattered_sums<T, k>& total) const {
-    wait_for_all();
+    arrival_.wait();
     total = scattered_sums<T, k>::of_pieces(of_block_[0].value, gridDim.x);
   }
-
- private:
-  __device__ void wait_for_all() const {
-#if __CUDA_ARCH__ >= 900
-    unsigned complete;
-    do {
-      asm volatile(
-          "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, "
-          "1, 0, done;\n}"
-          : "=r"(complete)
-          : "r"(shared_address(&arrivals_))
-          : "memory");
-    } while (!complete);
-#endif
-  }
-  __device__ static unsigned shared_address(const void* generic) {
-    return static_cast<unsigned>(__cvta_generic_to_shared(generic));
-  }
-#if __CUDA_ARCH__ >= 900
-  __device__ static void send_word(unsigned target, std::uint64_t value, unsigned signal) {
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(target),
-                 "l"(value), "r"(signal)
-                 : "memory");
-  }
-  __device__ static void send_word(unsigned target, std::uint32_t value, unsigned signal) {
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(target),
-                 "r"(value), "r"(signal)
-                 : "memory");
-  }
-#endif
 };
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.

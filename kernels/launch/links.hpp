@@ -44,9 +44,16 @@ struct step_links {
 
   /// The same where the state was read ahead, and goes back to memory now.
   WHILST_HD void follow(loop_state& read_ahead, const outside_wish& wish) const {
-    const bool running = conclude_trip(read_ahead, wish);
-    static_cast<loop_state&>(*loop) = read_ahead;
-    go_on(running);
+    conclude(read_ahead, wish);
+    follow(read_ahead);
+  }
+  /// And in two parts: whether the loop goes on; the rest.
+  WHILST_HD bool conclude(loop_state& read_ahead, const outside_wish& wish) const {
+    return conclude_trip(read_ahead, wish);
+  }
+  WHILST_HD void follow(const loop_state& concluded) const {
+    static_cast<loop_state&>(*loop) = concluded;
+    go_on(concluded.running != 0);
   }
 
   /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so what

@@ -50,6 +50,10 @@ class lowering {
       switch (node.what) {
         case program_node::kind::step:
           add_step(target, node, around);
+          if (node.step->has_sequel() && target.back().shape.small) {
+            target.back().runs_sequel = true;
+            ++k;
+          }
           break;
         case program_node::kind::loop:
           add_loop(target, node, around);
@@ -76,12 +80,12 @@ class lowering {
   lowered_program result;
 
  private:
-  /// The step after which links can be followed: the last one, if it has a finish and lies in the same loop, else a new
-  /// one that does nothing else.
+  /// The step after which links can be followed: the last one, if it ends with its finish and lies in the same loop,
+  /// else a new one that does nothing else.
   operation& publisher(std::vector<operation>& target, const surroundings& around, bool any_loop = false) {
     if (!target.empty()) {
       operation& last = target.back();
-      if (last.what == operation::kind::step && last.step->has_finish() &&
+      if (last.what == operation::kind::step && last.step->has_finish() && !last.runs_sequel &&
           (any_loop || last.frame.links.loop == around.loop)) {
         return last;
       }

@@ -16,7 +16,8 @@ struct operation {
   recorded_step* step = nullptr;  ///< of a step: the node's, or the shared one that only follows its links
   step_frame frame{};             ///< of a step: all but the conditions
   launch_shape shape{};
-  bool overlaps = false;  ///< may start while the step before it ends
+  bool overlaps = false;     ///< may start while the step before it ends
+  bool runs_sequel = false;  ///< of a step: with its own work done, it is the next step, too
   // Conditions are numbered here and become graph handles when a graph is built; 0 is none.
   int loop_condition = 0, opens_condition = 0, branch_condition = 0;
   int condition = 0;              ///< of a loop or a branch: its own

@@ -15,6 +15,8 @@ namespace whilst {
 
 /// The finish of a step that has none.
 struct no_finish {};
+/// What a step that ends with its finish goes on with.
+struct no_sequel {};
 
 namespace detail {
 
@@ -43,7 +45,7 @@ struct nothing_read {};
 /// The three phases of a map at one index; only the last one must be there.
 ///
 ///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
-///                            or, by read_early, what older steps wrote
+///                            or, by team.early, what older steps wrote
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
 ///                            warps fetch and read together, so sums over a team cost least here
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
@@ -96,7 +98,7 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
 /// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
 /// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
 /// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
-/// of memory that the map of its step does not write; it is for all threads to look at.
+/// of memory that the map of its step does not write. It is one object for all threads, to work on as they like.
 template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
@@ -145,6 +147,24 @@ WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* lo
     finish(total...);
   }
 }
+
+/// A finish and the sequel of its step meet in a struct in memory of the place: both have a pointer to it, `handed`.
+/// The finish writes all that the sequel will use, unless it stops the loop. Where the two share a kernel, the pointers
+/// lead to shared memory, and only what a finish of one thread wrote without stopping goes to where they led before,
+/// since it may want to read it the next time.
+template <class Finish>
+struct handed_by {
+  struct type {};
+};
+template <class Finish>
+requires requires(const Finish& finish) { finish.handed; }
+struct handed_by<Finish> {
+  using type = std::remove_pointer_t<decltype(Finish::handed)>;
+};
+template <class Finish, class Sequel>
+constexpr bool hands_to = requires(const Finish& finish, Sequel& sequel) {
+  sequel.handed = finish.handed;
+};
 
 /// sums<T, k>, or void for a map that produces none.
 template <class Map>

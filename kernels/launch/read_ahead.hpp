@@ -9,7 +9,7 @@
 namespace whilst::detail {
 
 /// What the finish and the links read of the loops' controls, on its way to shared memory while the sums are made: in
-/// registers there is no room for it. For thread 0, like all that it does.
+/// registers there is no room for it. Thread 0 starts the copies; who looks at them waits first.
 class controls_ahead {
   alignas(16) loop_state state_;
   alignas(16) outside_wish wish_;
@@ -25,7 +25,7 @@ class controls_ahead {
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
   }
-  __device__ const loop_state& state() const { return state_; }
+  __device__ loop_state& state() { return state_; }
   __device__ const outside_wish& wish() const { return wish_; }
 
  private:

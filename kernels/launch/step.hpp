@@ -32,6 +32,8 @@ class recorded_step {
   const std::string& name() const { return name_; }
   index count() const { return n_; }
   virtual bool has_finish() const = 0;
+  /// Whether the step that comes next is this one's sequel, which its kernel runs by itself where its grid is small.
+  virtual bool has_sequel() const = 0;
   /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top.
   virtual void run_on_host(loop_state* loop) = 0;
 #if WHILST_WITH_CUDA
@@ -69,12 +71,13 @@ constexpr index parallel_chunks = takes_problems<Map> ? 2 : 32;
 
 }  // namespace detail
 
-/// A step made of a map and, perhaps, a finish.
-template <class Map, class Finish>
+/// A step made of a map and, perhaps, a finish; perhaps it knows the step after it, its sequel.
+template <class Map, class Finish, class Sequel = no_sequel>
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
   static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
+  static constexpr index threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
  public:
@@ -85,14 +88,16 @@ class map_step final : public recorded_step {
       return detail::takes_loop<Finish, finish_data>;
     }
   }();
-  map_step(std::string name, index n, const Map& map, const Finish& finish)
-      : recorded_step(std::move(name), n), map_(map), finish_(finish) {
-    static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish>,
+  map_step(std::string name, index n, const Map& map, const Finish& finish, const Sequel& sequel = {})
+      : recorded_step(std::move(name), n), map_(map), finish_(finish), sequel_(sequel) {
+    static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
+                      std::is_trivially_copyable_v<Sequel>,
                   "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
     if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index>(chunks(), 1)));
   }
 
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
+  bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
 
   void run_on_host([[maybe_unused]] loop_state* loop) override {
     const index last = chunks();
@@ -140,6 +145,7 @@ class map_step final : public recorded_step {
   struct nothing {};
   Map map_;
   Finish finish_;
+  [[no_unique_address]] Sequel sequel_;
   // Partial sums of the host's chunks: allocated when recorded, not in the loop.
   std::conditional_t<has_sums, std::vector<std::conditional_t<has_sums, detail::map_result<Map>, nothing>>, nothing>
       partials_;
@@ -148,10 +154,10 @@ class map_step final : public recorded_step {
 #if WHILST_WITH_CUDA
 #if defined(__CUDACC__)
 
-template <class Map, class Finish>
-launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
+template <class Map, class Finish, class Sequel>
+launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) const {
   launch_shape shape;
-  auto* kernel = &detail::step_kernel<Map, Finish, false>;
+  auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
   if constexpr (kind == detail::team_kind::block) {
     cudaFuncAttributes attributes{};
     WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
@@ -171,17 +177,19 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
     return static_cast<unsigned>(std::max<index>((threads + 31) / 32, 1) * 32);
   };
   if constexpr (may_be_small) {
-    // Blocks that need not meet in global memory finish a microsecond earlier.
-    const index most = threads_wanted <= threads_alone ? 1 : largest_cluster_here(device);
-    const index cluster = std::min<index>(most, threads_wanted <= 8 * 256 ? 8 : largest_cluster);
-    if (threads_wanted <= cluster * threads_alone) {
+    // Blocks that need not meet in global memory finish a microsecond earlier; one block another half, unless each warp
+    // has so much to do, as where a warp's finish has many sums, that few should share a multiprocessor.
+    constexpr bool spread = detail::by_warp<Finish>;
+    const index most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
+    const index cluster = std::min<index>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
+    if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.small = true;
       shape.blocks = static_cast<unsigned>(cluster);
       shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
       return shape;
     }
   }
-  shape.threads = std::min(whole_warps(threads_wanted), 256u);
+  shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
   int resident_blocks = 1;
   WHILST_CUDA(
       "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
@@ -192,33 +200,33 @@ launch_shape map_step<Map, Finish>::shape(const device_traits& device) const {
   return shape;
 }
 
-template <class Map, class Finish>
-bool map_step<Map, Finish>::waits_for_previous(const device_traits& device) const {
+template <class Map, class Finish, class Sequel>
+bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits& device) const {
   if (device.compute_capability < 90) return false;
   cudaFuncAttributes attributes{};
   WHILST_CUDA("asking for the code version of step '" + name_ + "'",
-              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish, false>));
+              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish, no_sequel, false>));
   return attributes.ptxVersion >= 90;
 }
 
-template <class Map, class Finish>
-index map_step<Map, Finish>::largest_cluster_here(const device_traits& device) const {
+template <class Map, class Finish, class Sequel>
+index map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
   if (!waits_for_previous(device)) return 0;
-  auto* const kernel = &detail::step_kernel<Map, Finish, true>;
+  auto* const kernel = &detail::step_kernel<Map, Finish, Sequel, true>;
   const std::string what = "asking for the clusters of step '" + name_ + "'";
   // More than 8 blocks have to be asked for; not every device, or part of one, has room for them.
   WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(largest_cluster);
-  config.blockDim = dim3(threads_alone);
+  config.blockDim = dim3(threads_of_small);
   int blocks = 0;
   WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
   return std::min(blocks, largest_cluster);
 }
 
-template <class Map, class Finish>
-void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
-                                   bool overlap) const {
+template <class Map, class Finish, class Sequel>
+void map_step<Map, Finish, Sequel>::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
+                                           bool overlap) const {
   cudaLaunchAttribute attributes[2]{};
   unsigned count = 0;
   if (overlap) {
@@ -241,11 +249,13 @@ void map_step<Map, Finish>::launch(cudaStream_t stream, const launch_shape& shap
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
-  auto* kernel = &detail::step_kernel<Map, Finish, false>;
+  const auto run = [&](auto* kernel, const auto& sequel) {
+    WHILST_CUDA("launching step '" + name_ + "'", cudaLaunchKernelEx(&config, kernel, map_, finish_, sequel, filled));
+  };
   if constexpr (may_be_small) {
-    if (shape.small) kernel = &detail::step_kernel<Map, Finish, true>;
+    if (shape.small) return run(&detail::step_kernel<Map, Finish, Sequel, true>, sequel_);
   }
-  WHILST_CUDA("launching step '" + name_ + "'", cudaLaunchKernelEx(&config, kernel, map_, finish_, filled));
+  run(&detail::step_kernel<Map, Finish, no_sequel, false>, no_sequel{});
 }
 
 #else  // a CUDA build, but this file is not compiled by nvcc
@@ -256,16 +266,16 @@ namespace detail {
               "compile files that define steps as CUDA, or record them on the host");
 }
 }  // namespace detail
-template <class Map, class Finish>
-launch_shape map_step<Map, Finish>::shape(const device_traits&) const {
+template <class Map, class Finish, class Sequel>
+launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits&) const {
   detail::not_compiled_for_gpu(name_);
 }
-template <class Map, class Finish>
-bool map_step<Map, Finish>::waits_for_previous(const device_traits&) const {
+template <class Map, class Finish, class Sequel>
+bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits&) const {
   detail::not_compiled_for_gpu(name_);
 }
-template <class Map, class Finish>
-void map_step<Map, Finish>::launch(cudaStream_t, const launch_shape&, const step_frame&, bool) const {
+template <class Map, class Finish, class Sequel>
+void map_step<Map, Finish, Sequel>::launch(cudaStream_t, const launch_shape&, const step_frame&, bool) const {
   detail::not_compiled_for_gpu(name_);
 }
 

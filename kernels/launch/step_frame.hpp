@@ -32,6 +32,9 @@ inline constexpr int largest_cluster = 16;
 /// Most threads of a block of a step with a finish, which runs as one block or one cluster where that will do.
 inline constexpr int threads_alone = 512;
 
+/// The same where the finish is a whole warp's: each thread has much to do then, and few should share a multiprocessor.
+inline constexpr int threads_spread = 128;
+
 /// Limits and habits of a device that decide a launch shape.
 struct device_traits {
   int device = 0;

@@ -37,23 +37,24 @@ __device__ inline void delay(unsigned seed, unsigned point) {
   }
 }
 
-/// The indexes of one thread: first, first + stride, ... below n; and how far the first is from that of its warp.
+/// The indexes of one thread: first, first + stride, ... below n; how far the first is from that of its warp; and how
+/// many its block has at a time, one after another.
 struct index_range {
   index first, stride, n;
-  int in_warp;
+  int in_warp, in_block;
 };
 template <class Map>
 __device__ index_range indexes_of_thread(const step_frame& frame) {
   if constexpr (team_kind_of<Map>() == team_kind::block) {
-    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n, 0};
+    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n, 0, 1};
   } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
     const int shift = __ffs(frame.lanes) - 1;  // lanes are a power of two
     const index groups_a_block = blockDim.x >> shift;
     return {blockIdx.x * groups_a_block + (threadIdx.x >> shift), gridDim.x * groups_a_block, frame.n,
-            static_cast<int>(threadIdx.x & 31u) >> shift};
+            static_cast<int>(threadIdx.x & 31u) >> shift, static_cast<int>(groups_a_block)};
   } else {
     return {static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<index>(gridDim.x) * blockDim.x,
-            frame.n, 0};
+            frame.n, 0, static_cast<int>(blockDim.x)};
   }
 }
 template <class Map>
@@ -77,26 +78,59 @@ __device__ auto reading_team_of_thread(const step_frame& frame) {
 
 /// Blocks of a step that fit a multiprocessor at least, at the price of registers; a map that streams memory says how
 /// many it wants, as `static constexpr int blocks_wanted`.
-template <class Map>
+template <class Map, class Finish>
 constexpr int blocks_wanted() {
   if constexpr (requires { Map::blocks_wanted; }) {
     return Map::blocks_wanted;
   } else {
-    return 1;
+    return by_warp<Finish> ? 3 : 1;
   }
 }
 /// Most threads of a block.
-template <class Map, bool small>
+template <class Map, class Finish, bool small>
 constexpr int most_threads() {
+  if (by_warp<Finish>) return threads_spread;
   return small ? threads_alone : team_kind_of<Map>() == team_kind::block ? 1024 : 256;
 }
 
-/// A small grid is one block or one cluster of a step with a finish: its sums meet in shared memory, and it has
-/// registers to spare, so that all it needs from memory is on its way at once.
-template <class Map, class Finish, bool small>
-__global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks_wanted<Map>())
+/// The sequel of a step of a small grid, once all of it knows what the finish concluded. Each block has the indexes
+/// that it had before, if on other threads, so it sees what its map wrote.
+template <class Sequel>
+class sequel_of_block {
+  const Sequel& sequel_;
+  index i_;
+  bool is_there_;
+  decltype(fetch_phase(std::declval<const Sequel&>(), index{}, lanes())) fetched_;
+
+ public:
+  /// Reads ahead what neither the map nor the finish writes.
+  __device__ sequel_of_block(const Sequel& sequel, const index_range& of_map)
+      : sequel_(sequel),
+        i_(static_cast<index>(blockIdx.x) * of_map.in_block + threadIdx.x),
+        is_there_(threadIdx.x < of_map.in_block && i_ < of_map.n),
+        fetched_(fetch_phase(sequel, is_there_ ? i_ : 0, lanes())) {}
+  template <class Handed>
+  __device__ void run(const Handed& handed) const {
+    if (!is_there_) return;
+    Sequel here = sequel_;
+    here.handed = &handed;
+    write_phase(here, i_, lanes(), read_phase(here, i_, lanes(), fetched_));
+  }
+};
+
+/// A small grid is one block or one cluster of a step with a finish, and has a thread or a team for each index: its
+/// sums meet in shared memory, it has registers to spare, so that all it needs from memory is on its way at once, and
+/// it goes on with the step's sequel, if there is one.
+///
+/// What a small step takes is the time to bring in its instructions, some 3 cycles for each that runs once, beside
+/// trips to memory. So nothing is in a loop here that runs once.
+template <class Map, class Finish, class Sequel, bool small>
+__global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 : blocks_wanted<Map, Finish>())
     step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
-                const __grid_constant__ step_frame frame) {
+                const __grid_constant__ Sequel sequel, const __grid_constant__ step_frame frame) {
+  constexpr bool has_sequel = !std::is_same_v<Sequel, no_sequel>;
+  static_assert(small || !has_sequel, "blocks that meet in global memory do not wait for the finish");
+  static_assert(!has_sequel || hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
@@ -122,6 +156,8 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   [[maybe_unused]] __shared__ std::conditional_t<has_finish, controls_ahead, no_sums> controls;
   constexpr bool may_send = small && has_sums;
   [[maybe_unused]] __shared__ std::conditional_t<may_send, cluster_mailbox<decltype(total)>, no_sums> mailbox;
+  using handed = typename handed_by<Finish>::type;
+  [[maybe_unused]] __shared__ std::conditional_t<has_sequel, conclusion<handed>, no_sums> concluded;
   [[maybe_unused]] finish_data finish_reads{};
   constexpr int leaders = by_warp<Finish> ? 32 : 1;
   using copied = typename copied_by<Finish>::type;
@@ -139,10 +175,12 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   };
 
   if constexpr (may_send) {
+    if constexpr (has_sequel) concluded.announce();
     if (gridDim.x > 1) mailbox.announce();
   }
+  // A small grid has an index at least, if it has a map, and reads the last one where it has no more.
   decltype(fetch()) fetched{};
-  if (warp_has_index()) fetched = fetch();
+  if (small || warp_has_index()) fetched = fetch();
   if constexpr (may_send) {
     if (gridDim.x > 1) mailbox.open();
   }
@@ -151,8 +189,8 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   // All these reads are under way before the first is waited for: one trip to memory, not three.
   int running = frame.guard ? read_early(frame.guard) : 1;
   if (small) read_for_finish();
-  decltype(read(fetched)) data{};
-  if (warp_has_index()) data = read(fetched);
+  decltype(read(fetched)) data;
+  if (small || warp_has_index()) data = read(fetched);
   asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner
   if (!running) {
     if constexpr (has_finish) {
@@ -163,75 +201,111 @@ __global__ void __launch_bounds__(most_threads<Map, small>(), small ? 1 : blocks
   }
   delay(frame.delay_seed, 1);
 
-  while (warp_has_index()) {
-    if (i < range.n) {
-      if constexpr (has_sums) {
-        const auto share = write_phase(map, i, team, data);
-        if (team.rank() == 0) total += share;
-      } else {
-        write_phase(map, i, team, data);
-      }
+  const auto work = [&] {
+    if (i >= range.n) return;
+    if constexpr (has_sums) {
+      const auto share = write_phase(map, i, team, data);
+      if (team.rank() == 0) total += share;
+    } else {
+      write_phase(map, i, team, data);
     }
-    if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // shared memory passes to the next index
-    i += range.stride;
-    if (warp_has_index()) data = read(fetch());
+  };
+  if constexpr (small) {
+    work();
+  } else {
+    while (warp_has_index()) {
+      work();
+      if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // shared memory passes to the next index
+      i += range.stride;
+      if (warp_has_index()) data = read(fetch());
+    }
   }
 
   delay(frame.delay_seed, 2);
+  [[maybe_unused]] auto rest = [&] {
+    if constexpr (has_sequel) {
+      return sequel_of_block<Sequel>(sequel, range);
+    } else {
+      return no_sequel{};
+    }
+  }();
   if constexpr (has_finish) {
     if (!small) read_for_finish();
-    const auto conclude = [&](const auto&... totals) {
-      const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
-      if constexpr (by_warp<Finish>) {
-        loop_state state = controls.state();
-        finish(whole_warp(), totals..., state, copies);
-        __syncwarp();
-        if (threadIdx.x == 0) frame.links.follow(state, wish);
-      } else if constexpr (finish_takes_loop) {
-        loop_state state = controls.state();
-        call_finish(finish, &state, finish_reads, totals...);
-        frame.links.follow(state, wish);
-      } else {
-        call_finish(finish, nullptr, finish_reads, totals...);
-        frame.links.follow(wish);
-      }
-    };
     static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
     bool concludes;
+    [[maybe_unused]] __shared__ std::conditional_t<by_warp<Finish>, decltype(total), no_sums> of_grid;
     if constexpr (by_warp<Finish>) {
-      constexpr int most_warps = most_threads<Map, small>() / 32;
-      constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
-      static_assert(pieces * sizeof(total) + sizeof(copied) + sizeof(controls_ahead) + 64 <= shared_limit,
-                    "a step has more sums than shared memory has room for");
+      constexpr int most_warps = most_threads<Map, Finish, small>() / 32;
       decltype(block_team().template sum_scattered<most_warps>(total)) scattered;
+      constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
+      static_assert(pieces * sizeof(total) + most_warps * sizeof(typename decltype(scattered)::rows) + sizeof(copied) +
+                            sizeof(controls) + sizeof(concluded) + 64 <=
+                        shared_limit,
+                    "a step has more sums than shared memory has room for");
       if constexpr (small) {
         concludes = total_of_small_grid<most_warps>(total, scattered, frame, mailbox);
       } else {
         concludes = total_by_ticket<most_warps>(total, scattered, frame);
       }
       if (threadIdx.x < leaders) controls.wait();
-      if (!concludes) return;
-      __shared__ map_result<Map> of_grid;
-      scattered.store(of_grid.value);
-      __syncwarp();
-      conclude(of_grid);
-      return;
-    } else if constexpr (may_send) {
-      concludes = total_of_small_grid(total, frame, mailbox);
-    } else if constexpr (has_sums) {
-      concludes = total_by_ticket(total, frame);
-    } else if constexpr (small) {
-      gridDim.x > 1 ? meet_cluster() : __syncthreads();
-      concludes = blockIdx.x == 0 && threadIdx.x == 0;
+      if (concludes) scattered.store(of_grid.value);
     } else {
-      __syncthreads();
-      concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
+      if constexpr (may_send) {
+        concludes = total_of_small_grid(total, frame, mailbox);
+      } else if constexpr (has_sums) {
+        concludes = total_by_ticket(total, frame);
+      } else if constexpr (small) {
+        gridDim.x > 1 ? meet_cluster() : __syncthreads();
+        concludes = blockIdx.x == 0 && threadIdx.x == 0;
+      } else {
+        __syncthreads();
+        concludes = threadIdx.x == 0 && (gridDim.x == 1 || arrive_last(frame.ticket));
+      }
+      if (threadIdx.x == 0) controls.wait();
     }
-    if (threadIdx.x == 0) controls.wait();
-    if constexpr (has_sums) {
-      if (concludes) conclude(total);
+    const auto wish = [&] { return frame.links.counts_trip ? controls.wish() : outside_wish{}; };
+    const auto call = [&](const Finish& finish, loop_state* state) {
+      if constexpr (by_warp<Finish>) {
+        __syncwarp();
+        finish(whole_warp(), of_grid, *state, copies);
+        __syncwarp();
+      } else if constexpr (has_sums) {
+        call_finish(finish, state, finish_reads, total);
+      } else {
+        call_finish(finish, state, finish_reads);
+      }
+    };
+    // One thread works on its own copy of the loop's state, a warp on the one that they share.
+    [[maybe_unused]] loop_state of_thread;
+    [[maybe_unused]] loop_state& state = by_warp<Finish> ? controls.state() : of_thread;
+    if constexpr (!finish_takes_loop) {
+      if (concludes) {
+        call(finish, nullptr);
+        frame.links.follow(wish());
+      }
     } else {
-      if (concludes) conclude();
+      if (concludes && !by_warp<Finish>) of_thread = controls.state();
+      if constexpr (!has_sequel) {
+        if (concludes) {
+          call(finish, &state);
+          if (threadIdx.x == 0) frame.links.follow(state, wish());
+        }
+      } else {
+        if (concludes) {
+          Finish here = finish;
+          here.handed = &concluded.handed();
+          call(here, &state);
+          if (threadIdx.x == 0) concluded.conclude(frame.links.conclude(state, wish()));
+        }
+        if (gridDim.x > 1 && blockIdx.x == 0 && threadIdx.x < 32) concluded.send();
+        const bool goes_on = concluded.learn();
+        if (concludes && threadIdx.x == 0) {
+          if (goes_on && !by_warp<Finish>) *finish.handed = concluded.handed();
+          frame.links.follow(state);
+        }
+        delay(frame.delay_seed, 3);
+        if (goes_on) rest.run(concluded.handed());
+      }
     }
   }
 }

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "solvers/line_search.hpp"
+#include "whilst/control.hpp"
+#include "whilst/teams.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// When a minimization has converged. Each test is off where its number is 0. Norms whose squares are no numbers of
+/// double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
+struct descent_tolerances {
+  /// Converged where ||g||_2 is no more than this,
+  double gradient = 1e-8;
+  /// or no more than this times the first one.
+  double relative_gradient = 0;
+  /// Converged where an accepted step was no longer than this times ||x||_2.
+  double step = 0;
+  /// Converged where an accepted step reduced f by no more than this times |f|. Whatever it is: a minimization has
+  /// converged, too, where rounding hides all that the line search could gain.
+  double function = 0;
+};
+
+/// What a launch tells a minimization.
+struct alignas(16) descent_settings {
+  descent_tolerances tolerances;
+  line_search_settings search;
+  /// A value below this means that f has no minimum.
+  double lower_bound = -1e300;
+};
+static_assert(sizeof(descent_settings) % 8 == 0);
+
+/// One line of the history of a minimization: after `iteration` accepted steps.
+struct descent_record {
+  index iteration;
+  double value, gradient_norm;
+  double step_length;      ///< ||s||_2 of the last step
+  index evaluations;       ///< of f and g, since the beginning
+  index inner_iterations;  ///< likewise
+};
+
+/// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
+/// that they belong to the trial point.
+struct alignas(16) descent_state {
+  double value, gradient_norm, first_gradient_norm;
+  double slope;        ///< g' d
+  double step_length;  ///< ||s||_2 of the step that led to x
+  double promise;      ///< what the search's first length would gain if f were linear
+  line_search search;
+  index evaluations, restarts, inner_iterations;
+  int idle;    ///< accepted steps in a row that gained nothing but rounding
+  int hidden;  ///< the direction before this one promised no more than rounding
+  /// The trial point is to be the new x: a new direction is wanted.
+  int accepted;
+  /// There is no x yet; the trial point is the start.
+  int first;
+  /// The direction is that of steepest descent: the first one, and where another did not lead down.
+  int steepest;
+};
+
+/// The vectors of a minimization, n entries each.
+template <class T>
+struct descent_vectors {
+  index n;
+  T *x, *gradient;            ///< the point, and the gradient there
+  T *trial, *trial_gradient;  ///< the trial point, x + step d, and the gradient there
+  T* d;                       ///< the direction
+
+  template <class Workspace>
+  WHILST_HD constexpr descent_vectors(index n, Workspace& memory)
+      : n(n),
+        x(memory.template take<T>(n)),
+        gradient(memory.template take<T>(n)),
+        trial(memory.template take<T>(n)),
+        trial_gradient(memory.template take<T>(n)),
+        d(memory.template take<T>(n)) {}
+};
+
+/// What a method proposes for an accepted point: g' d, and the length to try first. None: steepest descent.
+struct proposal {
+  double slope = 0, first_step = 0;
+};
+
+/// Begins the search for a length along a direction, or along steepest descent where it does not lead down.
+WHILST_HD inline void begin_search(descent_state& now, const line_search_settings& settings, const proposal& chosen) {
+  now.steepest =
+      !(chosen.slope < 0 && is_finite(chosen.slope) && chosen.first_step > 0 && is_finite(chosen.first_step));
+  now.slope = now.steepest ? -now.gradient_norm * now.gradient_norm : chosen.slope;
+  // Nothing is known of a length along steepest descent but that it should not move x by more than about 1, or twice
+  // the last step: far out a step of 1 is lost in rounding, which is no sign of a minimum.
+  const double length =
+      now.steepest ? fmin(1.0, fmax(1.0, 2 * now.step_length) / now.gradient_norm) : chosen.first_step;
+  now.promise = -now.slope * length;
+  now.search.begin(settings, now.value, now.slope, length);
+}
+
+/// How an accepted point was reached.
+struct accepted_step {
+  double gradient_norm;  ///< there
+  double length, slope;  ///< x came from by length * d, where g' d was this
+  bool first;            ///< the start, reached by no step at all
+  bool steepest;         ///< d was that of steepest descent
+};
+WHILST_HD inline accepted_step step_of(const descent_state& now) {
+  return {now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
+}
+
+/// For a finish that chooses the direction from an accepted point: begins the search along what choose(accepted_step)
+/// proposes. Does nothing where the trial point was not accepted.
+template <class Choose>
+WHILST_HD void change_direction(descent_state* s, const descent_settings& settings, const Choose& choose) {
+  if (!s->accepted) return;
+  descent_state now = *s;
+  begin_search(now, settings.search, choose(step_of(now)));
+  now.first = 0;
+  *s = now;
+}
+
+}  // namespace whilst

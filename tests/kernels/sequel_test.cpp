@@ -1,0 +1,201 @@
+// compiled by nvcc where CUDA is on
+#include <memory>
+
+#include "kernels/launch/resident.hpp"
+#include "tests/catch.hpp"
+#include "tests/kernels/toy.hpp"
+
+namespace whilst_test {
+
+using whilst::control;
+using whilst::control_settings;
+using whilst::loop_state;
+using whilst::reason;
+using whilst::recorder;
+using whilst::sums;
+using whilst::workspace;
+
+namespace {
+
+/// A loop whose trip is x = y + 1, in small integers, then, with what its finish makes, y = x + multiple. The finish
+/// may stop the loop, and then y stays. `lanes` lanes of a team make each x.
+template <int lanes_a_row, bool by_warp>
+struct growing {
+  struct made_of_sums {
+    double multiple;
+    index trip;
+  };
+  index n;
+  double *x, *y;
+  made_of_sums* made;
+  const index* stop_at;
+  control* c;
+
+  struct map {
+    const double* y;
+    double* x;
+    WHILST_HD int lanes_wanted() const { return lanes_a_row; }
+    template <class Team>
+    WHILST_HD auto operator()(index i, const Team& team) const {
+      double sum = 0;  // 1, made of all lanes' parts: one of them has it
+      for (int k = team.rank(); k < 16; k += team.size()) sum += k == static_cast<int>(i % 16) ? 1 : 0;
+      const double next = y[i] + team.sum(sum);
+      if (team.rank() == 0) x[i] = next;
+      return sums{next};
+    }
+  };
+  /// Of the trips so far, 1, 2, 3 and over again.
+  struct finish_by_thread {
+    made_of_sums* handed;
+    const index* stop_at;
+    WHILST_HD void operator()(const sums<double, 1>& total, loop_state& loop) const {
+      if (loop.check(total[0])) return;
+      if (loop.iteration == *stop_at && loop.stop(reason::completed)) return;
+      *handed = {static_cast<double>(loop.iteration % 3 + 1), loop.iteration};
+    }
+  };
+  struct finish_by_warp {
+    static constexpr bool whole_warp = true;
+    made_of_sums* handed;
+    const index* stop_at;
+    struct alignas(16) copied {
+      double nothing[2];
+    };
+    template <class Copy>
+    WHILST_HD void copy_ahead(copied&, const Copy&) const {}
+    template <class Team>
+    WHILST_HD void operator()(const Team& team, const sums<double, 1>& total, loop_state& loop, copied&) const {
+      if (team.rank() != 0) return;
+      finish_by_thread{handed, stop_at}(total, loop);
+    }
+  };
+  using finish = std::conditional_t<by_warp, finish_by_warp, finish_by_thread>;
+  struct sequel {
+    const double* x;
+    double* y;
+    const made_of_sums* handed;
+    WHILST_HD void operator()(index i) const { y[i] = x[i] + handed->multiple; }
+  };
+
+  template <class Run>
+  WHILST_HD void operator()(Run& run) const {
+    run.loop("growing", c, [&](auto& inner) {
+      inner.step("x = y + 1", n, map{y, x}, finish{made, stop_at}, "y = x + multiple", sequel{x, y, made});
+    });
+  }
+};
+
+struct only_growing {
+  growing<1, false> method;
+  template <class Team>
+  WHILST_HD growing<1, false> operator()(index, const Team&) const {
+    return method;
+  }
+};
+
+template <class Method>
+struct memory_of {
+  whilst::buffer<double> x, y;
+  whilst::buffer<typename Method::made_of_sums> made;
+  whilst::buffer<index> stop_at;
+  whilst::buffer<control> c;
+  memory_of(whilst::place where, index n) : x(where, n), y(where, n), made(where, 1), stop_at(where, 1), c(where, 1) {}
+  Method method() { return {x.size(), x.data(), y.data(), made.data(), stop_at.data(), c.data()}; }
+};
+
+/// What a plain loop of `trips` trips leaves, and the last verdict's sum.
+struct left_behind {
+  std::vector<double> x, y;
+  double last_sum = 0;
+  left_behind(index n, index trips) : x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n)) {
+    for (index trip = 1; trip <= trips; ++trip) {
+      last_sum = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) last_sum += x[i] = y[i] + 1;
+      if (trip == trips) return;
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] + static_cast<double>((trip - 1) % 3 + 1);
+    }
+  }
+};
+
+template <class Method, class Record>
+void check(const way& w, index n, index stop_at, int unroll, unsigned delays, const Record& put) {
+  INFO(w.name << ", n = " << n << ", stop at " << stop_at << ", unroll " << unroll << ", delays " << delays);
+  memory_of<Method> memory(w.where, n);
+  memory.stop_at.upload(&stop_at);
+  recorder record(w.where);
+  put(record, memory.method());
+  record.parameter(&memory.c.data()->settings, control_settings{.limit = 1000});
+  whilst::program program = std::move(record).finish();
+  program.prepare({.how = w.how, .unroll = unroll, .delay_seed = delays});
+  for (int launch = 0; launch < 2; ++launch) {  // the second one begins where the first one began
+    const std::vector<double> zeros(static_cast<std::size_t>(n));
+    memory.x.upload(zeros.data());
+    memory.y.upload(zeros.data());
+    run(program);
+    const left_behind expected(n, stop_at + 1);
+    const control c = value(memory.c);
+    CHECK(c.why == reason::completed);
+    CHECK(c.iteration == stop_at);
+    CHECK(c.residual_norm == expected.last_sum);
+    CHECK((values(memory.x) == expected.x));
+    CHECK((values(memory.y) == expected.y));
+  }
+}
+
+template <class Method>
+void check_everywhere() {
+  const auto recorded = [](recorder& record, const Method& method) { method(record); };
+  for (const way& w : ways())
+    // One thread, one block and not quite, one cluster of either kind and not quite, and beyond.
+    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 20'011})
+      for (const index stop_at : {0, 1, 5})
+        for (const int unroll : {1, 4}) check<Method>(w, n, stop_at, unroll, 0, recorded);
+}
+
+}  // namespace
+
+TEST_CASE("a sequel knows what the finish made, and does not run after a verdict", "[semantics][sequel]") {
+  SECTION("a thread an index, a finish on one thread") { check_everywhere<growing<1, false>>(); }
+  SECTION("a thread an index, a finish by a warp") { check_everywhere<growing<1, true>>(); }
+  SECTION("4 lanes an index") { check_everywhere<growing<4, false>>(); }
+  SECTION("16 lanes an index, a finish by a warp") { check_everywhere<growing<16, true>>(); }
+}
+
+TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer]") {
+  const auto recorded = [](recorder& record, const auto& method) { method(record); };
+  for (const way& w : ways())
+    for (const index n : {300, 3001})
+      for (const unsigned seed : {1u, 2u, 3u}) {
+        check<growing<1, false>>(w, n, 20, 16, seed, recorded);
+        check<growing<4, true>>(w, n, 20, 16, seed, recorded);
+      }
+}
+
+TEST_CASE("within a kernel a sequel is a step", "[semantics][sequel]") {
+  for (const way& w : ways())
+    for (const int threads : {1, 32, 64})
+      check<growing<1, false>>(w, 300, 5, 1, 0, [&](recorder& record, const growing<1, false>& method) {
+        if (threads > 32) {
+          record.team("in a kernel", 1, whilst::problems_by_block<only_growing>{{method}, threads});
+        } else {
+          record.step("in a kernel", 1, whilst::problems_by_lanes<only_growing>{{method}, threads});
+        }
+      });
+}
+
+TEST_CASE("a small grid runs a sequel without another kernel", "[semantics][sequel]") {
+  for (const way& w : ways()) {
+    if (w.where.on_host()) continue;
+    for (const index n : {100, 100'000}) {
+      memory_of<growing<1, false>> memory(w.where, n);
+      recorder record(w.where);
+      memory.method()(record);
+      whilst::program program = std::move(record).finish();
+      program.prepare({.how = w.how, .unroll = 1});
+      CHECK_THAT(program.explain(),
+                 contains(n == 100 ? "loop 'growing': 1 kernel a trip\n" : "loop 'growing': 2 kernels a trip\n"));
+    }
+  }
+}
+
+}  // namespace whilst_test
