@@ -10,7 +10,9 @@ namespace whilst {
 
 /// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
 /// the team receives. Your own needs no more than that. One with fetch(i, team), which reads what x has no part in,
-/// gives it back as row(fetched, i, x, team); then those reads overlap with the step before.
+/// gives it back as row(fetched, i, x, team); then those reads overlap with the step before. One with before_apply(run,
+/// x) records steps of its own there; methods and linear_solve call it before each step that applies it to x, and so
+/// must you: then row may read what they have made of x.
 
 template <class Operator, class Team>
 WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index i,
@@ -29,6 +31,13 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   } else {
     return A.row(i, x, team);
   }
+}
+
+/// Records what an operator wants to have run before a step applies it to x.
+template <class Run, class Operator, class T>
+WHILST_HD void before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const Operator& A,
+                            [[maybe_unused]] const T* x) {
+  if constexpr (requires { A.before_apply(run, x); }) A.before_apply(run, x);
 }
 
 /// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.

@@ -15,6 +15,7 @@ namespace whilst {
 template <class T>
 struct bfgs {
   static constexpr const char* name = "bfgs";
+  static constexpr index most_unknowns = 20'000;
 
   struct scalars {
     int fresh;       ///< H is a multiple of the identity, and not in memory
@@ -32,16 +33,17 @@ struct bfgs {
   T *H, *u, *step, *h;  ///< h = H y
   scalars* c;
 
-  bfgs(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>&,
-       workspace& memory)
+  template <class Function, class Workspace>
+  WHILST_HD constexpr bfgs(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
+                           const Function&, Workspace& memory)
       : v(v),
         s(s),
         settings(settings),
-        H(memory.take<T>(v.n * v.n)),
-        u(memory.take<T>(v.n)),
-        step(memory.take<T>(v.n)),
-        h(memory.take<T>(v.n)),
-        c(memory.take<scalars>(1)) {}
+        H(memory.template take<T>(v.n * v.n)),
+        u(memory.template take<T>(v.n)),
+        step(memory.template take<T>(v.n)),
+        h(memory.template take<T>(v.n)),
+        c(memory.template take<scalars>(1)) {}
 
   /// s'y, y'Hy, s'g, (Hy)'g, g'Hg, s'g_old.
   using products = sums<double, 6>;
@@ -137,8 +139,8 @@ struct bfgs {
   };
   WHILST_HD double curved(index i) const { return c->theta * c->scale * h[i] + (1 - c->theta) * step[i]; }
 
-  template <class Run>
-  void propose(Run& run, const objective<T>&) const {
+  template <class Run, class Function>
+  WHILST_HD void propose(Run& run, const Function&) const {
     run.step("u = H g, s'y, y'Hy", v.n, multiply{*this}, choose{s, settings, c});
     run.step("H", v.n, update{*this}, settle{s, c});
   }

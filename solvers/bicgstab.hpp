@@ -194,9 +194,11 @@ struct bicgstab {
     const index n = A.rows();
     run.step("p = r + beta (p - omega v)", n, update_direction{M, s, r, v, p, p_hat});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, n, p, p_hat);
+    before_apply(run, A, static_cast<const T*>(p_hat));
     run.step("v = A M p, (r0,v)", n, apply_to_direction{A, r0, p_hat, v}, choose_alpha{s});
     run.step("x += alpha M p, r -= alpha v", n, half_step{M, s, v, p_hat, x, r, r_hat});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, n, r, r_hat);
+    before_apply(run, A, static_cast<const T*>(r_hat));
     run.step("t = A M r, (t,r), (t,t)", n, apply_to_residual{A, r, r_hat, t}, choose_omega{s});
     run.step("x += omega M r, r -= omega t", n, advance{s, r0, t, r_hat, x, r}, judge_update{s, 0});
   }

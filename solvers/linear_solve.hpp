@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/operators.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
@@ -182,6 +183,7 @@ struct linear_solve {
     run.step("bring in b and x", n, bring_in{io, x, b}, begin{s, inner});
     M.prepare(run, A);
     run.loop("until the true residual agrees", outer, [&](auto& run) {
+      before_apply(run, A, static_cast<const T*>(x));
       run.step("r = b - A x", n, residual{A, b, x, r}, judge{s, outer, inner});
       run.loop(
           method_type::name, inner,

@@ -12,19 +12,22 @@ namespace whilst {
 template <class T>
 struct newton {
   static constexpr const char* name = "newton";
+  static constexpr bool wants_hessian = true;
+  static constexpr index most_unknowns = 1000;
   descent_vectors<T> v;
   descent_state* s;
   const descent_settings* settings;
   double *L, *solution, *unit;
 
-  newton(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>&,
-         workspace& memory)
+  template <class Function, class Workspace>
+  WHILST_HD constexpr newton(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
+                             const Function&, Workspace& memory)
       : v(v),
         s(s),
         settings(settings),
-        L(memory.take<double>(v.n * v.n)),
-        solution(memory.take<double>(v.n)),
-        unit(memory.take<double>(v.n)) {}
+        L(memory.template take<double>(v.n * v.n)),
+        solution(memory.template take<double>(v.n)),
+        unit(memory.template take<double>(v.n)) {}
 
   struct solve {
     [[maybe_unused]] static constexpr bool whole_block = true;
@@ -139,8 +142,8 @@ struct newton {
     }
   };
 
-  template <class Run>
-  void propose(Run& run, const objective<T>& f) const {
+  template <class Run, class Function>
+  WHILST_HD void propose(Run& run, const Function& f) const {
     f.make_hessian(run, v.trial, &s->accepted, false);
     run.team("d = -(H + shift)^-1 g", 1, solve{*this, f.hessian()}, choose{s, settings});
   }

@@ -1,33 +1,29 @@
 #pragma once
 
+#include <limits>
+
 #include "solvers/conjugate_gradient.hpp"
 #include "solvers/descent.hpp"
+#include "solvers/hessian_operators.hpp"
 #include "whilst/objective.hpp"
 
 namespace whilst {
 
 /// Inexact Newton with a line search: H d = -g by conjugate gradients, until the residual is small beside g or the
 /// curvature is found to be negative; d is what they have by then. J. Nocedal and S. J. Wright, Numerical Optimization,
-/// 2nd ed. (2006), algorithm 7.1, with its tolerance min(1/2, sqrt ||g||) ||g||. H is sparse, in memory; the loop
-/// within the loop runs for accepted points only.
-template <class T>
+/// 2nd ed. (2006), algorithm 7.1, with its tolerance min(1/2, sqrt ||g||) ||g||, as far as half of the digits. H is
+/// assembled or matrix-free; the loop within the loop runs for accepted points only.
+template <class T, template <class> class Hessian>
 struct newton_cg {
   static constexpr const char* name = "newton-cg";
-  using matrix = csr_operator<T, std::int32_t, fixed_slot<const T>>;
-
-  /// The inverse of the diagonal's size: the matrix need not be positive definite.
-  struct diagonal {
-    static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
-    T* inverse;
-    WHILST_HD T operator()(index i, T r) const { return inverse[i] * r; }
-  };
+  using matrix = typename Hessian<T>::operator_type;
 
   descent_vectors<T> v;
   descent_state* s;
   const descent_settings* settings;
   control* inner;
   T *solution, *r, *inverse;
-  conjugate_gradient<T, matrix, diagonal> cg;
+  conjugate_gradient<T, matrix, inverse_diagonal<T>> cg;
 
   newton_cg(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>& f,
             workspace& memory)
@@ -38,29 +34,28 @@ struct newton_cg {
         solution(memory.take<T>(v.n)),
         r(memory.take<T>(v.n)),
         inverse(memory.take<T>(v.n)),
-        cg(matrix_of(f.hessian()), diagonal{inverse}, solution, r, memory) {}
-
-  static matrix matrix_of(const hessian_view<T>& H) {
-    const int lanes = lanes_for_row(static_cast<double>(H.nonzeros) / static_cast<double>(H.n));
-    return {H.n, H.row_offsets, H.column_indices, {H.values}, lanes};
-  }
+        cg(Hessian<T>::of(f), inverse_diagonal<T>{inverse}, solution, r, memory) {}
 
   struct begin {
     descent_vectors<T> v;
     matrix H;
     T *solution, *r, *inverse;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index i) const { with_diagonal(i); }
+    /// The entry of the diagonal. Its size is what preconditions: the matrix need not be positive definite.
+    WHILST_HD T with_diagonal(index i) const {
       const T d = H.diagonal(i);
       inverse[i] = d == 0 ? T(1) : 1 / std::fabs(d);
       r[i] = -v.trial_gradient[i];
       solution[i] = 0;
+      return d;
     }
   };
   struct set_tolerance {
     const descent_state* s;
     control* inner;
     WHILST_HD void operator()() const {
-      inner->rtol_norm = fmin(0.5, sqrt(s->gradient_norm)) * s->gradient_norm;
+      constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+      inner->rtol_norm = fmax(fmin(0.5, sqrt(s->gradient_norm)), sqrt(epsilon)) * s->gradient_norm;
       inner->atol_norm = inner->divergence_norm = 0;
       inner->first_iteration = 0;
     }
@@ -85,7 +80,7 @@ struct newton_cg {
   template <class Run>
   void propose(Run& run, const objective<T>& f) const {
     run.branch("a new direction", &s->accepted, [&](auto& run) {
-      f.make_hessian(run, v.trial, &s->accepted, true);
+      Hessian<T>::make(run, f, v.trial, &s->accepted, true);
       run.step("r = -g, d = 0", v.n, begin{v, cg.A, solution, r, inverse}, set_tolerance{s, inner});
       run.loop(
           "H d = -g by cg", inner, [&](auto& run) { cg.start(run); }, [&](auto& run) { cg.iterate(run); });
@@ -96,5 +91,10 @@ struct newton_cg {
   WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
+
+template <class T>
+using assembled_newton_cg = newton_cg<T, assembled_hessian>;
+template <class T>
+using matrix_free_newton_cg = newton_cg<T, matrix_free_hessian>;
 
 }  // namespace whilst

@@ -3,59 +3,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+
+#include "solvers/gather_tables.hpp"
 
 namespace whilst {
 namespace {
 
-template <class T>
-struct gather_hessian {
-  gathered<T> hessian;
-  T* values;
-  const int* wanted;
-  WHILST_HD void operator()(index k) const {
-    if (*wanted) values[k] = hessian(k, hessian.entries(k));
-  }
-};
-
-/// Where pieces go: sorted by what they belong to, and in their own order within it.
-struct incidence {
-  std::vector<std::int32_t> offsets;
-  std::vector<std::int32_t> positions;
-
-  /// owner[k] of piece k, below `owners`; negative: nobody's.
-  incidence(const std::vector<std::int64_t>& owner, index owners) : offsets(static_cast<std::size_t>(owners) + 1) {
-    for (const std::int64_t to : owner)
-      if (to >= 0) ++offsets[static_cast<std::size_t>(to) + 1];
-    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-    positions.resize(static_cast<std::size_t>(offsets.back()));
-    std::vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
-    for (std::size_t k = 0; k < owner.size(); ++k)
-      if (owner[k] >= 0)
-        positions[static_cast<std::size_t>(next[static_cast<std::size_t>(owner[k])]++)] = static_cast<std::int32_t>(k);
-  }
-};
-
-template <class Value>
-buffer<Value> copied(place where, const std::vector<Value>& values) {
-  buffer<Value> made(where, static_cast<index>(values.size()));
-  if (!values.empty()) made.upload(values.data());
-  return made;
-}
-
-template <class T>
-struct gather_tables {
-  buffer<std::int32_t> offsets;
-  buffer<std::int32_t> positions;
-  buffer<T> pieces;
-
-  gather_tables() = default;
-  gather_tables(place where, const incidence& order, std::size_t number_of_pieces)
-      : offsets(copied(where, order.offsets)),
-        positions(copied(where, order.positions)),
-        pieces(where, static_cast<index>(number_of_pieces)) {}
-  gathered<T> view() const { return {pieces.data(), offsets.data(), positions.data()}; }
-};
+constexpr std::string_view minimizing = "minimizing a function";
 
 }  // namespace
 
@@ -66,7 +20,7 @@ struct partially_separable<T>::implementation {
     index count;
     std::vector<std::int32_t> unknowns;  ///< term after term
     buffer<std::int32_t> on_place;       ///< unknown after unknown
-    index first_value = 0, first_gradient = 0, first_hessian = 0;
+    index first_value = 0, first_gradient = 0, first_hessian = 0, first_block = 0;
 
     int unknowns_a_term() const { return terms->unknowns_a_term(); }
     index pieces() const { return count * unknowns_a_term(); }
@@ -75,37 +29,44 @@ struct partially_separable<T>::implementation {
   place where;
   index n;
   std::vector<group> groups;
-  bool sealed = false, has_hessian = false;
+  bool sealed = false, has_hessian = false, has_products = false;
   buffer<double> values_of_terms;
   gather_tables<T> gradient, hessian;
   buffer<std::int32_t> row_offsets, columns;
   buffer<T> values;
+  buffer<T> blocks, diagonals, products;  ///< the last two with the tables of the gradient
 
   implementation(place on, index unknowns) : where(on), n(unknowns) {}
 
   typename term_group<T>::arrays arrays_of(const group& g) const {
-    return {g.count, g.on_place.data(), values_of_terms.data() + g.first_value,
-            gradient.pieces.data() + g.first_gradient, has_hessian ? hessian.pieces.data() + g.first_hessian : nullptr};
+    return {g.count,
+            g.on_place.data(),
+            values_of_terms.data() + g.first_value,
+            gradient.pieces.data() + g.first_gradient,
+            has_hessian ? hessian.pieces.data() + g.first_hessian : nullptr,
+            has_products ? blocks.data() + g.first_block : nullptr,
+            has_products ? diagonals.data() + g.first_gradient : nullptr,
+            has_products ? products.data() + g.first_gradient : nullptr};
+  }
+  gathered<T> as_gradient(const buffer<T>& pieces) const {
+    return {pieces.data(), gradient.offsets.data(), gradient.positions.data()};
   }
 
   /// Tables for the gradient, once all terms are known.
   void seal() {
     if (sealed) return;
-    if (groups.empty()) throw error("minimizing a function", "it has no terms", "Add some");
+    if (groups.empty()) throw error(minimizing, "it has no terms", "Add some");
     std::vector<std::int64_t> owner;
     index terms = 0;
     for (group& g : groups) {
       g.first_value = terms;
       terms += g.count;
       g.first_gradient = static_cast<index>(owner.size());
-      const auto K = static_cast<std::size_t>(g.unknowns_a_term()), count = static_cast<std::size_t>(g.count);
-      std::vector<std::int32_t> by_unknown(K * count);
-      for (std::size_t e = 0; e < count; ++e)
-        for (std::size_t k = 0; k < K; ++k) by_unknown[k * count + e] = g.unknowns[e * K + k];
+      const std::vector<std::int32_t> by_unknown = by_input(g.unknowns, static_cast<std::size_t>(g.count));
       g.on_place = copied(where, by_unknown);
       owner.insert(owner.end(), by_unknown.begin(), by_unknown.end());
     }
-    check_number(owner.size(), "derivatives of terms");
+    check_number(owner.size(), minimizing, "it has", "derivatives of terms");
     values_of_terms = buffer<double>(where, terms);
     gradient = gather_tables<T>(where, incidence(owner, n), owner.size());
     sealed = true;
@@ -137,7 +98,7 @@ struct partially_separable<T>::implementation {
       std::sort(row.begin(), row.end());
       row.erase(std::unique(row.begin(), row.end()), row.end());
       column.insert(column.end(), row.begin(), row.end());
-      check_number(column.size(), "entries of the Hessian");
+      check_number(column.size(), minimizing, "it has", "entries of the Hessian");
       offsets.push_back(static_cast<std::int32_t>(column.size()));
     }
     const auto entry = [&](std::int32_t i, std::int32_t j) -> std::int64_t {
@@ -159,7 +120,7 @@ struct partially_separable<T>::implementation {
       mirrored.push_back(there && !diagonal ? entry(j, i) : -1);
     });
     owner.insert(owner.end(), mirrored.begin(), mirrored.end());
-    check_number(owner.size(), "second derivatives of terms");
+    check_number(owner.size(), minimizing, "it has", "second derivatives of terms");
     incidence order(owner, static_cast<index>(column.size()));
     for (std::int32_t& position : order.positions) position = static_cast<std::int32_t>(position % pieces);
     hessian = gather_tables<T>(where, order, static_cast<std::size_t>(pieces));
@@ -169,10 +130,19 @@ struct partially_separable<T>::implementation {
     has_hessian = true;
   }
 
-  static void check_number(std::size_t number, const char* what) {
-    if (number > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-      throw error("minimizing a function", "it has " + std::to_string(number) + " " + what,
-                  "Make it of fewer terms: 2^31 - 1 of them can be told apart");
+  /// Memory for products, for methods that want them.
+  void make_room_for_products() {
+    seal();
+    if (has_products) return;
+    index size = 0;
+    for (group& g : groups) {
+      g.first_block = size;
+      size += g.count * g.terms->block_size();
+    }
+    blocks = buffer<T>(where, size);
+    diagonals = buffer<T>(where, gradient.pieces.size());
+    products = buffer<T>(where, gradient.pieces.size());
+    has_products = true;
   }
 };
 
@@ -242,7 +212,29 @@ void partially_separable<T>::make_hessian(recorder& run, const T* x, const int* 
   implementation& self = *implementation_;
   self.make_pattern();
   for (const auto& group : self.groups) group.terms->make_hessians(run, self.arrays_of(group), x, wanted, positive);
-  run.step("H", self.columns.size(), gather_hessian<T>{self.hessian.view(), self.values.data(), wanted});
+  run.step("H", self.columns.size(), gather_entries<T>{self.hessian.view(), self.values.data(), wanted});
+}
+
+template <class T>
+hessian_products<T> partially_separable<T>::products() const {
+  implementation& self = *implementation_;
+  self.make_room_for_products();
+  return {self.as_gradient(self.products), self.as_gradient(self.diagonals),
+          static_cast<double>(self.products.size()) / static_cast<double>(self.n)};
+}
+
+template <class T>
+void partially_separable<T>::prepare_products(recorder& run, const T* x, const int* wanted, bool positive) const {
+  implementation& self = *implementation_;
+  self.make_room_for_products();
+  for (const auto& group : self.groups) group.terms->prepare_products(run, self.arrays_of(group), x, wanted, positive);
+}
+
+template <class T>
+void partially_separable<T>::multiply(recorder& run, const T* v) const {
+  implementation& self = *implementation_;
+  self.make_room_for_products();
+  for (const auto& group : self.groups) group.terms->multiply(run, self.arrays_of(group), v);
 }
 
 template class partially_separable<float>;

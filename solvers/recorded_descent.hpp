@@ -3,8 +3,11 @@
 #include <limits>
 #include <memory>
 
+#include "solvers/bfgs.hpp"
+#include "solvers/damping.hpp"
 #include "solvers/descent.hpp"
 #include "solvers/linear_solve.hpp"
+#include "solvers/newton.hpp"
 #include "whilst/objective.hpp"
 #include "whilst/recorder.hpp"
 
@@ -26,17 +29,22 @@ struct recorded_descent {
   descent_record* records = nullptr;
 };
 
-/// What is to be recorded. The function must outlive the program.
-template <class T>
+/// What is to be recorded: a function to be minimized, or equations to be solved. It must outlive the program.
+template <class T, class Function = objective<T>>
 struct descent_request {
-  const objective<T>* function = nullptr;
+  const Function* function = nullptr;
   index history_capacity = 0;
   /// Most iterations of a loop within the loop, for methods that have one.
   index inner_limit = 0;
+  /// Products in place of a Hessian, for methods that take either.
+  bool matrix_free = false;
+  /// Of levenberg-marquardt.
+  damping_settings damping = {};
 };
 
-/// A whole minimization around a method's choice of directions, for every executor but those within kernels: brings in
-/// x, loops, hands x back. A trip of the loop is an evaluation:
+/// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
+/// objective, or what has its evaluate and, perhaps, Hessian for the runner at hand. A trip of the loop is an
+/// evaluation:
 ///
 ///   f and g at the trial point; the line search accepts it, or asks for another length along d (judge_trial)
 ///   if it was accepted: a new direction is proposed, and a search begins along it
@@ -49,12 +57,15 @@ struct descent_request {
 /// being the old ones yet and the new ones at v.trial,
 /// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
 ///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of; choose(team, sums, accepted_step, copy),
-///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`;
+///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`; where it names a type
+///   `handed`, choose leaves one in its fifth argument for accepted points, and read_entry(i, handed) gets it;
 /// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
-/// that
-///   calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish of
-///   the evaluation, too, and proposes anew whatever became of the trial point.
-/// The direction is entry(g_i, s_i, d_i, read_entry(i)), s being new x - old x, and d the old one.
+///   that calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish
+///   of the evaluation, too, and proposes anew whatever became of the trial point. Its last step writes none of v's x,
+///   d, gradient and trial, which the step after it fetches.
+/// The direction is entry(g_i, s_i, d_i, read_entry(i)), s being new x - old x, and d the old one. A Direction that
+/// names a trial_judge has the trial points judged by it and not by judge_trial: those for equations do, whose F is in
+/// the place of g, and f is not looked at.
 template <class T, template <class> class Direction>
 struct descent_solve {
   slot<T> io;
@@ -65,17 +76,20 @@ struct descent_solve {
   descent_state* s;
   descent_vectors<T> v;
   Direction<T> direction;
+  typename handed_of<Direction<T>>::type* handed;
 
-  descent_solve(const objective<T>& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
-                const descent_settings* settings, descent_record* records, workspace& memory)
+  template <class Function, class Workspace>
+  WHILST_HD constexpr descent_solve(const Function& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
+                                    const descent_settings* settings, descent_record* records, Workspace& memory)
       : io(io),
         outcome(outcome),
         loop(loop),
         settings(settings),
         records(records),
-        s(memory.take<descent_state>(1)),
+        s(memory.template take<descent_state>(1)),
         v(f.unknowns(), memory),
-        direction(v, s, settings, f, memory) {}
+        direction(v, s, settings, f, memory),
+        handed(memory.template take<typename handed_of<Direction<T>>::type>(1)) {}
 
   struct bring_in {
     slot<T> io;
@@ -118,7 +132,8 @@ struct descent_solve {
     }
   };
 
-  void operator()(recorder& run, const objective<T>& f) const {
+  template <class Function>
+  void operator()(recorder& run, const Function& f) const {
     run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
     descend(run, f);
     run.step("hand x back", v.n, hand_back{v, io, s}, tell{s, loop, outcome});
@@ -126,25 +141,36 @@ struct descent_solve {
 
   /// The loop alone, for programs that do themselves what bring_in and begin, hand_back and tell do, as one that
   /// minimizes within a loop of its own. Such a program may leave io and outcome empty.
-  void descend(recorder& run, const objective<T>& f) const {
-    run.loop(Direction<T>::name, loop, [&](recorder& run) {
+  template <class Run, class Function>
+  WHILST_HD void descend(Run& run, const Function& f) const {
+    run.loop(Direction<T>::name, loop, [&](auto& run) {
       const evaluated<T> at = f.evaluate(run, v.trial);
       const examine_trial<T, Direction<T>> examine{direction, v, at};
+      const move_on<T, Direction<T>> move{direction, v, s, handed};
+      constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
+      constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
       if constexpr (within_radius<Direction<T>>) {
         run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
+        direction.propose(run, f);
+        run.step(going, v.n, move);
       } else {
-        run.step("f, g, g'g, g'd", v.n, examine, judge_and_choose<Direction<T>>{direction, s, settings, records});
+        const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
+        if constexpr (hands_over<Direction<T>>) {
+          run.step(judging, v.n, examine, judge, going, move);
+        } else {
+          run.step(judging, v.n, examine, judge);
+          if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
+          run.step(going, v.n, move);
+        }
       }
-      if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
-      run.step("x, d, x + step d", v.n, move_on<T, Direction<T>>{direction, v, s});
     });
   }
 };
 
-/// Records a minimization by Direction.
-template <class T, template <class> class Direction>
-recorded_descent<T> record_descent(const descent_request<T>& request) {
-  const objective<T>& f = *request.function;
+/// Records a minimization, or a solve of equations, by Direction.
+template <class T, template <class> class Direction, class Function>
+recorded_descent<T> record_descent(const descent_request<T, Function>& request) {
+  const Function& f = *request.function;
   recorded_descent<T> made;
   recorder record(f.where());
   // The same takes twice: once to measure, once to place.
@@ -170,20 +196,25 @@ recorded_descent<T> record_descent(const descent_request<T>& request) {
     made.loop_settings = record.parameter(&made.loop->settings, control_settings{});
     if constexpr (requires { solve.direction.inner; })
       record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
+    if constexpr (requires { solve.direction.damping; }) record.parameter(solve.direction.damping, request.damping);
     solve(record, f);
   });
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }
 
+inline constexpr index any_number_of_unknowns = std::numeric_limits<index>::max();
+
 /// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
-template <class T>
+template <class T, class Function = objective<T>>
 struct descent_method {
   const char* name;
-  recorded_descent<T> (*record)(const descent_request<T>&);
-  bool wants_hessian = false;
+  recorded_descent<T> (*record)(const descent_request<T, Function>&);
+  bool wants_hessian = false;  ///< of equations, the Jacobian
   /// Unknowns that its n * n numbers are reasonable for.
-  index most_unknowns = std::numeric_limits<index>::max();
+  index most_unknowns = any_number_of_unknowns;
+  /// Products of the Hessian will do.
+  bool takes_products = false;
 };
 
 template <class T>
@@ -202,14 +233,20 @@ template <class T>
 recorded_descent<T> record_newton_cg(const descent_request<T>& request);
 template <class T>
 recorded_descent<T> record_trust_region(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_inexact_levenberg_marquardt(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_dogleg(const descent_request<T>& request);
 
 template <class T>
 inline constexpr descent_method<T> descent_methods[] = {
     {"lbfgs", record_limited_memory_bfgs<T>},
-    {"bfgs", record_bfgs<T>, false, 20'000},
-    {"newton", record_newton<T>, true, 1000},
-    {"newton-cg", record_newton_cg<T>, true},
-    {"trust-region", record_trust_region<T>, true},
+    {"bfgs", record_bfgs<T>, false, bfgs<T>::most_unknowns},
+    {"newton", record_newton<T>, true, newton<T>::most_unknowns},
+    {"newton-cg", record_newton_cg<T>, true, any_number_of_unknowns, true},
+    {"trust-region", record_trust_region<T>, true, any_number_of_unknowns, true},
+    {"levenberg-marquardt", record_inexact_levenberg_marquardt<T>, true, any_number_of_unknowns, true},
+    {"dogleg", record_dogleg<T>, true, any_number_of_unknowns, true},
     {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
     {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
     {"gradient-descent", record_gradient_descent<T>},

@@ -17,10 +17,11 @@ namespace whilst {
 template <class T, class Operator>
 struct truncated_conjugate_gradient {
   struct scalars {
-    double radius;     ///< the caller's
+    double radius;     ///< the caller's, as at_wall
     double predicted;  ///< by how much the model falls from 0 to x
     double norm;       ///< of x
     int at_boundary;   ///< ||x|| is the radius
+    int at_wall;
     double alpha, beta, gamma, curvature, xx, xp, pp;
     int first;
   };
@@ -68,9 +69,10 @@ struct truncated_conjugate_gradient {
       const double rr = total[0], rw = total[1];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
       if (first) {
-        const double radius = now.radius;
+        const scalars last = now;
         now = {};
-        now.radius = radius;
+        now.radius = last.radius;
+        now.at_wall = last.at_wall;
       }
       now.first = first;
       if (loop.check(sqrt(rr))) {
@@ -129,6 +131,7 @@ struct truncated_conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
+    before_apply(run, A, static_cast<const T*>(r));
     run.step("w = A r, (r,r), (w,r)", A.rows(), apply_and_dot{A, r, w}, choose_step{s});
     run.step("p, q, x += alpha p, r -= alpha q", A.rows(), advance{s, x, r, w, p, q});
   }

@@ -6,8 +6,14 @@
 namespace whilst {
 
 template <class T>
+using assembled_trust_region = trust_region<T, assembled_hessian>;
+template <class T>
+using matrix_free_trust_region = trust_region<T, matrix_free_hessian>;
+
+template <class T>
 recorded_descent<T> record_trust_region(const descent_request<T>& request) {
-  return record_descent<T, trust_region>(request);
+  return request.matrix_free ? record_descent<T, matrix_free_trust_region>(request)
+                             : record_descent<T, assembled_trust_region>(request);
 }
 template recorded_descent<float> record_trust_region(const descent_request<float>&);
 template recorded_descent<double> record_trust_region(const descent_request<double>&);

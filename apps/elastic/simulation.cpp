@@ -19,7 +19,7 @@ constexpr double creeping = 0.02;
 /// More Newton iterates than a step has, or their history would be thinned.
 constexpr index history_capacity = 128;
 
-using newton_method = descent_solve<double, newton_cg>;
+using newton_method = descent_solve<double, assembled_newton_cg>;
 
 /// A term whose Hessian is made positive only if that is wanted here, too.
 template <class Term>

@@ -17,19 +17,29 @@ class called_objective final : public objective<T> {
   /// else that is read after the loop has stopped.
   using callback = std::function<void(stream_handle stream, index n, const T* x, double* value, T* gradient)>;
 
-  /// Throws whilst::error where there are no unknowns or no callback.
-  called_objective(place where, index unknowns, callback evaluate);
+  /// Enqueues on `stream` what writes the product of the Hessian at x with v, n entries, to Hv; for methods that want
+  /// second derivatives, as newton-cg, or, for a sum of squares, the matrix of Gauss and Newton. All else as above.
+  using product_callback = std::function<void(stream_handle stream, index n, const T* x, const T* v, T* Hv)>;
+
+  /// Without a `product` the function has no Hessian. Throws whilst::error where there are no unknowns or no callback.
+  called_objective(place where, index unknowns, callback evaluate, product_callback product = {});
 
   place where() const override { return where_; }
   index unknowns() const override { return n_; }
   evaluated<T> evaluate(recorder& run, const T* x) const override;
+  bool has_products() const override { return static_cast<bool>(product_); }
+  hessian_products<T> products() const override { return {{hessian_times_v_.data()}, {}}; }
+  /// Keeps x, where products are to be taken.
+  void prepare_products(recorder& run, const T* x, const int* wanted, bool positive) const override;
+  void multiply(recorder& run, const T* v) const override;
 
  private:
   place where_;
   index n_;
   callback evaluate_;
+  product_callback product_;
   buffer<double> value_;
-  buffer<T> gradient_;
+  buffer<T> gradient_, point_, hessian_times_v_;
 };
 
 extern template class called_objective<float>;

@@ -35,7 +35,8 @@ struct gathered {
     for (int k = 0; k < range::held; ++k) first[k] = of.next + k < of.end ? pieces[of.position[k]] : T(0);
     T sum = 0;
     for (int k = 0; k < range::held; ++k) sum += first[k];
-    for (std::int32_t k = of.next + range::held; k < of.end; ++k) sum += pieces[read_constant(positions + k)];
+    WHILST_ROLLED  // seldom run
+        for (std::int32_t k = of.next + range::held; k < of.end; ++k) sum += pieces[read_constant(positions + k)];
     return sum;
   }
 };
@@ -50,8 +51,9 @@ struct evaluated {
 
   /// Share i of n of f.
   WHILST_HD double value(index i, index n) const {
-    double sum = 0;
-    for (index e = i; e < count; e += n) sum += values[e];
+    double sum = i < count ? values[i] : 0;
+    WHILST_ROLLED  // or the number of trips is computed first, by a division
+        for (index e = i + n; e < count; e += n) sum += values[e];
     return sum;
   }
 };
@@ -62,6 +64,16 @@ struct hessian_view {
   index n = 0, nonzeros = 0;
   const std::int32_t *row_offsets = nullptr, *column_indices = nullptr;
   T* values = nullptr;
+};
+
+/// A symmetric matrix that nobody puts together, in memory of its objective.
+template <class T>
+struct hessian_products {
+  gathered<T> product;
+  /// Its pieces are null where nobody knows the diagonal.
+  gathered<T> diagonal;
+  /// Of the product, on average.
+  double pieces_a_row = 1;
 };
 
 /// A function to be minimized, as methods record it: an interface, so that methods and problems are compiled apart.
@@ -83,6 +95,17 @@ class objective {
   /// Hessian is made positive semi-definite first.
   virtual void make_hessian([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x,
                             [[maybe_unused]] const int* wanted, [[maybe_unused]] bool positive) const {}
+
+  /// Whether products of the Hessian with vectors can be had without a matrix.
+  virtual bool has_products() const { return false; }
+  /// Where the steps of prepare_products and multiply leave what they make.
+  virtual hessian_products<T> products() const { return {}; }
+  /// Records the steps that make the Hessian at x ready for products, if *wanted is not 0 when they run. `positive` as
+  /// in make_hessian.
+  virtual void prepare_products([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x,
+                                [[maybe_unused]] const int* wanted, [[maybe_unused]] bool positive) const {}
+  /// Records the steps that multiply the Hessian, as it was last prepared, by v.
+  virtual void multiply([[maybe_unused]] recorder& run, [[maybe_unused]] const T* v) const {}
 };
 
 }  // namespace whilst

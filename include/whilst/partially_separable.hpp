@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/symmetric_eigen.hpp"
+#include "kernels/term_products.hpp"
 #include "whilst/dual.hpp"
 #include "whilst/objective.hpp"
 
@@ -27,12 +28,21 @@ class term_group {
     double* values;                ///< of the terms
     T* gradients;
     T* hessians;  ///< the upper triangle of each, row by row; null where no Hessian is wanted
+    // Null where no products are wanted.
+    T* blocks;                ///< block_size() numbers of each
+    T *diagonals, *products;  ///< as gradients
   };
   virtual ~term_group() = default;
   virtual int unknowns_a_term() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   virtual void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                              bool positive) const = 0;
+  /// How many numbers of a term are kept for products.
+  virtual int block_size() const = 0;
+  /// Makes blocks and diagonals.
+  virtual void prepare_products(recorder& run, const arrays& on_place, const T* x, const int* wanted,
+                                bool positive) const = 0;
+  virtual void multiply(recorder& run, const arrays& on_place, const T* v) const = 0;
 };
 
 namespace detail {
@@ -77,11 +87,6 @@ struct evaluate_terms {
   }
 };
 
-template <class Term, class T>
-concept has_second_derivatives = requires(const Term& term, const T* x, T* upper) {
-  term.second_derivatives(index{}, x, true, upper);
-};
-
 template <class T, class Term>
 struct make_term_hessians {
   static constexpr int K = Term::unknowns;
@@ -105,7 +110,9 @@ struct make_term_hessians {
     if constexpr (has_second_derivatives<Term, T>) {
       T upper[number::hessian_size];
       term.second_derivatives(e, static_cast<const T*>(at), positive, static_cast<T*>(upper));
-      for (int k = 0; k < number::hessian_size; ++k) target[k * on_place.terms] = upper[k];
+      // Products multiply by what stands for an unknown that is not there, too.
+      for (int i = 0, k = 0; i < K; ++i)
+        for (int j = i; j < K; ++j, ++k) target[k * on_place.terms] = is_there[i] && is_there[j] ? upper[k] : T(0);
     } else {
       number of_term[K];
       for (int k = 0; k < K; ++k) of_term[k] = is_there[k] ? number::variable(at[k], k) : number(0);
@@ -130,8 +137,29 @@ class group_of_terms final : public term_group<T> {
     run.step(("Hessians of " + name_).c_str(), on_place.terms,
              make_term_hessians<T, Term>{term_, on_place, x, wanted, positive});
   }
+  int block_size() const override { return detail::block_size<T, Term>(); }
+  void prepare_products(recorder& run, const arrays& on_place, const T* x, const int* wanted,
+                        bool positive) const override {
+    const term_blocks<T, Term> blocks = blocks_of(on_place);
+    if constexpr (has_jacobian<Term, T>) {
+      run.step(("J of " + name_).c_str(), on_place.terms, make_jacobians<T, Term>{term_, blocks, x, wanted});
+    } else {
+      arrays to_blocks = on_place;
+      to_blocks.hessians = on_place.blocks;
+      make_hessians(run, to_blocks, x, wanted, positive);
+    }
+    run.step(("diagonals of " + name_).c_str(), on_place.terms,
+             make_diagonals<T, Term>{blocks, on_place.diagonals, wanted});
+  }
+  void multiply(recorder& run, const arrays& on_place, const T* v) const override {
+    run.step(("H v of " + name_).c_str(), on_place.terms,
+             multiply_terms<T, Term>{blocks_of(on_place), v, on_place.products});
+  }
 
  private:
+  static term_blocks<T, Term> blocks_of(const arrays& on_place) {
+    return {on_place.terms, on_place.unknowns, on_place.blocks};
+  }
   std::string name_;
   Term term_;
 };
@@ -159,7 +187,8 @@ class group_of_terms final : public term_group<T> {
 ///
 /// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
 /// `WHILST_HD void second_derivatives(whilst::index e, const T* x, bool positive, T* upper) const` that puts the upper
-/// triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place.
+/// triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place. Its entries for an
+/// unknown that is not there are not read.
 template <class T>
 class partially_separable final : public objective<T> {
  public:
@@ -181,12 +210,41 @@ class partially_separable final : public objective<T> {
     add(name, term, std::span<const std::int32_t>(unknowns_of_terms));
   }
 
+  /// Adds terms 1/2 |r_e|^2: blocks of M residuals of K unknowns each, as one camera's picture of one point. The
+  /// functor is as a term, but for its call:
+  /// @code
+  ///   struct distance {                                     // of a point from where it was seen
+  ///     static constexpr int unknowns = 2, residuals = 2;   // K, and M
+  ///     const double* seen;
+  ///     template <class S>
+  ///     WHILST_HD void operator()(whilst::index e, const S* x, S* r) const {
+  ///       r[0] = x[0] - seen[2 * e];
+  ///       r[1] = x[1] - seen[2 * e + 1];
+  ///     }
+  ///   };
+  /// @endcode
+  /// Their gradient is J'r, and their Hessian, for all methods, the matrix of Gauss and Newton J'J, of first
+  /// derivatives alone and always positive semi-definite. May be mixed with other terms. Throws as add.
+  template <class Residuals>
+  void add_residuals(const char* name, const Residuals& residuals, std::span<const std::int32_t> unknowns_of_blocks) {
+    add(name, detail::sum_of_residuals<Residuals>{residuals}, unknowns_of_blocks);
+  }
+  template <class Residuals>
+  void add_residuals(const char* name, const Residuals& residuals,
+                     const std::vector<std::int32_t>& unknowns_of_blocks) {
+    add_residuals(name, residuals, std::span<const std::int32_t>(unknowns_of_blocks));
+  }
+
   place where() const override;
   index unknowns() const override;
   evaluated<T> evaluate(recorder& run, const T* x) const override;
   bool has_hessian() const override { return true; }
   hessian_view<T> hessian() const override;
   void make_hessian(recorder& run, const T* x, const int* wanted, bool positive) const override;
+  bool has_products() const override { return true; }
+  hessian_products<T> products() const override;
+  void prepare_products(recorder& run, const T* x, const int* wanted, bool positive) const override;
+  void multiply(recorder& run, const T* v) const override;
 
  private:
   void add_group(const char* name, std::unique_ptr<term_group<T>> group,

@@ -14,9 +14,16 @@ namespace whilst_test {
 template <class T>
 using function = std::unique_ptr<whilst::objective<T>>;
 
-inline const std::vector<std::string> all_methods{
-    "lbfgs",           "bfgs", "newton", "newton-cg", "trust-region", "conjugate-gradient-pr", "conjugate-gradient-hz",
-    "gradient-descent"};
+inline const std::vector<std::string> all_methods{"lbfgs",
+                                                  "bfgs",
+                                                  "newton",
+                                                  "newton-cg",
+                                                  "trust-region",
+                                                  "levenberg-marquardt",
+                                                  "dogleg",
+                                                  "conjugate-gradient-pr",
+                                                  "conjugate-gradient-hz",
+                                                  "gradient-descent"};
 inline const std::vector<std::string> all_searches{"backtracking", "strong-wolfe", "approximate-wolfe"};
 
 /// Every executor for recorded programs that this machine has.
