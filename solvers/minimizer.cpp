@@ -2,87 +2,64 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
-#include "solvers/launches.hpp"
-#include "solvers/matrix_on_place.hpp"
-#include "solvers/recorded_descent.hpp"
-#include "solvers/solve_options.hpp"
-#include "whilst/machine.hpp"
+#include "solvers/prepared_descent.hpp"
 
 namespace whilst {
 namespace {
 
 constexpr std::string_view making = "making a minimizer";
 
-struct named_search {
+struct named_damping {
   std::string_view name;
-  line_search_kind kind;
+  damping_kind kind;
 };
-constexpr std::array<named_search, 3> searches{{{"backtracking", line_search_kind::backtracking},
-                                                {"strong-wolfe", line_search_kind::strong_wolfe},
-                                                {"approximate-wolfe", line_search_kind::approximate_wolfe}}};
+constexpr std::array<named_damping, 2> dampings{
+    {{"nielsen", damping_kind::nielsen}, {"classic", damping_kind::classic}}};
 
-/// The entry of a table that has that name; throws whilst::error that lists them.
-template <class Table>
-auto find_by_name(const Table& table, std::string_view asked, const std::string& what) {
-  std::string all;
-  for (const auto& known : table) {
-    if (asked == known.name) return known;
-    all.append(all.empty() ? "" : ", ").append(known.name);
-  }
-  throw error(making, "there is no " + what + " called '" + std::string(asked) + "'", "Use one of " + all);
+enum class hessian_choice { automatic, assembled, matrix_free };
+struct named_hessian {
+  std::string_view name;
+  hessian_choice choice;
+};
+constexpr std::array<named_hessian, 3> hessians{{{"auto", hessian_choice::automatic},
+                                                 {"assembled", hessian_choice::assembled},
+                                                 {"matrix-free", hessian_choice::matrix_free}}};
+
+/// Whether a method is to do with products of the Hessian; throws where it cannot have it as it was asked for.
+template <class T>
+bool wants_products(const objective<T>& f, const descent_method<T>& method, hessian_choice choice) {
+  if (!method.wants_hessian) return false;
+  const std::string by = "method '" + std::string(method.name) + "'";
+  if (choice == hessian_choice::matrix_free && !method.takes_products)
+    throw error(making, by + " factors the Hessian, and the options say matrix-free",
+                "Use newton-cg, trust-region, levenberg-marquardt or dogleg");
+  const bool has_matrix = f.has_hessian() && choice != hessian_choice::matrix_free;
+  const bool has_products = f.has_products() && method.takes_products && choice != hessian_choice::assembled;
+  if (!has_matrix && !has_products)
+    throw error(making,
+                by + " wants the Hessian, and the function has none" +
+                    (f.has_products()  ? " but as products"
+                     : f.has_hessian() ? " but as a matrix"
+                                       : ""),
+                f.has_products()  ? "Use newton-cg with hessian auto, or a method of gradients, as lbfgs"
+                : f.has_hessian() ? "Leave hessian at auto, or use a method of gradients, as lbfgs"
+                                  : "Use a method of gradients, as lbfgs");
+  return !has_matrix;
 }
 
 void check(const minimizer_options& options) {
-  const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
-  const descent_tolerances& t = options.tolerances;
-  for (const auto& [name, value] :
-       {std::pair("gradient", t.gradient), std::pair("relative_gradient", t.relative_gradient),
-        std::pair("step", t.step), std::pair("function", t.function)})
-    if (!(value >= 0))
-      refuse(std::string("the tolerance of ") + name + " is negative or not a number", "Give 0 or more");
-  if (options.max_iterations < 0)
-    refuse("max_iterations is " + std::to_string(options.max_iterations), "Give 0 or more");
-  if (options.max_evaluations < 0)
-    refuse("max_evaluations is " + std::to_string(options.max_evaluations), "Give 1 or more, or 0 to have it chosen");
-  if (!(options.deadline > 0)) refuse("the deadline is not above 0", "Give seconds, or infinity for none");
-  if (std::isnan(options.lower_bound)) refuse("lower_bound is not a number", "Give one, or minus infinity");
-  if (options.history_capacity < 0 || options.history_capacity % 2)
-    refuse("history_capacity is " + std::to_string(options.history_capacity),
-           "Give an even number, or 0 for no history");
-  if (options.unroll < 0 || options.unroll > 1024)
-    refuse("unroll is " + std::to_string(options.unroll), "Give 1 to 1024, or 0 to have it chosen");
-}
-
-executor executor_for(const minimizer_options& options, place where) {
-  const bool is_automatic = options.executor == "auto";
-  const executor usual = where.on_host() ? executor::host : executor::graph;
-  if (is_automatic && !std::getenv("WHILST_EXECUTOR")) return usual;
-  const executor_choice choice =
-      choose_executor({.executor = options.executor, .device = where.on_host() ? -1 : where.device()}, 1, false, true);
-  // What the environment wants holds where it can: the function's place is settled.
-  if (is_automatic && (choice.how == executor::resident || choice.where.on_host() != where.on_host())) return usual;
-  if (choice.how == executor::resident)
-    throw error(making, "executor resident does not run functions that are recorded", "Use graph, stream or host");
-  if (choice.where.on_host() != where.on_host())
-    throw error(making,
-                "executor '" + options.executor + "' does not run where the function is, on " +
-                    (where.on_host() ? "the CPU" : "a GPU"),
-                "Make the function on place_of_executor(\"" + options.executor + "\")");
-  return choice.how;
+  check_descent(making, options.tolerances, options.lower_bound);
+  if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
+    throw error(making, "first_damping is not a positive number", "Give one, as 1e-3, or 100 for a start far off");
+  loop_options(options).check(making);
 }
 
 }  // namespace
-
-place place_of_executor(const std::string& executor, int device) {
-  return choose_executor({.executor = executor, .device = device}, 1, false, true).where;
-}
 
 std::string minimize_report::message() const {
   char numbers[160];
@@ -94,125 +71,42 @@ std::string minimize_report::message() const {
 template <class T>
 struct minimizer<T>::implementation {
   minimizer_options options;
-  index n;
   line_search_kind search;
-  recorded_descent<T> made;
-  buffer<T> x_on_gpu;  ///< for solves from host memory
-#if WHILST_WITH_CUDA
-  cuda::stream own_stream;
-#endif
-  std::unique_ptr<launch_desk> desk;  ///< last, so that it goes first: it waits for the runs in flight
+  std::unique_ptr<prepared_descent<T>> prepared;
 
-  implementation(const objective<T>& f, minimizer_options given) : options(std::move(given)), n(f.unknowns()) {
-    const auto began = std::chrono::steady_clock::now();
+  implementation(const objective<T>& f, minimizer_options given) : options(std::move(given)) {
+    const auto began = prepared_descent<T>::clock::now();
     check(options);
-    const descent_method<T> method = find_by_name(descent_methods<T>, options.method, "method");
-    search = find_by_name(searches, options.line_search, "line search").kind;
-    if (method.wants_hessian && !f.has_hessian())
-      throw error(making, "method '" + options.method + "' wants the Hessian, and the function has none",
-                  "Use a method of gradients, as lbfgs");
+    const descent_method<T> method = find_by_name(making, descent_methods<T>, options.method, "method");
+    search = line_search_from_name(making, options.line_search);
+    const damping_settings damping{options.first_damping,
+                                   find_by_name(making, dampings, options.damping, "damping").kind};
+    const bool matrix_free =
+        wants_products(f, method, find_by_name(making, hessians, options.hessian, "Hessian").choice);
+    const index n = f.unknowns();
     if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
-    if (n > method.most_unknowns)
-      throw error(making,
-                  "method '" + options.method + "' holds a dense matrix, and the function has " + std::to_string(n) +
-                      " unknowns",
-                  "Use lbfgs or newton-cg, or make it " + std::to_string(method.most_unknowns) + " or fewer");
-    const place where = f.where();
-    const whilst::executor how = executor_for(options, where);
-    made = method.record({&f, options.history_capacity, inner_limit()});
-    made.recorded->prepare({how, options.unroll, options.programmatic_launch});
-    desk = std::make_unique<launch_desk>(*made.recorded, 1, made.loop, made.loop, made.history);
-#if WHILST_WITH_CUDA
-    if (!where.on_host()) {
-      cuda::device_guard current(where.device());
-      own_stream = cuda::make_stream();
-      x_on_gpu = buffer<T>(where, n);
-    }
-#endif
-    const machine_description machine = describe_machine(where.on_host() ? -1 : where.device());
-    report_fields& common = desk->common;
-    common.method = options.method;
-    common.preconditioner = "none";
-    common.executor = name(made.recorded->running_on());
-    common.precision = sizeof(T) == 4 ? "float" : "double";
-    common.device = where.on_host() ? machine.processor : machine.device;
-    common.note = made.recorded->note();
-    common.rows = n;
-    common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
+    const loop_options loop(options);
+    const whilst::executor how = loop.executor_on(f.where(), making, "the function");
+    const index inner_limit = std::max<index>(2 * n, 20);  // in exact arithmetic n would do
+    prepared = std::make_unique<prepared_descent<T>>(
+        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping}), how, loop, options.method, n,
+        began);
   }
 
-  /// A trip is an evaluation. A loop ends after one trip more than its limit of trips, where 0 stands for none.
-  index trip_limit() const {
-    constexpr index most = std::numeric_limits<index>::max() / 20 - 1;
-    const index usual = 20 * (std::min(options.max_iterations, most) + 1);
-    const index evaluations = options.max_evaluations ? options.max_evaluations : usual;
-    return evaluations > 1 ? evaluations - 1 : -1;
-  }
-  /// In exact arithmetic n would do.
-  index inner_limit() const { return std::max<index>(2 * n, 20); }
-
-  std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x) {
-    auto started = desk->begin();
-    program& run = *made.recorded;
-    run.set(made.x, x);
-    run.set(made.outcome, started->target());
-    descent_settings settings{options.tolerances, line_search_settings::usual(search), options.lower_bound};
-    if (sizeof(T) == 4) settings.search.rounding = 1e-6;
-    // The directions of conjugate gradients are only as good as the lengths along them.
-    if (options.method.starts_with("conjugate") && search != line_search_kind::approximate_wolfe)
-      settings.search.curvature = 0.1;
-    run.set(made.settings, settings);
-    control_settings loop{.limit = options.max_iterations, .history = made.history};
-    loop.history_capacity = options.history_capacity;
-    loop.trip_limit = trip_limit();
-    loop.deadline_nanoseconds = nanoseconds_of(options.deadline);
-    loop.launch = started->number;
-    run.set(made.loop_settings, loop);
-    desk->run(*started, stream);
-    return started;
+  descent_settings settings() const {
+    return usual_descent_settings(options.method, search, options.tolerances, options.lower_bound, sizeof(T) == 4);
   }
 
   minimize_report solve(std::span<T> x) {
-    if (static_cast<index>(x.size()) != n)
-      throw error("minimizing a function",
-                  "it has " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
-                  "Make both agree");
-    const place where = made.recorded->where();
-    std::shared_ptr<ticket::state> started;
-    if (where.on_host()) {
-      started = enqueue(nullptr, x.data());
-    } else {
-#if WHILST_WITH_CUDA
-      x_on_gpu.upload(x.data());
-      started = enqueue(own_stream.get(), x_on_gpu.data());
-      desk->wait(*started);
-      x_on_gpu.download(x.data());
-#endif
-    }
-    minimize_report result(ticket(started).wait());
-    descent_state found;
-    read(where, &found, made.state, 1);
-    result.value = found.value;
-    result.evaluations = found.evaluations;
-    result.inner_iterations = found.inner_iterations;
-    result.restarts = found.restarts;
-    result.records.resize(result.history().size());
-    read(where, result.records.data(), made.records, static_cast<index>(result.records.size()));
+    auto ended = prepared->solve("minimizing a function", "it has", x, settings(), loop_options(options));
+    minimize_report result(std::move(ended.told));
+    result.value = ended.state.value;
+    result.evaluations = ended.state.evaluations;
+    result.inner_iterations = ended.state.inner_iterations;
+    result.restarts = ended.state.restarts;
+    result.records = std::move(ended.records);
     return result;
-  }
-
-  template <class Value>
-  static void read(place where, Value* target, const Value* source, index count) {
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(Value);
-    if (bytes == 0) return;
-    if (where.on_host()) {
-      std::copy_n(source, count, target);
-    } else {
-#if WHILST_WITH_CUDA
-      cuda::device_guard current(where.device());
-      WHILST_CUDA("reading how a minimization ended", cudaMemcpy(target, source, bytes, cudaMemcpyDeviceToHost));
-#endif
-    }
   }
 
   template <class Change>
@@ -240,7 +134,8 @@ minimize_report minimizer<T>::solve(std::span<T> x) {
 }
 template <class T>
 ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
-  return ticket(implementation_->enqueue(stream, x));
+  implementation& self = *implementation_;
+  return ticket(self.prepared->enqueue(stream, x, self.settings(), loop_options(self.options)));
 }
 template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
@@ -256,23 +151,23 @@ void minimizer<T>::set_deadline(double seconds) {
 }
 template <class T>
 void minimizer<T>::cancel() {
-  implementation_->desk->cancel_all();
+  implementation_->prepared->desk().cancel_all();
 }
 template <class T>
 progress minimizer<T>::progress() const {
-  return implementation_->desk->progress();
+  return implementation_->prepared->desk().progress();
 }
 template <class T>
 std::string minimizer<T>::explain() const {
-  return implementation_->made.recorded->explain();
+  return implementation_->prepared->recorded().explain();
 }
 template <class T>
 std::string minimizer<T>::dot() const {
-  return implementation_->made.recorded->dot();
+  return implementation_->prepared->recorded().dot();
 }
 template <class T>
 const std::string& minimizer<T>::executor() const {
-  return implementation_->desk->common.executor;
+  return implementation_->prepared->desk().common.executor;
 }
 
 template class minimizer<float>;

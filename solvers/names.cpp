@@ -45,6 +45,8 @@ std::string_view name(reason why) {
       return "line_search_failed";
     case reason::unbounded:
       return "unbounded";
+    case reason::singular_jacobian:
+      return "singular_jacobian";
     case reason::deadline:
       return "deadline";
     case reason::cancelled:
@@ -88,9 +90,11 @@ std::string_view sentence(reason why) {
     case reason::radius_too_small:
       return "no step, however short, reduced the function";
     case reason::line_search_failed:
-      return "the line search found no step to take, steepest descent included";
+      return "the line search found no step to take";
     case reason::unbounded:
       return "the function falls below its bound: it seems to have no minimum";
+    case reason::singular_jacobian:
+      return "the Jacobian has no inverse, as far as rounding tells, so that there is no Newton step";
     case reason::deadline:
       return "the deadline passed";
     case reason::cancelled:

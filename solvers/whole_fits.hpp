@@ -9,6 +9,7 @@
 
 #include "kernels/launch/phases.hpp"
 #include "solvers/levenberg_marquardt.hpp"
+#include "solvers/whole_problems.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
 
@@ -26,26 +27,6 @@ struct fit_outcome {
 };
 
 namespace detail {
-
-/// What a batch of fits has one of, in the memory of its place.
-struct fits_frame {
-  outside_wish wish;
-  void* x;
-  std::uint64_t deadline_nanoseconds;  ///< 0 for none
-  std::uint64_t began, ended;          ///< on the clock of the place
-};
-
-struct fits_begin {
-  fits_frame* frame;
-  WHILST_HD void operator()() const {
-    frame->began = now_nanoseconds();
-    frame->wish.deadline_at = frame->deadline_nanoseconds ? frame->began + frame->deadline_nanoseconds : 0;
-  }
-};
-struct fits_end {
-  fits_frame* frame;
-  WHILST_HD void operator()() const { frame->ended = now_nanoseconds(); }
-};
 
 /// The runner of one fit: for methods that are one loop, and the same text as for every other runner.
 ///
@@ -119,11 +100,20 @@ class fit_runner {
 };
 
 /// Fit k of a batch, for the team that runs it.
+///
+/// What bounds a thread a fit, counted in the machine code for compute capability 9.0, three parameters, an
+/// exponential, double: 94 instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its
+/// argument, 10 for the sums), and about 850, of which 300 are double's, to judge and to solve for the next trial; no
+/// local memory, 109 registers. A trial with 20 residuals then takes a warp 2700 issue slots, and its double arithmetic
+/// 2200 cycles of a unit that takes two for each: at 17 trials a fit and 528 schedulers at 1.7 GHz, 6e8 fits a second,
+/// were every slot used and did all fits of a warp end at once. Memory asks for less: 224 bytes a fit, 2e10 a second.
 template <class T, class Problem>
 struct whole_fits {
   using one = decltype(std::declval<const Problem&>().of_problem(index{}));
   using method_type = levenberg_marquardt<T, one>;
   static constexpr int n = one::unknowns;
+  /// Two blocks of 256 leave each thread 128 registers, which few parameters fit.
+  static constexpr int blocks_wanted = n <= 4 ? 2 : 1;
   /// What a fit works on.
   struct storage {
     typename method_type::state state;
@@ -133,9 +123,10 @@ struct whole_fits {
   Problem problem;
   least_squares_tolerances tolerances;
   index limit;
-  const fits_frame* frame;
+  const batch_frame* frame;
   fit_outcome* outcomes;
 
+  static index fast_memory_bytes() { return sizeof(storage); }
   template <class Team>
   WHILST_HD void operator()(index k, const Team& team) const {
     if constexpr (fit_runner<Team>::all_conclude) {
@@ -150,7 +141,7 @@ struct whole_fits {
   template <class Team>
   WHILST_HD void run(index k, const Team& team, storage& now) const {
     T* const x = static_cast<T*>(frame->x) + k * n;
-    fit_runner<Team> run(team, now.loop, &frame->wish);
+    fit_runner<Team> run(team, now.loop, &frame->root.outside);
     if (run.concludes()) {
       now.state = method_type::begin_at(x, tolerances);
       now.loop = loop_state{};
@@ -164,48 +155,6 @@ struct whole_fits {
     if (team.rank() != 0) return;
     for (int j = 0; j < n; ++j) x[j] = static_cast<T>(now.state.x[j]);
     outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.f};
-  }
-};
-
-/// A thread a fit.
-///
-/// What bounds it, counted in the machine code for compute capability 9.0, three parameters, an exponential, double: 94
-/// instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its argument, 10 for the
-/// sums), and about 850, of which 300 are double's, to judge and to solve for the next trial; no local memory, 109
-/// registers. A trial with 20 residuals then takes a warp 2700 issue slots, and its double arithmetic 2200 cycles of a
-/// unit that takes two for each: at 17 trials a fit and 528 schedulers at 1.7 GHz, 6e8 fits a second, were every slot
-/// used and did all fits of a warp end at once. Memory asks for less: 224 bytes a fit, 2e10 a second.
-template <class Fits>
-struct fits_by_thread {
-  [[maybe_unused]] static constexpr bool whole_problem = true;
-  /// Two blocks of 256 leave each thread 128 registers, which few parameters fit.
-  [[maybe_unused]] static constexpr int blocks_wanted = Fits::n <= 4 ? 2 : 1;
-  Fits fits;
-  WHILST_HD void operator()(index k) const { fits(k, lanes()); }
-};
-/// Some lanes of a warp a fit.
-template <class Fits>
-struct fits_by_lanes {
-  [[maybe_unused]] static constexpr bool whole_problem = true;
-  Fits fits;
-  int lanes_a_fit;
-  WHILST_HD int lanes_wanted() const { return lanes_a_fit; }
-  template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
-    fits(k, team);
-  }
-};
-/// A block a fit.
-template <class Fits>
-struct fits_by_block {
-  [[maybe_unused]] static constexpr bool whole_block = true;
-  Fits fits;
-  int threads;
-  int threads_wanted() const { return threads; }
-  index fast_memory_bytes() const { return sizeof(typename Fits::storage); }
-  template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
-    fits(k, team);
   }
 };
 

@@ -8,26 +8,37 @@
 #include "solvers/descent.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/objective.hpp"
+#include "whilst/place_of_executor.hpp"
 
 namespace whilst {
 
 /// Settings of a minimizer.
 struct minimizer_options {
   /// "lbfgs", "bfgs" (a dense matrix), "newton" (dense, and the Hessian), "newton-cg" and "trust-region" (the Hessian,
-  /// sparse), "conjugate-gradient-pr" (Polak and Ribiere), "conjugate-gradient-hz" (Hager and Zhang) or
-  /// "gradient-descent".
+  /// sparse or as products), "levenberg-marquardt" and "dogleg" (likewise; for sums of squares, whose Hessian is that
+  /// of Gauss and Newton: partially_separable::add_residuals), "conjugate-gradient-pr" (Polak and Ribiere),
+  /// "conjugate-gradient-hz" (Hager and Zhang) or "gradient-descent".
   std::string method = "lbfgs";
   /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang).
   std::string line_search = "strong-wolfe";
   descent_tolerances tolerances = {};
   /// Accepted steps.
   index max_iterations = 10'000;
-  /// Evaluations of the function and its gradient; 0 for 20 times max_iterations.
+  /// Evaluations of the function and its gradient; 0 for 20 * (max_iterations + 1).
   index max_evaluations = 0;
   /// A value below this means that the function has no minimum: reason unbounded.
   double lower_bound = -1e300;
   /// Seconds that the loop may run, counted from when it starts on its device.
   double deadline = std::numeric_limits<double>::infinity();
+  /// How methods that multiply by the Hessian have it: "assembled", a sparse matrix; "matrix-free", products of the
+  /// function's own; "auto" is the matrix where there is one. Of no effect with methods of gradients.
+  std::string hessian = "auto";
+  /// How levenberg-marquardt damps its steps: "nielsen", by how well the model was right, or "classic", a tenth after a
+  /// step that was taken, else ten times. Of no effect with other methods, as first_damping.
+  std::string damping = "nielsen";
+  /// Its first damping, in units of the Hessian's diagonal, or as it is where nobody knows that, as of a
+  /// called_objective: large, as 100, for a start that may be far off.
+  double first_damping = 1e-3;
   /// "auto", "host", "stream" or "graph". What it runs on is decided by the function's place.
   std::string executor = "auto";
   /// Evaluations a trip through the graph's WHILE node; 0 chooses.
@@ -55,11 +66,6 @@ struct minimize_report : report {
   /// One line for a person.
   std::string message() const;
 };
-
-/// The place that an executor by that name runs on: the CPU, or GPU `device` (-1: the current one). "auto" asks the
-/// environment variable WHILST_EXECUTOR first, then takes the GPU if there is one. For what is to be minimized, which
-/// has to be there before a minimizer can be made. Throws whilst::error where there is no such executor.
-place place_of_executor(const std::string& executor = "auto", int device = -1);
 
 /// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
 /// solve. One at a time: a second one on another stream waits for the first. One thread at a time, but for cancel and

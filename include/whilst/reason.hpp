@@ -25,6 +25,7 @@ enum class reason : int {
   radius_too_small = -22,
   line_search_failed = -23,
   unbounded = -24,
+  singular_jacobian = -25,
   deadline = -30,
   cancelled = -31,
 };

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "whilst/objective.hpp"
+
+namespace whilst {
+
+/// A square matrix in compressed sparse row form, on a place; borrowed from its equations.
+template <class T>
+struct jacobian_view {
+  index n = 0, nonzeros = 0;
+  const std::int32_t *row_offsets = nullptr, *column_indices = nullptr;
+  /// Entry (i, j) is the derivative of F_i by x_j.
+  T* values = nullptr;
+};
+
+/// A system F(x) = 0 of n equations in n unknowns, as methods record it: an interface, so that methods and problems are
+/// compiled apart. assembled_equations is the usual one; called_equations is for those who have kernels of their own.
+/// What evaluations leave is in memory of the system's: solvers that run at once need systems of their own.
+template <class T>
+class equations {
+ public:
+  virtual ~equations() = default;
+  virtual place where() const = 0;
+  /// As many as there are equations.
+  virtual index unknowns() const = 0;
+  /// Records the steps that evaluate F at x, and tells where its n entries are then.
+  virtual gathered<T> evaluate(recorder& run, const T* x) const = 0;
+
+  virtual bool has_jacobian() const { return false; }
+  /// The Jacobian's pattern, and where make_jacobian's steps put its values.
+  virtual jacobian_view<T> jacobian() const { return {}; }
+  /// Records the steps that make the Jacobian at x, if *wanted is not 0 when they run.
+  virtual void make_jacobian([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x,
+                             [[maybe_unused]] const int* wanted) const {}
+};
+
+}  // namespace whilst

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "solvers/descent.hpp"
+#include "whilst/equations.hpp"
+#include "whilst/linear_solver.hpp"
+#include "whilst/place_of_executor.hpp"
+
+namespace whilst {
+
+/// When a system of equations counts as solved. Each test is off where its number is 0. Norms whose squares are no
+/// numbers of double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
+struct nonlinear_tolerances {
+  /// Converged where ||F||_2 is no more than this,
+  double atol = 1e-10;
+  /// or no more than this times the first one.
+  double rtol = 1e-8;
+  /// Converged, as converged_step says, where an accepted step was no longer than this times ||x||_2. That may be far
+  /// from a solution.
+  double step = 0;
+};
+
+/// Settings of a nonlinear_solver.
+struct nonlinear_solver_options {
+  /// "newton" (a dense Jacobian, up to 1000 unknowns), "newton-krylov" (a sparse one, BiCGSTAB); without a Jacobian
+  /// "broyden" (the good method, limited memory) and "anderson" (acceleration of x = g(x), where F(x) = x - g(x)).
+  std::string method = "newton-krylov";
+  nonlinear_tolerances tolerances = {};
+  /// Accepted steps.
+  index max_iterations = 1000;
+  /// Evaluations of F; 0 for 20 * (max_iterations + 1).
+  index max_evaluations = 0;
+  /// "newton-krylov" only: iterations of BiCGSTAB a step, 0 for twice the unknowns, from 20 to 2000. Cut short, its
+  /// step is still taken where it leads down.
+  index max_inner_iterations = 0;
+  /// "anderson" only: how many differences it combines, 1 to 10.
+  int depth = 5;
+  /// "anderson" only: x goes to x - mixing F from the combination; not 0. Negative where F(x) = g(x) - x: prefer to
+  /// turn F around, for where a step was no good and it begins anew, that goes along -F whatever the sign.
+  double mixing = 1;
+  /// Seconds that the loop may run, counted from when it starts on its device.
+  double deadline = std::numeric_limits<double>::infinity();
+  /// "auto", "host", "stream" or "graph". What it runs on is decided by the system's place.
+  std::string executor = "auto";
+  /// Evaluations a trip through the graph's WHILE node; 0 chooses.
+  int unroll = 0;
+  /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
+  bool programmatic_launch = true;
+  /// Records of the history, an even number; 0 for none.
+  index history_capacity = 512;
+};
+
+/// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start.
+struct nonlinear_report : report {
+  nonlinear_report() = default;
+  explicit nonlinear_report(report base) : report(std::move(base)) {}
+  /// Of F, rejected trial points included.
+  index evaluations = 0;
+  /// Iterations of the loop within the loop, for methods that have one.
+  index inner_iterations = 0;
+  /// How often what a method proposed led nowhere and it began anew.
+  index restarts = 0;
+  /// The history: of the same iterations as history(), with more of each; value is 1/2 ||F||_2^2, gradient_norm
+  /// ||F||_2.
+  std::vector<descent_record> records = {};
+  /// One line for a person.
+  std::string message() const;
+};
+
+/// Solves one system F(x) = 0 of n equations in n unknowns again and again, from other starting points: recorded when
+/// it is made, replayed by each solve. One at a time: a second one on another stream waits for the first. One thread at
+/// a time, but for cancel and progress. Solvers that run at the same time need systems of their own, which hold what
+/// evaluations leave.
+///
+/// What is found is a point where ||F|| is small, or an honest reason why none was: singular_jacobian ("newton"),
+/// breakdown (BiCGSTAB found no step that leads down, begun anew once where it broke down: use method "newton"),
+/// line_search_failed (no length reduces ||F||: often a local minimum of it that is no solution), attainable_accuracy
+/// (the same where the whole step is no longer than 4.5e-8 ||x||, in float 1e-4 ||x||, so that rounding of F may be
+/// why; or ten steps in a row within the rounding of x: no proof of a solution, ||F|| tells), nan_or_infinity (F is not
+/// finite at the start, its derivatives at x, or Newton's step), iteration_limit and the others of reason.hpp.
+template <class T>
+class nonlinear_solver {
+ public:
+  /// The system must outlive the solver. Throws whilst::error on options out of range, on a method that wants a
+  /// Jacobian where the system has none, and on an executor that does not run on the system's place.
+  explicit nonlinear_solver(const equations<T>& system, nonlinear_solver_options options = {});
+  ~nonlinear_solver();
+  nonlinear_solver(nonlinear_solver&&) noexcept;
+  nonlinear_solver& operator=(nonlinear_solver&&) noexcept;
+
+  /// x, in host memory, holds the starting point and receives the point that the last accepted step led to. Blocks.
+  /// Where F is not finite at the starting point, x is left as it is.
+  nonlinear_report solve(std::span<T> x);
+
+  /// Enqueues a solve on `stream` and returns without waiting; x is a pointer of the system's place. As
+  /// linear_solver::enqueue in all else, captures included.
+  ticket enqueue(stream_handle stream, T* x);
+
+  void set_tolerances(const nonlinear_tolerances& tolerances);
+  void set_max_iterations(index limit);
+  void set_deadline(double seconds);
+
+  /// Stops the solve in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
+  void cancel();
+  /// How far the one in flight is, from any thread: residual_norm is ||F||_2.
+  whilst::progress progress() const;
+
+  std::string explain() const;
+  std::string dot() const;
+  const std::string& executor() const;
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+extern template class nonlinear_solver<float>;
+extern template class nonlinear_solver<double>;
+
+}  // namespace whilst

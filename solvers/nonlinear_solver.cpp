@@ -1,0 +1,172 @@
+#include "whilst/nonlinear_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "kernels/operators.hpp"
+#include "solvers/prepared_descent.hpp"
+#include "solvers/recorded_equations.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view making = "making a nonlinear solver";
+
+void check(const nonlinear_solver_options& options) {
+  const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
+  check_tolerance(making, "atol", options.tolerances.atol);
+  check_tolerance(making, "rtol", options.tolerances.rtol);
+  check_tolerance(making, "step", options.tolerances.step);
+  if (options.max_inner_iterations < 0)
+    refuse("max_inner_iterations is " + std::to_string(options.max_inner_iterations),
+           "Give 1 or more, or 0 to have it chosen");
+  if (options.depth < 1 || options.depth > 10) refuse("depth is " + std::to_string(options.depth), "Give 1 to 10");
+  if (!std::isfinite(options.mixing) || options.mixing == 0)
+    refuse("mixing is 0 or not finite", "Give another number, as 1");
+  loop_options(options).check(making);
+}
+
+/// For systems that somebody else has written.
+template <class T>
+void check(const jacobian_view<T>& J, index n) {
+  if (J.n != n)
+    throw error(making, "the Jacobian has " + std::to_string(J.n) + " rows, and the system " + std::to_string(n),
+                "Have jacobian() tell of as many as there are unknowns");
+  if (!J.row_offsets || J.nonzeros < 0 || (J.nonzeros > 0 && (!J.column_indices || !J.values)))
+    throw error(making, "the Jacobian has no row_offsets, column_indices or values, or fewer than 0 of them",
+                "Have jacobian() tell where they are, in memory of the system's place");
+  if (!offsets_suffice_32(J.nonzeros))
+    throw error(making, "the Jacobian has " + std::to_string(J.nonzeros) + " entries",
+                "Give it fewer than 2^31 - 256, or use broyden or anderson");
+}
+
+/// Twice the unknowns; where some thousand do not do, neither do more, as a rule.
+constexpr index usual_inner_limit(index n) { return std::clamp<index>(2 * n, 20, 2000); }
+
+}  // namespace
+
+std::string nonlinear_report::message() const {
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, " after %lld iterations, ||F|| = %.3g, at the start %.3g",
+                static_cast<long long>(iterations()), residual_norm(), rhs_norm());
+  const std::string_view why = reason() == reason::converged_rtol ? "the residual fell to rtol times the first one"
+                               : reason() == reason::breakdown
+                                   ? "BiCGSTAB found no step that leads down (use method newton)"
+                                   : sentence(reason());
+  return std::string(converged() ? "converged: " : "not converged: ") + std::string(why) + numbers;
+}
+
+template <class T>
+struct nonlinear_solver<T>::implementation {
+  nonlinear_solver_options options;
+  posed_equations<T> posed;
+  std::unique_ptr<prepared_descent<T>> prepared;
+
+  implementation(const equations<T>& system, nonlinear_solver_options given) : options(std::move(given)) {
+    const auto began = prepared_descent<T>::clock::now();
+    check(options);
+    posed = {&system, options.depth, options.mixing};
+    const auto method = find_by_name(making, equation_methods<T>, options.method, "method");
+    if (method.wants_hessian && !system.has_jacobian())
+      throw error(making, "method '" + options.method + "' wants the Jacobian, and the system has none",
+                  "Use broyden or anderson");
+    const index n = system.unknowns();
+    if (n < 1) throw error(making, "the system has " + std::to_string(n) + " unknowns", "Give it 1 or more");
+    if (n > method.most_unknowns)
+      throw error(
+          making,
+          "method '" + options.method + "' holds a dense matrix, and the system has " + std::to_string(n) + " unknowns",
+          "Use newton-krylov, or make it " + std::to_string(method.most_unknowns) + " or fewer");
+    if (method.wants_hessian) check(system.jacobian(), n);
+    const loop_options loop(options);
+    const whilst::executor how = loop.executor_on(system.where(), making, "the system");
+    const index inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
+    prepared = std::make_unique<prepared_descent<T>>(method.record({&posed, options.history_capacity, inner}), how,
+                                                     loop, options.method, n, began);
+  }
+
+  descent_settings settings() const {
+    const nonlinear_tolerances& t = options.tolerances;
+    descent_settings made{{t.atol, t.rtol, t.step}, line_search_settings::usual(line_search_kind::backtracking)};
+    if (sizeof(T) == 4) made.search.rounding = 1e-6;
+    return made;
+  }
+
+  nonlinear_report solve(std::span<T> x) {
+    auto ended = prepared->solve("solving equations", "they have", x, settings(), loop_options(options));
+    nonlinear_report result(std::move(ended.told));
+    result.evaluations = ended.state.evaluations;
+    result.inner_iterations = ended.state.inner_iterations;
+    result.restarts = ended.state.restarts;
+    result.records = std::move(ended.records);
+    return result;
+  }
+
+  template <class Change>
+  void change(const Change& apply) {
+    nonlinear_solver_options changed = options;
+    apply(changed);
+    check(changed);
+    options = std::move(changed);
+  }
+};
+
+template <class T>
+nonlinear_solver<T>::nonlinear_solver(const equations<T>& system, nonlinear_solver_options options)
+    : implementation_(std::make_unique<implementation>(system, std::move(options))) {}
+template <class T>
+nonlinear_solver<T>::~nonlinear_solver() = default;
+template <class T>
+nonlinear_solver<T>::nonlinear_solver(nonlinear_solver&&) noexcept = default;
+template <class T>
+nonlinear_solver<T>& nonlinear_solver<T>::operator=(nonlinear_solver&&) noexcept = default;
+
+template <class T>
+nonlinear_report nonlinear_solver<T>::solve(std::span<T> x) {
+  return implementation_->solve(x);
+}
+template <class T>
+ticket nonlinear_solver<T>::enqueue(stream_handle stream, T* x) {
+  implementation& self = *implementation_;
+  return ticket(self.prepared->enqueue(stream, x, self.settings(), loop_options(self.options)));
+}
+template <class T>
+void nonlinear_solver<T>::set_tolerances(const nonlinear_tolerances& tolerances) {
+  implementation_->change([&](nonlinear_solver_options& o) { o.tolerances = tolerances; });
+}
+template <class T>
+void nonlinear_solver<T>::set_max_iterations(index limit) {
+  implementation_->change([&](nonlinear_solver_options& o) { o.max_iterations = limit; });
+}
+template <class T>
+void nonlinear_solver<T>::set_deadline(double seconds) {
+  implementation_->change([&](nonlinear_solver_options& o) { o.deadline = seconds; });
+}
+template <class T>
+void nonlinear_solver<T>::cancel() {
+  implementation_->prepared->desk().cancel_all();
+}
+template <class T>
+progress nonlinear_solver<T>::progress() const {
+  return implementation_->prepared->desk().progress();
+}
+template <class T>
+std::string nonlinear_solver<T>::explain() const {
+  return implementation_->prepared->recorded().explain();
+}
+template <class T>
+std::string nonlinear_solver<T>::dot() const {
+  return implementation_->prepared->recorded().dot();
+}
+template <class T>
+const std::string& nonlinear_solver<T>::executor() const {
+  return implementation_->prepared->desk().common.executor;
+}
+
+template class nonlinear_solver<float>;
+template class nonlinear_solver<double>;
+
+}  // namespace whilst

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "solvers/descent_options.hpp"
+#include "solvers/launches.hpp"
+#include "solvers/recorded_descent.hpp"
+
+namespace whilst {
+
+/// What options of minimizers and of solvers of equations have in common.
+struct loop_options {
+  std::string executor;
+  index max_iterations, max_evaluations;
+  double deadline;
+  int unroll;
+  bool programmatic_launch;
+  index history_capacity;
+
+  template <class Options>
+  explicit loop_options(const Options& of)
+      : executor(of.executor),
+        max_iterations(of.max_iterations),
+        max_evaluations(of.max_evaluations),
+        deadline(of.deadline),
+        unroll(of.unroll),
+        programmatic_launch(of.programmatic_launch),
+        history_capacity(of.history_capacity) {}
+
+  /// Throws whilst::error on a value that cannot be meant.
+  void check(std::string_view making) const;
+  /// The executor on the place of what is to be solved; throws whilst::error where there is none by that name. `what`
+  /// names it: "the function".
+  whilst::executor executor_on(place where, std::string_view making, const std::string& what) const;
+};
+
+/// A recorded descent ready to be launched, and what it tells of launches: all that minimizers and solvers of equations
+/// do on the host, but for their options.
+template <class T>
+class prepared_descent {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// `began`: when it began to be made.
+  prepared_descent(recorded_descent<T> recorded, executor how, const loop_options& options, const std::string& method,
+                   index unknowns, clock::time_point began);
+
+  /// x is a pointer of the place.
+  std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x, const descent_settings& settings,
+                                         const loop_options& options);
+
+  /// How a solve from host memory ended.
+  struct ended {
+    report told;
+    descent_state state;
+    std::vector<descent_record> records;
+  };
+  /// Blocks. `doing` opens the message of an exception; `what` names what is solved: "it has 3 unknowns".
+  ended solve(std::string_view doing, const std::string& what, std::span<T> x, const descent_settings& settings,
+              const loop_options& options);
+
+  launch_desk& desk() { return *desk_; }
+  const program& recorded() const { return *made_.recorded; }
+
+ private:
+  template <class Value>
+  static void read(place where, Value* target, const Value* source, index count);
+
+  index n_;
+  recorded_descent<T> made_;
+  buffer<T> x_on_gpu_;  ///< for solves from host memory
+#if WHILST_WITH_CUDA
+  cuda::stream own_stream_;
+#endif
+  std::unique_ptr<launch_desk> desk_;  ///< last, so that it goes first: it waits for the runs in flight
+};
+
+}  // namespace whilst

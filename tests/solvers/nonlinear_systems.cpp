@@ -1,0 +1,361 @@
+// compiled by nvcc where CUDA is on
+#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
+
+#include "tests/solvers/nonlinear_systems.hpp"
+
+#include "whilst/assembled_equations.hpp"
+
+namespace whilst_test {
+
+namespace {
+
+using std::size_t;
+using whilst::index;
+using indexes = std::vector<std::int32_t>;
+
+struct by_hand_block {
+  static constexpr int unknowns = 2, equations = 2;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    using std::sin;
+    r[0] = 3.0 * x[0] - x[1] - 4.0 - sin(x[1] - 2.0);
+    r[1] = -x[0] + 2.0 * x[1] * x[1] - 6.0;
+  }
+};
+/// Inputs: the one before, its own, the one after.
+struct tridiagonal_block {
+  static constexpr int unknowns = 3, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    r[0] = (3.0 - 2.0 * x[1]) * x[1] - x[0] - 2.0 * x[2] + 1.0;
+  }
+};
+struct boundary_value_block {
+  static constexpr int unknowns = 3, equations = 1;
+  double h;
+  template <class S>
+  WHILST_HD void operator()(index e, const S* x, S* r) const {
+    const S cubed = x[1] + h * static_cast<double>(e + 1) + 1.0;
+    r[0] = 2.0 * x[1] - x[0] - x[2] + h * h / 2 * (cubed * cubed * cubed);
+  }
+};
+struct rosenbrock_block {
+  static constexpr int unknowns = 2, equations = 2;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    r[0] = 10.0 * (x[1] - x[0] * x[0]);
+    r[1] = 1.0 - x[0];
+  }
+};
+struct powell_block {
+  static constexpr int unknowns = 4, equations = 4;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    const S a = x[1] - 2.0 * x[2], b = x[0] - x[3];
+    r[0] = x[0] + 10.0 * x[1];
+    r[1] = 2.23606797749979 * (x[2] - x[3]);
+    r[2] = a * a;
+    r[3] = 3.1622776601683795 * (b * b);
+  }
+};
+/// Between two nodes of a grid; -1 is a node on the boundary.
+struct flow_block {
+  static constexpr int unknowns = 2, equations = 2;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    r[0] = x[0] - x[1];
+    r[1] = x[1] - x[0];
+  }
+};
+struct source_block {
+  static constexpr int unknowns = 1, equations = 1;
+  double strength;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    using std::exp;
+    r[0] = -strength * exp(x[0]);
+  }
+};
+struct cosine_block {
+  static constexpr int unknowns = 1, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    using std::cos;
+    r[0] = x[0] - cos(x[0]);
+  }
+};
+WHILST_HD double coefficient(index i, int k) {
+  const double off[3] = {-0.25, 0, 0.125};
+  return k == 1 ? 1 + 0.25 * static_cast<double>(i % 3) : off[k];
+}
+WHILST_HD double load(index i) { return static_cast<double>(i * 37 % 11) - 5; }
+struct linear_block {
+  static constexpr int unknowns = 3, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index e, const S* x, S* r) const {
+    r[0] = coefficient(e, 0) * x[0] + coefficient(e, 1) * x[1] + coefficient(e, 2) * x[2] - load(e);
+  }
+};
+struct logarithm_block {
+  static constexpr int unknowns = 1, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    using std::log;
+    r[0] = x[0] > 0.0 ? log(x[0]) : S(HUGE_VAL);
+  }
+};
+struct square_plus_one_block {
+  static constexpr int unknowns = 1, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    r[0] = x[0] * x[0] + 1.0;
+  }
+};
+struct parallel_lines_block {
+  static constexpr int unknowns = 2, equations = 2;
+  template <class S>
+  WHILST_HD void operator()(index, const S* x, S* r) const {
+    r[0] = x[0] + x[1] - 2.0;
+    r[1] = 2.0 * x[0] + 2.0 * x[1] - 5.0;
+  }
+};
+struct no_number_block {
+  static constexpr int unknowns = 1, equations = 1;
+  template <class S>
+  WHILST_HD void operator()(index e, const S* x, S* r) const {
+    r[0] = e == 1 ? S(std::nan("")) : x[0];
+  }
+};
+
+indexes counted(index n) {
+  indexes all;
+  for (std::int32_t i = 0; i < n; ++i) all.push_back(i);
+  return all;
+}
+/// Of each unknown the one before, itself and the one after.
+indexes with_neighbours(index n) {
+  indexes all;
+  for (std::int32_t i = 0; i < n; ++i) {
+    all.push_back(i - 1);
+    all.push_back(i);
+    all.push_back(i + 1 < n ? i + 1 : -1);
+  }
+  return all;
+}
+index side_of(index n) { return static_cast<index>(std::lround(std::sqrt(static_cast<double>(n)))); }
+/// The edges of a square grid, those to the boundary included.
+indexes edges(index n) {
+  indexes all;
+  const auto side = static_cast<std::int32_t>(side_of(n));
+  const auto node = [&](std::int32_t i, std::int32_t j) {
+    return i < 0 || j < 0 || i >= side || j >= side ? -1 : j * side + i;
+  };
+  for (std::int32_t j = 0; j < side; ++j)
+    for (std::int32_t i = -1; i < side; ++i) {
+      all.insert(all.end(), {node(i, j), node(i + 1, j)});
+      all.insert(all.end(), {node(j, i), node(j, i + 1)});
+    }
+  return all;
+}
+constexpr double bratu_parameter = 5;
+double bratu_source(index n) {
+  const double h = 1 / static_cast<double>(side_of(n) + 1);
+  return bratu_parameter * h * h;
+}
+
+}  // namespace
+
+template <class T>
+system_of<T> make_system(whilst::place where, problem what, index n) {
+  auto F = std::make_unique<whilst::assembled_equations<T>>(where, n);
+  const indexes own = counted(n);
+  switch (what) {
+    case problem::by_hand:
+      F->add("by hand", by_hand_block{}, own, own);
+      break;
+    case problem::broyden_tridiagonal:
+      F->add("rows", tridiagonal_block{}, with_neighbours(n), own);
+      break;
+    case problem::boundary_value:
+      F->add("rows", boundary_value_block{1 / static_cast<double>(n + 1)}, with_neighbours(n), own);
+      break;
+    case problem::rosenbrock:
+      F->add("pairs", rosenbrock_block{}, own, own);
+      break;
+    case problem::powell_singular:
+      F->add("fours", powell_block{}, own, own);
+      break;
+    case problem::bratu:
+      F->add("edges", flow_block{}, edges(n), edges(n));
+      F->add("sources", source_block{bratu_source(n)}, own, own);
+      break;
+    case problem::cosines:
+      F->add("cosines", cosine_block{}, own, own);
+      break;
+    case problem::linear:
+      F->add("rows", linear_block{}, with_neighbours(n), own);
+      break;
+    case problem::upside_down:
+      F->add("rows", linear_block{}, with_neighbours(n), indexes(own.rbegin(), own.rend()));
+      break;
+    case problem::logarithms:
+      F->add("logarithms", logarithm_block{}, own, own);
+      break;
+    case problem::square_plus_one:
+      F->add("squares", square_plus_one_block{}, own, own);
+      break;
+    case problem::parallel_lines:
+      F->add("lines", parallel_lines_block{}, own, own);
+      break;
+    case problem::no_number:
+      F->add("no numbers", no_number_block{}, own, own);
+      break;
+  }
+  return F;
+}
+template system_of<float> make_system<float>(whilst::place, problem, index);
+template system_of<double> make_system<double>(whilst::place, problem, index);
+
+namespace {
+
+template <class T>
+struct evaluate_given {
+  const std::int32_t *offsets, *columns;
+  const T *values, *b, *x;
+  T* residual;
+  WHILST_HD void operator()(index i) const {
+    T sum = b[i];
+    for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) sum += values[k] * x[columns[k]];
+    residual[i] = sum;
+  }
+};
+
+template <class Value>
+whilst::buffer<Value> on_place(whilst::place where, const std::vector<Value>& values) {
+  whilst::buffer<Value> made(where, static_cast<index>(values.size()));
+  made.upload(values.data());
+  return made;
+}
+
+}  // namespace
+
+template <class T>
+typename given_equations<T>::arrays given_equations<T>::copied(const triplets<T>& from) const {
+  return {on_place(where_, from.offsets), on_place(where_, from.columns), on_place(where_, from.values)};
+}
+template <class T>
+given_equations<T>::given_equations(whilst::place where, const triplets<T>& A, const triplets<T>& told,
+                                    const std::vector<T>& b)
+    : where_(where), n_(A.n), A_(copied(A)), told_(copied(told)), b_(on_place(where, b)), residual_(where, n_) {
+  this->told = {n_, told_.columns.size(), told_.offsets.data(), told_.columns.data(), told_.values.data()};
+}
+template <class T>
+whilst::gathered<T> given_equations<T>::evaluate(whilst::recorder& run, const T* x) const {
+  run.step("F", n_,
+           evaluate_given<T>{A_.offsets.data(), A_.columns.data(), A_.values.data(), b_.data(), x, residual_.data()});
+  return {residual_.data()};
+}
+template class given_equations<float>;
+template class given_equations<double>;
+
+std::vector<double> start_of(problem what, index n) {
+  std::vector<double> x(static_cast<size_t>(n), 0);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double t = static_cast<double>(i + 1) / static_cast<double>(n + 1);
+    switch (what) {
+      case problem::by_hand:
+        x[i] = i == 0 ? 1 : 1.5;
+        break;
+      case problem::broyden_tridiagonal:
+        x[i] = -1;
+        break;
+      case problem::boundary_value:
+        x[i] = t * (t - 1);
+        break;
+      case problem::rosenbrock:
+        x[i] = i % 2 ? 1 : -1.2;
+        break;
+      case problem::powell_singular:
+        x[i] = std::vector<double>{3, -1, 0, 1}[i % 4];
+        break;
+      case problem::logarithms:
+        x[i] = i % 2 ? 3 : 0.5;
+        break;
+      case problem::square_plus_one:
+        x[i] = 0.6;
+        break;
+      default:
+        x[i] = 0;
+    }
+  }
+  return x;
+}
+
+std::vector<double> residual_of(problem what, const std::vector<double>& x) {
+  const size_t n = x.size();
+  if (what == problem::upside_down) {
+    const std::vector<double> F = residual_of(problem::linear, x);
+    return {F.rbegin(), F.rend()};
+  }
+  std::vector<double> F(n);
+  const auto at = [&](size_t i) { return i < n ? x[i] : 0.0; };  // -1 is beyond n, too
+  const double h = 1 / static_cast<double>(n + 1);
+  const auto side = static_cast<size_t>(side_of(static_cast<index>(n)));
+  for (size_t i = 0; i < n; ++i) {
+    const double before = at(i - 1), own = x[i], after = at(i + 1);
+    switch (what) {
+      case problem::by_hand:
+        F[i] = i == 0 ? 3 * x[0] - x[1] - 4 - std::sin(x[1] - 2) : -x[0] + 2 * x[1] * x[1] - 6;
+        break;
+      case problem::broyden_tridiagonal:
+        F[i] = (3 - 2 * own) * own - before - 2 * after + 1;
+        break;
+      case problem::boundary_value:
+        F[i] = 2 * own - before - after + h * h * std::pow(own + static_cast<double>(i + 1) * h + 1, 3) / 2;
+        break;
+      case problem::rosenbrock:
+        F[i] = i % 2 == 0 ? 10 * (after - own * own) : 1 - before;
+        break;
+      case problem::powell_singular:
+        F[i] = i == 0   ? x[0] + 10 * x[1]
+               : i == 1 ? std::sqrt(5) * (x[2] - x[3])
+               : i == 2 ? std::pow(x[1] - 2 * x[2], 2)
+                        : std::sqrt(10) * std::pow(x[0] - x[3], 2);
+        break;
+      case problem::bratu:
+        F[i] = 4 * own - (i % side ? before : 0) - ((i + 1) % side ? after : 0) - at(i - side) - at(i + side) -
+               bratu_source(static_cast<index>(n)) * std::exp(own);
+        break;
+      case problem::cosines:
+        F[i] = own - std::cos(own);
+        break;
+      case problem::linear:
+        F[i] = -0.25 * before + (1 + 0.25 * static_cast<double>(i % 3)) * own + 0.125 * after -
+               (static_cast<double>(i * 37 % 11) - 5);
+        break;
+      case problem::upside_down:
+        break;
+      case problem::logarithms:
+        F[i] = own > 0 ? std::log(own) : HUGE_VAL;
+        break;
+      case problem::square_plus_one:
+        F[i] = own * own + 1;
+        break;
+      case problem::parallel_lines:
+        F[i] = i == 0 ? x[0] + x[1] - 2 : 2 * x[0] + 2 * x[1] - 5;
+        break;
+      case problem::no_number:
+        F[i] = i == 1 ? std::nan("") : own;
+        break;
+    }
+  }
+  return F;
+}
+
+double norm_of(const std::vector<double>& v) {
+  double sum = 0;
+  for (const double value : v) sum += value * value;
+  return std::sqrt(sum);
+}
+
+}  // namespace whilst_test
