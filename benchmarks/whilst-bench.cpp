@@ -1,5 +1,5 @@
 /// Convergence suites: published problems, solved by the library's methods and held against the published answers; and
-/// many fits at once, for their speed.
+/// many fits or minimizations at once, for their speed.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include "benchmarks/whilst-bench/fits.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
 #include "benchmarks/whilst-bench/mgh_runs.hpp"
+#include "benchmarks/whilst-bench/minimizations.hpp"
 #include "benchmarks/whilst-bench/minimize.hpp"
 #include "benchmarks/whilst-bench/nist.hpp"
 
@@ -58,6 +59,29 @@ int main(int count, char** arguments) {
       ->capture_default_str();
   fits_command->add_option("--json", fits.json, "Write the results to this file; - for standard output");
 
+  whilst_bench::minimizations_options many;
+  CLI::App* const many_command = app.add_subcommand(
+      "minimizations",
+      "Many small minimizations in one launch: Rosenbrock's function from points between -2 and 2. Solved means that "
+      "every one converged");
+  many_command->add_option("--problems", many.problems, "How many minimizations")->capture_default_str();
+  many_command->add_option("--unknowns", many.unknowns, "Of each: 3, or an even number")->capture_default_str();
+  many_command->add_option("--method", many.method, "bfgs, lbfgs or newton")->capture_default_str();
+  many_command->add_option("--line-search", many.line_search, "As whilst minimize --line-search")
+      ->capture_default_str();
+  many_command->add_option("--precision", many.precision, "double or float")
+      ->check(CLI::IsMember({"double", "float"}))
+      ->capture_default_str();
+  many_command->add_option("--executor", many.executor, "auto, host or batch")->capture_default_str();
+  many_command->add_option("--lanes", many.lanes, "Threads of a GPU for each minimization; 0 chooses")
+      ->capture_default_str();
+  many_command->add_option("--tolerance", many.tolerance, "||g|| where to stop; below 0: 1e-8, or 1e-3 in float")
+      ->capture_default_str();
+  many_command->add_option("--repetitions", many.repetitions, "Measured launches, after one that is not")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  many_command->add_option("--json", many.json, "Write the results to this file; - for standard output");
+
   whilst_bench::minimize_options minimize;
   CLI::App* const minimize_command =
       app.add_subcommand("minimize",
@@ -93,6 +117,7 @@ int main(int count, char** arguments) {
   }
   try {
     if (fits_command->parsed()) return whilst_bench::run_fits(fits);
+    if (many_command->parsed()) return whilst_bench::run_minimizations(many);
     if (minimize_command->parsed()) return whilst_bench::run_minimize(minimize);
     return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
   } catch (const std::exception& problem) {

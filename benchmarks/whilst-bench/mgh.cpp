@@ -14,7 +14,8 @@ using whilst::test_problem;
 /// All starts by one method of whilst::minimizer, recorded once.
 mgh_runs minimize(const test_problem& problem, const std::string& method) {
   const auto f = whilst::make_test_problem(whilst::place::host(), problem.name, problem.n);
-  whilst::minimizer<double> minimizer(*f, {.method = method,
+  const bool by_cg = method == "levenberg-marquardt-cg";
+  whilst::minimizer<double> minimizer(*f, {.method = by_cg ? "levenberg-marquardt" : method,
                                            .line_search = "strong-wolfe",
                                            .tolerances = {.gradient = 1e-9},
                                            .max_iterations = mgh_iterations(method),
@@ -52,6 +53,8 @@ const std::vector<std::string>& mgh_methods() {
                                             "levenberg-marquardt",
                                             "newton-cg",
                                             "trust-region",
+                                            "levenberg-marquardt-cg",
+                                            "dogleg",
                                             "conjugate-gradient-pr",
                                             "conjugate-gradient-hz",
                                             "gradient-descent"};

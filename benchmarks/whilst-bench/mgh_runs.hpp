@@ -27,7 +27,8 @@ struct mgh_entry {
   std::vector<mgh_runs> by_method;
 };
 
-/// All methods that the suite knows: those of whilst::minimizer, and "levenberg-marquardt".
+/// All methods that the suite knows: those of whilst::minimizer, where its Levenberg-Marquardt, which has the functions
+/// as sums and not as residuals, is "levenberg-marquardt-cg"; and "levenberg-marquardt" for a few unknowns.
 const std::vector<std::string>& mgh_methods();
 
 /// Most iterations of a method. Fewer for those that crawl where others are done: more of them would solve a few

@@ -39,11 +39,12 @@ std::string why_missed(const mgh_run& run, whilst::index limit) {
 }
 
 std::string short_name(const std::string& method) {
-  return method == "levenberg-marquardt"     ? "l-m"
-         : method == "conjugate-gradient-pr" ? "cg-pr"
-         : method == "conjugate-gradient-hz" ? "cg-hz"
-         : method == "gradient-descent"      ? "descent"
-                                             : method;
+  return method == "levenberg-marquardt"      ? "l-m"
+         : method == "levenberg-marquardt-cg" ? "l-m-cg"
+         : method == "conjugate-gradient-pr"  ? "cg-pr"
+         : method == "conjugate-gradient-hz"  ? "cg-hz"
+         : method == "gradient-descent"       ? "descent"
+                                              : method;
 }
 
 void print_all(std::FILE* out, const std::vector<std::string>& methods, const std::vector<mgh_entry>& entries) {

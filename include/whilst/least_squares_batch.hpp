@@ -4,22 +4,16 @@
 /// Many small nonlinear least-squares fits in one launch, of residuals that are a functor of your own. Where CUDA is
 /// on, compile files that include this by nvcc.
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include "solvers/recorded_batch.hpp"
 #include "solvers/whole_fits.hpp"
-#include "whilst/linear_solver.hpp"
-#include "whilst/machine.hpp"
-#include "whilst/recorder.hpp"
+#include "whilst/batch_outcomes.hpp"
 
 namespace whilst {
 
@@ -39,52 +33,12 @@ struct least_squares_batch_options {
   int lanes = 0;
 };
 
-/// How the fits of a batch ended, each for a reason of its own. A value: a fit that fails is no exception.
-class least_squares_batch_report {
+/// How the fits of a batch ended.
+class least_squares_batch_report : public batch_outcomes<fit_outcome> {
  public:
-  least_squares_batch_report() = default;
-  /// What all fits have in common, and how each ended.
-  least_squares_batch_report(report_fields common, int lanes, std::vector<fit_outcome> fits);
-
-  /// The number of fits.
-  index size() const { return static_cast<index>(fits_.size()); }
-  /// Fit k, counted from 0. Throws whilst::error where there is none.
-  const fit_outcome& operator[](index k) const;
-  /// All of them, for `for (const fit_outcome& fit : report)`.
-  auto begin() const { return fits_.begin(); }
-  auto end() const { return fits_.end(); }
-
-  index number_converged() const { return number_converged_; }
-  bool all_converged() const { return number_converged_ == size(); }
-  /// The fit to look at first: one that has not converged before any that has, then the one with the largest value,
-  /// where one that is not a number is the largest of all; the first of several.
-  index worst() const { return worst_; }
-  /// Of all fits.
-  double mean_iterations() const;
-  index most_iterations() const;
+  using batch_outcomes::batch_outcomes;
   /// One line for a person: how many converged, and how the worst ended.
-  std::string message() const;
-
-  /// Seconds spent on bringing in the data, allocating and recording: once a batch, not once a solve.
-  double setup_seconds() const { return common_.setup_seconds; }
-  /// Seconds from the first to the last fit, on the clock of the device that ran them, without copies from and to the
-  /// host.
-  double solve_seconds() const { return common_.solve_seconds; }
-  /// "host" or "batch".
-  const std::string& executor() const { return common_.executor; }
-  const std::string& method() const { return common_.method; }
-  /// "float" or "double".
-  const std::string& precision() const { return common_.precision; }
-  /// Name of the device or processor.
-  const std::string& device() const { return common_.device; }
-  /// Threads that worked on each fit.
-  int lanes() const { return lanes_; }
-
- private:
-  report_fields common_;
-  int lanes_ = 1;
-  std::vector<fit_outcome> fits_;
-  index number_converged_ = 0, worst_ = 0;
+  std::string message() const { return message_about("fit", "fits"); }
 };
 
 /// What `lanes` of 0 chooses on a GPU: for who lays data out by it, see least_squares_batch.
@@ -92,33 +46,10 @@ int lanes_for_fits(index residuals, index fits);
 
 namespace detail {
 
-/// The part of a batch of fits that knows no scalar and no problem: where it runs, when it began, who stops it.
-class fits_desk {
- public:
-  /// Throws whilst::error on options out of range and on an executor that is not for batches or not there.
-  fits_desk(const least_squares_batch_options& options, index fits);
-  place where() const { return where_; }
-  const buffer<fits_frame>& frame() const { return frame_; }
-  /// Threads a fit on this place, for so many residuals.
-  int lanes_for(index residuals) const;
-  std::uint64_t deadline_nanoseconds() const;
-  /// The number of the launch that comes next.
-  std::uint64_t begin_launch() { return latest_.fetch_add(1) + 1; }
-  /// Asks the launches so far to stop; from any thread.
-  void cancel();
-
- private:
-  least_squares_batch_options options_;
-  index fits_;
-  place where_;
-  buffer<fits_frame> frame_;
-  std::atomic<std::uint64_t> latest_ = 0;
-#if WHILST_WITH_CUDA
-  cuda::stream beside_;         ///< for what must not wait for the fits
-  shared_memory_block pinned_;  ///< and for what goes over it
-  std::mutex lock_;             ///< of that
-#endif
-};
+/// What every batch is asked for. Throws whilst::error on tolerances out of range.
+batch_settings settings_of_fits(const least_squares_batch_options& options, index fits);
+/// Throws whilst::error where there are none.
+void check_residuals(index residuals);
 
 }  // namespace detail
 
@@ -141,110 +72,56 @@ class least_squares_batch {
   /// range, fewer than one problem, and an executor that is not for batches or that this machine does not have.
   template <class MakeProblem>
   least_squares_batch(const MakeProblem& make_problem, index problems, const least_squares_batch_options& options = {})
-      : began_(std::chrono::steady_clock::now()),
-        desk_(std::make_unique<detail::fits_desk>(options, problems)),
-        problem_(make_problem(desk_->where())),
-        lanes_(desk_->lanes_for(problem_.count())),
-        outcomes_(desk_->where(), problems),
-        program_(record(options)) {
-    const place where = desk_->where();
-    program_.prepare({.how = where.on_host() ? whilst::executor::host : whilst::executor::stream});
-    const machine_description machine = describe_machine(where.on_host() ? -1 : where.device());
-    common_.method = fits_type::method_type::name;
-    common_.executor = where.on_host() ? "host" : "batch";
-    common_.precision = sizeof(T) == 4 ? "float" : "double";
-    common_.device = where.on_host() ? machine.processor : machine.device;
-    common_.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+      : batch_(detail::settings_of_fits(options, problems)), problem_(make_problem(batch_.where())) {
+    detail::check_residuals(problem_.count());
+    const char* const name = fits_type::method_type::name;
+    const int lanes = batch_.desk().lanes_or(lanes_for_fits(problem_.count(), problems));
+    batch_.record(name, n, lanes, [&](recorder& record) {
+      const fits_type fits{problem_, options.tolerances, options.max_iterations, batch_.frame(), batch_.outcomes()};
+      if (lanes == 1) {
+        record.step(name, problems, detail::batch_by_thread<fits_type>{fits});
+      } else if (lanes <= 32) {
+        record.step(name, problems, detail::batch_by_lanes<fits_type>{fits, lanes});
+      } else {
+        record.team(name, problems, detail::batch_by_block<fits_type>{fits, lanes});
+      }
+    });
   }
 
   /// x in host memory, the unknowns of one problem after another: holds the starting points and receives the best
   /// points found. Blocks. The x of a problem whose residuals are not finite at its start are left alone. On a GPU the
   /// first call takes memory there for x.
-  least_squares_batch_report solve(std::span<T> x) {
-    const index entries = problems() * n;
-    if (static_cast<index>(x.size()) != entries)
-      throw error("fitting a batch",
-                  std::to_string(problems()) + " problems of " + std::to_string(n) + " unknowns have " +
-                      std::to_string(entries) + ", and x has " + std::to_string(x.size()) + " entries",
-                  "Make both agree");
-    if (desk_->where().on_host()) {
-      enqueue(nullptr, x.data());
-      return wait();
-    }
-    if (x_on_gpu_.size() != entries) x_on_gpu_ = buffer<T>(desk_->where(), entries);
-    x_on_gpu_.upload(x.data());
-    enqueue(nullptr, x_on_gpu_.data());
-    least_squares_batch_report result = wait();
-    x_on_gpu_.download(x.data());
-    return result;
-  }
+  least_squares_batch_report solve(std::span<T> x) { return batch_.solve(x); }
 
   /// Enqueues the fits on `stream` and returns without waiting: x is a device pointer (a host pointer where the batch
   /// runs on the host, and then all has been done when this returns) that must stay valid until the fits are done. No
   /// synchronisation, no allocation; one batch at a time: another on a second stream waits for the first. If `stream`
-  /// is being captured, the fits become part of that graph, with this x, and the object must outlive it.
-  void enqueue(stream_handle stream, T* x) {
-    program_.set(x_, static_cast<void*>(x));
-    program_.set(launch_, desk_->begin_launch());
-    program_.enqueue(stream);
-  }
+  /// is being captured, the fits become part of that graph, with this x, and the object must outlive it. Launches of
+  /// that graph are not ordered against enqueue(), nor against one another: have one end before the next begins, since
+  /// all work in the same memory.
+  void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
 
   /// Waits for the fits enqueued last, and tells how each ended: a copy of 16 bytes a fit from a GPU. What a captured
   /// graph runs is not waited for.
-  least_squares_batch_report wait() {
-    program_.wait();
-    std::vector<fit_outcome> fits(static_cast<std::size_t>(problems()));
-    outcomes_.download(fits.data());
-    detail::fits_frame frame;
-    desk_->frame().download(&frame);
-    report_fields common = common_;
-    common.solve_seconds = 1e-9 * static_cast<double>(frame.ended - frame.began);
-    return {std::move(common), lanes_, std::move(fits)};
-  }
+  least_squares_batch_report wait() { return batch_.wait(); }
 
-  /// Asks the fits enqueued so far to stop, from any thread: each does after its next trial, with reason cancelled.
-  void cancel() { desk_->cancel(); }
+  /// Asks the fits of the 17 launches enqueued last to stop, those that run and those that wait for their turn, from
+  /// any thread: each does after its next trial, with reason cancelled. Harmless when none is left, and for those to
+  /// come, but for those in a captured graph: its later launches are the same launch and are cancelled, too.
+  void cancel() { batch_.cancel(); }
 
   /// How each fit ended, in the memory of the place that runs them, one a problem; for kernels that come after.
-  const fit_outcome* outcomes() const { return outcomes_.data(); }
+  const fit_outcome* outcomes() const { return batch_.outcomes(); }
 
-  index problems() const { return outcomes_.size(); }
+  index problems() const { return batch_.problems(); }
   /// Threads that work on each fit.
-  int lanes() const { return lanes_; }
+  int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
-  const std::string& executor() const { return common_.executor; }
+  const std::string& executor() const { return batch_.executor(); }
 
  private:
-  program record(const least_squares_batch_options& options) {
-    detail::fits_frame* const frame = desk_->frame().data();
-    recorder record(desk_->where());
-    x_ = record.parameter<void*>(&frame->x, nullptr);
-    launch_ = record.parameter<std::uint64_t>(&frame->wish.launch, 0);
-    record.parameter(&frame->deadline_nanoseconds, desk_->deadline_nanoseconds());
-    record.once("the batch begins", detail::fits_begin{frame});
-    const fits_type fits{problem_, options.tolerances, options.max_iterations, frame, outcomes_.data()};
-    const char* const name = fits_type::method_type::name;
-    if (lanes_ == 1) {
-      record.step(name, problems(), detail::fits_by_thread<fits_type>{fits});
-    } else if (lanes_ <= 32) {
-      record.step(name, problems(), detail::fits_by_lanes<fits_type>{fits, lanes_});
-    } else {
-      record.team(name, problems(), detail::fits_by_block<fits_type>{fits, lanes_});
-    }
-    record.once("the batch ends", detail::fits_end{frame});
-    return std::move(record).finish();
-  }
-
-  std::chrono::steady_clock::time_point began_;
-  std::unique_ptr<detail::fits_desk> desk_;
+  detail::recorded_batch<T, fit_outcome, least_squares_batch_report> batch_;
   Problem problem_;
-  int lanes_;
-  buffer<fit_outcome> outcomes_;
-  buffer<T> x_on_gpu_;  ///< for solves from host memory
-  parameter<void*> x_;
-  parameter<std::uint64_t> launch_;
-  program program_;  ///< after what it refers to: it waits for its runs
-  report_fields common_;
 };
 
 /// Residuals of one curve at the same points for many sets of responses: model(b, x_i) - y_ik, for a model as curve_fit
