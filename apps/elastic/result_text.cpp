@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
+#include "benchmarks/measured_at.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
@@ -119,6 +121,11 @@ json result_json(const elastic_options& options, const elastic_result& result) {
   json report;
   report["program"] = "elastic";
   report["version"] = version;
+  const measured_at measured = measured_now();
+  report["commit"] = measured.commit;
+  report["date"] = measured.date;
+  const machine_description machine = describe_machine();
+  report["machine"] = command::machine_json(machine);
   report["scene"] = options.scene.name;
   report["cells"] = options.scene.cells;
   report["vertices"] = start.vertices();
@@ -143,7 +150,6 @@ json result_json(const elastic_options& options, const elastic_result& result) {
     report["comparison"] = runs;
     return report;
   }
-  const machine_description machine = describe_machine();
   report["executor"] = result.executor;
   report["launch"] = options.launch;
   report["device"] = result.executor == "host" ? machine.processor : machine.device;

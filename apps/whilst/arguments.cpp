@@ -65,8 +65,8 @@ void add_minimization(CLI::App* to, minimize_options& into) {
   add(to, "function", into.function, "One of those that --list has", not_empty())->option_text("NAME[:N]");
   to->add_flag("--list", into.list, "List the functions with their sizes and minima, and leave");
   add(to, "--method", solver.method, "Default lbfgs",
-      one_of({"lbfgs", "bfgs", "newton", "newton-cg", "trust-region", "conjugate-gradient-pr", "conjugate-gradient-hz",
-              "gradient-descent"}));
+      one_of({"lbfgs", "bfgs", "newton", "newton-cg", "trust-region", "levenberg-marquardt", "dogleg",
+              "conjugate-gradient-pr", "conjugate-gradient-hz", "gradient-descent"}));
   add(to, "--line-search", solver.line_search, "Default strong-wolfe",
       one_of({"backtracking", "strong-wolfe", "approximate-wolfe"}));
   const auto tolerance = [](const char* example) {
