@@ -151,12 +151,13 @@ concept hands_over = chosen_by_products<Direction> && requires {
   typename Direction::handed;
 };
 
-/// What the judge of a trial point hands over to who moves on.
+/// What the judge of a trial point hands over to who moves on. Not [[no_unique_address]], though `numbers` may be
+/// empty: nvcc 13.0 then counts the struct's size without it and lays it out with it.
 template <class Direction>
 struct alignas(16) orders {
   int accepted, steepest;
   double step;
-  [[no_unique_address]] typename Direction::handed numbers;
+  typename Direction::handed numbers;
 };
 template <class Direction>
 struct handed_of {
@@ -227,7 +228,7 @@ struct judge_and_choose {
   struct copied {
     descent_state state;
     descent_settings settings;
-    [[no_unique_address]] typename Direction::kept kept;
+    typename Direction::kept kept;
     sums<double, products == 0 ? 1 : products> of_direction;
   };
   template <class Copy>
