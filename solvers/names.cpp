@@ -51,6 +51,8 @@ std::string_view name(reason why) {
       return "deadline";
     case reason::cancelled:
       return "cancelled";
+    case reason::yielded:
+      return "yielded";
   }
   return "unknown";
 }
@@ -99,6 +101,8 @@ std::string_view sentence(reason why) {
       return "the deadline passed";
     case reason::cancelled:
       return "the solve was cancelled";
+    case reason::yielded:
+      return "the loop yielded to the host, and can be resumed";
   }
   return "unknown reason";
 }

@@ -90,6 +90,7 @@ struct alignas(16) loop_state {
   int running;  ///< what the steps of the loop obey
   int updating;
   reason why;
+  int yield_code;  ///< what the last yield() said
   index iteration;
   /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
   double rtol_norm, atol_norm, divergence_norm;
@@ -108,6 +109,14 @@ struct alignas(16) loop_state {
     why = because;
     running = 0;
     return true;
+  }
+
+  /// Leaves the loop to the host, which may repair what `code` stands for and go on by program::resume: the body then
+  /// runs again from its start, so yield where that is right. A loop around this one goes on unless a finish of its own
+  /// looks at this one's reason and yields, too. Always returns true.
+  WHILST_HD bool yield(int code) {
+    yield_code = code;
+    return stop(reason::yielded);
   }
 
   /// Between two updates: counts the one before, and begins the next unless the limit stops the loop. True when
@@ -217,6 +226,19 @@ struct alignas(128) control : loop_state {
     outside.launch = settings.launch;
     outside.deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
     if (first_iteration == 0) forget_history();
+  }
+
+  /// For runners, in place of arm(): a loop that yielded runs again, with its counts as they are. A limit that was
+  /// raised since counts.
+  WHILST_HD void reopen() {
+    if (why != reason::yielded) return;
+    running = 1;
+    why = reason::running;
+    limit = settings.limit;
+    trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
+    stopped_at = now_nanoseconds();
+    outside.launch = settings.launch;
+    outside.deadline_at = settings.deadline_nanoseconds ? stopped_at + settings.deadline_nanoseconds : 0;
   }
 
   /// For runners: what is wished by now.

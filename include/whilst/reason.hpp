@@ -28,6 +28,7 @@ enum class reason : int {
   singular_jacobian = -25,
   deadline = -30,
   cancelled = -31,
+  yielded = -32,
 };
 
 /// True for the reasons that mean success.

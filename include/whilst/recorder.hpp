@@ -34,9 +34,17 @@ namespace whilst {
 ///     run.loop(name, control, body)     body(run) until the control stops
 ///     run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip
 ///     run.branch(name, flag, body)      body(run) if *flag is not 0
+///     run.branch(name, flag, body, otherwise)   otherwise(run) if it is 0
+///     run.select(name, choice, body0, body1, ...)   body k if *choice is k; none if there is no such body
+///     run.parallel(name, body0, body1, ...)   all of them, in any order or at once: none reads what another writes.
+///     Maps,
+///                                       finishes and calls may declare what they write (`writes`, see memory_range):
+///                                       two bodies that declare the same memory are refused. No finish directly in a
+///                                       body takes the state of the loop around, or stops it: verdicts come after
 ///
 /// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
-/// its own. Maps and finishes are copied; the memory that they point to must live as long as the program.
+/// its own. Flags are read before the bodies run. Maps and finishes are copied; the memory that they point to must live
+/// as long as the program.
 class recorder {
  public:
   explicit recorder(place where) : where_(where) {}
@@ -90,6 +98,7 @@ class recorder {
     program_node node{.what = program_node::kind::loop, .name = name};
     node.loop = c;
     const bool outer_in_loop = std::exchange(in_loop_, true);
+    const char* const outer_parallel = std::exchange(parallel_, nullptr);
     record_into(node.start, start);
     record_into(node.body, [&](recorder& run) {
       body(run);
@@ -97,6 +106,7 @@ class recorder {
       if (!has_finish(node.body)) once("count the iteration", count_iteration{});
     });
     in_loop_ = outer_in_loop;
+    parallel_ = outer_parallel;
     current_->push_back(std::move(node));
   }
 
@@ -108,9 +118,33 @@ class recorder {
     current_->push_back(std::move(node));
   }
 
+  template <class Body, class Otherwise>
+  void branch(const char* name, const int* flag, const Body& body, const Otherwise& otherwise) {
+    add_select(name, flag, /*has_else=*/true, body, otherwise);
+  }
+
+  template <class... Bodies>
+  void select(const char* name, const int* choice, const Bodies&... bodies) {
+    static_assert(sizeof...(Bodies) > 0 && sizeof...(Bodies) <= most_choices, "a select has 1 to 32 bodies");
+    add_select(name, choice, /*has_else=*/false, bodies...);
+  }
+
+  template <class... Bodies>
+  void parallel(const char* name, const Bodies&... bodies) {
+    program_node node{.what = program_node::kind::parallel, .name = name};
+    node.bodies.resize(sizeof...(Bodies));
+    const char* const outer = std::exchange(parallel_, name);
+    std::size_t k = 0;
+    (record_into(node.bodies[k++], bodies), ...);
+    parallel_ = outer;
+    refuse_shared_writes(node);
+    current_->push_back(std::move(node));
+  }
+
   void call(const char* name, call_function function, call_options options = {}) {
     program_node node{.what = program_node::kind::call, .name = name};
     node.call = std::move(function);
+    node.writes = options.writes;
     node.options = options;
     current_->push_back(std::move(node));
   }
@@ -137,8 +171,30 @@ class recorder {
     if (!in_loop_ && map_step<Map, Finish>::takes_loop)
       throw error("recording step '" + std::string(name) + "'",
                   "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
+    if (parallel_ && map_step<Map, Finish>::takes_loop)
+      throw error("recording step '" + std::string(name) + "'",
+                  "its finish takes the state of the loop around parallel '" + std::string(parallel_) +
+                      "', and so may the steps beside it",
+                  "Record it after the parallel bodies, or give the body a loop of its own");
     program_node node{.what = program_node::kind::step, .name = name};
     node.step = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
+    add_writes(node, map);
+    add_writes(node, finish);
+    current_->push_back(std::move(node));
+  }
+  template <class Functor>
+  static void add_writes(program_node& node, [[maybe_unused]] const Functor& functor) {
+    if constexpr (requires { functor.writes(); })
+      for (const memory_range& range : functor.writes()) node.writes.push_back(range);
+  }
+  template <class... Bodies>
+  void add_select(const char* name, const int* flag, bool has_else, const Bodies&... bodies) {
+    program_node node{.what = program_node::kind::select, .name = name};
+    node.flag = flag;
+    node.has_else = has_else;
+    node.bodies.resize(sizeof...(Bodies));
+    std::size_t k = 0;
+    (record_into(node.bodies[k++], bodies), ...);
     current_->push_back(std::move(node));
   }
   template <class Body>
@@ -157,6 +213,7 @@ class recorder {
   std::vector<program_node> nodes_;
   std::vector<program_node>* current_ = &nodes_;
   bool in_loop_ = false;
+  const char* parallel_ = nullptr;  ///< the parallel bodies that the step at hand is in, if in no loop within them
   std::vector<std::uint64_t*> word_addresses_;
   std::vector<std::uint64_t> words_;
 };

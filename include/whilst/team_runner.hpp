@@ -125,8 +125,35 @@ class team_runner {
     if (taken) body(*this);
     finished_ = outer_finished;
   }
+  template <class Body, class Otherwise>
+  WHILST_HD void branch(const char* name, const int* flag, const Body& body, const Otherwise& otherwise) {
+    choose(
+        name, [&] { return *flag ? 0 : 1; }, body, otherwise);
+  }
+  template <class... Bodies>
+  WHILST_HD void select(const char* name, const int* choice, const Bodies&... bodies) {
+    choose(
+        name, [&] { return *choice; }, bodies...);
+  }
+  template <class... Bodies>
+  WHILST_HD void parallel(const char*, const Bodies&... bodies) {
+    const bool outer_finished = finished_;
+    (bodies(*this), ...);
+    finished_ = outer_finished;
+  }
 
  private:
+  template <class Choice, class... Bodies>
+  WHILST_HD void choose(const char*, const Choice& choice, const Bodies&... bodies) {
+    team_.sync();
+    const bool outer_finished = finished_;
+    const int chosen = active() ? choice() : -1;
+    team_.sync();
+    int k = 0;
+    ((chosen == k++ ? bodies(*this) : void()), ...);
+    finished_ = outer_finished;
+  }
+
   /// Calls a finish that receives totals: by the first thread, or by the first warp of a block where it asks for one.
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& total) const {

@@ -77,6 +77,22 @@ struct fixed_slot {
   WHILST_HD fixed_slot shifted(index elements) const { return {pointer + elements}; }
 };
 
+/// Memory that a step or a call declares to write, so that a recorder can refuse bodies side by side that write the
+/// same: a map or a finish says `auto writes() const { return std::array{whilst::memory_range::of(y, n)}; }`.
+struct memory_range {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+
+  template <class T>
+  static memory_range of(const T* first, index count) {
+    return {first, static_cast<std::size_t>(count) * sizeof(T)};
+  }
+  bool overlaps(const memory_range& other) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin), its = reinterpret_cast<std::uintptr_t>(other.begin);
+    return bytes > 0 && other.bytes > 0 && first < its + other.bytes && its < first + bytes;
+  }
+};
+
 /// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
 /// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again.
 class workspace {

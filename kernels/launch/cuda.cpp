@@ -156,6 +156,16 @@ answer conditional_nodes(int device) {
   }
 }
 
+bool switch_nodes() {
+#if CUDART_VERSION >= 12080
+  int driver = 0;
+  WHILST_CUDA("asking for the driver's version", cudaDriverGetVersion(&driver));
+  return driver >= 12080;
+#else
+  return false;
+#endif
+}
+
 int device_count(std::string* note) {
   int count = 0;
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGetDeviceCount(&count));

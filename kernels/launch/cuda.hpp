@@ -105,6 +105,8 @@ struct answer {
 answer kernels(int device);
 /// Conditional WHILE nodes, of the device and its driver. What works is tried once a device.
 answer conditional_nodes(int device);
+/// Whether a conditional node may have several bodies, one of which runs: toolkit and driver 12.8.
+bool switch_nodes();
 
 #endif
 

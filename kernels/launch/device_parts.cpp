@@ -10,7 +10,16 @@ struct only_links {
   WHILST_HD void operator()() const {}
 };
 
+struct reopen_loop {
+  control* loop;
+  WHILST_HD void operator()() const { loop->reopen(); }
+};
+
 }  // namespace
+
+std::unique_ptr<recorded_step> make_reopener(control* loop) {
+  return std::make_unique<map_step<detail::no_map, reopen_loop>>("reopen", 0, detail::no_map{}, reopen_loop{loop});
+}
 
 std::unique_ptr<recorded_step> make_publisher() {
   return std::make_unique<map_step<detail::no_map, only_links>>("arm", 0, detail::no_map{}, only_links{});
@@ -32,7 +41,26 @@ __global__ void write_words_kernel(const __grid_constant__ word_writes writes) {
   if (static_cast<int>(threadIdx.x) < writes.count) *writes.address[threadIdx.x] = writes.value[threadIdx.x];
 }
 
+__global__ void selection_kernel(const __grid_constant__ selection what) {
+  const bool runs = !what.guard || *what.guard;
+  const int wanted = what.has_else ? (*what.flag ? 0 : 1) : *what.flag;
+  const bool in_range = runs && wanted >= 0 && wanted < what.bodies;
+  if (what.one_node) {
+    cudaGraphSetConditional(what.conditions[0], static_cast<unsigned>(in_range ? wanted : what.bodies));
+  } else {
+    for (int k = 0; k < what.bodies; ++k) set_condition(what.conditions[k], in_range && k == wanted);
+  }
+}
+
 }  // namespace
+
+void launch_selection(cudaStream_t stream, const selection& what) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(1);
+  config.stream = stream;
+  WHILST_CUDA("launching the choice of a select", cudaLaunchKernelEx(&config, selection_kernel, what));
+}
 
 void load_write_words() {
   cudaFuncAttributes attributes{};

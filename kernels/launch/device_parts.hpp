@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/launch/program.hpp"
 #include "kernels/launch/step.hpp"
 
 namespace whilst {
@@ -11,7 +12,21 @@ namespace whilst {
 /// A step that does nothing but follow its links.
 std::unique_ptr<recorded_step> make_publisher();
 
+/// A step that opens a loop which has yielded.
+std::unique_ptr<recorded_step> make_reopener(control* loop);
+
 #if WHILST_WITH_CUDA
+/// What one thread needs to tell a select's nodes which body runs.
+struct selection {
+  const int* flag;
+  const int* guard;  ///< the running flag that the select obeys; may be null
+  bool has_else;     ///< the first of two bodies if *flag is not 0, else the second
+  int bodies;
+  bool one_node;  ///< one SWITCH node; otherwise an IF node a body
+  graph_condition conditions[most_choices];
+};
+void launch_selection(cudaStream_t stream, const selection& what);
+
 /// Has the code of write_words loaded now, since loading it may wait for the device.
 void load_write_words();
 

@@ -16,13 +16,18 @@ void run_on_host(const std::vector<operation>& operations);
 /// is pinned memory for the flag.
 void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host);
 
+/// How a graph is made.
+struct graph_means {
+  const std::vector<cuda::stream>& body_streams;  ///< one for each level of depth, none of them capturing
+  bool switch_nodes;                              ///< a select may be a SWITCH node; without, it is an IF node a body
+};
+
 /// Appends the operations to the capture in progress on `stream`: steps as kernel nodes, loops as WHILE nodes, branches
-/// as IF nodes. body_streams: one stream for each level of depth, none of them capturing.
-void capture_into(const lowered_program& lowered, cudaStream_t stream, const std::vector<cuda::stream>& body_streams);
+/// as IF nodes, bodies side by side as paths that meet again.
+void capture_into(const lowered_program& lowered, cudaStream_t stream, const graph_means& means);
 
 /// The operations as a graph by itself, recorded on `stream`.
-cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
-                            const std::vector<cuda::stream>& body_streams);
+cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream, const graph_means& means);
 
 #endif
 

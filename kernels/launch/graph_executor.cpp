@@ -1,3 +1,4 @@
+#include "kernels/launch/device_parts.hpp"
 #include "kernels/launch/executors.hpp"
 
 #if WHILST_WITH_CUDA
@@ -56,6 +57,19 @@ struct capture_front {
   std::size_t count = 0;
 };
 
+/// The nodes that the next one will depend on, kept: several may meet.
+struct dependencies {
+  std::vector<cudaGraphNode_t> nodes;
+  std::vector<cudaGraphEdgeData> edges;
+
+  void add(const capture_front& front) {
+    for (std::size_t k = 0; k < front.count; ++k) {
+      nodes.push_back(front.dependencies[k]);
+      edges.push_back(front.edges ? front.edges[k] : cudaGraphEdgeData{});
+    }
+  }
+};
+
 capture_front front_of(cudaStream_t stream) {
   capture_front front;
   cudaStreamCaptureStatus status{};
@@ -72,6 +86,19 @@ capture_front front_of(cudaStream_t stream) {
     throw error("recording a program into a stream's capture", "the stream is not capturing any more",
                 "Look for what ended or broke the capture: an error in another stream that takes part in it, perhaps");
   return front;
+}
+
+/// Has the capture go on from these nodes.
+void go_on_after(cudaStream_t stream, dependencies& from) {
+#if CUDART_VERSION >= 13000
+  WHILST_CUDA("leading a capture on",
+              cudaStreamUpdateCaptureDependencies(stream, from.nodes.data(), from.edges.data(), from.nodes.size(),
+                                                  cudaStreamSetCaptureDependencies));
+#else
+  WHILST_CUDA("leading a capture on",
+              cudaStreamUpdateCaptureDependencies_v2(stream, from.nodes.data(), from.edges.data(), from.nodes.size(),
+                                                     cudaStreamSetCaptureDependencies));
+#endif
 }
 
 bool is_pageable(const void* address) {
@@ -130,21 +157,19 @@ cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params
 #if CUDART_VERSION >= 13000
   WHILST_CUDA("adding a conditional node",
               cudaGraphAddNode(&node, front.graph, front.dependencies, front.edges, front.count, &params));
-  WHILST_CUDA("continuing the capture after a conditional node",
-              cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
 #else
   WHILST_CUDA("adding a conditional node",
               cudaGraphAddNode_v2(&node, front.graph, front.dependencies, front.edges, front.count, &params));
-  WHILST_CUDA("continuing the capture after a conditional node",
-              cudaStreamUpdateCaptureDependencies_v2(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
 #endif
+  dependencies after{{node}, {cudaGraphEdgeData{}}};
+  go_on_after(stream, after);
   return node;
 }
 
 class graph_capture {
  public:
-  graph_capture(int conditions, const std::vector<cuda::stream>& body_streams)
-      : handles_(static_cast<std::size_t>(conditions) + 1), body_streams_(body_streams) {}
+  graph_capture(int conditions, const graph_means& means)
+      : handles_(static_cast<std::size_t>(conditions) + 1), means_(means) {}
 
   void add(const std::vector<operation>& operations, cudaStream_t stream, std::size_t depth) {
     make_handles(operations, stream);
@@ -162,6 +187,12 @@ class graph_capture {
         case operation::kind::branch:
           add_body(op, stream, depth, cudaGraphCondTypeIf);
           break;
+        case operation::kind::select:
+          add_select(op, stream, depth);
+          break;
+        case operation::kind::parallel:
+          add_parallel(op, stream, depth);
+          break;
       }
     }
   }
@@ -175,11 +206,14 @@ class graph_capture {
   void make_handles(const std::vector<operation>& operations, cudaStream_t stream) {
     for (const operation& op : operations) {
       if (!op.condition) continue;
-      cudaGraphConditionalHandle handle{};
       const cudaGraph_t graph = front_of(stream).graph;
-      WHILST_CUDA("making the condition of '" + op.node->name + "'",
-                  cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
-      handles_[static_cast<std::size_t>(op.condition)] = handle;
+      const std::size_t several = op.what == operation::kind::select && !means_.switch_nodes ? op.bodies.size() : 1;
+      for (std::size_t k = 0; k < several; ++k) {
+        cudaGraphConditionalHandle handle{};
+        WHILST_CUDA("making the condition of '" + op.node->name + "'",
+                    cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
+        handles_[static_cast<std::size_t>(op.condition) + k] = handle;
+      }
     }
   }
 
@@ -205,33 +239,77 @@ class graph_capture {
   }
 
   void add_body(const operation& op, cudaStream_t stream, std::size_t depth, cudaGraphConditionalNodeType type) {
+    const cudaGraph_t* const graph = add_node(handles_[static_cast<std::size_t>(op.condition)], stream, type, 1);
+    record_body(op, op.body, *graph, depth);
+  }
+
+  void add_select(const operation& op, cudaStream_t stream, std::size_t depth) {
+    selection what{.flag = op.flag,
+                   .guard = op.guard,
+                   .has_else = op.node->has_else,
+                   .bodies = static_cast<int>(op.bodies.size()),
+                   .one_node = means_.switch_nodes};
+    const std::size_t first = static_cast<std::size_t>(op.condition);
+    for (std::size_t k = 0; k < op.bodies.size(); ++k) what.conditions[k] = handles_[first + k];
+    launch_selection(stream, what);
+#if CUDART_VERSION >= 12080
+    if (means_.switch_nodes) {
+      const auto count = static_cast<unsigned>(op.bodies.size());
+      const cudaGraph_t* const graphs = add_node(handles_[first], stream, cudaGraphCondTypeSwitch, count);
+      for (std::size_t k = 0; k < op.bodies.size(); ++k) record_body(op, op.bodies[k], graphs[k], depth);
+      return;
+    }
+#endif
+    for (std::size_t k = 0; k < op.bodies.size(); ++k)
+      record_body(op, op.bodies[k], *add_node(handles_[first + k], stream, cudaGraphCondTypeIf, 1), depth);
+  }
+
+  /// Each body begins where the capture stands, and the capture goes on where all have ended.
+  void add_parallel(const operation& op, cudaStream_t stream, std::size_t depth) {
+    dependencies before, ends;
+    before.add(front_of(stream));
+    for (const std::vector<operation>& body : op.bodies) {
+      go_on_after(stream, before);
+      add(body, stream, depth);
+      ends.add(front_of(stream));
+    }
+    go_on_after(stream, ends);
+  }
+
+  /// Adds a conditional node; returns the graphs of its bodies, which belong to it.
+  static const cudaGraph_t* add_node(graph_condition handle, cudaStream_t stream, cudaGraphConditionalNodeType type,
+                                     unsigned bodies) {
     cudaGraphNodeParams params{};
     params.type = cudaGraphNodeTypeConditional;
-    params.conditional.handle = handles_[static_cast<std::size_t>(op.condition)];
+    params.conditional.handle = handle;
     params.conditional.type = type;
-    params.conditional.size = 1;
+    params.conditional.size = bodies;
     add_conditional(stream, params);
-    cudaStream_t inner = body_streams_.at(depth).get();
-    recording body("the body of '" + op.node->name + "'", inner, params.conditional.phGraph_out[0]);
-    add(op.body, inner, depth + 1);
+    return params.conditional.phGraph_out;
+  }
+
+  void record_body(const operation& op, const std::vector<operation>& operations, cudaGraph_t graph,
+                   std::size_t depth) {
+    cudaStream_t inner = means_.body_streams.at(depth).get();
+    recording body("the body of '" + op.node->name + "'", inner, graph);
+    add(operations, inner, depth + 1);
     body.end();
   }
 
   std::vector<graph_condition> handles_;
-  const std::vector<cuda::stream>& body_streams_;
+  const graph_means& means_;
   std::string unfit_;
 };
 
 }  // namespace
 
-void capture_into(const lowered_program& lowered, cudaStream_t stream, const std::vector<cuda::stream>& body_streams) {
-  graph_capture(lowered.conditions, body_streams).add(lowered.operations, stream, 0);
+void capture_into(const lowered_program& lowered, cudaStream_t stream, const graph_means& means) {
+  graph_capture(lowered.conditions, means).add(lowered.operations, stream, 0);
 }
 
-cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
-                            const std::vector<cuda::stream>& body_streams) {
+cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream, const graph_means& means) {
   recording program("a program", stream);
-  graph_capture capture(lowered.conditions, body_streams);
+  graph_capture capture(lowered.conditions, means);
   capture.add(lowered.operations, stream, 0);
   const cuda::graph graph(program.end());
   const std::string doing =

@@ -19,6 +19,13 @@ void run_on_host(const std::vector<operation>& operations) {
       case operation::kind::branch:
         if (*op.flag && (!op.guard || *op.guard)) run_on_host(op.body);
         break;
+      case operation::kind::select:
+        if (const std::size_t chosen = op.choice(*op.flag); chosen < op.bodies.size() && (!op.guard || *op.guard))
+          run_on_host(op.bodies[chosen]);
+        break;
+      case operation::kind::parallel:
+        for (const std::vector<operation>& body : op.bodies) run_on_host(body);
+        break;
     }
   }
 }

@@ -7,7 +7,9 @@ namespace {
 
 bool holds_loop(const std::vector<program_node>& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const program_node& node) {
-    return node.what == program_node::kind::loop || holds_loop(node.body);
+    bool found = node.what == program_node::kind::loop;
+    node.each_list([&](const std::vector<program_node>& list) { found = found || holds_loop(list); });
+    return found;
   });
 }
 
@@ -16,7 +18,11 @@ bool holds_guarded_call(const std::vector<program_node>& nodes, bool& finish_see
   for (const program_node& node : nodes) {
     if (node.what == program_node::kind::call && finish_seen && !node.options.scratch_only) return true;
     if (node.step && node.step->has_finish()) finish_seen = true;
-    if (node.what == program_node::kind::branch && holds_guarded_call(node.body, finish_seen)) return true;
+    bool found = false;
+    if (node.what != program_node::kind::loop)  // a loop cannot be unrolled anyway
+      node.each_list(
+          [&](const std::vector<program_node>& list) { found = found || holds_guarded_call(list, finish_seen); });
+    if (found) return true;
   }
   return false;
 }
@@ -42,6 +48,11 @@ class lowering {
     bool finish_seen = false;                   ///< a verdict may have been given in this loop before the node at hand
     const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
     int depth = 0;
+    /// Beside other steps of the same loop: guarded by it, but with nothing to say about it, since no two threads that
+    /// nothing orders may set one condition.
+    bool in_parallel = false;
+
+    control* loop_of_links() const { return in_parallel ? nullptr : loop; }
   };
 
   void lower_nodes(std::vector<operation>& target, const node_list& nodes, surroundings& around) {
@@ -61,6 +72,12 @@ class lowering {
         case program_node::kind::branch:
           add_branch(target, node, node.flag, around);
           break;
+        case program_node::kind::select:
+          add_select(target, node, around);
+          break;
+        case program_node::kind::parallel:
+          add_parallel(target, node, around);
+          break;
         case program_node::kind::call: {
           if (!(around.loop && around.finish_seen && !node.options.scratch_only)) {
             target.push_back({.what = operation::kind::call, .node = &node});
@@ -77,6 +94,20 @@ class lowering {
     }
   }
 
+  /// The list from a loop on that yielded.
+  void resume_nodes(const std::vector<program_node>& nodes) {
+    std::vector<operation>& target = result.operations;
+    const program_node& yielded = nodes.at(options_.first);
+    surroundings top;
+    surroundings inside = within(yielded, top);
+    operation& opener = append_step(target, nullptr, options_.reopener, top);
+    add_trips(target, yielded, opener, inside);
+    top.finish_seen = true;
+    node_list rest = pointers(nodes);
+    rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(options_.first) + 1);
+    lower_nodes(target, rest, top);
+  }
+
   lowered_program result;
 
  private:
@@ -86,7 +117,7 @@ class lowering {
     if (!target.empty()) {
       operation& last = target.back();
       if (last.what == operation::kind::step && last.step->has_finish() && !last.runs_sequel &&
-          (any_loop || last.frame.links.loop == around.loop)) {
+          (any_loop || last.frame.links.loop == around.loop_of_links())) {
         return last;
       }
     }
@@ -103,9 +134,9 @@ class lowering {
     made.shape = resources.shape;
     made.overlaps = after_step && resources.may_overlap;
     if (around.loop) made.frame.guard = &around.loop->running;
-    made.frame.links.loop = around.loop;
+    made.frame.links.loop = around.loop_of_links();
     made.frame.links.root = around.root;
-    made.loop_condition = around.loop_condition;
+    made.loop_condition = around.in_parallel ? 0 : around.loop_condition;
     target.push_back(std::move(made));
     return target.back();
   }
@@ -117,21 +148,28 @@ class lowering {
   }
 
   void add_loop(std::vector<operation>& target, const program_node& node, surroundings& around) {
-    const int condition = ++result.conditions;
     publisher(target, around).frame.links.arms = node.loop;
-    surroundings inside{.loop = node.loop,
-                        .root = around.root ? around.root : node.loop,
-                        .finish_seen = around.finish_seen,
-                        .depth = around.depth + 1};
+    surroundings inside = within(node, around);
     lower_nodes(target, pointers(node.start), inside);
-    operation& opener = publisher(target, inside, /*any_loop=*/true);
-    opener.frame.links.opens = node.loop;
-    opener.opens_condition = condition;
+    add_trips(target, node, publisher(target, inside, /*any_loop=*/true), inside);
+    around.finish_seen = true;  // each loop has finishes, and a finish may stop any loop around it
+  }
 
+  static surroundings within(const program_node& loop, const surroundings& around) {
+    return {.loop = loop.loop,
+            .root = around.root ? around.root : loop.loop,
+            .finish_seen = around.finish_seen,
+            .depth = around.depth + 1};
+  }
+
+  /// The loop without what comes before its first trip, which `opener` opens.
+  void add_trips(std::vector<operation>& target, const program_node& node, operation& opener, surroundings& inside) {
     operation made{.what = operation::kind::loop, .node = &node};
-    made.condition = condition;
+    made.condition = ++result.conditions;
     made.loop = node.loop;
-    inside.loop_condition = condition;
+    opener.frame.links.opens = node.loop;
+    opener.opens_condition = made.condition;
+    inside.loop_condition = made.condition;
     inside.finish_seen = false;
     for (const program_node& inner : node.body)
       if (inner.step && inner.step->has_finish()) inside.last_finish = &inner;
@@ -139,7 +177,6 @@ class lowering {
     lower_nodes(made.body, pointers(node.body, copies), inside);
     target.push_back(std::move(made));
     result.depth = std::max(result.depth, inside.depth);
-    around.finish_seen = true;  // each loop has finishes, and a finish may stop any loop around it
   }
 
   operation& open_branch(std::vector<operation>& target, const program_node& node, const int* flag,
@@ -165,6 +202,36 @@ class lowering {
     around.finish_seen = inside.finish_seen;
   }
 
+  void add_select(std::vector<operation>& target, const program_node& node, surroundings& around) {
+    operation made{.what = operation::kind::select, .node = &node};
+    made.condition = result.conditions + 1;
+    result.conditions += static_cast<int>(node.bodies.size());
+    made.flag = node.flag;
+    made.guard = around.loop ? &around.loop->running : nullptr;
+    add_bodies(made, node, around, around.depth + 1);
+    result.depth = std::max(result.depth, around.depth + 1);
+    target.push_back(std::move(made));
+  }
+
+  void add_parallel(std::vector<operation>& target, const program_node& node, surroundings& around) {
+    operation made{.what = operation::kind::parallel, .node = &node};
+    surroundings beside = around;
+    beside.in_parallel = true;
+    add_bodies(made, node, beside, around.depth);
+    around.finish_seen = beside.finish_seen;
+    target.push_back(std::move(made));
+  }
+
+  void add_bodies(operation& made, const program_node& node, surroundings& around, int depth) {
+    const surroundings before = around;
+    for (const std::vector<program_node>& list : node.bodies) {
+      surroundings inside = before;
+      inside.depth = depth;
+      lower_nodes(made.bodies.emplace_back(), pointers(list), inside);
+      around.finish_seen = around.finish_seen || inside.finish_seen;
+    }
+  }
+
   const lowering_options& options_;
 };
 
@@ -179,8 +246,12 @@ bool can_unroll(const program_node& loop) {
 
 lowered_program lower(const std::vector<program_node>& nodes, const lowering_options& options) {
   lowering work(options);
-  lowering::surroundings top;
-  work.lower_nodes(work.result.operations, pointers(nodes), top);
+  if (options.reopener) {
+    work.resume_nodes(nodes);
+  } else {
+    lowering::surroundings top;
+    work.lower_nodes(work.result.operations, pointers(nodes), top);
+  }
   return std::move(work.result);
 }
 

@@ -10,7 +10,7 @@ namespace whilst {
 /// A program in the form that executors run: the same tree with loops unrolled, and with each step knowing what it must
 /// publish, arm and open for the nodes around it. Refers to the program's nodes.
 struct operation {
-  enum class kind { step, call, loop, branch };
+  enum class kind { step, call, loop, branch, select, parallel };
   kind what;
   const program_node* node = nullptr;
   recorded_step* step = nullptr;  ///< of a step: the node's, or the shared one that only follows its links
@@ -20,11 +20,20 @@ struct operation {
   bool runs_sequel = false;  ///< of a step: with its own work done, it is the next step, too
   // Conditions are numbered here and become graph handles when a graph is built; 0 is none.
   int loop_condition = 0, opens_condition = 0, branch_condition = 0;
-  int condition = 0;              ///< of a loop or a branch: its own
+  int condition = 0;              ///< of a loop, a branch or a select: its own; of a select the first of one a body
   const control* loop = nullptr;  ///< of a loop
-  const int* flag = nullptr;      ///< of a branch
-  const int* guard = nullptr;     ///< of a branch: the running flag that it obeys besides
+  const int* flag = nullptr;      ///< of a branch or a select
+  const int* guard = nullptr;     ///< of a branch or a select: the running flag that it obeys besides
   std::vector<operation> body{};
+  std::vector<std::vector<operation>> bodies{};  ///< of a select, or side by side
+
+  /// Of a select: the number of the body that runs, or bodies.size() if none does.
+  std::size_t choice(int flag_value) const {
+    if (node->has_else) return flag_value ? 0 : 1;
+    return flag_value >= 0 && static_cast<std::size_t>(flag_value) < bodies.size()
+               ? static_cast<std::size_t>(flag_value)
+               : bodies.size();
+  }
 };
 
 struct lowered_program {
@@ -46,6 +55,10 @@ struct lowering_options {
   int unroll = 1;  ///< copies of the body of each loop that allows it
   std::function<step_resources(const recorded_step&)> resources;
   recorded_step* publisher = nullptr;  ///< a step that does nothing but follow its links
+  /// To go on with a loop that yielded: begin with it, the node of this number, opened by this step in place of its
+  /// arming and its start.
+  std::size_t first = 0;
+  recorded_step* reopener = nullptr;
 };
 
 lowered_program lower(const std::vector<program_node>& nodes, const lowering_options& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "kernels/launch/device_parts.hpp"
 #include "kernels/launch/executors.hpp"
@@ -16,20 +17,21 @@ constexpr index small_step = index{1} << 20;
 void visit_steps(const std::vector<program_node>& nodes, const std::function<void(const program_node&)>& visit) {
   for (const program_node& node : nodes) {
     if (node.step) visit(node);
-    visit_steps(node.start, visit);
-    visit_steps(node.body, visit);
+    node.each_list([&](const std::vector<program_node>& list) { visit_steps(list, visit); });
   }
 }
 
 bool holds_call(const std::vector<program_node>& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const program_node& node) {
-    return node.what == program_node::kind::call || holds_call(node.start) || holds_call(node.body);
+    bool found = node.what == program_node::kind::call;
+    node.each_list([&](const std::vector<program_node>& list) { found = found || holds_call(list); });
+    return found;
   });
 }
 
 /// What a graph of these operations is made of, not counting what the bodies of its loops hold.
 struct node_counts {
-  index kernels = 0, loops = 0, branches = 0, calls = 0;
+  index kernels = 0, loops = 0, branches = 0, selects = 0, calls = 0;
 };
 void count_nodes(const std::vector<operation>& operations, node_counts& counts, bool in_loops) {
   for (const operation& op : operations) {
@@ -37,7 +39,9 @@ void count_nodes(const std::vector<operation>& operations, node_counts& counts, 
     counts.calls += op.what == operation::kind::call;
     counts.loops += op.what == operation::kind::loop;
     counts.branches += op.what == operation::kind::branch;
+    counts.selects += op.what == operation::kind::select;
     if (op.what == operation::kind::branch || in_loops) count_nodes(op.body, counts, in_loops);
+    for (const std::vector<operation>& body : op.bodies) count_nodes(body, counts, in_loops);
   }
 }
 
@@ -53,7 +57,17 @@ struct program::implementation {
   executor running_on = executor::host;
   std::string note;
   int unroll = 1;
-  lowered_program lowered;
+  std::function<step_resources(const recorded_step&)> resources_of;
+  /// The nodes, or those from a loop on that yielded, in the form that runs.
+  struct form {
+    std::unique_ptr<recorded_step> reopener;
+    lowered_program lowered;
+#if WHILST_WITH_CUDA
+    cuda::graph_exec exec;
+#endif
+  };
+  form whole;
+  std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
   bool prepared = false;
 
   explicit implementation(place p) : where(p) {}
@@ -78,7 +92,7 @@ struct program::implementation {
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
-  cuda::graph_exec exec;
+  graph_means means{body_streams, false};
   cuda::event last_run;
   bool has_run = false;
 
@@ -100,7 +114,8 @@ struct program::implementation {
     const cuda::relaxed_capture_mode relaxed;
     wait();
     load_write_words();
-    exec.reset();
+    whole = {};
+    resumed.clear();
     running_on = settings.how;
     note.clear();
     if (running_on == executor::graph) {
@@ -114,6 +129,7 @@ struct program::implementation {
 
     // Partial sums and tickets: one piece a step.
     std::map<const recorded_step*, step_resources> resources;
+    means.switch_nodes = !settings.emulate_select && cuda::switch_nodes();
     for (const bool measuring : {true, false}) {
       workspace memory(measuring ? nullptr : step_memory.data());
       const auto provide = [&](const recorded_step& step) {
@@ -131,28 +147,35 @@ struct program::implementation {
       if (measuring && step_memory.bytes() == 0)
         step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
     }
-    lowered = lower(nodes, {.unroll = unroll,
-                            .resources = [&](const recorded_step& step) { return resources.at(&step); },
-                            .publisher = publisher.get()});
-    set_delays(lowered.operations);
-    while (static_cast<int>(body_streams.size()) < lowered.depth) body_streams.push_back(cuda::make_stream());
+    resources_of = [this, resources = std::move(resources)](const recorded_step& step) {
+      const auto found = resources.find(&step);
+      // A step made later follows links only, as the publisher does, and never beside it.
+      return found != resources.end() ? found->second : resources.at(publisher.get());
+    };
     if (!flag_on_host.data()) flag_on_host = shared_memory_block(where, sizeof(int));
     if (!last_run) last_run = cuda::make_event();
-    if (running_on == executor::graph) build_graph();
+    make_form(whole, {});
   }
 
   void set_delays(std::vector<operation>& operations) {
     for (operation& op : operations) {
       op.frame.delay_seed = settings.delay_seed;
       set_delays(op.body);
+      for (std::vector<operation>& body : op.bodies) set_delays(body);
     }
   }
 
-  void build_graph() {
+  void build_graph(form& made) {
     if (!capture_stream) capture_stream = cuda::make_stream();
-    exec = make_graph(lowered, capture_stream.get(), body_streams);
-    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
+    made.exec = make_graph(made.lowered, capture_stream.get(), means);
+    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(made.exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
+  }
+
+  void finish_form(form& made) {
+    set_delays(made.lowered.operations);
+    while (static_cast<int>(body_streams.size()) < made.lowered.depth) body_streams.push_back(cuda::make_stream());
+    if (running_on == executor::graph) build_graph(made);
   }
 
   void follow_run_before(cudaStream_t stream) {
@@ -164,18 +187,32 @@ struct program::implementation {
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone) {
-      if (running_on == executor::stream && lowered.conditions > 0)
+      if (running_on == executor::stream && whole.lowered.conditions > 0)
         throw error("enqueueing a program into a stream's capture",
                     "a loop in a graph needs conditional nodes, and this program runs under stream" +
                         (note.empty() ? std::string() : " (" + note + ")"),
                     "prepare it for executor graph, on a driver of version 12.4 or later");
       write_words(stream, word_addresses, words);
-      capture_into(lowered, stream, body_streams);
+      capture_into(whole.lowered, stream, means);
       return;
     }
+    enqueue_form(whole, stream);
+  }
+
+  void resume_on_gpu(form& rest, cudaStream_t stream) {
+    cuda::device_guard current(where.device());
+    cudaStreamCaptureStatus capturing{};
+    WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+      throw error("resuming a program", "the stream is being captured, and only the host knows which loop has yielded",
+                  "Resume on a stream that is not capturing");
+    enqueue_form(rest, stream);
+  }
+
+  void enqueue_form(form& what, cudaStream_t stream) {
     follow_run_before(stream);
     try {
-      launch(stream);
+      launch(what, stream);
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
@@ -185,16 +222,16 @@ struct program::implementation {
     has_run = true;
   }
 
-  void launch(cudaStream_t stream) {
+  void launch(form& what, cudaStream_t stream) {
     write_words(stream, word_addresses, words);
     if (running_on == executor::graph) {
-      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
+      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(what.exec.get(), stream));
       return;
     }
-    run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+    run_on_stream(what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
     // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
     // (resident, batch) stays asynchronous.
-    if (lowered.conditions > 0)
+    if (what.lowered.conditions > 0)
       WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
   }
 #endif
@@ -202,14 +239,48 @@ struct program::implementation {
   void prepare_on_host() {
     running_on = executor::host;
     unroll = choose_unroll();
-    lowered = lower(nodes, {.unroll = unroll,
-                            .resources = [](const recorded_step&) { return step_resources{}; },
-                            .publisher = publisher.get()});
+    whole = {};
+    resumed.clear();
+    resources_of = [](const recorded_step&) { return step_resources{}; };
+    make_form(whole, {});
   }
 
-  void enqueue_on_host() {
+  /// Lowers the nodes, or those from a loop on that yielded; for a graph, instantiates them.
+  void make_form(form& made, std::optional<std::size_t> yielded) {
+    lowering_options options{.unroll = unroll, .resources = resources_of, .publisher = publisher.get()};
+    if (yielded) {
+      made.reopener = make_reopener(nodes[*yielded].loop);
+      options.first = *yielded;
+      options.reopener = made.reopener.get();
+    }
+    made.lowered = lower(nodes, options);
+#if WHILST_WITH_CUDA
+    if (!where.on_host()) finish_form(made);
+#endif
+  }
+
+  void enqueue_on_host(const form& what) {
     for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
-    run_on_host(lowered.operations);
+    run_on_host(what.lowered.operations);
+  }
+
+  /// The first loop, of those that are in no other, that yielded in the last run.
+  std::optional<std::size_t> yielded_loop() const {
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      if (nodes[k].what == program_node::kind::loop && reason_of(*nodes[k].loop) == reason::yielded) return k;
+    return {};
+  }
+  reason reason_of(const control& loop) const {
+    if (where.on_host()) return loop.why;
+    reason why = reason::running;
+#if WHILST_WITH_CUDA
+    cuda::device_guard current(where.device());
+    const cuda::stream copying = cuda::make_stream();
+    WHILST_CUDA("asking a loop why it stopped",
+                cudaMemcpyAsync(&why, &loop.why, sizeof(why), cudaMemcpyDeviceToHost, copying.get()));
+    WHILST_CUDA("asking a loop why it stopped", cudaStreamSynchronize(copying.get()));
+#endif
+    return why;
   }
 };
 
@@ -257,12 +328,39 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
   if (!implementation_->prepared)
     throw error("enqueueing a program", "it is not prepared, or preparing it failed", "Call prepare() first");
   if (implementation_->where.on_host()) {
-    implementation_->enqueue_on_host();
+    implementation_->enqueue_on_host(implementation_->whole);
     return;
   }
 #if WHILST_WITH_CUDA
   // Callbacks take a null stream for the host, so the default stream goes by its other name.
   implementation_->enqueue_on_gpu(stream ? stream : cudaStreamLegacy);
+#endif
+}
+
+bool program::yielded() const {
+  wait();
+  return implementation_->yielded_loop().has_value();
+}
+
+void program::resume([[maybe_unused]] CUstream_st* stream) {
+  implementation& self = *implementation_;
+  wait();
+  const std::optional<std::size_t> loop = self.prepared ? self.yielded_loop() : std::nullopt;
+  if (!loop)
+    throw error("resuming a program", "none of its loops, of those that are in no other, has yielded in its last run",
+                "Ask yielded() first; a loop yields by loop_state::yield, and one around it must pass that on");
+  if (!self.resumed.contains(*loop)) {
+    implementation::form made;
+    self.make_form(made, loop);
+    self.resumed[*loop] = std::move(made);
+  }
+  implementation::form& rest = self.resumed[*loop];
+  if (self.where.on_host()) {
+    self.enqueue_on_host(rest);
+    return;
+  }
+#if WHILST_WITH_CUDA
+  self.resume_on_gpu(rest, stream ? stream : cudaStreamLegacy);
 #endif
 }
 
@@ -293,6 +391,10 @@ std::string describe(const program_node& node) {
       return "loop '" + node.name + "'";
     case program_node::kind::branch:
       return "branch '" + node.name + "'";
+    case program_node::kind::select:
+      return (node.has_else ? "branch '" : "select '") + node.name + "'";
+    case program_node::kind::parallel:
+      return "parallel '" + node.name + "'";
   }
   return {};
 }
@@ -313,6 +415,11 @@ void explain_nodes(std::string& text, const std::vector<program_node>& nodes, in
     }
     text += "\n";
     explain_nodes(text, node.body, depth + 1, unroll);
+    for (std::size_t k = 0; k < node.bodies.size(); ++k) {
+      const bool is_else = node.has_else && k == 1;
+      text += indent + "  " + (node.has_else ? (is_else ? "else" : "then") : "body " + std::to_string(k)) + ":\n";
+      explain_nodes(text, node.bodies[k], depth + 2, unroll);
+    }
   }
 }
 
@@ -327,6 +434,7 @@ std::string counted(const std::vector<operation>& operations, bool is_graph, boo
   add(counts.kernels, "kernel", "kernels");
   add(counts.loops, is_graph ? "WHILE node" : "loop", is_graph ? "WHILE nodes" : "loops");
   add(counts.branches, is_graph ? "IF node" : "branch", is_graph ? "IF nodes" : "branches");
+  add(counts.selects, "select", "selects");
   add(counts.calls, "call", "calls");
   return text.empty() ? "nothing" : text;
 }
@@ -336,6 +444,7 @@ void explain_trips(std::string& text, const std::vector<operation>& operations, 
     if (op.what == operation::kind::loop)
       text += "loop '" + op.node->name + "': " + counted(op.body, is_graph) + " a trip\n";
     explain_trips(text, op.body, is_graph);
+    for (const std::vector<operation>& body : op.bodies) explain_trips(text, body, is_graph);
   }
 }
 
@@ -353,16 +462,25 @@ std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes,
   for (const program_node& node : nodes) {
     const std::string id = "n" + std::to_string(next++);
     const bool holds = !node.body.empty();
-    const char* shape = node.what == program_node::kind::loop     ? "diamond"
-                        : node.what == program_node::kind::branch ? "hexagon"
-                        : node.what == program_node::kind::call   ? "component"
-                                                                  : "box";
+    const char* shape = node.what == program_node::kind::loop                                                ? "diamond"
+                        : node.what == program_node::kind::branch || node.what == program_node::kind::select ? "hexagon"
+                        : node.what == program_node::kind::call ? "component"
+                                                                : "box";
     text += "  " + id + " [shape=" + shape + ", label=" + quoted(node.name) + "];\n";
     std::string previous = dot_nodes(text, node.start, before, next);
     if (!previous.empty()) text += "  " + previous + " -> " + id + ";\n";
     if (holds) {
       const std::string last = dot_nodes(text, node.body, id, next);
       if (node.what == program_node::kind::loop) text += "  " + last + " -> " + id + " [style=dashed];\n";
+    }
+    std::vector<std::string> ends;
+    for (const std::vector<program_node>& list : node.bodies) ends.push_back(dot_nodes(text, list, id, next));
+    if (!ends.empty()) {
+      const std::string meeting = "n" + std::to_string(next++);
+      text += "  " + meeting + " [shape=point];\n";
+      for (const std::string& end : ends) text += "  " + end + " -> " + meeting + ";\n";
+      before = meeting;
+      continue;
     }
     before = id;
   }
@@ -371,13 +489,37 @@ std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes,
 
 }  // namespace
 
+void refuse_shared_writes(const program_node& parallel) {
+  struct write {
+    std::size_t body;
+    const std::string* name;
+    memory_range range;
+  };
+  std::vector<write> writes;
+  const std::function<void(const std::vector<program_node>&, std::size_t)> collect =
+      [&](const std::vector<program_node>& nodes, std::size_t body) {
+        for (const program_node& node : nodes) {
+          for (const memory_range& range : node.writes) writes.push_back({body, &node.name, range});
+          node.each_list([&](const std::vector<program_node>& list) { collect(list, body); });
+        }
+      };
+  for (std::size_t k = 0; k < parallel.bodies.size(); ++k) collect(parallel.bodies[k], k);
+  for (const write& one : writes)
+    for (const write& other : writes)
+      if (one.body < other.body && one.range.overlaps(other.range))
+        throw error("recording parallel '" + parallel.name + "'",
+                    "'" + *one.name + "' in body " + std::to_string(one.body) + " and '" + *other.name + "' in body " +
+                        std::to_string(other.body) + " declare to write the same memory, in no order",
+                    "Have one of them write elsewhere, or record them one after the other");
+}
+
 std::string program::explain() const {
   std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
                      (implementation_->prepared ? ", executor " + std::string(name(running_on())) : ", not prepared") +
                      ", " + std::to_string(implementation_->words.size()) + " words of parameters\n";
   explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
   if (!implementation_->prepared) return text;
-  const std::vector<operation>& operations = implementation_->lowered.operations;
+  const std::vector<operation>& operations = implementation_->whole.lowered.operations;
   const bool is_graph = running_on() == executor::graph;
   explain_trips(text, operations, is_graph);
   text += "outside loops: " + counted(operations, is_graph) + "\n";

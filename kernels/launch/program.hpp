@@ -19,21 +19,40 @@ using call_function = std::function<void(CUstream_st* stream)>;
 struct call_options {
   /// The call writes nothing that anybody reads once the loop has stopped, so it may run after a verdict.
   bool scratch_only = false;
+  /// What the call writes, as far as it is declared: see recorder::parallel.
+  std::vector<memory_range> writes{};
 };
 
-/// A node of a program: a step, a call, a loop or a branch.
+/// A node of a program: a step, a call, a loop, a branch, a choice among bodies, or bodies side by side.
 struct program_node {
-  enum class kind { step, call, loop, branch };
+  enum class kind { step, call, loop, branch, select, parallel };
   kind what;
   std::string name{};
   std::unique_ptr<recorded_step> step{};
+  std::vector<memory_range> writes{};  ///< of a step or a call: what it declares to write
   call_function call{};
   call_options options{};
   control* loop = nullptr;
-  const int* flag = nullptr;
-  std::vector<program_node> start{};  ///< of a loop: steps run once, under the loop's guard
-  std::vector<program_node> body{};   ///< of a loop or a branch
+  const int* flag = nullptr;  ///< of a branch: taken if it is not 0; of a select: says which body runs
+  bool has_else = false;      ///< of a select: a branch of two bodies, the first of which is taken if *flag is not 0
+  std::vector<program_node> start{};                ///< of a loop: steps run once, under the loop's guard
+  std::vector<program_node> body{};                 ///< of a loop or a branch
+  std::vector<std::vector<program_node>> bodies{};  ///< of a select or of bodies side by side
+
+  /// Calls visit(list) for each list of nodes that this one holds.
+  template <class Visit>
+  void each_list(const Visit& visit) const {
+    visit(start);
+    visit(body);
+    for (const std::vector<program_node>& list : bodies) visit(list);
+  }
 };
+
+/// Most bodies of a select.
+inline constexpr std::size_t most_choices = 32;
+
+/// Throws whilst::error where two bodies of a parallel node declare to write the same memory.
+void refuse_shared_writes(const program_node& parallel);
 
 /// Refers to a value in device memory that each launch writes anew.
 template <class T>
@@ -50,6 +69,8 @@ struct run_settings {
   bool programmatic_launch = true;
   /// Not 0: random delays in blocks, for tests of ordering.
   unsigned delay_seed = 0;
+  /// Make a select of IF nodes even where the driver has SWITCH nodes; for tests of what older drivers get.
+  bool emulate_select = false;
 };
 
 /// A recorded loop on a place, replayed by every enqueue. Owns everything recorded and the instantiated graph, not the
@@ -73,6 +94,16 @@ class program {
   /// stream the run has completed. If `stream` is being captured, the program becomes part of that graph with the
   /// parameters of now, and must outlive it.
   void enqueue(CUstream_st* stream);
+
+  /// Whether a loop of the last run that is in no other has yielded, see loop_state::yield. Waits for the run.
+  bool yielded() const;
+
+  /// Goes on with the loop that yielded, after the host has repaired what it yielded for: the body runs again from its
+  /// start, the loop's start and what was before the loop do not. Iterations, history and tolerances are as they
+  /// were; limits and the other parameters are those of now, and a deadline counts anew. What follows the loop runs
+  /// again, too. Waits for the last run, then enqueues as enqueue() does; records and instantiates on its first
+  /// call. Throws whilst::error where no loop has yielded, or `stream` is being captured.
+  void resume(CUstream_st* stream);
 
   /// Makes `stream` wait for the run before, as enqueue does by itself: for who wants to mark when a run begins.
   void follow_run_before(CUstream_st* stream);

@@ -2,9 +2,9 @@
 #include <memory>
 #include <thread>
 
-#include "kernels/launch/resident.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/nests.hpp"
+#include "tests/kernels/runs.hpp"
 #include "tests/kernels/toy.hpp"
 
 namespace whilst_test {
@@ -29,59 +29,6 @@ struct sum_of_even {
     if (team.rank() == 0) target[i] = total;
   }
 };
-
-/// How a method gets to run: recorded, or whole in a kernel by one team.
-enum class form { recorded, by_block, by_warp, by_thread };
-
-const char* name(form f) {
-  return f == form::recorded   ? "recorded"
-         : f == form::by_block ? "in a kernel, by a block"
-         : f == form::by_warp  ? "in a kernel, by a warp"
-                               : "in a kernel, by a thread";
-}
-
-/// Hands out the one problem there is.
-template <class Method>
-struct only_problem {
-  Method method;
-  template <class Team>
-  WHILST_HD Method operator()(index, const Team&) const {
-    return method;
-  }
-};
-
-template <class Method>
-void record_as(form f, recorder& record, const Method& method, int threads = 64) {
-  if (f == form::recorded) {
-    method(record);
-  } else if (f == form::by_block) {
-    record.team("in a kernel", 1, whilst::problems_by_block<only_problem<Method>>{{method}, threads});
-  } else {
-    record.step("in a kernel", 1,
-                whilst::problems_by_lanes<only_problem<Method>>{{method}, f == form::by_warp ? 32 : 1});
-  }
-}
-
-/// Calls use(place, make_run) for every executor, form and unroll. make_run(method) gives a function that runs the
-/// method once.
-template <class Use>
-void for_each_run(const Use& use) {
-  for (const way& w : ways()) {
-    for (const form f : {form::recorded, form::by_block, form::by_warp, form::by_thread}) {
-      for (const int unroll : {1, 3, 16}) {
-        if (f != form::recorded && unroll > 1) continue;
-        INFO(w.name << ", " << name(f) << ", unroll " << unroll);
-        use(w.where, [&](const auto& method) {
-          recorder record(w.where);
-          record_as(f, record, method);
-          auto program = std::make_shared<whilst::program>(std::move(record).finish());
-          program->prepare({.how = w.how, .unroll = unroll});
-          return [program] { run(*program); };
-        });
-      }
-    }
-  }
-}
 
 /// Everything that a run of three_steps left behind equals the plain loop's, to the bit.
 void check_three_steps(const three_steps_memory& memory, index trips, int verdict_in, reason why) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/kernels/choices.hpp"
 #include "tests/kernels/nests.hpp"
 #include "whilst/team_runner.hpp"
 
@@ -118,6 +119,9 @@ TEST_CASE("nests and team steps by a team of threads", "[semantics]") {
     check_one_after_another(place::host(), make_run);
     check_loop_in_branch(place::host(), make_run);
     check_team_steps(place::host(), make_run);
+    check_choices(place::host(), make_run);
+    check_branch_with_else(place::host(), make_run);
+    check_side_by_side(place::host(), make_run);
   }
 }
 
