@@ -248,7 +248,8 @@ class graph_capture {
                    .guard = op.guard,
                    .has_else = op.node->has_else,
                    .bodies = static_cast<int>(op.bodies.size()),
-                   .one_node = means_.switch_nodes};
+                   .one_node = means_.switch_nodes,
+                   .conditions = {}};
     const std::size_t first = static_cast<std::size_t>(op.condition);
     for (std::size_t k = 0; k < op.bodies.size(); ++k) what.conditions[k] = handles_[first + k];
     launch_selection(stream, what);
