@@ -67,6 +67,13 @@ struct judge_residual {
     }
   }
 
+  /// The numbers of an accepted point.
+  WHILST_HD static void arrive(descent_state& now, const trial_sums& total) {
+    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
+    now.value = 0.5 * total.gg;
+    now.gradient_norm = sqrt(total.gg);
+  }
+
  private:
   /// Lengths along what a method proposed that may do worse before it begins anew.
   static constexpr int most_proposed = 4;
@@ -88,10 +95,8 @@ struct judge_residual {
     constexpr int most_idle = 10;
     const double size = sqrt(total.xx);
     now.accepted = 1;
-    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
+    arrive(now, total);
     now.idle = now.first || now.step_length > settings.search.rounding * size ? 0 : now.idle + 1;
-    now.value = 0.5 * total.gg;
-    now.gradient_norm = norm;
     loop.complete_update();
     judge_trial{records, settings}.note(now, loop);
     const reason verdict = norm <= t.gradient                                             ? reason::converged_atol

@@ -103,6 +103,20 @@ template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
 };
+/// It may say in_halves = true, and do the same in pieces: first(team, totals, loop, copies) and second(team, totals,
+/// copies), which look at nothing that the other writes; then join(team, loop, copies) and keep(team, copies), which do
+/// not either, and know what both halves made. A kernel gives first and join to one warp, second and keep to another,
+/// at the same time. Nobody may miss it where they run in turn, as operator() may do without a half that it can spare.
+template <class Finish>
+constexpr bool in_halves = false;
+template <class Finish>
+requires by_warp<Finish> &&(Finish::in_halves) constexpr bool in_halves<Finish> = true;
+/// Threads that run a finish of a step on a GPU.
+template <class Finish>
+constexpr int finishing_threads = in_halves<Finish> ? 64
+                                  : by_warp<Finish> ? 32
+                                                    : 1;
+
 template <class Finish>
 struct copied_by {
   struct type {};
