@@ -55,12 +55,8 @@ struct judge_trial {
     return true;
   }
 
-  /// The numbers of an accepted point.
-  WHILST_HD static void arrive(descent_state& now, const trial_sums& total) {
-    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
-    now.value = total.f;
-    now.gradient_norm = sqrt(total.gg);
-  }
+  /// The value that a search from the trial point on would begin with.
+  WHILST_HD static double value_of(const trial_sums& total) { return total.f; }
 
   WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop) const {
     const descent_tolerances& t = settings.tolerances;
@@ -70,7 +66,9 @@ struct judge_trial {
     now.idle = gains || gradient_norm < now.gradient_norm ? 0 : now.idle + 1;
     now.hidden = 0;
     now.accepted = 1;
-    arrive(now, total);
+    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
+    now.value = total.f;
+    now.gradient_norm = gradient_norm;
     loop.complete_update();
     note(now, loop);
     const reason verdict =
@@ -243,7 +241,7 @@ struct judge_and_choose {
 
   struct copied {
     descent_state state;
-    descent_state ahead;  ///< as it will be if the point is accepted, as far as the search goes
+    descent_state ahead;  ///< if the point is accepted: its search, and what that needs
     descent_settings settings;
     typename Direction::kept kept;
     sums<double, products == 0 ? 1 : products> of_direction;
@@ -292,7 +290,7 @@ struct judge_and_choose {
         }
       }();
       if (team.rank() == 0) {
-        judge::arrive(ahead, trial(total));
+        ahead.value = judge::value_of(trial(total));
         begin_search(ahead, copies.settings.search, chosen);
       }
     }
@@ -305,10 +303,14 @@ struct judge_and_choose {
     if (team.rank() == 0) {
       if (chosen_by_products<Direction> && now.accepted && loop.running) {
         const descent_state& ahead = copies.ahead;
-        now.slope = ahead.slope;
-        now.promise = ahead.promise;
-        now.steepest = ahead.steepest;
-        now.search = ahead.search;
+        if (ahead.steepest) {  // begun with numbers that the judge alone has
+          begin_search(now, copies.settings.search, {});
+        } else {
+          now.slope = ahead.slope;
+          now.promise = ahead.promise;
+          now.steepest = 0;
+          now.search = ahead.search;
+        }
         now.first = 0;
       }
       if constexpr (hands_over<Direction>) {

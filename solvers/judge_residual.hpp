@@ -67,12 +67,8 @@ struct judge_residual {
     }
   }
 
-  /// The numbers of an accepted point.
-  WHILST_HD static void arrive(descent_state& now, const trial_sums& total) {
-    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
-    now.value = 0.5 * total.gg;
-    now.gradient_norm = sqrt(total.gg);
-  }
+  /// The value that a search from the trial point on would begin with.
+  WHILST_HD static double value_of(const trial_sums& total) { return 0.5 * total.gg; }
 
  private:
   /// Lengths along what a method proposed that may do worse before it begins anew.
@@ -95,8 +91,10 @@ struct judge_residual {
     constexpr int most_idle = 10;
     const double size = sqrt(total.xx);
     now.accepted = 1;
-    arrive(now, total);
+    now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
     now.idle = now.first || now.step_length > settings.search.rounding * size ? 0 : now.idle + 1;
+    now.value = value_of(total);
+    now.gradient_norm = norm;
     loop.complete_update();
     judge_trial{records, settings}.note(now, loop);
     const reason verdict = norm <= t.gradient                                             ? reason::converged_atol

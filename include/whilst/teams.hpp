@@ -292,7 +292,7 @@ class block_team {
     mine.store(of_warp + warp * k);
     __syncthreads();
     if (warp > 0 || warps == 1) return mine;
-    return scattered_sums<T, k>::template of_pieces<(most_warps <= 4 ? 4 : 16)>(of_warp, warps);
+    return scattered_sums<T, k>::template of_pieces<4>(of_warp, warps);
   }
   /// Shared memory for k sums of each warp. One piece for all who ask for as many of them.
   template <int most_warps, class T, int k>

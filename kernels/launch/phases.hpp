@@ -103,14 +103,19 @@ template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
 };
-/// It may say in_halves = true, and do the same in pieces: first(team, totals, loop, copies) and second(team, totals,
-/// copies), which look at nothing that the other writes; then join(team, loop, copies) and keep(team, copies), which do
-/// not either, and know what both halves made. A kernel gives first and join to one warp, second and keep to another,
-/// at the same time. Nobody may miss it where they run in turn, as operator() may do without a half that it can spare.
+/// Such a finish may also say in_halves = true. It then is made of first(team, totals, loop, copies) and second(team,
+/// totals, copies), which look at nothing that the other writes, followed by join(team, loop, copies) and keep(team,
+/// copies), which do not either and look at what both halves made. The kernel of a step gives first and join to one
+/// warp, and second and keep to another, at the same time. Elsewhere operator() does all of it in turn; it may leave
+/// out a second half that the first has no use for.
 template <class Finish>
-constexpr bool in_halves = false;
-template <class Finish>
-requires by_warp<Finish> &&(Finish::in_halves) constexpr bool in_halves<Finish> = true;
+constexpr bool in_halves = [] {
+  if constexpr (requires { Finish::in_halves; }) {
+    return Finish::in_halves;
+  } else {
+    return false;
+  }
+}();
 /// Threads that run a finish of a step on a GPU.
 template <class Finish>
 constexpr int finishing_threads = in_halves<Finish> ? 64

@@ -166,6 +166,17 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   index i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
+  // A small grid knows all of its indexes, and what their reads wait for.
+  constexpr bool has_second = small && by_warp<Finish>;
+  static_assert(indexes_gathered == 2);
+  const auto fetch_second = [&] {
+    if constexpr (has_second) {
+      const index second = i + range.stride;
+      return fetch_phase(map, second < range.n ? second : range.n - 1, reading_team);
+    } else {
+      return nothing_read{};
+    }
+  };
   const auto read = [&](const auto& fetched) {
     return read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
   };
@@ -206,6 +217,10 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   // A small grid has an index at least, if it has a map, and reads the last one where it has no more.
   decltype(fetch()) fetched{};
   if (small || warp_has_index()) fetched = fetch();
+  [[maybe_unused]] decltype(fetch_second()) fetched_second{};
+  if constexpr (has_second) {
+    if (i - range.in_warp + range.stride < range.n) fetched_second = fetch_second();
+  }
   if constexpr (may_send) {
     if (gridDim.x > 1) mailbox.open();
   }
@@ -228,7 +243,19 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
 
   // Two texts of one thing: written as one, and with another finish, nvcc put the loads of large grids in an order that
   // took a product with 80 entries a row 6 % longer.
-  if constexpr (small && !by_warp<Finish>) {
+  if constexpr (has_second) {
+    const auto share_of_thread = [&] {
+      decltype(total) share{};
+      if (i < range.n) share = write_phase(map, i, team, data);
+      return team.rank() == 0 ? share : decltype(total){};
+    };
+    total = share_of_thread();
+    i += range.stride;
+    if (warp_has_index()) {
+      data = read(fetched_second);
+      total += share_of_thread();
+    }
+  } else if constexpr (small) {
     if (i < range.n) {
       if constexpr (has_sums) {
         const auto share = write_phase(map, i, team, data);
