@@ -114,8 +114,9 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
 }
 
 /// The sequel of a step of a small grid, once all of it knows what the finish concluded. Each block has the indexes
-/// that it had before, if on other threads, so it sees what its map wrote. `several`: a thread may have more than one.
-template <class Sequel, bool several>
+/// that it had before, if on other threads, so it sees what its map wrote. A thread may have a second index where a
+/// thread of the map may.
+template <class Sequel, bool may_have_second>
 class sequel_of_block {
   const Sequel& sequel_;
   index i_;
@@ -134,12 +135,17 @@ class sequel_of_block {
     if (!is_there_) return;
     Sequel here = sequel_;
     here.handed = &handed;
-    write_phase(here, i_, lanes(), read_phase(here, i_, lanes(), fetched_));
-    if constexpr (several) {
-      WHILST_ROLLED
-      for (index i = i_ + of_map.stride; i < of_map.n; i += of_map.stride)
-        write_phase(here, i, lanes(), read_phase(here, i, lanes(), fetch_phase(here, i, lanes())));
+    const auto read = read_phase(here, i_, lanes(), fetched_);
+    if constexpr (may_have_second) {
+      const index second = i_ + of_map.stride;
+      if (second < of_map.n) {
+        const auto read_second = read_phase(here, second, lanes(), fetch_phase(here, second, lanes()));
+        write_phase(here, i_, lanes(), read);
+        write_phase(here, second, lanes(), read_second);
+        return;
+      }
     }
+    write_phase(here, i_, lanes(), read);
   }
 };
 
@@ -166,11 +172,11 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   index i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
-  // A small grid knows all of its indexes, and what their reads wait for.
-  constexpr bool has_second = small && by_warp<Finish>;
+  // A thread of a small grid may have a second index, and fetches for both ahead.
+  constexpr bool may_have_second = small && by_warp<Finish>;
   static_assert(indexes_gathered == 2);
   const auto fetch_second = [&] {
-    if constexpr (has_second) {
+    if constexpr (may_have_second) {
       const index second = i + range.stride;
       return fetch_phase(map, second < range.n ? second : range.n - 1, reading_team);
     } else {
@@ -218,7 +224,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   decltype(fetch()) fetched{};
   if (small || warp_has_index()) fetched = fetch();
   [[maybe_unused]] decltype(fetch_second()) fetched_second{};
-  if constexpr (has_second) {
+  if constexpr (may_have_second) {
     if (i - range.in_warp + range.stride < range.n) fetched_second = fetch_second();
   }
   if constexpr (may_send) {
@@ -243,7 +249,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
 
   // Two texts of one thing: written as one, and with another finish, nvcc put the loads of large grids in an order that
   // took a product with 80 entries a row 6 % longer.
-  if constexpr (has_second) {
+  if constexpr (may_have_second) {
     const auto share_of_thread = [&] {
       decltype(total) share{};
       if (i < range.n) share = write_phase(map, i, team, data);
