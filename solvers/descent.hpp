@@ -55,6 +55,9 @@ struct judge_trial {
     return true;
   }
 
+  /// The value that a search from the trial point on would begin with.
+  WHILST_HD static double value_of(const trial_sums& total) { return total.f; }
+
   WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop) const {
     const descent_tolerances& t = settings.tolerances;
     constexpr int most_idle = 10;
@@ -214,11 +217,22 @@ struct examine_trial {
   }
 };
 
-/// Its finish: judges the point, and chooses the next direction where the sums suffice.
+/// A direction chosen by products whose choice writes nothing but `kept` and what it hands over, and so may be made
+/// before it is known whether the point is accepted.
+template <class Direction>
+concept chosen_ahead = chosen_by_products<Direction> && requires {
+  Direction::chosen_ahead;
+};
+
+/// Its finish: judges the point, and chooses the next direction where the sums suffice. Two halves: with the sums at
+/// hand, neither waits for the other.
 template <class Direction>
 struct judge_and_choose {
   static constexpr int products = products_of<Direction>();
   static constexpr bool whole_warp = true;
+  static constexpr bool in_halves = chosen_ahead<Direction>;
+  using totals = sums<double, trial_sums::number + products>;
+  using judge = typename judge_of<Direction>::type;
   Direction direction;
   descent_state* s;
   const descent_settings* settings;
@@ -227,6 +241,7 @@ struct judge_and_choose {
 
   struct copied {
     descent_state state;
+    descent_state ahead;  ///< if the point is accepted: its search, and what that needs
     descent_settings settings;
     typename Direction::kept kept;
     sums<double, products == 0 ? 1 : products> of_direction;
@@ -234,42 +249,71 @@ struct judge_and_choose {
   template <class Copy>
   WHILST_HD void copy_ahead(copied& to, const Copy& copy) const {
     copy(to.state, static_cast<const descent_state*>(s));
+    if constexpr (chosen_by_products<Direction>) copy(to.ahead, static_cast<const descent_state*>(s));
     copy(to.settings, settings);
-    if constexpr (requires { direction.numbers(); }) copy(to.kept, direction.numbers());
+    if constexpr (requires { direction.numbers(); })
+      copy(to.kept, static_cast<const typename Direction::kept*>(direction.numbers()));
   }
 
   template <class Team>
-  WHILST_HD void operator()(const Team& team, const sums<double, trial_sums::number + products>& total,
-                            loop_state& loop, copied& copies) const {
+  WHILST_HD void operator()(const Team& team, const totals& total, loop_state& loop, copied& copies) const {
+    first(team, total, loop, copies);
+    team.sync();
     const bool leads = team.rank() == 0;
-    descent_state& now = copies.state;
-    accepted_step step = step_of(now);
-    for (int k = team.rank(); k < products; k += Team::size())
-      copies.of_direction.value[k] = total[trial_sums::number + k];
+    if (team.broadcast(leads && copies.state.accepted && loop.running, 0)) second(team, total, copies);
     team.sync();
-    if (leads) {
-      const typename judge_of<Direction>::type judge{records, copies.settings};
-      judge(now, {total[0], total[1], total[2], total[3], total[4]}, loop);
-    }
-    team.sync();
+    join(team, loop, copies);
+    keep(team, copies);
+  }
+
+  /// The verdict.
+  template <class Team>
+  WHILST_HD void first(const Team& team, const totals& total, loop_state& loop, copied& copies) const {
+    if (team.rank() == 0) judge{records, copies.settings}(copies.state, trial(total), loop);
+  }
+
+  /// The direction from here, should the point be accepted.
+  template <class Team>
+  WHILST_HD void second(const Team& team, const totals& total, copied& copies) const {
     if constexpr (chosen_by_products<Direction>) {
-      if (team.broadcast(leads && now.accepted && loop.running, 0)) {
-        step.gradient_norm = now.gradient_norm;  // there; all else is how it was reached
-        const proposal chosen = [&] {
-          if constexpr (hands_over<Direction>) {
-            return direction.choose(team, copies.of_direction, step, copies.kept, handed->numbers);
-          } else {
-            return direction.choose(team, copies.of_direction, step, copies.kept);
-          }
-        }();
-        if (leads) {
-          begin_search(now, copies.settings.search, chosen);
-          now.first = 0;
+      descent_state& ahead = copies.ahead;
+      for (int k = team.rank(); k < products; k += Team::size())
+        copies.of_direction.value[k] = total[trial_sums::number + k];
+      accepted_step step = step_of(ahead);
+      step.gradient_norm = sqrt(trial(total).gg);  // there; all else is how it was reached
+      team.sync();
+      const proposal chosen = [&] {
+        if constexpr (hands_over<Direction>) {
+          return direction.choose(team, copies.of_direction, step, copies.kept, handed->numbers);
+        } else {
+          return direction.choose(team, copies.of_direction, step, copies.kept);
         }
+      }();
+      if (team.rank() == 0) {
+        ahead.value = judge::value_of(trial(total));
+        begin_search(ahead, copies.settings.search, chosen);
       }
     }
-    if constexpr (hands_over<Direction>) {
-      if (leads) {
+  }
+
+  /// What both know goes to who moves on.
+  template <class Team>
+  WHILST_HD void join(const Team& team, const loop_state& loop, copied& copies) const {
+    descent_state& now = copies.state;
+    if (team.rank() == 0) {
+      if (chosen_by_products<Direction> && now.accepted && loop.running) {
+        const descent_state& ahead = copies.ahead;
+        if (ahead.steepest) {  // begun with numbers that the judge alone has
+          begin_search(now, copies.settings.search, {});
+        } else {
+          now.slope = ahead.slope;
+          now.promise = ahead.promise;
+          now.steepest = 0;
+          now.search = ahead.search;
+        }
+        now.first = 0;
+      }
+      if constexpr (hands_over<Direction>) {
         handed->accepted = now.accepted;
         handed->steepest = now.steepest;
         handed->step = now.search.step;
@@ -278,6 +322,16 @@ struct judge_and_choose {
     team.sync();
     team.copy(*s, now);
   }
+
+  /// What the direction keeps.
+  template <class Team>
+  WHILST_HD void keep(const Team& team, const copied& copies) const {
+    if constexpr (chosen_ahead<Direction> && requires { direction.numbers(); })
+      if (copies.state.accepted) team.copy(*direction.numbers(), copies.kept);
+  }
+
+ private:
+  WHILST_HD static trial_sums trial(const totals& total) { return {total[0], total[1], total[2], total[3], total[4]}; }
 };
 
 /// Goes to the accepted point, if the trial was one, makes the direction, and from both the next trial point.

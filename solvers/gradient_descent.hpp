@@ -30,6 +30,7 @@ struct gradient_descent {
     const double step = x - was.x, change = gradient - was.gradient;
     return {step * step, step * change};
   }
+  static constexpr bool chosen_ahead = true;
   template <class Team>
   WHILST_HD proposal choose(const Team&, const sums<double, products>& of, const accepted_step& step, const kept&,
                             handed&) const {

@@ -67,6 +67,9 @@ struct judge_residual {
     }
   }
 
+  /// The value that a search from the trial point on would begin with.
+  WHILST_HD static double value_of(const trial_sums& total) { return 0.5 * total.gg; }
+
  private:
   /// Lengths along what a method proposed that may do worse before it begins anew.
   static constexpr int most_proposed = 4;
@@ -90,7 +93,7 @@ struct judge_residual {
     now.accepted = 1;
     now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
     now.idle = now.first || now.step_length > settings.search.rounding * size ? 0 : now.idle + 1;
-    now.value = 0.5 * total.gg;
+    now.value = value_of(total);
     now.gradient_norm = norm;
     loop.complete_update();
     judge_trial{records, settings}.note(now, loop);

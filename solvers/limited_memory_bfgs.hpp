@@ -89,16 +89,14 @@ struct limited_memory_bfgs {
     share.value[2 * memory + 3] = change * change;
     return share;
   }
-  WHILST_HD const kept* numbers() const { return pairs; }
+  WHILST_HD kept* numbers() const { return pairs; }
+  static constexpr bool chosen_ahead = true;
 
   /// On the copy, where threads meet: each has the numbers of a pair, or two have half a product each.
   template <class Team>
   WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, kept& p,
                             handed& made) const {
-    const proposal chosen = step.first ? begin(team, p) : update(team, of, step, p, made);
-    team.sync();
-    team.copy(*pairs, p);
-    return chosen;
+    return step.first ? begin(team, p) : update(team, of, step, p, made);
   }
 
   struct coefficients {

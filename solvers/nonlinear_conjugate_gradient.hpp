@@ -32,6 +32,7 @@ struct nonlinear_conjugate_gradient {
     const double g = gradient, old = old_gradient, d = direction, y = g - old;
     return {g * y, y * y, d * y, d * g, d * d, old * old};
   }
+  static constexpr bool chosen_ahead = true;
   template <class Team>
   WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, const kept&,
                             handed& made) const {

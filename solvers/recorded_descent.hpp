@@ -58,7 +58,9 @@ struct descent_request {
 /// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
 ///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of; choose(team, sums, accepted_step, copy),
 ///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`; where it names a type
-///   `handed`, choose leaves one in its fifth argument for accepted points, and read_entry(i, handed) gets it;
+///   `handed`, choose leaves one in its fifth argument for accepted points, and read_entry(i, handed) gets it. One that
+///   says chosen_ahead has a choose that writes nothing else and the copy, which it may change: it may then be called
+///   before it is known whether the point is accepted, and if so the copy goes back to numbers();
 /// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
 ///   that calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish
 ///   of the evaluation, too, and proposes anew whatever became of the trial point. Its last step writes none of v's x,

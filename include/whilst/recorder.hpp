@@ -26,6 +26,8 @@ namespace whilst {
 ///                                       takes the loop's state. On a small grid both share a kernel, which saves a
 ///                                       launch; what the next step fetches ahead may be nothing that either of them
 ///                                       writes
+///                                       A finish that receives totals may ask for a whole warp, or for two that have
+///                                       a half of it each: see kernels/launch/phases.hpp
 ///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above.
 ///                                       The map says whole_block = true, and may say fast_memory_bytes(), what
 ///                                       team.fast_memory() shall have; that is null on the host and where the whole

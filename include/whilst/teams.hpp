@@ -152,7 +152,8 @@ struct scattered_sums {
     each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value, of_warp); });
     return total;
   }
-  /// Of `count` pieces of k values each; warps share them.
+  /// Of `count` pieces of k values each; warps share them. A lane reads `at_once` of them at a time.
+  template <unsigned at_once>
   __device__ static scattered_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
     scattered_sums total;
     each_part([&]<int p>() {
@@ -161,13 +162,19 @@ struct scattered_sums {
       T sum = 0;
       if (j < k) {
         WHILST_ROLLED
-        for (unsigned first = warp * groups_a_warp + lane / lanes; first < count; first += 8 * stride) {
-          T read[8];  // all under way before the first is waited for
-          for (unsigned q = 0; q < 8; ++q) {
+        for (unsigned first = warp * groups_a_warp + lane / lanes; first < count; first += at_once * stride) {
+          T read[at_once];  // all under way before the first is waited for
+#pragma unroll
+          for (unsigned q = 0; q < at_once; ++q) {
             const unsigned piece = first + q * stride;
             read[q] = piece < count ? pieces[piece * k + j] : T(0);
           }
-          sum += ((read[0] + read[1]) + (read[2] + read[3])) + ((read[4] + read[5]) + (read[6] + read[7]));
+          // In a tree: a chain of additions is slow.
+#pragma unroll
+          for (unsigned distance = 1; distance < at_once; distance *= 2)
+#pragma unroll
+            for (unsigned q = 0; q + distance < at_once; q += 2 * distance) read[q] += read[q + distance];
+          sum += read[0];
         }
       }
       total.part[p] = over_groups<lanes>(sum);
@@ -264,16 +271,28 @@ class block_team {
     return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The same for many sums, by way of shared memory: the total as the first warp has it, in blocks of no more warps
-  /// than that.
+  /// than that. A few warps at a time have rows there: they keep it busy, and there is no room for many.
+  static constexpr int warps_with_rows = 4;
   template <int most_warps, class T, int k>
   __device__ scattered_sums<T, k> sum_scattered(const sums<T, k>& value) const {
     T* const of_warp = sums_of_warps<most_warps, T, k>();
-    __shared__ typename scattered_sums<T, k>::rows rows[most_warps];
-    const auto mine = scattered_sums<T, k>::of_lanes(value, rows[threadIdx.x / 32]);
-    mine.store(of_warp + threadIdx.x / 32 * k);
+    __shared__ typename scattered_sums<T, k>::rows rows[warps_with_rows];
+    const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    scattered_sums<T, k> mine;
+    if constexpr (most_warps <= warps_with_rows) {
+      mine = scattered_sums<T, k>::of_lanes(value, rows[warp]);
+    } else {
+      WHILST_ROLLED
+      for (unsigned first = 0; first < warps; first += warps_with_rows) {
+        if (first > 0) __syncthreads();
+        if (warp / warps_with_rows == first / warps_with_rows)
+          mine = scattered_sums<T, k>::of_lanes(value, rows[warp % warps_with_rows]);
+      }
+    }
+    mine.store(of_warp + warp * k);
     __syncthreads();
-    if (threadIdx.x >= 32 || blockDim.x == 32) return mine;
-    return scattered_sums<T, k>::of_pieces(of_warp, blockDim.x / 32);
+    if (warp > 0 || warps == 1) return mine;
+    return scattered_sums<T, k>::template of_pieces<4>(of_warp, warps);
   }
   /// Shared memory for k sums of each warp. One piece for all who ask for as many of them.
   template <int most_warps, class T, int k>

@@ -186,7 +186,7 @@ class cluster_mailbox {
   template <class T, int k>
   __device__ void receive(scattered_sums<T, k>& total) const {
     arrival_.wait();
-    total = scattered_sums<T, k>::of_pieces(of_block_[0].value, gridDim.x);
+    total = scattered_sums<T, k>::template of_pieces<largest_cluster>(of_block_[0].value, gridDim.x);
   }
 };
 
@@ -250,15 +250,15 @@ __device__ bool total_by_ticket(const sums<T, k>& value, scattered_sums<T, k>& t
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    total = scattered::of_pieces(partials, gridDim.x);
+    total = scattered::template of_pieces<32>(partials, gridDim.x);
     return true;
   }
   if (!__syncthreads_or(last)) return false;
   T* const of_warp = block_team::sums_of_warps<most_warps, T, k>();  // nobody reads them any more
-  scattered::of_pieces(partials, gridDim.x, warp, blockDim.x / 32).store(of_warp + warp * k);
+  scattered::template of_pieces<32>(partials, gridDim.x, warp, blockDim.x / 32).store(of_warp + warp * k);
   __syncthreads();
   if (warp != 0) return false;
-  total = scattered::of_pieces(of_warp, blockDim.x / 32);
+  total = scattered::template of_pieces<4>(of_warp, blockDim.x / 32);
   return true;
 }
 

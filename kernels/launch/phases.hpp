@@ -103,6 +103,25 @@ template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
 };
+/// Such a finish may also say in_halves = true. It then is made of first(team, totals, loop, copies) and second(team,
+/// totals, copies), which look at nothing that the other writes, followed by join(team, loop, copies) and keep(team,
+/// copies), which do not either and look at what both halves made. The kernel of a step gives first and join to one
+/// warp, and second and keep to another, at the same time. Elsewhere operator() does all of it in turn; it may leave
+/// out a second half that the first has no use for.
+template <class Finish>
+constexpr bool in_halves = [] {
+  if constexpr (requires { Finish::in_halves; }) {
+    return Finish::in_halves;
+  } else {
+    return false;
+  }
+}();
+/// Threads that run a finish of a step on a GPU.
+template <class Finish>
+constexpr int finishing_threads = in_halves<Finish> ? 64
+                                  : by_warp<Finish> ? 32
+                                                    : 1;
+
 template <class Finish>
 struct copied_by {
   struct type {};

@@ -17,19 +17,25 @@ using whilst::workspace;
 
 namespace {
 
+enum class by { thread, warp, two_warps };
+
 /// A loop whose trip is x = y + 1, in small integers, then, with what its finish makes, y = x + multiple. The finish
 /// may stop the loop, and then y stays. `lanes` lanes of a team make each x.
-template <int lanes_a_row, bool by_warp>
+template <int lanes_a_row, by who>
 struct growing {
   struct made_of_sums {
     double multiple;
     index trip;
+  };
+  struct alignas(16) counted {
+    index trips, nothing;
   };
   index n;
   double *x, *y;
   made_of_sums* made;
   const index* stop_at;
   control* c;
+  counted* count;  ///< what a finish in halves keeps
 
   struct map {
     const double* y;
@@ -58,6 +64,7 @@ struct growing {
     static constexpr bool whole_warp = true;
     made_of_sums* handed;
     const index* stop_at;
+    counted* count;
     struct alignas(16) copied {
       double nothing[2];
     };
@@ -69,7 +76,49 @@ struct growing {
       finish_by_thread{handed, stop_at}(total, loop);
     }
   };
-  using finish = std::conditional_t<by_warp, finish_by_warp, finish_by_thread>;
+  /// The second half makes what is handed over before it is known whether there is a use for it.
+  struct finish_in_halves {
+    static constexpr bool whole_warp = true, in_halves = true;
+    made_of_sums* handed;
+    const index* stop_at;
+    counted* count;
+    struct alignas(16) copied {
+      counted before;
+      double multiple;
+      int goes_on;
+    };
+    template <class Copy>
+    WHILST_HD void copy_ahead(copied& to, const Copy& copy) const {
+      copy(to.before, static_cast<const counted*>(count));
+    }
+    template <class Team>
+    WHILST_HD void first(const Team& team, const sums<double, 1>& total, loop_state& loop, copied& to) const {
+      if (team.rank() != 0) return;
+      to.goes_on = !loop.check(total[0]) && !(loop.iteration == *stop_at && loop.stop(reason::completed));
+    }
+    template <class Team>
+    WHILST_HD void second(const Team& team, const sums<double, 1>&, copied& to) const {
+      if (team.rank() != 0) return;
+      to.multiple = static_cast<double>(to.before.trips % 3 + 1);
+      handed->trip = to.before.trips;
+    }
+    template <class Team>
+    WHILST_HD void join(const Team& team, const loop_state&, const copied& of) const {
+      if (team.rank() == 0 && of.goes_on) handed->multiple = of.multiple;
+    }
+    template <class Team>
+    WHILST_HD void keep(const Team& team, const copied& of) const {
+      if (team.rank() == 0 && of.goes_on) count->trips = of.before.trips + 1;
+    }
+    template <class Team>
+    WHILST_HD void operator()(const Team& team, const sums<double, 1>& total, loop_state& loop, copied& copies) const {
+      first(team, total, loop, copies);
+      second(team, total, copies);
+      team.sync();
+      join(team, loop, copies);
+      keep(team, copies);
+    }
+  };
   struct sequel {
     const double* x;
     double* y;
@@ -80,15 +129,21 @@ struct growing {
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("growing", c, [&](auto& inner) {
-      inner.step("x = y + 1", n, map{y, x}, finish{made, stop_at}, "y = x + multiple", sequel{x, y, made});
+      const sequel then{x, y, made};
+      if constexpr (who == by::thread) {
+        inner.step("x = y + 1", n, map{y, x}, finish_by_thread{made, stop_at}, "y = x + multiple", then);
+      } else {
+        using finish = std::conditional_t<who == by::warp, finish_by_warp, finish_in_halves>;
+        inner.step("x = y + 1", n, map{y, x}, finish{made, stop_at, count}, "y = x + multiple", then);
+      }
     });
   }
 };
 
 struct only_growing {
-  growing<1, false> method;
+  growing<1, by::thread> method;
   template <class Team>
-  WHILST_HD growing<1, false> operator()(index, const Team&) const {
+  WHILST_HD growing<1, by::thread> operator()(index, const Team&) const {
     return method;
   }
 };
@@ -99,8 +154,10 @@ struct memory_of {
   whilst::buffer<typename Method::made_of_sums> made;
   whilst::buffer<index> stop_at;
   whilst::buffer<control> c;
-  memory_of(whilst::place where, index n) : x(where, n), y(where, n), made(where, 1), stop_at(where, 1), c(where, 1) {}
-  Method method() { return {x.size(), x.data(), y.data(), made.data(), stop_at.data(), c.data()}; }
+  whilst::buffer<typename Method::counted> count;
+  memory_of(whilst::place where, index n)
+      : x(where, n), y(where, n), made(where, 1), stop_at(where, 1), c(where, 1), count(where, 1) {}
+  Method method() { return {x.size(), x.data(), y.data(), made.data(), stop_at.data(), c.data(), count.data()}; }
 };
 
 /// What a plain loop of `trips` trips leaves, and the last verdict's sum.
@@ -131,6 +188,8 @@ void check(const way& w, index n, index stop_at, int unroll, unsigned delays, co
     const std::vector<double> zeros(static_cast<std::size_t>(n));
     memory.x.upload(zeros.data());
     memory.y.upload(zeros.data());
+    const typename Method::counted none{};
+    memory.count.upload(&none);
     run(program);
     const left_behind expected(n, stop_at + 1);
     const control c = value(memory.c);
@@ -146,8 +205,8 @@ template <class Method>
 void check_everywhere() {
   const auto recorded = [](recorder& record, const Method& method) { method(record); };
   for (const way& w : ways())
-    // One thread, one block and not quite, one cluster of either kind and not quite, and beyond.
-    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 20'011})
+    // One thread, one block and not quite, one cluster of each kind and not quite, and beyond.
+    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 10'241, 20'011})
       for (const index stop_at : {0, 1, 5})
         for (const int unroll : {1, 4}) check<Method>(w, n, stop_at, unroll, 0, recorded);
 }
@@ -155,10 +214,11 @@ void check_everywhere() {
 }  // namespace
 
 TEST_CASE("a sequel knows what the finish made, and does not run after a verdict", "[semantics][sequel]") {
-  SECTION("a thread an index, a finish on one thread") { check_everywhere<growing<1, false>>(); }
-  SECTION("a thread an index, a finish by a warp") { check_everywhere<growing<1, true>>(); }
-  SECTION("4 lanes an index") { check_everywhere<growing<4, false>>(); }
-  SECTION("16 lanes an index, a finish by a warp") { check_everywhere<growing<16, true>>(); }
+  SECTION("a thread an index, a finish on one thread") { check_everywhere<growing<1, by::thread>>(); }
+  SECTION("a thread an index, a finish by a warp") { check_everywhere<growing<1, by::warp>>(); }
+  SECTION("4 lanes an index") { check_everywhere<growing<4, by::thread>>(); }
+  SECTION("16 lanes an index, a finish by a warp") { check_everywhere<growing<16, by::warp>>(); }
+  SECTION("a thread an index, a finish by two warps") { check_everywhere<growing<1, by::two_warps>>(); }
 }
 
 TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer]") {
@@ -166,15 +226,16 @@ TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[se
   for (const way& w : ways())
     for (const index n : {300, 3001})
       for (const unsigned seed : {1u, 2u, 3u}) {
-        check<growing<1, false>>(w, n, 20, 16, seed, recorded);
-        check<growing<4, true>>(w, n, 20, 16, seed, recorded);
+        check<growing<1, by::thread>>(w, n, 20, 16, seed, recorded);
+        check<growing<4, by::warp>>(w, n, 20, 16, seed, recorded);
+        check<growing<1, by::two_warps>>(w, n, 20, 16, seed, recorded);
       }
 }
 
 TEST_CASE("within a kernel a sequel is a step", "[semantics][sequel]") {
   for (const way& w : ways())
     for (const int threads : {1, 32, 64})
-      check<growing<1, false>>(w, 300, 5, 1, 0, [&](recorder& record, const growing<1, false>& method) {
+      check<growing<1, by::thread>>(w, 300, 5, 1, 0, [&](recorder& record, const growing<1, by::thread>& method) {
         if (threads > 32) {
           record.team("in a kernel", 1, whilst::problems_by_block<only_growing>{{method}, threads});
         } else {
@@ -187,7 +248,7 @@ TEST_CASE("a small grid runs a sequel without another kernel", "[semantics][sequ
   for (const way& w : ways()) {
     if (w.where.on_host()) continue;
     for (const index n : {100, 100'000}) {
-      memory_of<growing<1, false>> memory(w.where, n);
+      memory_of<growing<1, by::thread>> memory(w.where, n);
       recorder record(w.where);
       memory.method()(record);
       whilst::program program = std::move(record).finish();
