@@ -17,8 +17,13 @@ struct keep_point {
 }  // namespace
 
 template <class T>
-called_objective<T>::called_objective(place where, index unknowns, callback evaluate, product_callback product)
-    : where_(where), n_(unknowns), evaluate_(std::move(evaluate)), product_(std::move(product)) {
+called_objective<T>::called_objective(place where, index unknowns, callback evaluate, product_callback product,
+                                      line_callback along)
+    : where_(where),
+      n_(unknowns),
+      evaluate_(std::move(evaluate)),
+      product_(std::move(product)),
+      along_(std::move(along)) {
   const std::string doing = "making a function of a callback";
   if (n_ < 1) throw error(doing, "it has " + std::to_string(n_) + " unknowns", "Give it 1 or more");
   if (!evaluate_) throw error(doing, "the callback is empty", "Give one that writes the value and the gradient");
@@ -37,6 +42,15 @@ evaluated<T> called_objective<T>::evaluate(recorder& run, const T* x) const {
            },
            {.scratch_only = true});
   return {value_.data(), 1, {gradient_.data()}};
+}
+
+template <class T>
+void called_objective<T>::values_along(recorder& run, const T* x, const T* d, const double* lengths,
+                                       double* values) const {
+  run.call(
+      "f along d",
+      [call = along_, n = n_, x, d, lengths, values](CUstream_st* stream) { call(stream, n, x, d, lengths, values); },
+      {.scratch_only = true});
 }
 
 template <class T>

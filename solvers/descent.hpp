@@ -95,7 +95,8 @@ struct judge_trial {
     for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
       records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
-                                         now.step_length, now.evaluations, now.inner_iterations};
+                                         now.step_length, now.evaluations, now.inner_iterations,
+                                         now.trial_values};
   }
 
  private:

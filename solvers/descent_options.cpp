@@ -12,9 +12,10 @@ struct named_search {
   std::string_view name;
   line_search_kind kind;
 };
-constexpr std::array<named_search, 3> searches{{{"backtracking", line_search_kind::backtracking},
+constexpr std::array<named_search, 4> searches{{{"backtracking", line_search_kind::backtracking},
                                                 {"strong-wolfe", line_search_kind::strong_wolfe},
-                                                {"approximate-wolfe", line_search_kind::approximate_wolfe}}};
+                                                {"approximate-wolfe", line_search_kind::approximate_wolfe},
+                                                {"parallel", line_search_kind::parallel}}};
 
 }  // namespace
 

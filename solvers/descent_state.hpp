@@ -37,6 +37,7 @@ struct descent_record {
   double step_length;      ///< ||s||_2 of the last step
   index evaluations;       ///< of f and g, since the beginning
   index inner_iterations;  ///< likewise
+  index trial_values;      ///< likewise: of f alone, by the parallel line search
 };
 
 /// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
@@ -47,7 +48,7 @@ struct alignas(16) descent_state {
   double step_length;  ///< ||s||_2 of the step that led to x
   double promise;      ///< what the search's first length would gain if f were linear
   line_search search;
-  index evaluations, restarts, inner_iterations;
+  index evaluations, restarts, inner_iterations, trial_values;
   int idle;    ///< accepted steps in a row that gained nothing but rounding
   int hidden;  ///< the direction before this one promised no more than rounding
   /// The trial point is to be the new x: a new direction is wanted.

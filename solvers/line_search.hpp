@@ -2,6 +2,7 @@
 
 #include "solvers/line_search_approximate_wolfe.hpp"
 #include "solvers/line_search_backtracking.hpp"
+#include "solvers/line_search_parallel.hpp"
 #include "solvers/line_search_settings.hpp"
 #include "solvers/line_search_strong_wolfe.hpp"
 
@@ -20,6 +21,10 @@ enum class line_search_verdict : int {
 ///   search.begin(settings, f, g'd, first length)
 ///   verdict = search.judge(settings, f at search.step, g'd there), until it is not `again`
 ///
+/// and before each judge, where the search is the parallel one,
+///
+///   search.take(search.choose(settings, f at each of search.parallel.length))
+///
 /// Whatever the kind of search, it ends after `most_trials` evaluations; a value or a slope that is not finite means
 /// that the length was too far; steps stay within the bounds. A step whose gain is lost in rounding is accepted where
 /// the slope has fallen as the curvature condition asks. A search that cannot do better goes back to the lowest point
@@ -36,6 +41,7 @@ struct line_search {
     line_searches::backtracking backtracking;
     line_searches::strong_wolfe strong_wolfe;
     line_searches::approximate_wolfe approximate_wolfe;
+    line_searches::parallel parallel;
   };
 
   /// Value and slope at length 0, where the slope must be negative: otherwise the first verdict is `failed`.
@@ -58,7 +64,31 @@ struct line_search {
       case line_search_kind::approximate_wolfe:
         approximate_wolfe = line_searches::approximate_wolfe::begun(origin);
         break;
+      case line_search_kind::parallel:
+        parallel = line_searches::parallel::around(settings, step);
+        break;
     }
+  }
+
+  /// Where the parallel search goes, by the values at all lengths of its fan: to the best of them; or back to the
+  /// lowest point, where they have none lower; or farther down than the shortest, where none is low enough.
+  struct choice {
+    double step;
+    int of_fan, going_back;
+  };
+  WHILST_HD choice choose(const line_search_settings& settings, const double* values) const {
+    constexpr int none = line_searches::parallel::none, last = line_searches::parallel::lengths - 1;
+    if (going_back) return {step, none, 1};
+    const bool has_lowest = lowest_step > 0;
+    const int best = parallel.best(settings, origin, has_lowest, lowest_value, values);
+    if (best != none) return {parallel.refined(settings, origin, best, values), best, 0};
+    if (has_lowest) return {lowest_step, none, 1};
+    return {fmax(0.5 * parallel.length[last], settings.shortest), none, 0};
+  }
+  WHILST_HD void take(const choice& made) {
+    step = made.step;
+    going_back = made.going_back;
+    parallel.chosen = made.of_fan;
   }
 
   /// Value and slope at `step`.
@@ -99,6 +129,8 @@ struct line_search {
         return strong_wolfe.accepts(settings, origin, here);
       case line_search_kind::approximate_wolfe:
         return approximate_wolfe.accepts(settings, origin, here);
+      case line_search_kind::parallel:
+        return parallel.accepts(settings, origin, here);
     }
     return false;
   }
@@ -111,6 +143,8 @@ struct line_search {
         return strong_wolfe.next(settings, origin, here, defined);
       case line_search_kind::approximate_wolfe:
         return approximate_wolfe.next(settings, origin, here, defined);
+      case line_search_kind::parallel:
+        return parallel.next(settings, origin, here, defined);
     }
     return here.step;
   }

@@ -10,20 +10,22 @@ namespace whilst {
 
 /// How a step length is searched for, and what it must satisfy.
 enum class line_search_kind : int {
-  backtracking,      ///< sufficient decrease; only ever shorter than the first length
-  strong_wolfe,      ///< sufficient decrease and |slope| reduced; More and Thuente (1994)
-  approximate_wolfe  ///< the same by slopes where rounding blurs the values; Hager and Zhang (2005)
+  backtracking,       ///< sufficient decrease; only ever shorter than the first length
+  strong_wolfe,       ///< sufficient decrease and |slope| reduced; More and Thuente (1994)
+  approximate_wolfe,  ///< the same by slopes where rounding blurs the values; Hager and Zhang (2005)
+  parallel            ///< sufficient decrease, the best of a fan of lengths that are evaluated together
 };
 
 /// What the host decides about line searches. Needs 0 < sufficient_decrease < 1/2, sufficient_decrease < curvature < 1,
 /// 0 < shortest <= longest.
 struct line_search_settings {
   line_search_kind kind = line_search_kind::strong_wolfe;
-  /// Most evaluations of one search.
+  /// Most evaluations of one search, of f and its slope; in a parallel one each is preceded by a fan.
   int most_trials = 40;
   /// The part of what the first slope promises that a step must gain (Armijo's constant).
   double sufficient_decrease = 1e-4;
-  /// The part of the first slope that may be left at the end of a step (Wolfe's constant); backtracking does not ask.
+  /// The part of the first slope that may be left at the end of a step (Wolfe's constant); backtracking does not ask,
+  /// parallel only where the longest length of a fan is its best.
   double curvature = 0.9;
   /// Bounds on the step length; a step as long as the longest need not satisfy the curvature condition.
   double shortest = 1e-280, longest = 1e280;

@@ -83,6 +83,10 @@ struct minimizer<T>::implementation {
                                    find_by_name(making, dampings, options.damping, "damping").kind};
     const bool matrix_free =
         wants_products(f, method, find_by_name(making, hessians, options.hessian, "Hessian").choice);
+    const bool in_parallel = search == line_search_kind::parallel && method.searches_lines;
+    if (in_parallel && !f.has_values_along())
+      throw error(making, "line search 'parallel' wants values of f along a line, and the function has none",
+                  "Give a called_objective the callback for them, or use another line search, as strong-wolfe");
     const index n = f.unknowns();
     if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
@@ -90,8 +94,8 @@ struct minimizer<T>::implementation {
     const whilst::executor how = loop.executor_on(f.where(), making, "the function");
     const index inner_limit = std::max<index>(2 * n, 20);  // in exact arithmetic n would do
     prepared = std::make_unique<prepared_descent<T>>(
-        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping}), how, loop, options.method, n,
-        began);
+        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
+        options.method, n, began);
   }
 
   descent_settings settings() const {
@@ -105,6 +109,7 @@ struct minimizer<T>::implementation {
     result.evaluations = ended.state.evaluations;
     result.inner_iterations = ended.state.inner_iterations;
     result.restarts = ended.state.restarts;
+    result.trial_values = ended.state.trial_values;
     result.records = std::move(ended.records);
     return result;
   }

@@ -36,6 +36,9 @@ batch_settings settings_of_minimizations(const minimizer_batch_options& options,
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single) {
   minimization_settings made;
   const line_search_kind search = line_search_from_name(making, options.line_search);
+  if (search == line_search_kind::parallel)
+    throw error(making, "line search 'parallel' is for a minimizer: within a kernel lengths are tried in turn",
+                "Use strong-wolfe, approximate-wolfe or backtracking");
   made.descent = usual_descent_settings(options.method, search, options.tolerances, options.lower_bound, single);
   made.loop.limit = options.max_iterations;
   made.loop.trip_limit = trip_limit(options.max_iterations, options.max_evaluations);

@@ -201,6 +201,15 @@ evaluated<T> partially_separable<T>::evaluate(recorder& run, const T* x) const {
 }
 
 template <class T>
+void partially_separable<T>::values_along(recorder& run, const T* x, const T* d, const double* lengths,
+                                          double* values) const {
+  implementation& self = *implementation_;
+  self.seal();
+  for (const auto& group : self.groups)
+    group.terms->evaluate_along(run, self.arrays_of(group), x, d, lengths, values, &group != &self.groups.front());
+}
+
+template <class T>
 hessian_view<T> partially_separable<T>::hessian() const {
   implementation& self = *implementation_;
   self.make_pattern();

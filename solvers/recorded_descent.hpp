@@ -8,6 +8,7 @@
 #include "solvers/descent.hpp"
 #include "solvers/linear_solve.hpp"
 #include "solvers/newton.hpp"
+#include "solvers/parallel_lengths.hpp"
 #include "whilst/objective.hpp"
 #include "whilst/recorder.hpp"
 
@@ -40,6 +41,8 @@ struct descent_request {
   bool matrix_free = false;
   /// Of levenberg-marquardt.
   damping_settings damping = {};
+  /// The line search is the parallel one, which needs steps of its own: the function has values_along.
+  bool parallel_search = false;
 };
 
 /// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
@@ -49,6 +52,8 @@ struct descent_request {
 ///   f and g at the trial point; the line search accepts it, or asks for another length along d (judge_trial)
 ///   if it was accepted: a new direction is proposed, and a search begins along it
 ///   if it was accepted: x = trial point, d = new direction;  trial point = x + step d
+///
+/// With the parallel line search a trip begins with f at many lengths along d, and the trial point goes to the best.
 ///
 /// So the line search is no loop within the loop, whose trips would cost more than its steps, and several evaluations
 /// go into one trip of the graph. A gradient that the search does not need costs less than a step of its own would.
@@ -79,6 +84,8 @@ struct descent_solve {
   descent_vectors<T> v;
   Direction<T> direction;
   typename handed_of<Direction<T>>::type* handed;
+  /// For the parallel line search: f at the lengths of its fan. Null for all others.
+  double* line_values = nullptr;
 
   template <class Function, class Workspace>
   WHILST_HD constexpr descent_solve(const Function& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
@@ -146,6 +153,14 @@ struct descent_solve {
   template <class Run, class Function>
   WHILST_HD void descend(Run& run, const Function& f) const {
     run.loop(Direction<T>::name, loop, [&](auto& run) {
+      constexpr bool has_lines = requires { f.values_along(run, v.x, v.d, line_values, line_values); };
+      if constexpr (has_lines && !within_radius<Direction<T>>) {
+        if (line_values) {
+          f.values_along(run, v.x, v.d, s->search.parallel.length, line_values);
+          run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
+                   take_best_length{s, settings, line_values});
+        }
+      }
       const evaluated<T> at = f.evaluate(run, v.trial);
       const examine_trial<T, Direction<T>> examine{direction, v, at};
       const move_on<T, Direction<T>> move{direction, v, s, handed};
@@ -183,7 +198,8 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
     made.loop = memory.take<control>(1);
     made.history = memory.take<history_record>(request.history_capacity);
     made.records = memory.take<descent_record>(request.history_capacity);
-    const descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+    descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+    if (request.parallel_search) solve.line_values = memory.take<double>(line_searches::parallel::lengths);
     use(x, outcome, settings, solve);
   };
   workspace measuring;
@@ -217,6 +233,8 @@ struct descent_method {
   index most_unknowns = any_number_of_unknowns;
   /// Products of the Hessian will do.
   bool takes_products = false;
+  /// It has a line search: no trust region.
+  bool searches_lines = true;
 };
 
 template <class T>
@@ -246,9 +264,9 @@ inline constexpr descent_method<T> descent_methods[] = {
     {"bfgs", record_bfgs<T>, false, bfgs<T>::most_unknowns},
     {"newton", record_newton<T>, true, newton<T>::most_unknowns},
     {"newton-cg", record_newton_cg<T>, true, any_number_of_unknowns, true},
-    {"trust-region", record_trust_region<T>, true, any_number_of_unknowns, true},
-    {"levenberg-marquardt", record_inexact_levenberg_marquardt<T>, true, any_number_of_unknowns, true},
-    {"dogleg", record_dogleg<T>, true, any_number_of_unknowns, true},
+    {"trust-region", record_trust_region<T>, true, any_number_of_unknowns, true, false},
+    {"levenberg-marquardt", record_inexact_levenberg_marquardt<T>, true, any_number_of_unknowns, true, false},
+    {"dogleg", record_dogleg<T>, true, any_number_of_unknowns, true, false},
     {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
     {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
     {"gradient-descent", record_gradient_descent<T>},

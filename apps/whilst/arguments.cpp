@@ -68,7 +68,7 @@ void add_minimization(CLI::App* to, minimize_options& into) {
       one_of({"lbfgs", "bfgs", "newton", "newton-cg", "trust-region", "levenberg-marquardt", "dogleg",
               "conjugate-gradient-pr", "conjugate-gradient-hz", "gradient-descent"}));
   add(to, "--line-search", solver.line_search, "Default strong-wolfe",
-      one_of({"backtracking", "strong-wolfe", "approximate-wolfe"}));
+      one_of({"backtracking", "strong-wolfe", "approximate-wolfe", "parallel"}));
   const auto tolerance = [](const char* example) {
     return number<double>(
         "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },

@@ -127,6 +127,7 @@ void print_result(std::FILE* out, const minimize_options& options, const test_pr
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   fmt::print(out, "iterations   {}, with {} of f and its gradient", result.iterations(),
              counted(result.evaluations, "evaluation"));
+  if (result.trial_values > 0) fmt::print(out, ", {} of f alone", counted(result.trial_values, "value"));
   if (result.inner_iterations > 0)
     fmt::print(out, ", {} of the loop within", counted(result.inner_iterations, "iteration"));
   if (result.restarts > 0) fmt::print(out, ", {} from steepest descent", counted(result.restarts, "restart"));
@@ -160,6 +161,7 @@ json result_json(const minimize_options& options, const test_problem& problem, c
   document["gradient_norm"] = is_known ? json(result.residual_norm()) : json();
   document["first_gradient_norm"] = is_known ? json(result.rhs_norm()) : json();
   document["evaluations"] = result.evaluations;
+  document["trial_values"] = result.trial_values;
   document["inner_iterations"] = result.inner_iterations;
   document["restarts"] = result.restarts;
   json& history = document["history"];

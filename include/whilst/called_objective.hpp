@@ -21,12 +21,21 @@ class called_objective final : public objective<T> {
   /// second derivatives, as newton-cg, or, for a sum of squares, the matrix of Gauss and Newton. All else as above.
   using product_callback = std::function<void(stream_handle stream, index n, const T* x, const T* v, T* Hv)>;
 
-  /// Without a `product` the function has no Hessian. Throws whilst::error where there are no unknowns or no callback.
-  called_objective(place where, index unknowns, callback evaluate, product_callback product = {});
+  /// Enqueues on `stream` what writes f(x + lengths[k] d) to values[k], for objective<T>::points_of_line lengths, 8;
+  /// for the parallel line search. lengths and values, too, are of the function's place. All else as above.
+  using line_callback =
+      std::function<void(stream_handle stream, index n, const T* x, const T* d, const double* lengths, double* values)>;
+
+  /// Without a `product` the function has no Hessian; without `along` it is not for the parallel line search. Throws
+  /// whilst::error where there are no unknowns or no callback.
+  called_objective(place where, index unknowns, callback evaluate, product_callback product = {},
+                   line_callback along = {});
 
   place where() const override { return where_; }
   index unknowns() const override { return n_; }
   evaluated<T> evaluate(recorder& run, const T* x) const override;
+  bool has_values_along() const override { return static_cast<bool>(along_); }
+  void values_along(recorder& run, const T* x, const T* d, const double* lengths, double* values) const override;
   bool has_products() const override { return static_cast<bool>(product_); }
   hessian_products<T> products() const override { return {{hessian_times_v_.data()}, {}}; }
   /// Keeps x, where products are to be taken.
@@ -38,6 +47,7 @@ class called_objective final : public objective<T> {
   index n_;
   callback evaluate_;
   product_callback product_;
+  line_callback along_;
   buffer<double> value_;
   buffer<T> gradient_, point_, hessian_times_v_;
 };

@@ -19,7 +19,9 @@ struct minimizer_options {
   /// of Gauss and Newton: partially_separable::add_residuals), "conjugate-gradient-pr" (Polak and Ribiere),
   /// "conjugate-gradient-hz" (Hager and Zhang) or "gradient-descent".
   std::string method = "lbfgs";
-  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang).
+  /// "backtracking", "strong-wolfe" (More and Thuente), "approximate-wolfe" (Hager and Zhang), or "parallel": f at 8
+  /// lengths in one pass over memory, and its gradient at the best of them. That one wants a function with
+  /// values_along, as all partially_separable ones are. Of no effect with trust regions.
   std::string line_search = "strong-wolfe";
   descent_tolerances tolerances = {};
   /// Accepted steps.
@@ -57,6 +59,9 @@ struct minimize_report : report {
   double value = 0;
   /// Evaluations of the function and its gradient.
   index evaluations = 0;
+  /// Values of the function alone that the parallel line search took, 8 an evaluation after the first; not counted as
+  /// evaluations, and in no limit.
+  index trial_values = 0;
   /// Iterations of the loop within the loop, for methods that have one.
   index inner_iterations = 0;
   /// How often a direction led nowhere and the method began anew from steepest descent.

@@ -23,7 +23,8 @@ namespace whilst {
 struct minimizer_batch_options {
   /// The name of one of the batch's methods: "lbfgs", "bfgs" or "newton" where it was not made of others.
   std::string method = "bfgs";
-  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang).
+  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang). Not "parallel":
+  /// trips cost next to nothing within a kernel, so lengths are tried in turn.
   std::string line_search = "strong-wolfe";
   /// The same for all problems.
   descent_tolerances tolerances = {};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "solvers/line_search_parallel.hpp"
 #include "whilst/recorder.hpp"
 #include "whilst/views.hpp"
 
@@ -87,6 +88,15 @@ class objective {
   virtual index unknowns() const = 0;
   /// Records the steps that evaluate f and its gradient at x.
   virtual evaluated<T> evaluate(recorder& run, const T* x) const = 0;
+
+  /// Whether f alone can be had at several points of a line in one pass over memory, as the parallel line search wants.
+  virtual bool has_values_along() const { return false; }
+  /// How many points of a line there are.
+  static constexpr int points_of_line = line_searches::parallel::lengths;
+  /// Records the steps that evaluate f at x + lengths[k] d for points_of_line lengths, and leave the values in
+  /// values[k]; both in memory of the place, read and written when the steps run.
+  virtual void values_along([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x, [[maybe_unused]] const T* d,
+                            [[maybe_unused]] const double* lengths, [[maybe_unused]] double* values) const {}
 
   virtual bool has_hessian() const { return false; }
   /// The Hessian's pattern, and where make_hessian's steps put its values.

@@ -35,6 +35,9 @@ class term_group {
   virtual ~term_group() = default;
   virtual int unknowns_a_term() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
+  /// The sums of the terms at x + lengths[k] d, to values[k], or added to what is there.
+  virtual void evaluate_along(recorder& run, const arrays& on_place, const T* x, const T* d, const double* lengths,
+                              double* values, bool added) const = 0;
   virtual void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                              bool positive) const = 0;
   /// How many numbers of a term are kept for products.
@@ -87,6 +90,54 @@ struct evaluate_terms {
   }
 };
 
+/// Terms at several points of a line, without derivatives: unknowns and direction are read once for all of them.
+template <class T, class Term>
+struct evaluate_terms_along {
+  static constexpr int K = Term::unknowns, points = objective<T>::points_of_line;
+  Term term;
+  typename term_group<T>::arrays on_place;
+  const T *x, *d;
+  const double* lengths;
+
+  template <class Team>
+  WHILST_HD term_indexes<K> fetch(index e, const Team&) const {
+    term_indexes<K> unknown;
+    for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.terms + e);
+    return unknown;
+  }
+  struct line {
+    T x[K], d[K], length[points];
+  };
+  template <class Team>
+  WHILST_HD line read(index, const Team&, const term_indexes<K>& unknown) const {
+    line along;
+    for (int k = 0; k < K; ++k) {
+      const bool is_there = unknown.of[k] >= 0;
+      along.x[k] = is_there ? x[unknown.of[k]] : T(0);
+      along.d[k] = is_there ? d[unknown.of[k]] : T(0);
+    }
+    for (int p = 0; p < points; ++p) along.length[p] = static_cast<T>(lengths[p]);
+    return along;
+  }
+  WHILST_HD sums<double, points> operator()(index e, const line& along) const {
+    sums<double, points> values;
+    for (int p = 0; p < points; ++p) {
+      T at[K];
+      for (int k = 0; k < K; ++k) at[k] = along.x[k] + along.length[p] * along.d[k];
+      values.value[p] = static_cast<T>(term(e, static_cast<const T*>(at)));
+    }
+    return values;
+  }
+};
+struct keep_line_values {
+  double* values;
+  bool added;
+  template <int points>
+  WHILST_HD void operator()(const sums<double, points>& total) const {
+    for (int p = 0; p < points; ++p) values[p] = added ? values[p] + total[p] : total[p];
+  }
+};
+
 template <class T, class Term>
 struct make_term_hessians {
   static constexpr int K = Term::unknowns;
@@ -131,6 +182,11 @@ class group_of_terms final : public term_group<T> {
   int unknowns_a_term() const override { return Term::unknowns; }
   void evaluate(recorder& run, const arrays& on_place, const T* x) const override {
     run.step(("f and g of " + name_).c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x});
+  }
+  void evaluate_along(recorder& run, const arrays& on_place, const T* x, const T* d, const double* lengths,
+                      double* values, bool added) const override {
+    run.step(("f along d of " + name_).c_str(), on_place.terms,
+             evaluate_terms_along<T, Term>{term_, on_place, x, d, lengths}, keep_line_values{values, added});
   }
   void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                      bool positive) const override {
@@ -184,6 +240,7 @@ class group_of_terms final : public term_group<T> {
 /// one. They are gathered by unknown, in a fixed order, so results have the same bits each time; an unknown that very
 /// many terms share is therefore slow on a GPU, and few unknowns with many terms are better served by
 /// least_squares.hpp. What evaluations leave is here: minimizers that run at the same time need functions of their own.
+/// For the parallel line search terms are called with plain numbers, too: S is then T.
 ///
 /// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
 /// `WHILST_HD void second_derivatives(whilst::index e, const T* x, bool positive, T* upper) const` that puts the upper
@@ -238,6 +295,8 @@ class partially_separable final : public objective<T> {
   place where() const override;
   index unknowns() const override;
   evaluated<T> evaluate(recorder& run, const T* x) const override;
+  bool has_values_along() const override { return true; }
+  void values_along(recorder& run, const T* x, const T* d, const double* lengths, double* values) const override;
   bool has_hessian() const override { return true; }
   hessian_view<T> hessian() const override;
   void make_hessian(recorder& run, const T* x, const int* wanted, bool positive) const override;

@@ -137,7 +137,7 @@ TEST_CASE("minimize: x, report, history and picture are written, and x is right"
 TEST_CASE("minimize: every method and line search finds the minimum") {
   for (const char* method :
        {"lbfgs", "bfgs", "newton", "newton-cg", "conjugate-gradient-pr", "conjugate-gradient-hz"}) {
-    for (const char* search : {"backtracking", "strong-wolfe", "approximate-wolfe"}) {
+    for (const char* search : {"backtracking", "strong-wolfe", "approximate-wolfe", "parallel"}) {
       // Lengths that only reduce f are not good enough for the directions of conjugate gradients.
       if (contains(method, "conjugate") && contains(search, "backtracking")) continue;
       const json report = report_of({"wood", "--method", method, "--line-search", search});

@@ -70,6 +70,7 @@ inline bool satisfied(const line_search_settings& s, const function& f, double t
   const point o = f(0), at = f(t);
   switch (s.kind) {
     case line_search_kind::backtracking:
+    case line_search_kind::parallel:
       return decreases(s, f, t);
     case line_search_kind::strong_wolfe:
       return decreases(s, f, t) && std::abs(at.slope) <= -s.curvature * o.slope;

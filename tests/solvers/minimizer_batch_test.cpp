@@ -263,6 +263,7 @@ TEST_CASE("batches of minimizations that make no sense are refused", "[minimizer
   CHECK_THROWS_AS(made(2, {.method = "simplex"}), whilst::error);
   CHECK_THROWS_AS(made(2, {.method = "gradient-descent"}), whilst::error);  // not compiled for
   CHECK_THROWS_AS(made(2, {.line_search = "none"}), whilst::error);
+  CHECK_THROWS_WITH(made(2, {.line_search = "parallel"}), contains("'parallel'") && contains("strong-wolfe"));
   CHECK_THROWS_AS(made(2, {.tolerances = {.gradient = -1}}), whilst::error);
   CHECK_THROWS_AS(made(2, {.tolerances = {.function = std::nan("")}}), whilst::error);
   CHECK_THROWS_AS(made(2, {.max_iterations = -1}), whilst::error);

@@ -24,7 +24,7 @@ inline const std::vector<std::string> all_methods{"lbfgs",
                                                   "conjugate-gradient-pr",
                                                   "conjugate-gradient-hz",
                                                   "gradient-descent"};
-inline const std::vector<std::string> all_searches{"backtracking", "strong-wolfe", "approximate-wolfe"};
+inline const std::vector<std::string> all_searches{"backtracking", "strong-wolfe", "approximate-wolfe", "parallel"};
 
 /// Every executor for recorded programs that this machine has.
 inline std::vector<std::string> recorded_executors() {
