@@ -4,7 +4,9 @@
 #include <map>
 
 #include "kernels/launch/device_parts.hpp"
+#include "kernels/launch/doctor.hpp"
 #include "kernels/launch/executors.hpp"
+#include "kernels/launch/program_view.hpp"
 
 namespace whilst {
 
@@ -27,20 +29,6 @@ bool holds_call(const std::vector<program_node>& nodes) {
   });
 }
 
-/// What a graph of these operations is made of, not counting what the bodies of its loops hold.
-struct node_counts {
-  index kernels = 0, loops = 0, branches = 0, calls = 0;
-};
-void count_nodes(const std::vector<operation>& operations, node_counts& counts, bool in_loops) {
-  for (const operation& op : operations) {
-    counts.kernels += op.what == operation::kind::step;
-    counts.calls += op.what == operation::kind::call;
-    counts.loops += op.what == operation::kind::loop;
-    counts.branches += op.what == operation::kind::branch;
-    if (op.what == operation::kind::branch || in_loops) count_nodes(op.body, counts, in_loops);
-  }
-}
-
 }  // namespace
 
 struct program::implementation {
@@ -55,6 +43,8 @@ struct program::implementation {
   int unroll = 1;
   lowered_program lowered;
   bool prepared = false;
+  std::vector<memory_item> arenas;
+  std::size_t graph_memory = 0;
 
   explicit implementation(place p) : where(p) {}
 
@@ -75,6 +65,7 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
+  std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
@@ -101,6 +92,7 @@ struct program::implementation {
     wait();
     load_write_words();
     exec.reset();
+    graph_memory = 0;
     running_on = settings.how;
     note.clear();
     if (running_on == executor::graph) {
@@ -113,7 +105,7 @@ struct program::implementation {
     const device_traits& device = traits_of_device(where.device());
 
     // Partial sums and tickets: one piece a step.
-    std::map<const recorded_step*, step_resources> resources;
+    resources.clear();
     for (const bool measuring : {true, false}) {
       workspace memory(measuring ? nullptr : step_memory.data());
       const auto provide = [&](const recorded_step& step) {
@@ -150,9 +142,12 @@ struct program::implementation {
 
   void build_graph() {
     if (!capture_stream) capture_stream = cuda::make_stream();
+    const std::size_t free_before = cuda::free_bytes();
     exec = make_graph(lowered, capture_stream.get(), body_streams);
     WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
+    const std::size_t free_after = cuda::free_bytes();
+    graph_memory = free_after > 0 && free_before > free_after ? free_before - free_after : 0;
   }
 
   void follow_run_before(cudaStream_t stream) {
@@ -163,6 +158,9 @@ struct program::implementation {
     cuda::device_guard current(where.device());
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
+    if (capturing == cudaStreamCaptureStatusInvalidated)
+      throw error("enqueueing a program into a stream's capture", "an earlier error has broken that capture",
+                  "End it by cudaStreamEndCapture, and look at the status of each CUDA call before");
     if (capturing != cudaStreamCaptureStatusNone) {
       if (running_on == executor::stream && lowered.conditions > 0)
         throw error("enqueueing a program into a stream's capture",
@@ -173,9 +171,14 @@ struct program::implementation {
       capture_into(lowered, stream, body_streams);
       return;
     }
+    run_after_the_one_before(stream, [&] { launch(stream); });
+  }
+
+  template <class Launch>
+  void run_after_the_one_before(cudaStream_t stream, const Launch& launch) {
     follow_run_before(stream);
     try {
-      launch(stream);
+      launch();
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
@@ -185,13 +188,31 @@ struct program::implementation {
     has_run = true;
   }
 
+  void run_each_on_gpu(cudaStream_t stream, const operation_runner& run) {
+    const cuda::device_guard current(where.device());
+    require_no_capture(stream);
+    const auto in_turn = [&](const recorded_step& step) {
+      step_resources alone = resources.at(&step);
+      alone.may_overlap = false;
+      return alone;
+    };
+    lowered_program single = lower(nodes, {.unroll = 1, .resources = in_turn, .publisher = publisher.get()});
+    set_delays(single.operations);
+    run_after_the_one_before(stream, [&] {
+      write_words(stream, word_addresses, words);
+      run_on_stream(single.operations, stream, static_cast<int*>(flag_on_host.data()), run);
+    });
+    WHILST_CUDA("waiting for the end of a program run step by step", cudaStreamSynchronize(stream));
+  }
+
   void launch(cudaStream_t stream) {
     write_words(stream, word_addresses, words);
     if (running_on == executor::graph) {
       WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
       return;
     }
-    run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+    run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
+                  [&](const operation& op) { run_one_on_stream(op, stream); });
     // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
     // (resident, batch) stays asynchronous.
     if (lowered.conditions > 0)
@@ -210,6 +231,20 @@ struct program::implementation {
   void enqueue_on_host() {
     for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
     run_on_host(lowered.operations);
+  }
+
+  void run_each_on_host(const operation_runner& run) {
+    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    const auto nothing = [](const recorded_step&) { return step_resources{}; };
+    run_on_host(lower(nodes, {.unroll = 1, .resources = nothing, .publisher = publisher.get()}).operations, run);
+  }
+
+  std::size_t step_memory_bytes() const {
+#if WHILST_WITH_CUDA
+    return step_memory.bytes();
+#else
+    return 0;
+#endif
   }
 };
 
@@ -266,6 +301,18 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
 #endif
 }
 
+void program::run_each([[maybe_unused]] CUstream_st* stream, const operation_runner& run) {
+  if (!implementation_->prepared)
+    throw error("running a program step by step", "it is not prepared, or preparing it failed", "Call prepare() first");
+  if (implementation_->where.on_host()) {
+    implementation_->run_each_on_host(run);
+    return;
+  }
+#if WHILST_WITH_CUDA
+  implementation_->run_each_on_gpu(stream ? stream : cudaStreamLegacy, run);
+#endif
+}
+
 void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
 #if WHILST_WITH_CUDA
   if (where().on_host()) return;
@@ -280,116 +327,21 @@ void program::wait() const {
 #endif
 }
 
-namespace {
+void program::add_arena(memory_item arena) { implementation_->arenas.push_back(std::move(arena)); }
 
-std::string describe(const program_node& node) {
-  switch (node.what) {
-    case program_node::kind::step:
-      return "step '" + node.name + "'" + (node.step->count() ? " over " + std::to_string(node.step->count()) : "") +
-             (node.step->has_finish() ? ", with a finish" : "");
-    case program_node::kind::call:
-      return "call '" + node.name + "'" + (node.options.scratch_only ? " (scratch only)" : "");
-    case program_node::kind::loop:
-      return "loop '" + node.name + "'";
-    case program_node::kind::branch:
-      return "branch '" + node.name + "'";
-  }
-  return {};
-}
-
-void explain_nodes(std::string& text, const std::vector<program_node>& nodes, int depth, int unroll) {
-  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-  for (const program_node& node : nodes) {
-    text += indent + describe(node);
-    if (node.what == program_node::kind::loop) {
-      text += can_unroll(node) ? ", " + std::to_string(unroll) + " a trip" : ", 1 a trip";
-      if (!node.start.empty()) {
-        text += "\n" + indent + "  start:\n";
-        explain_nodes(text, node.start, depth + 2, unroll);
-        text += indent + "  body:\n";
-        explain_nodes(text, node.body, depth + 2, unroll);
-        continue;
-      }
-    }
-    text += "\n";
-    explain_nodes(text, node.body, depth + 1, unroll);
-  }
-}
-
-std::string counted(const std::vector<operation>& operations, bool is_graph, bool in_loops = false) {
-  node_counts counts;
-  count_nodes(operations, counts, in_loops);
-  std::string text;
-  const auto add = [&](index count, const char* one, const char* many) {
-    if (count == 0) return;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + (count == 1 ? one : many);
-  };
-  add(counts.kernels, "kernel", "kernels");
-  add(counts.loops, is_graph ? "WHILE node" : "loop", is_graph ? "WHILE nodes" : "loops");
-  add(counts.branches, is_graph ? "IF node" : "branch", is_graph ? "IF nodes" : "branches");
-  add(counts.calls, "call", "calls");
-  return text.empty() ? "nothing" : text;
-}
-
-void explain_trips(std::string& text, const std::vector<operation>& operations, bool is_graph) {
-  for (const operation& op : operations) {
-    if (op.what == operation::kind::loop)
-      text += "loop '" + op.node->name + "': " + counted(op.body, is_graph) + " a trip\n";
-    explain_trips(text, op.body, is_graph);
-  }
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-/// Adds the nodes of a list in a chain; returns the last one's identifier.
-std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes, std::string before, int& next) {
-  for (const program_node& node : nodes) {
-    const std::string id = "n" + std::to_string(next++);
-    const bool holds = !node.body.empty();
-    const char* shape = node.what == program_node::kind::loop     ? "diamond"
-                        : node.what == program_node::kind::branch ? "hexagon"
-                        : node.what == program_node::kind::call   ? "component"
-                                                                  : "box";
-    text += "  " + id + " [shape=" + shape + ", label=" + quoted(node.name) + "];\n";
-    std::string previous = dot_nodes(text, node.start, before, next);
-    if (!previous.empty()) text += "  " + previous + " -> " + id + ";\n";
-    if (holds) {
-      const std::string last = dot_nodes(text, node.body, id, next);
-      if (node.what == program_node::kind::loop) text += "  " + last + " -> " + id + " [style=dashed];\n";
-    }
-    before = id;
-  }
-  return before;
-}
-
-}  // namespace
-
-std::string program::explain() const {
-  std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
-                     (implementation_->prepared ? ", executor " + std::string(name(running_on())) : ", not prepared") +
-                     ", " + std::to_string(implementation_->words.size()) + " words of parameters\n";
-  explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
-  if (!implementation_->prepared) return text;
-  const std::vector<operation>& operations = implementation_->lowered.operations;
-  const bool is_graph = running_on() == executor::graph;
-  explain_trips(text, operations, is_graph);
-  text += "outside loops: " + counted(operations, is_graph) + "\n";
-  text += "in all: " + counted(operations, is_graph, /*in_loops=*/true) + "\n";
-  return text;
-}
-
-std::string program::dot() const {
-  std::string text = "digraph program {\n  node [fontname=\"sans-serif\"];\n";
-  int next = 0;
-  dot_nodes(text, implementation_->nodes, "", next);
-  return text + "}\n";
+program_view program::view() const {
+  const implementation& self = *implementation_;
+  return {.where = self.where,
+          .running_on = self.running_on,
+          .prepared = self.prepared,
+          .unroll = self.unroll,
+          .note = self.note,
+          .nodes = self.nodes,
+          .lowered = self.lowered,
+          .words = self.words.size(),
+          .arenas = self.arenas,
+          .step_memory = self.step_memory_bytes(),
+          .graph = self.graph_memory};
 }
 
 }  // namespace whilst
