@@ -40,6 +40,13 @@ WHILST_HD void before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const Op
   if constexpr (requires { A.before_apply(run, x); }) A.before_apply(run, x);
 }
 
+/// An operator may say by bytes() what a product with it reads of it, not counting x and A x: then the steps of methods
+/// that apply it can tell a profile what they move.
+template <class Operator>
+concept says_bytes = requires(const Operator& A) {
+  A.bytes();
+};
+
 /// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
 inline constexpr int entries_held = 7;
 
@@ -52,8 +59,13 @@ struct csr_operator {
   const std::int32_t* column_indices;
   Values values;
   int lanes_a_row;
+  index nonzeros = 0;  ///< for bytes() alone
 
   WHILST_HD index rows() const { return n; }
+  index bytes() const {
+    return nonzeros * static_cast<index>(sizeof(T) + sizeof(std::int32_t)) +
+           (n + 1) * static_cast<index>(sizeof(Offset));
+  }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
   /// The first entries of a row in registers, so that all their reads are under way at once.
   struct entries {
@@ -153,6 +165,7 @@ struct poisson_2d_operator {
   index nx, ny;
 
   WHILST_HD index rows() const { return nx * ny; }
+  index bytes() const { return 0; }
   WHILST_HD int lanes_wanted() const { return 1; }
   template <class Team>
   WHILST_HD T row(index i, const T* x, const Team&) const {
@@ -173,6 +186,7 @@ struct poisson_3d_operator {
   index nx, ny, nz;
 
   WHILST_HD index rows() const { return nx * ny * nz; }
+  index bytes() const { return 0; }
   WHILST_HD int lanes_wanted() const { return 1; }
   template <class Team>
   WHILST_HD T row(index i, const T* x, const Team&) const {

@@ -16,6 +16,21 @@ namespace whilst {
 ///   runs_in_kernel  false if it needs calls
 /// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
 
+/// A pointwise one may say by bytes(n) what it reads of its own for n entries, as an operator does.
+template <class Preconditioner>
+concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
+  M.bytes(index{});
+};
+template <class Preconditioner>
+requires says_own_bytes<Preconditioner> index bytes_of([[maybe_unused]] const Preconditioner& M,
+                                                       [[maybe_unused]] index n) {
+  if constexpr (Preconditioner::pointwise) {
+    return M.bytes(n);
+  } else {
+    return 0;
+  }
+}
+
 /// No preconditioner: u is r itself, in the same memory.
 struct identity_preconditioner {
   static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true;
@@ -23,6 +38,7 @@ struct identity_preconditioner {
   WHILST_HD T operator()(index, T r) const {
     return r;
   }
+  index bytes(index) const { return 0; }
   WHILST_HD identity_preconditioner with_memory(index, workspace&) const { return {}; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}
@@ -36,6 +52,7 @@ struct jacobi_preconditioner {
   T* inverse_diagonal = nullptr;
 
   WHILST_HD T operator()(index i, T r) const { return inverse_diagonal[i] * r; }
+  index bytes(index n) const { return n * static_cast<index>(sizeof(T)); }
   WHILST_HD jacobi_preconditioner with_memory(index n, workspace& memory) const { return {memory.take<T>(n)}; }
 
   template <class Operator>
@@ -77,6 +94,9 @@ struct precondition_pointwise {
   const T* r;
   T* u;
   WHILST_HD void operator()(index i) const { u[i] = M(i, r[i]); }
+  index bytes(index n) const requires says_own_bytes<Preconditioner> {
+    return bytes_of(M, n) + 2 * n * static_cast<index>(sizeof(T));
+  }
 };
 
 /// u = M r where it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.

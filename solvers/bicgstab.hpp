@@ -49,6 +49,7 @@ struct bicgstab {
       r0[i] = ri;
       return sums{static_cast<double>(ri) * ri, static_cast<double>(ri) * ri};
     }
+    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
   };
   /// Receives (r, r) and (r0, r) after an update, or at the start.
   struct judge_update {
@@ -80,6 +81,10 @@ struct bicgstab {
       p[i] = pi;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) p_hat[i] = M(i, pi);
     }
+    index bytes(index n) const requires says_own_bytes<Preconditioner> {
+      constexpr index vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 5 : 4;
+      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
+    }
   };
 
   struct apply_to_direction {
@@ -102,6 +107,9 @@ struct bicgstab {
     WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
       if (team.rank() == 0) v[i] = e.vi;
       return sums{static_cast<double>(e.r0) * e.vi};
+    }
+    index bytes(index n) const requires says_bytes<Operator> {
+      return A.bytes() + 3 * n * static_cast<index>(sizeof(T));
     }
   };
   struct choose_alpha {
@@ -128,6 +136,10 @@ struct bicgstab {
       r[i] = ri;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) r_hat[i] = M(i, ri);
     }
+    index bytes(index n) const requires says_own_bytes<Preconditioner> {
+      constexpr index vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 7 : 6;
+      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
+    }
   };
 
   struct apply_to_residual {
@@ -151,6 +163,10 @@ struct bicgstab {
       if (team.rank() == 0) t[i] = e.ti;
       const double ti = e.ti, ri = e.r;
       return sums{ti * ri, ti * ti, ri * ri};
+    }
+    index bytes(index n) const requires says_bytes<Operator> {
+      constexpr index vectors = Preconditioner::is_identity ? 2 : 3;
+      return A.bytes() + vectors * n * static_cast<index>(sizeof(T));
     }
   };
   struct choose_omega {
@@ -181,6 +197,10 @@ struct bicgstab {
       const T ri = r[i] - omega * t[i];
       r[i] = ri;
       return sums{static_cast<double>(ri) * ri, static_cast<double>(r0[i]) * ri};
+    }
+    index bytes(index n) const {
+      constexpr index vectors = Preconditioner::is_identity ? 6 : 7;
+      return vectors * n * static_cast<index>(sizeof(T));
     }
   };
 

@@ -73,6 +73,10 @@ struct conjugate_gradient {
         return sums{ri * ui, ui * wi, ri * ri};
       }
     }
+    index bytes(index n) const requires says_bytes<Operator> {
+      constexpr index vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
+      return A.bytes() + vectors * n * static_cast<index>(sizeof(T));
+    }
   };
 
   struct choose_step {
@@ -134,6 +138,11 @@ struct conjugate_gradient {
       const T ri = e.r - alpha * qi;
       r[i] = ri;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
+    }
+    index bytes(index n) const requires says_own_bytes<Preconditioner> {
+      // x, r, p, q read and written, w read; u read, and written where M is applied here.
+      constexpr index vectors = Preconditioner::is_identity ? 9 : Preconditioner::pointwise ? 11 : 10;
+      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
     }
   };
 

@@ -12,7 +12,7 @@ struct assembled_hessian {
   static operator_type of(const objective<T>& f) {
     const hessian_view<T> H = f.hessian();
     const int lanes = lanes_for_row(static_cast<double>(H.nonzeros) / static_cast<double>(H.n));
-    return {H.n, H.row_offsets, H.column_indices, {H.values}, lanes};
+    return {H.n, H.row_offsets, H.column_indices, {H.values}, lanes, H.nonzeros};
   }
   /// Records what makes it at x, if *wanted is not 0 when it runs.
   static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {

@@ -82,6 +82,7 @@ struct linear_solve {
       x[i] = io.x.get()[i];
       return sums{static_cast<double>(bi) * bi};
     }
+    index bytes(index n) const { return 4 * n * static_cast<index>(sizeof(T)); }
   };
   struct begin {
     scalars* s;
@@ -109,6 +110,9 @@ struct linear_solve {
       const T ri = b[i] - A.row(i, x, team);
       if (team.rank() == 0) r[i] = ri;
       return sums{static_cast<double>(ri) * ri};
+    }
+    index bytes(index n) const requires says_bytes<Operator> {
+      return A.bytes() + 3 * n * static_cast<index>(sizeof(T));
     }
   };
   /// The verdict on the recomputed residual.
@@ -154,12 +158,14 @@ struct linear_solve {
     const T* x;
     T* kept;
     WHILST_HD void operator()(index i) const { kept[i] = x[i]; }
+    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
   };
   struct hand_back {
     const scalars* s;
     slot<T> target;
     const T *x, *kept;
     WHILST_HD void operator()(index i) const { target.get()[i] = s->overflowed ? kept[i] : x[i]; }
+    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
   };
   struct tell {
     const scalars* s;

@@ -102,6 +102,16 @@ std::string linear_solver<T>::dot() const {
   return implementation_->solve->recorded().dot();
 }
 template <class T>
+std::string linear_solver<T>::json() const {
+  return implementation_->solve->recorded().json();
+}
+template <class T>
+memory_table linear_solver<T>::memory() const {
+  memory_table table = implementation_->solve->recorded().memory();
+  table.items.insert(table.items.begin(), implementation_->matrix.memory());
+  return table;
+}
+template <class T>
 const std::string& linear_solver<T>::executor() const {
   return implementation_->solve->common().executor;
 }

@@ -46,6 +46,15 @@ class matrix_on_place {
 
   const solve_request<T>& request() const { return request_; }
 
+  /// What the matrix takes on its place, for memory(); what is shared with the caller is told as well.
+  memory_item memory() const {
+    if (!A_) return {};
+    const std::size_t offsets = (A_->has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(request_.rows + 1);
+    return {.name = A_->is_on_device() ? "the matrix (the caller's)" : "the matrix",
+            .where = name_of(request_.where),
+            .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
+  }
+
   void update_values(std::span<const T> values) {
     if (A_->is_on_device())
       throw error("updating a matrix's values", "they lie in the caller's device memory",

@@ -49,7 +49,7 @@ struct newton_krylov {
 
   static matrix matrix_of(const jacobian_view<T>& J) {
     const int lanes = lanes_for_row(static_cast<double>(J.nonzeros) / static_cast<double>(J.n));
-    return {J.n, J.row_offsets, J.column_indices, {J.values}, lanes};
+    return {J.n, J.row_offsets, J.column_indices, {J.values}, lanes, J.nonzeros};
   }
 
   /// Begins BiCGSTAB; sums how many rows of J hold what is not finite.

@@ -205,6 +205,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
     throw error("recording a solve for a kernel", "the method or its preconditioner needs calls on a stream",
                 "Use executor graph, stream or host");
   }
+  record.uses("vectors, scalars, controls and history", made.memory.data(), made.memory.bytes());
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }
@@ -226,11 +227,19 @@ recorded_solve<T> record_solve(const solve_request<T>& request) {
     return record_with<Method, T>(request, A, identity_preconditioner{});
   };
   if (request.offsets_64) {
-    return with_operator(csr_operator<T, std::int64_t>{
-        request.rows, static_cast<const std::int64_t*>(request.row_offsets), request.column_indices, {}, lanes});
+    return with_operator(csr_operator<T, std::int64_t>{request.rows,
+                                                       static_cast<const std::int64_t*>(request.row_offsets),
+                                                       request.column_indices,
+                                                       {},
+                                                       lanes,
+                                                       request.nonzeros});
   }
-  return with_operator(csr_operator<T, std::int32_t>{
-      request.rows, static_cast<const std::int32_t*>(request.row_offsets), request.column_indices, {}, lanes});
+  return with_operator(csr_operator<T, std::int32_t>{request.rows,
+                                                     static_cast<const std::int32_t*>(request.row_offsets),
+                                                     request.column_indices,
+                                                     {},
+                                                     lanes,
+                                                     request.nonzeros});
 }
 
 /// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.

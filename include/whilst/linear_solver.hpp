@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "whilst/csr_matrix.hpp"
+#include "whilst/memory_table.hpp"
 #include "whilst/report.hpp"
 
 struct CUstream_st;
@@ -127,9 +128,13 @@ class linear_solver {
   /// How far the solve in flight is, from any thread.
   whilst::progress progress() const;
 
-  /// The program as a tree with node counts, for a person; and as Graphviz DOT.
+  /// The program as a tree with node counts, for a person; as Graphviz DOT; and as JSON, with the bytes that a step
+  /// moves where it says so.
   std::string explain() const;
   std::string dot() const;
+  std::string json() const;
+  /// What the solver takes of memory, itemised: the matrix, the method's vectors, what belongs to the program.
+  memory_table memory() const;
   /// The executor that "auto" chose, or the one asked for, or what it fell back to.
   const std::string& executor() const;
 

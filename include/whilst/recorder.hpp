@@ -145,6 +145,9 @@ class recorder {
 
   void call(const char* name, call_function function, call_options options = {}) {
     program_node node{.what = program_node::kind::call, .name = name};
+    if (options.needs_stream && where_.on_host())
+      throw error("recording call '" + node.name + "'", "it needs a stream, and the host has none",
+                  "Record it on place::gpu(device), or leave it out of what is recorded for the host");
     node.call = std::move(function);
     node.writes = options.writes;
     node.options = options;
@@ -164,8 +167,18 @@ class recorder {
     return made;
   }
 
+  /// Declares that the program works on this memory of its place, which somebody else owns: program::memory() lists it
+  /// under the name. Pointer and bytes are told as they are; nothing is read.
+  void uses(const char* name, const void* address, std::size_t bytes) {
+    arenas_.push_back({.name = name, .where = name_of(where_), .bytes = bytes, .address = address});
+  }
+
   /// The program recorded so far; the recorder is spent.
-  program finish() && { return program(where_, std::move(nodes_), std::move(word_addresses_), std::move(words_)); }
+  program finish() && {
+    program made(where_, std::move(nodes_), std::move(word_addresses_), std::move(words_));
+    for (memory_item& arena : arenas_) made.add_arena(std::move(arena));
+    return made;
+  }
 
  private:
   template <class Map, class Finish, class Sequel>
@@ -218,6 +231,7 @@ class recorder {
   const char* parallel_ = nullptr;  ///< the parallel bodies that the step at hand is in, if in no loop within them
   std::vector<std::uint64_t*> word_addresses_;
   std::vector<std::uint64_t> words_;
+  std::vector<memory_item> arenas_;
 };
 
 }  // namespace whilst

@@ -104,6 +104,8 @@ class operator_solver {
   whilst::progress progress() const { return solve_->desk().progress(); }
   std::string explain() const { return solve_->recorded().explain(); }
   std::string dot() const { return solve_->recorded().dot(); }
+  std::string json() const { return solve_->recorded().json(); }
+  memory_table memory() const { return solve_->recorded().memory(); }
   const std::string& executor() const { return solve_->common().executor; }
 
  private:

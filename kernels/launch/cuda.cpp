@@ -4,6 +4,7 @@
 #include <array>
 #include <mutex>
 
+#include "kernels/launch/doctor.hpp"
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/step.hpp"
 
@@ -34,12 +35,10 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
     case cudaErrorUnsupportedPtxVersion:
       cure = "Build with this GPU's architecture in WHILST_CUDA_ARCHITECTURES, or use executor host";
       break;
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureInvalidated:
-      cure = "A loop's body may hold no synchronisation, allocation, host function, event or pageable copy";
-      break;
     default:
-      cure = "If it persists, run under compute-sanitizer to find the first kernel at fault";
+      const auto of_capture = capture_finding(status);
+      cure = of_capture ? of_capture->cure
+                        : "If it persists, run under compute-sanitizer to find the first kernel at fault";
       break;
   }
   throw error(
@@ -62,6 +61,11 @@ stream make_stream() {
   cudaStream_t made = nullptr;
   WHILST_CUDA("making a stream", cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
   return stream(made);
+}
+
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  return WHILST_CUDA_ATTEMPT(cudaMemGetInfo(&free, &total)) == cudaSuccess ? free : 0;
 }
 
 event make_event() {

@@ -96,6 +96,9 @@ using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 stream make_stream();
 event make_event();
 
+/// Free memory of the current device; 0 where it does not say.
+std::size_t free_bytes();
+
 /// Whether something works on a device, found by trying it. `note` says how it was found out, or why it does not.
 struct answer {
   bool work;

@@ -7,14 +7,23 @@
 
 namespace whilst {
 
-/// Runs the operations on the calling thread (each step on OpenMP's threads); returns when they are done.
-void run_on_host(const std::vector<operation>& operations);
+/// Runs a step or a call on the calling thread (a step on OpenMP's threads).
+void run_one_on_host(const operation& op);
+
+/// Runs the operations one by one, each step and call by `run`; returns when they are done. A step that its loop's
+/// verdict holds back is not run.
+void run_on_host(const std::vector<operation>& operations, const operation_runner& run = run_one_on_host);
 
 #if WHILST_WITH_CUDA
 
-/// Launches the operations one by one; waits for the device wherever a loop or a branch must be decided. `flag_on_host`
-/// is pinned memory for the flag.
-void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host);
+/// Launches a step or a call, within an NVTX range of its name.
+void run_one_on_stream(const operation& op, cudaStream_t stream);
+
+/// Launches the operations one by one, each step and call by `run`; waits for the device wherever a loop or a branch
+/// must be decided. `flag_on_host` is pinned memory for the flag. A step that its loop's verdict holds back is launched
+/// all the same, and finds out by itself.
+void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host,
+                   const operation_runner& run);
 
 /// How a graph is made.
 struct graph_means {

@@ -1,8 +1,10 @@
 #include "kernels/launch/device_parts.hpp"
+#include "kernels/launch/doctor.hpp"
 #include "kernels/launch/executors.hpp"
 
 #if WHILST_WITH_CUDA
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,56 +103,6 @@ void go_on_after(cudaStream_t stream, dependencies& from) {
 #endif
 }
 
-bool is_pageable(const void* address) {
-  cudaPointerAttributes attributes{};
-  return address && WHILST_CUDA_ATTEMPT(cudaPointerGetAttributes(&attributes, address)) == cudaSuccess &&
-         attributes.type == cudaMemoryTypeUnregistered;
-}
-
-/// What the first node of a graph, or of a graph within it, is that instantiating refuses in the body of a conditional
-/// node; null where none is found. For a message: it is no error if a question fails.
-const char* unfit_for_bodies(cudaGraph_t graph) {
-  std::size_t count = 0;
-  if (WHILST_CUDA_ATTEMPT(cudaGraphGetNodes(graph, nullptr, &count)) != cudaSuccess) return nullptr;
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count && WHILST_CUDA_ATTEMPT(cudaGraphGetNodes(graph, nodes.data(), &count)) != cudaSuccess) return nullptr;
-  for (const cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type = cudaGraphNodeTypeKernel;
-    if (WHILST_CUDA_ATTEMPT(cudaGraphNodeGetType(node, &type)) != cudaSuccess) continue;
-    switch (type) {
-      case cudaGraphNodeTypeHost:
-        return "a host function";
-      case cudaGraphNodeTypeMemAlloc:
-        return "an allocation";
-      case cudaGraphNodeTypeMemFree:
-        return "a deallocation";
-      case cudaGraphNodeTypeEventRecord:
-        return "the record of an event";
-      case cudaGraphNodeTypeWaitEvent:
-        return "the wait for an event";
-      case cudaGraphNodeTypeExtSemaphoreSignal:
-      case cudaGraphNodeTypeExtSemaphoreWait:
-        return "an external semaphore";
-      case cudaGraphNodeTypeMemcpy: {
-        cudaMemcpy3DParms copy{};
-        if (WHILST_CUDA_ATTEMPT(cudaGraphMemcpyNodeGetParams(node, &copy)) == cudaSuccess &&
-            (is_pageable(copy.srcPtr.ptr) || is_pageable(copy.dstPtr.ptr)))
-          return "a copy of pageable memory";
-        break;
-      }
-      case cudaGraphNodeTypeGraph: {
-        cudaGraph_t child = nullptr;
-        if (WHILST_CUDA_ATTEMPT(cudaGraphChildGraphNodeGetGraph(node, &child)) != cudaSuccess) break;
-        if (const char* const unfit = unfit_for_bodies(child)) return unfit;
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  return nullptr;
-}
-
 cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params) {
   const capture_front front = front_of(stream);
   cudaGraphNode_t node = nullptr;
@@ -179,7 +131,7 @@ class graph_capture {
           add_step(op, stream);
           break;
         case operation::kind::call:
-          add_call(op, stream, depth);
+          make_captured_call(*op.node, stream);
           break;
         case operation::kind::loop:
           add_body(op, stream, depth, cudaGraphCondTypeWhile);
@@ -196,9 +148,6 @@ class graph_capture {
       }
     }
   }
-
-  /// The first call found to have put into a body what may not be there, and what that is; empty if there is none.
-  const std::string& unfit() const { return unfit_; }
 
  private:
   /// A handle belongs to the graph that its node will be in. Each launch of the outermost graph sets it to 0; a step
@@ -223,19 +172,6 @@ class graph_capture {
     frame.links.opens_condition = handles_[static_cast<std::size_t>(op.opens_condition)];
     frame.links.branch_condition = handles_[static_cast<std::size_t>(op.branch_condition)];
     op.step->launch(stream, op.shape, frame, op.overlaps);
-  }
-
-  void add_call(const operation& op, cudaStream_t stream, std::size_t depth) {
-    op.node->call(stream);
-    cudaStreamCaptureStatus status{};
-    WHILST_CUDA("looking at a capture in progress", cudaStreamIsCapturing(stream, &status));
-    if (status != cudaStreamCaptureStatusActive)
-      throw error("recording call '" + op.node->name + "'", "it ended or broke the capture of its stream",
-                  "A call may not synchronise, nor use a stream that was not made to follow its own by an event");
-    if (depth == 0 || !unfit_.empty()) return;
-    // Not an error before the driver says that it is one: a later driver may take more.
-    if (const char* const what = unfit_for_bodies(front_of(stream).graph))
-      unfit_ = "call '" + op.node->name + "' put " + what + " there";
   }
 
   void add_body(const operation& op, cudaStream_t stream, std::size_t depth, cudaGraphConditionalNodeType type) {
@@ -299,7 +235,6 @@ class graph_capture {
 
   std::vector<graph_condition> handles_;
   const graph_means& means_;
-  std::string unfit_;
 };
 
 }  // namespace
@@ -309,16 +244,20 @@ void capture_into(const lowered_program& lowered, cudaStream_t stream, const gra
 }
 
 cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream, const graph_means& means) {
+  const std::optional<finding> suspect = rehearse_calls(lowered.operations, stream);
   recording program("a program", stream);
-  graph_capture capture(lowered.conditions, means);
-  capture.add(lowered.operations, stream, 0);
+  graph_capture(lowered.conditions, means).add(lowered.operations, stream, 0);
   const cuda::graph graph(program.end());
-  const std::string doing =
-      "instantiating the graph (a loop's or branch's body may hold no host function, allocation, event or pageable "
-      "copy" +
-      (capture.unfit().empty() ? std::string() : ", and " + capture.unfit()) + ")";
   cudaGraphExec_t made = nullptr;
-  WHILST_CUDA(doing, cudaGraphInstantiate(&made, graph.get(), 0));
+  const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGraphInstantiate(&made, graph.get(), 0));
+  if (status == cudaErrorMemoryAllocation)
+    cuda::fail(status, "cudaGraphInstantiate", "instantiating a program's graph");
+  if (status != cudaSuccess)
+    fail_for(
+        suspect,
+        "instantiating a program's graph (a loop's or branch's body may hold no host function, allocation, event or "
+        "pageable copy)",
+        "cudaGraphInstantiate", status);
   return cuda::graph_exec(made);
 }
 

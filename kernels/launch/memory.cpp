@@ -60,6 +60,8 @@ void free_pinned(void* memory) {
 
 }  // namespace
 
+std::string name_of(place where) { return where.on_host() ? "the host" : "GPU " + std::to_string(where.device()); }
+
 raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};

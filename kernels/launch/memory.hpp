@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "whilst/index.hpp"
@@ -22,6 +23,8 @@ class place {
   explicit place(int device) : device_(device) {}
   int device_;
 };
+/// "the host" or "GPU 0".
+std::string name_of(place where);
 
 /// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
 /// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve.

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "kernels/launch/device_parts.hpp"
+#include "kernels/launch/doctor.hpp"
 #include "kernels/launch/executors.hpp"
+#include "kernels/launch/program_view.hpp"
 
 namespace whilst {
 
@@ -27,22 +29,6 @@ bool holds_call(const std::vector<program_node>& nodes) {
     node.each_list([&](const std::vector<program_node>& list) { found = found || holds_call(list); });
     return found;
   });
-}
-
-/// What a graph of these operations is made of, not counting what the bodies of its loops hold.
-struct node_counts {
-  index kernels = 0, loops = 0, branches = 0, selects = 0, calls = 0;
-};
-void count_nodes(const std::vector<operation>& operations, node_counts& counts, bool in_loops) {
-  for (const operation& op : operations) {
-    counts.kernels += op.what == operation::kind::step;
-    counts.calls += op.what == operation::kind::call;
-    counts.loops += op.what == operation::kind::loop;
-    counts.branches += op.what == operation::kind::branch;
-    counts.selects += op.what == operation::kind::select;
-    if (op.what == operation::kind::branch || in_loops) count_nodes(op.body, counts, in_loops);
-    for (const std::vector<operation>& body : op.bodies) count_nodes(body, counts, in_loops);
-  }
 }
 
 }  // namespace
@@ -69,6 +55,8 @@ struct program::implementation {
   form whole;
   std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
   bool prepared = false;
+  std::vector<memory_item> arenas;
+  std::size_t graph_memory = 0;
 
   explicit implementation(place p) : where(p) {}
 
@@ -89,6 +77,7 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
+  std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
@@ -116,6 +105,7 @@ struct program::implementation {
     load_write_words();
     whole = {};
     resumed.clear();
+    graph_memory = 0;
     running_on = settings.how;
     note.clear();
     if (running_on == executor::graph) {
@@ -128,7 +118,7 @@ struct program::implementation {
     const device_traits& device = traits_of_device(where.device());
 
     // Partial sums and tickets: one piece a step.
-    std::map<const recorded_step*, step_resources> resources;
+    resources.clear();
     means.switch_nodes = !settings.emulate_select && cuda::switch_nodes();
     for (const bool measuring : {true, false}) {
       workspace memory(measuring ? nullptr : step_memory.data());
@@ -147,7 +137,7 @@ struct program::implementation {
       if (measuring && step_memory.bytes() == 0)
         step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
     }
-    resources_of = [this, resources = std::move(resources)](const recorded_step& step) {
+    resources_of = [this](const recorded_step& step) {
       const auto found = resources.find(&step);
       // A step made later follows links only, as the publisher does, and never beside it.
       return found != resources.end() ? found->second : resources.at(publisher.get());
@@ -167,9 +157,12 @@ struct program::implementation {
 
   void build_graph(form& made) {
     if (!capture_stream) capture_stream = cuda::make_stream();
+    const std::size_t free_before = cuda::free_bytes();
     made.exec = make_graph(made.lowered, capture_stream.get(), means);
     WHILST_CUDA("uploading a program's graph", cudaGraphUpload(made.exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
+    const std::size_t free_after = cuda::free_bytes();
+    graph_memory += free_after > 0 && free_before > free_after ? free_before - free_after : 0;
   }
 
   void finish_form(form& made) {
@@ -186,6 +179,9 @@ struct program::implementation {
     cuda::device_guard current(where.device());
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
+    if (capturing == cudaStreamCaptureStatusInvalidated)
+      throw error("enqueueing a program into a stream's capture", "an earlier error has broken that capture",
+                  "End it by cudaStreamEndCapture, and look at the status of each CUDA call before");
     if (capturing != cudaStreamCaptureStatusNone) {
       if (running_on == executor::stream && whole.lowered.conditions > 0)
         throw error("enqueueing a program into a stream's capture",
@@ -196,23 +192,24 @@ struct program::implementation {
       capture_into(whole.lowered, stream, means);
       return;
     }
-    enqueue_form(whole, stream);
+    run_after_the_one_before(stream, [&] { launch(whole, stream); });
   }
 
   void resume_on_gpu(form& rest, cudaStream_t stream) {
-    cuda::device_guard current(where.device());
+    const cuda::device_guard current(where.device());
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
       throw error("resuming a program", "the stream is being captured, and only the host knows which loop has yielded",
                   "Resume on a stream that is not capturing");
-    enqueue_form(rest, stream);
+    run_after_the_one_before(stream, [&] { launch(rest, stream); });
   }
 
-  void enqueue_form(form& what, cudaStream_t stream) {
+  template <class Launch>
+  void run_after_the_one_before(cudaStream_t stream, const Launch& launch) {
     follow_run_before(stream);
     try {
-      launch(what, stream);
+      launch();
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
@@ -222,13 +219,31 @@ struct program::implementation {
     has_run = true;
   }
 
+  void run_each_on_gpu(cudaStream_t stream, const operation_runner& run) {
+    const cuda::device_guard current(where.device());
+    require_no_capture(stream);
+    const auto in_turn = [&](const recorded_step& step) {
+      step_resources alone = resources.at(&step);
+      alone.may_overlap = false;
+      return alone;
+    };
+    lowered_program single = lower(nodes, {.unroll = 1, .resources = in_turn, .publisher = publisher.get()});
+    set_delays(single.operations);
+    run_after_the_one_before(stream, [&] {
+      write_words(stream, word_addresses, words);
+      run_on_stream(single.operations, stream, static_cast<int*>(flag_on_host.data()), run);
+    });
+    WHILST_CUDA("waiting for the end of a program run step by step", cudaStreamSynchronize(stream));
+  }
+
   void launch(form& what, cudaStream_t stream) {
     write_words(stream, word_addresses, words);
     if (running_on == executor::graph) {
       WHILST_CUDA("launching a program's graph", cudaGraphLaunch(what.exec.get(), stream));
       return;
     }
-    run_on_stream(what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
+    run_on_stream(what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
+                  [&](const operation& op) { run_one_on_stream(op, stream); });
     // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
     // (resident, batch) stays asynchronous.
     if (what.lowered.conditions > 0)
@@ -281,6 +296,20 @@ struct program::implementation {
     WHILST_CUDA("asking a loop why it stopped", cudaStreamSynchronize(copying.get()));
 #endif
     return why;
+  }
+
+  void run_each_on_host(const operation_runner& run) {
+    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    const auto nothing = [](const recorded_step&) { return step_resources{}; };
+    run_on_host(lower(nodes, {.unroll = 1, .resources = nothing, .publisher = publisher.get()}).operations, run);
+  }
+
+  std::size_t step_memory_bytes() const {
+#if WHILST_WITH_CUDA
+    return step_memory.bytes();
+#else
+    return 0;
+#endif
   }
 };
 
@@ -364,6 +393,18 @@ void program::resume([[maybe_unused]] CUstream_st* stream) {
 #endif
 }
 
+void program::run_each([[maybe_unused]] CUstream_st* stream, const operation_runner& run) {
+  if (!implementation_->prepared)
+    throw error("running a program step by step", "it is not prepared, or preparing it failed", "Call prepare() first");
+  if (implementation_->where.on_host()) {
+    implementation_->run_each_on_host(run);
+    return;
+  }
+#if WHILST_WITH_CUDA
+  implementation_->run_each_on_gpu(stream ? stream : cudaStreamLegacy, run);
+#endif
+}
+
 void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
 #if WHILST_WITH_CUDA
   if (where().on_host()) return;
@@ -378,160 +419,21 @@ void program::wait() const {
 #endif
 }
 
-namespace {
+void program::add_arena(memory_item arena) { implementation_->arenas.push_back(std::move(arena)); }
 
-std::string describe(const program_node& node) {
-  switch (node.what) {
-    case program_node::kind::step:
-      return "step '" + node.name + "'" + (node.step->count() ? " over " + std::to_string(node.step->count()) : "") +
-             (node.step->has_finish() ? ", with a finish" : "");
-    case program_node::kind::call:
-      return "call '" + node.name + "'" + (node.options.scratch_only ? " (scratch only)" : "");
-    case program_node::kind::loop:
-      return "loop '" + node.name + "'";
-    case program_node::kind::branch:
-      return "branch '" + node.name + "'";
-    case program_node::kind::select:
-      return (node.has_else ? "branch '" : "select '") + node.name + "'";
-    case program_node::kind::parallel:
-      return "parallel '" + node.name + "'";
-  }
-  return {};
-}
-
-void explain_nodes(std::string& text, const std::vector<program_node>& nodes, int depth, int unroll) {
-  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-  for (const program_node& node : nodes) {
-    text += indent + describe(node);
-    if (node.what == program_node::kind::loop) {
-      text += can_unroll(node) ? ", " + std::to_string(unroll) + " a trip" : ", 1 a trip";
-      if (!node.start.empty()) {
-        text += "\n" + indent + "  start:\n";
-        explain_nodes(text, node.start, depth + 2, unroll);
-        text += indent + "  body:\n";
-        explain_nodes(text, node.body, depth + 2, unroll);
-        continue;
-      }
-    }
-    text += "\n";
-    explain_nodes(text, node.body, depth + 1, unroll);
-    for (std::size_t k = 0; k < node.bodies.size(); ++k) {
-      const bool is_else = node.has_else && k == 1;
-      text += indent + "  " + (node.has_else ? (is_else ? "else" : "then") : "body " + std::to_string(k)) + ":\n";
-      explain_nodes(text, node.bodies[k], depth + 2, unroll);
-    }
-  }
-}
-
-std::string counted(const std::vector<operation>& operations, bool is_graph, bool in_loops = false) {
-  node_counts counts;
-  count_nodes(operations, counts, in_loops);
-  std::string text;
-  const auto add = [&](index count, const char* one, const char* many) {
-    if (count == 0) return;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + (count == 1 ? one : many);
-  };
-  add(counts.kernels, "kernel", "kernels");
-  add(counts.loops, is_graph ? "WHILE node" : "loop", is_graph ? "WHILE nodes" : "loops");
-  add(counts.branches, is_graph ? "IF node" : "branch", is_graph ? "IF nodes" : "branches");
-  add(counts.selects, "select", "selects");
-  add(counts.calls, "call", "calls");
-  return text.empty() ? "nothing" : text;
-}
-
-void explain_trips(std::string& text, const std::vector<operation>& operations, bool is_graph) {
-  for (const operation& op : operations) {
-    if (op.what == operation::kind::loop)
-      text += "loop '" + op.node->name + "': " + counted(op.body, is_graph) + " a trip\n";
-    explain_trips(text, op.body, is_graph);
-    for (const std::vector<operation>& body : op.bodies) explain_trips(text, body, is_graph);
-  }
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-/// Adds the nodes of a list in a chain; returns the last one's identifier.
-std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes, std::string before, int& next) {
-  for (const program_node& node : nodes) {
-    const std::string id = "n" + std::to_string(next++);
-    const bool holds = !node.body.empty();
-    const char* shape = node.what == program_node::kind::loop                                                ? "diamond"
-                        : node.what == program_node::kind::branch || node.what == program_node::kind::select ? "hexagon"
-                        : node.what == program_node::kind::call ? "component"
-                                                                : "box";
-    text += "  " + id + " [shape=" + shape + ", label=" + quoted(node.name) + "];\n";
-    std::string previous = dot_nodes(text, node.start, before, next);
-    if (!previous.empty()) text += "  " + previous + " -> " + id + ";\n";
-    if (holds) {
-      const std::string last = dot_nodes(text, node.body, id, next);
-      if (node.what == program_node::kind::loop) text += "  " + last + " -> " + id + " [style=dashed];\n";
-    }
-    std::vector<std::string> ends;
-    for (const std::vector<program_node>& list : node.bodies) ends.push_back(dot_nodes(text, list, id, next));
-    if (!ends.empty()) {
-      const std::string meeting = "n" + std::to_string(next++);
-      text += "  " + meeting + " [shape=point];\n";
-      for (const std::string& end : ends) text += "  " + end + " -> " + meeting + ";\n";
-      before = meeting;
-      continue;
-    }
-    before = id;
-  }
-  return before;
-}
-
-}  // namespace
-
-void refuse_shared_writes(const program_node& parallel) {
-  struct write {
-    std::size_t body;
-    const std::string* name;
-    memory_range range;
-  };
-  std::vector<write> writes;
-  const std::function<void(const std::vector<program_node>&, std::size_t)> collect =
-      [&](const std::vector<program_node>& nodes, std::size_t body) {
-        for (const program_node& node : nodes) {
-          for (const memory_range& range : node.writes) writes.push_back({body, &node.name, range});
-          node.each_list([&](const std::vector<program_node>& list) { collect(list, body); });
-        }
-      };
-  for (std::size_t k = 0; k < parallel.bodies.size(); ++k) collect(parallel.bodies[k], k);
-  for (const write& one : writes)
-    for (const write& other : writes)
-      if (one.body < other.body && one.range.overlaps(other.range))
-        throw error("recording parallel '" + parallel.name + "'",
-                    "'" + *one.name + "' in body " + std::to_string(one.body) + " and '" + *other.name + "' in body " +
-                        std::to_string(other.body) + " declare to write the same memory, in no order",
-                    "Have one of them write elsewhere, or record them one after the other");
-}
-
-std::string program::explain() const {
-  std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
-                     (implementation_->prepared ? ", executor " + std::string(name(running_on())) : ", not prepared") +
-                     ", " + std::to_string(implementation_->words.size()) + " words of parameters\n";
-  explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
-  if (!implementation_->prepared) return text;
-  const std::vector<operation>& operations = implementation_->whole.lowered.operations;
-  const bool is_graph = running_on() == executor::graph;
-  explain_trips(text, operations, is_graph);
-  text += "outside loops: " + counted(operations, is_graph) + "\n";
-  text += "in all: " + counted(operations, is_graph, /*in_loops=*/true) + "\n";
-  return text;
-}
-
-std::string program::dot() const {
-  std::string text = "digraph program {\n  node [fontname=\"sans-serif\"];\n";
-  int next = 0;
-  dot_nodes(text, implementation_->nodes, "", next);
-  return text + "}\n";
+program_view program::view() const {
+  const implementation& self = *implementation_;
+  return {.where = self.where,
+          .running_on = self.running_on,
+          .prepared = self.prepared,
+          .unroll = self.unroll,
+          .note = self.note,
+          .nodes = self.nodes,
+          .lowered = self.whole.lowered,
+          .words = self.words.size(),
+          .arenas = self.arenas,
+          .step_memory = self.step_memory_bytes(),
+          .graph = self.graph_memory};
 }
 
 }  // namespace whilst

@@ -10,6 +10,9 @@
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/step.hpp"
 #include "whilst/executor.hpp"
+#include "whilst/memory_table.hpp"
+#include "whilst/program_profile.hpp"
+#include "whilst/strict_check.hpp"
 
 namespace whilst {
 
@@ -19,9 +22,16 @@ using call_function = std::function<void(CUstream_st* stream)>;
 struct call_options {
   /// The call writes nothing that anybody reads once the loop has stopped, so it may run after a verdict.
   bool scratch_only = false;
+  /// The call can do nothing without a stream: it is refused when it is recorded for the host, whose stream is null.
+  bool needs_stream = false;
   /// What the call writes, as far as it is declared: see recorder::parallel.
   std::vector<memory_range> writes{};
 };
+
+struct operation;
+/// Runs one step or call of a program.
+using operation_runner = std::function<void(const operation&)>;
+struct program_view;
 
 /// A node of a program: a step, a call, a loop, a branch, a choice among bodies, or bodies side by side.
 struct program_node {
@@ -126,8 +136,46 @@ class program {
   std::string explain() const;
   /// The tree as a Graphviz digraph.
   std::string dot() const;
+  /// The tree and the counts of explain() as JSON, for programs: nodes with kind, name, a step's count, finish and,
+  /// where its map says, bytes; a loop's iterations and nodes a trip, its start and body; a branch's body.
+  std::string json() const;
+
+  /// Runs the program once with its parameters, as under stream (on the host, as under host) but step by step, no loop
+  /// unrolled and nothing overlapping, and tells how long each step and call took and how often it ran: between CUDA
+  /// events, or by the steady clock. Needs no other preparation than a run, and leaves what a run leaves; the result is
+  /// that of a run, to the bit. Limits, deadlines and cancels hold, and a deadline comes earlier in the loop, as this
+  /// takes longer: it waits for each step. Returns when the run is done. `stream` as enqueue takes it, but not one that
+  /// is being captured.
+  program_profile profile(CUstream_st* stream = nullptr);
+
+  /// Looks for state that a recording has frozen: a value of the host's that a call captured, a counter on the host, a
+  /// swap of pointers; and for steps that give other bits each time. Runs the program three times, each time with
+  /// `watched` as it was at first: step by step on the stream; step by step with each step and call recorded as a graph
+  /// of its own when it is first reached, and that graph run from then on; and as prepared. After each step all that is
+  /// watched is compared to the bit with the first run, after the third at the end. On the host the second run is like
+  /// the first: it finds state that the program carries from run to run.
+  ///
+  /// Watch all memory that the program reads before it writes it, else the runs differ from the start; no controls and
+  /// no times, which differ between any runs. A copy of what a step has changed is kept for each time that the step
+  /// ran: throws whilst::error beyond `most_bytes`. A tool for tests: meanwhile other threads may not use the legacy
+  /// default stream, and a call must be complete by itself, not joined by a later one. What is watched is left as a run
+  /// leaves it.
+  strict_report check_strictly(const std::vector<watched_memory>& watched, CUstream_st* stream = nullptr,
+                               std::size_t most_bytes = std::size_t{1} << 30);
+
+  /// What the program takes, itemised: what it was told that it works on (recorder::uses), and its own. The graph's is
+  /// an estimate: by how much the device's free memory shrank when it was instantiated, which happens in pieces of
+  /// megabytes, 0 where it found room, and wrong where others took or freed memory meanwhile.
+  memory_table memory() const;
+  /// Adds to memory() what lies elsewhere; see recorder::uses.
+  void add_arena(memory_item arena);
+
+  /// For files that tell of programs.
+  program_view view() const;
 
  private:
+  /// Runs the program once, trip by trip, each step and call by `run`; returns when it is done.
+  void run_each(CUstream_st* stream, const operation_runner& run);
   std::uint64_t* words();
   struct implementation;
   std::unique_ptr<implementation> implementation_;

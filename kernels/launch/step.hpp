@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -34,6 +35,10 @@ class recorded_step {
   virtual bool has_finish() const = 0;
   /// Whether the step that comes next is this one's sequel, which its kernel runs by itself where its grid is small.
   virtual bool has_sequel() const = 0;
+  /// Bytes that a run of the step moves between memory and the processor, where its map says.
+  virtual std::optional<index> bytes() const = 0;
+  /// Host memory that the step holds for its sums.
+  virtual std::size_t host_bytes() const = 0;
   /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top.
   virtual void run_on_host(loop_state* loop) = 0;
 #if WHILST_WITH_CUDA
@@ -98,6 +103,17 @@ class map_step final : public recorded_step {
 
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
   bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
+  std::optional<index> bytes() const override {
+    if constexpr (requires { map_.bytes(n_); }) {
+      return map_.bytes(n_);
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::size_t host_bytes() const override {
+    if constexpr (has_sums) return partials_.capacity() * sizeof(detail::map_result<Map>);
+    return 0;
+  }
 
   void run_on_host([[maybe_unused]] loop_state* loop) override {
     const index last = chunks();

@@ -1,6 +1,5 @@
 // compiled by nvcc where CUDA is on
-// What is left when a CUDA call fails: nothing that is in the way of the next one, and a message that names the
-// culprit.
+// What is left when a CUDA call fails: nothing that is in the way of the next one.
 
 #include <algorithm>
 #include <string>
@@ -218,79 +217,6 @@ TEST_CASE("whichever CUDA call fails, another solver solves as ever, and nothing
         },
         [&] { CHECK((solve() == expected)); });
   });
-}
-
-namespace {
-
-/// A program whose call enqueues `library` on the stream: in a loop that stops after three trips, or at the top.
-template <class Library>
-whilst::program with_call(bool in_loop, const whilst::buffer<control>& c, const Library& library) {
-  recorder record(place::gpu(0));
-  if (!in_loop) record.call("the culprit", library);
-  record.loop("loop", c.data(), [&](auto& run) {
-    run.call("innocent", [](CUstream_st*) {});
-    if (in_loop) run.call("the culprit", library);
-    run.once("verdict", stop_at{c.data(), 3});
-  });
-  return std::move(record).finish();
-}
-
-}  // namespace
-
-TEST_CASE("a call that put into a loop's body what may not be there is named", "[semantics][gpu]") {
-  if (whilst::cuda::device_count() == 0) return;
-  whilst::buffer<control> c(place::gpu(0), 1);
-  whilst::buffer<double> x(place::gpu(0), 1);
-  set_limits(c, {10});
-  static double pageable;
-  static int told;
-  const auto refused = [&](const auto& library, const std::string& what) {
-    INFO(what);
-    whilst::program program = with_call(true, c, library);
-    CHECK_THROWS_WITH(program.prepare({.how = executor::graph}), contains("call 'the culprit' put " + what));
-    program.prepare({.how = executor::stream});
-    run(program);
-    CHECK(value(c).iteration == 3);
-  };
-  const auto tell = [](CUstream_st* stream) {
-    cudaLaunchHostFunc(
-        stream, [](void* count) { ++*static_cast<int*>(count); }, &told);
-  };
-  refused(tell, "a host function");
-  CHECK(told == 3);
-  refused(
-      [](CUstream_st* stream) {
-        void* memory = nullptr;
-        cudaMallocAsync(&memory, 64, stream);
-        cudaFreeAsync(memory, stream);
-      },
-      "an allocation");
-  refused([x = x.data()](
-              CUstream_st* stream) { cudaMemcpyAsync(x, &pageable, sizeof(double), cudaMemcpyHostToDevice, stream); },
-          "a copy of pageable memory");
-
-  // Outside loops it may be there.
-  told = 0;
-  whilst::program program = with_call(false, c, tell);
-  program.prepare({.how = executor::graph});
-  run(program);
-  CHECK(told == 1);
-  CHECK(value(c).iteration == 3);
-}
-
-TEST_CASE("a call that breaks the capture is named, and the program can be prepared otherwise", "[semantics][gpu]") {
-  if (whilst::cuda::device_count() == 0) return;
-  whilst::buffer<control> c(place::gpu(0), 1);
-  set_limits(c, {10});
-  whilst::program program = with_call(false, c, [](CUstream_st* stream) {
-    cudaStreamSynchronize(stream);
-    cudaGetLastError();
-  });
-  for (int repeat = 0; repeat < 2; ++repeat)
-    CHECK_THROWS_WITH(program.prepare({.how = executor::graph}), contains("recording call 'the culprit'"));
-  program.prepare({.how = executor::stream});
-  run(program);
-  CHECK(value(c).iteration == 3);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // compiled by nvcc where CUDA is on
 // What a program tells about itself.
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.hpp"
@@ -107,6 +108,47 @@ TEST_CASE("a program draws itself for Graphviz", "[semantics]") {
   // One edge into each node but the first, and the one that closes the loop.
   CHECK(count(text, " -> ") == 8);
   CHECK(count(text, "style=dashed") == 1);
+}
+
+TEST_CASE("a program tells of itself in JSON what it explains", "[semantics]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    const small_memory memory(w.where);
+    whilst::program program = small_program(w.where, memory);
+    const auto before = nlohmann::json::parse(program.json());
+    CHECK(before["prepared"] == false);
+    CHECK_FALSE(before.contains("in_all"));
+    program.prepare({.how = w.how, .unroll = 4});
+    const auto tree = nlohmann::json::parse(program.json());
+    CHECK(tree["place"] == (w.where.on_host() ? "the host" : "GPU 0"));
+    CHECK(tree["executor"] == std::string(name(w.how)));
+    CHECK(tree["parameter_words"] == 0);
+    const nlohmann::json outside{{"kernels", 5}, {"loops", 1}, {"branches", 0}, {"calls", 0}};
+    const nlohmann::json in_all{{"kernels", 8}, {"loops", 1}, {"branches", 2}, {"calls", 1}};
+    CHECK(tree["outside_loops"] == outside);
+    CHECK(tree["in_all"] == in_all);
+    const auto& nodes = tree["nodes"];
+    REQUIRE(nodes.size() == 3);
+    const nlohmann::json first{{"kind", "step"}, {"name", "set \"up\""}, {"count", 100}, {"finish", false}};
+    CHECK(nodes[0] == first);
+    CHECK(nodes[1]["kind"] == "loop");
+    CHECK(nodes[1]["iterations_a_trip"] == 1);
+    CHECK(nodes[1]["a_trip"]["branches"] == 2);
+    CHECK(nodes[1]["start"][0]["name"] == "begin");
+    REQUIRE(nodes[1]["body"].size() == 3);
+    CHECK(nodes[1]["body"][0]["finish"] == true);
+    CHECK(nodes[1]["body"][1]["body"][0]["name"] == "extra");
+    const nlohmann::json call{{"kind", "call"}, {"name", "library"}, {"scratch_only", false}};
+    CHECK(nodes[1]["body"][2] == call);
+  }
+}
+
+TEST_CASE("names of any characters make JSON", "[semantics]") {
+  const std::string odd = "a \\ \"b\"\n\t\x01 \xc3\xa9";
+  recorder record(place::host());
+  record.call(odd.c_str(), [](CUstream_st*) {});
+  const whilst::program program = std::move(record).finish();
+  CHECK(nlohmann::json::parse(program.json())["nodes"][0]["name"] == odd);
 }
 
 #if WHILST_WITH_CUDA
