@@ -14,9 +14,9 @@ namespace {
 constexpr const char* json_help = "Write a report; - for standard output, with nothing else on it";
 
 template <class Options>
-void add_limits(CLI::App* to, Options& solver) {
-  add(to, "--max-iterations", solver.max_iterations, "Limit (default 10000)",
-      whole_number(0, std::numeric_limits<index>::max(), "10000"));
+void add_limits(CLI::App* to, Options& solver, const char* usual) {
+  add(to, "--max-iterations", solver.max_iterations, fmt::format("Limit (default {})", usual),
+      whole_number(0, std::numeric_limits<index>::max(), usual));
   add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
       number<double>(
           "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
@@ -52,7 +52,7 @@ void add_problem(CLI::App* to, solve_options& into) {
       tolerance(1, "a number from 0 to below 1, as 1e-8"));
   add(to, "--atol", solver.atol, "or at |b - A x| <= atol (default 0)",
       tolerance(INFINITY, "a finite number that is not negative, as 1e-12"));
-  add_limits(to, solver);
+  add_limits(to, solver, "10000");
   add(to, "--precision", into.precision, "Default double", one_of({"double", "float"}));
   add_unroll(to, solver.unroll, "Iterations");
   add_device(to, solver.device);
@@ -60,62 +60,128 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--plot", into.plot, "Write a picture of the convergence (SVG)", not_empty());
 }
 
+CLI::Validator tolerance_as(const char* example) {
+  return number<double>(
+      "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },
+      fmt::format("a finite number that is not negative, as {}", example));
+}
+
+/// What minimize and equations have in common. `what` is "function".
+void add_bundled(CLI::App* to, bundled_options& into, const std::string& what, const std::string& properties) {
+  add(to, what, into.problem, "One of those that --list has", not_empty())->option_text("NAME[:N]");
+  to->add_flag("--list", into.list, fmt::format("List the {}s with their sizes and {}, and leave", what, properties));
+  add(to, "--start-factor", into.start_factor, "Start at the standard start times this (default 1)",
+      number<double>(
+          "FLOAT", [](double value) { return std::isfinite(value); }, "a finite number, as 10"));
+}
+void add_run(CLI::App* to, std::string& executor, int& unroll, bundled_options& into) {
+  add(to, "--executor", executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
+      one_of({"auto", "host", "stream", "graph"}));
+  add_unroll(to, unroll, "Evaluations");
+  add_device(to, into.device);
+}
+void add_results(CLI::App* to, bundled_options& into, const std::string& columns, const std::string& drawn) {
+  to->add_flag("--monitor", into.monitor, "Print the history, and progress where it is no terminal");
+  add(to, "--output", into.output, "Write x as a Matrix Market file", not_empty());
+  add(to, "--json", into.json, json_help, not_empty());
+  add(to, "--history", into.history, fmt::format("Write {} as CSV", columns), not_empty());
+  add(to, "--plot", into.plot, fmt::format("Write a picture of {} over the iterations (SVG)", drawn), not_empty());
+}
+
 void add_minimization(CLI::App* to, minimize_options& into) {
   auto& solver = into.solver;
-  add(to, "function", into.function, "One of those that --list has", not_empty())->option_text("NAME[:N]");
-  to->add_flag("--list", into.list, "List the functions with their sizes and minima, and leave");
+  add_bundled(to, into, "function", "minima");
   add(to, "--method", solver.method, "Default lbfgs",
       one_of({"lbfgs", "bfgs", "newton", "newton-cg", "trust-region", "levenberg-marquardt", "dogleg",
               "conjugate-gradient-pr", "conjugate-gradient-hz", "gradient-descent"}));
   add(to, "--line-search", solver.line_search, "Default strong-wolfe",
       one_of({"backtracking", "strong-wolfe", "approximate-wolfe", "parallel"}));
-  const auto tolerance = [](const char* example) {
-    return number<double>(
-        "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },
-        fmt::format("a finite number that is not negative, as {}", example));
-  };
+  add(to, "--hessian", into.hessian,
+      "Second derivatives as a sparse matrix, or as products with vectors, which newton cannot use (default auto: the "
+      "matrix)",
+      one_of({"auto", "assembled", "matrix-free"}));
+  add(to, "--damping", into.damping,
+      "Of levenberg-marquardt: by how right the model was, or a tenth and ten times (default nielsen)",
+      one_of({"nielsen", "classic"}));
+  add(to, "--first-damping", into.first_damping,
+      "Of levenberg-marquardt, in units of the Hessian's diagonal (default 0.001)",
+      number<double>(
+          "FLOAT", [](double value) { return value > 0 && std::isfinite(value); }, "a finite number above 0, as 100"));
   auto& tolerances = solver.tolerances;
   add(to, "--gradient-tolerance", tolerances.gradient, "Stop at ||g|| <= this (default 1e-8; 0: never)",
-      tolerance("1e-8"));
+      tolerance_as("1e-8"));
   add(to, "--relative-gradient", tolerances.relative_gradient, "or at ||g|| <= this times the first one (default 0)",
-      tolerance("1e-6"));
+      tolerance_as("1e-6"));
   add(to, "--step-tolerance", tolerances.step, "or after a step no longer than this times ||x|| (default 0)",
-      tolerance("1e-12"));
+      tolerance_as("1e-12"));
   add(to, "--function-tolerance", tolerances.function,
-      "or after one that gained no more than this times |f| (default 0)", tolerance("1e-12"));
-  add_limits(to, solver);
-  add(to, "--start-factor", into.start_factor, "Start at the standard start times this (default 1)",
-      number<double>(
-          "FLOAT", [](double value) { return std::isfinite(value); }, "a finite number, as 10"));
-  add(to, "--executor", solver.executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
-      one_of({"auto", "host", "stream", "graph"}));
-  add_unroll(to, solver.unroll, "Evaluations");
-  add_device(to, into.device);
-  to->add_flag("--monitor", into.monitor, "Print the history, and progress where it is no terminal");
-  add(to, "--output", into.output, "Write x as a Matrix Market file", not_empty());
-  add(to, "--json", into.json, json_help, not_empty());
-  add(to, "--history", into.history, "Write iteration,value,gradient_norm,step_length,evaluations as CSV", not_empty());
-  add(to, "--plot", into.plot, "Write a picture of f and its gradient over the iterations (SVG)", not_empty());
+      "or after one that gained no more than this times |f| (default 0)", tolerance_as("1e-12"));
+  add_limits(to, solver, "10000");
+  add_run(to, solver.executor, solver.unroll, into);
+  add_results(to, into, "iteration,value,gradient_norm,step_length,evaluations", "f and its gradient");
   to->footer(
       "An iteration is a step that was taken; the line search may evaluate f several times for one. lbfgs suits "
       "nearly\n"
       "all functions; bfgs and newton keep an N x N matrix and are for small N; newton and newton-cg use second\n"
-      "derivatives, and newton-cg the sparse ones of functions of any size.\n"
+      "derivatives, and newton-cg the sparse ones of functions of any size. --hessian is for newton, newton-cg,\n"
+      "trust-region, levenberg-marquardt and dogleg.\n"
       "Ctrl-C stops the minimization, and its report says cancelled; a second one ends the program.\n"
       "Files are written whole or not at all, and paths are tried before the minimization starts.\n\n"
       "Examples:\n"
       "  whilst minimize --list\n"
       "  whilst minimize rosenbrock --monitor\n"
       "  whilst minimize extended-rosenbrock:100000 --executor graph --history history.csv --plot picture.svg\n"
-      "  whilst minimize broyden-banded:1000 --method newton-cg --start-factor 10\n"
+      "  whilst minimize broyden-banded:1000 --method newton-cg --hessian matrix-free --start-factor 10\n"
+      "  whilst minimize wood --method levenberg-marquardt --damping classic --first-damping 100\n"
       "  whilst minimize osborne-2 --method bfgs --json - | jq .value\n\n"
+      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error.");
+}
+
+void add_equations(CLI::App* to, equations_options& into) {
+  auto& solver = into.solver;
+  add_bundled(to, into, "system", "roots");
+  add(to, "--method", solver.method, "Default newton-krylov",
+      one_of({"newton", "newton-krylov", "broyden", "anderson"}));
+  add(to, "--max-inner-iterations", into.max_inner_iterations,
+      "Of newton-krylov, a step (default: twice the unknowns, from 20 to 2000)",
+      whole_number(1, std::numeric_limits<index>::max(), "100"));
+  add(to, "--depth", into.depth, "Of anderson: how many differences it combines (default 5)",
+      number<int>(
+          "INT", [](int value) { return value >= 1 && value <= 10; }, "a whole number from 1 to 10, as 5"));
+  add(to, "--mixing", into.mixing, "Of anderson: what part of F it steps along (default 1)",
+      number<double>(
+          "FLOAT", [](double value) { return value != 0 && std::isfinite(value); },
+          "a finite number that is not 0, as 0.25"));
+  auto& tolerances = solver.tolerances;
+  add(to, "--atol", tolerances.atol, "Stop at ||F|| <= this (default 1e-10; 0: never)", tolerance_as("1e-10"));
+  add(to, "--rtol", tolerances.rtol, "or at ||F|| <= this times the first one (default 1e-8)", tolerance_as("1e-8"));
+  add(to, "--step-tolerance", tolerances.step, "or after a step no longer than this times ||x|| (default 0)",
+      tolerance_as("1e-12"));
+  add_limits(to, solver, "1000");
+  add_run(to, solver.executor, solver.unroll, into);
+  add_results(to, into, "iteration,residual_norm,step_length,evaluations", "||F||");
+  to->footer(
+      "An iteration is a step that was taken; F may be evaluated several times for one. newton solves with the dense\n"
+      "Jacobian, up to 1000 unknowns; newton-krylov with the sparse one by BiCGSTAB, for any number; broyden and\n"
+      "anderson use no derivatives. anderson steps along -F times --mixing, and so wants F scaled: where F changes\n"
+      "much faster than x, a small --mixing. What is found is a point where ||F|| is small, or why none was.\n"
+      "Ctrl-C stops the solve, and its report says cancelled; a second one ends the program.\n"
+      "Files are written whole or not at all, and paths are tried before the solve starts.\n\n"
+      "Examples:\n"
+      "  whilst equations --list\n"
+      "  whilst equations rosenbrock --method newton --monitor\n"
+      "  whilst equations bratu:10000 --executor graph --history history.csv --plot picture.svg\n"
+      "  whilst equations broyden-tridiagonal:100000 --method anderson --depth 8 --mixing 0.25\n"
+      "  whilst equations helical-valley --method newton --json - | jq .residual_norm\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error.");
 }
 
 }  // namespace
 
 arguments::arguments()
-    : app("Solves sparse linear systems, and minimizes functions, with loops that run whole on the GPU, or on the CPU.",
+    : app("Solves linear and nonlinear systems, and minimizes functions, with loops that run whole on the GPU, or on "
+          "the "
+          "CPU.",
           "whilst") {
   app.set_version_flag("--version", fmt::format("whilst {}", version), "Print the version and leave");
   app.require_subcommand(1);
@@ -126,6 +192,7 @@ arguments::arguments()
       "  whilst solve --gallery elasticity3d:16 --preconditioner jacobi\n"
       "  whilst compare --gallery poisson2d:512    every executor of this machine side by side\n"
       "  whilst minimize rosenbrock                lbfgs, from the standard starting point\n"
+      "  whilst equations bratu:10000              Newton and BiCGSTAB, likewise\n"
       "  whilst gallery poisson3d:64 --output A.mtx\n"
       "  whilst info                               what this machine can run\n\n"
       "Exit status: 0 solved (converged); 2 not converged, cancelled or out of time; 1 any error.\n"
@@ -163,6 +230,9 @@ arguments::arguments()
 
   minimize = app.add_subcommand("minimize", "Minimize one of the functions that are bundled, from its standard start");
   add_minimization(minimize, minimizing);
+
+  equations = app.add_subcommand("equations", "Solve one of the systems F(x) = 0 that are bundled, likewise");
+  add_equations(equations, solving_equations);
 
   gallery = app.add_subcommand("gallery", "List the model problems, or write one to files");
   add(gallery, "problem", gallery_wanted.name_and_size, "As poisson2d:64; without it, the list", not_empty())

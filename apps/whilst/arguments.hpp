@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "command.hpp"
+#include "equations.hpp"
 #include "minimize.hpp"
 
 namespace whilst::command {
@@ -12,9 +13,10 @@ namespace whilst::command {
 /// What was asked for: the subcommand that CLI11 found, and its options.
 struct arguments {
   CLI::App app;
-  CLI::App *solve, *compare, *minimize, *gallery, *info;
+  CLI::App *solve, *compare, *minimize, *equations, *gallery, *info;
   solve_options solving, comparing;
   minimize_options minimizing;
+  equations_options solving_equations;
   gallery_options gallery_wanted;
   bool info_json = false;
 

@@ -25,6 +25,7 @@ int run(const arguments& given) {
     return run_compare(given.comparing);
   }
   if (given.minimize->parsed()) return run_minimize(given.minimizing);
+  if (given.equations->parsed()) return run_equations(given.solving_equations);
   if (given.gallery->parsed()) return run_gallery(given.gallery_wanted);
   return run_info(given.info_json);
 }
@@ -32,11 +33,11 @@ int run(const arguments& given) {
 /// CLI11 would say of a mistyped command only that it was not expected.
 void require_known_command(const std::string& command) {
   if (command.empty() || command[0] == '-') return;
-  constexpr std::array known{"solve", "compare", "minimize", "gallery", "info"};
+  constexpr std::array known{"solve", "compare", "minimize", "equations", "gallery", "info"};
   for (const char* name : known) {
     if (command == name) return;
   }
-  throw error("\"" + command + "\" is not a command; give one of solve, compare, minimize, gallery, info");
+  throw error("\"" + command + "\" is not a command; give one of solve, compare, minimize, equations, gallery, info");
 }
 
 int parse_and_run(int argument_count, char** argument_values) {

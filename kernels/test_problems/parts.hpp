@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/test_functions.hpp"
+#include "whilst/equations.hpp"
 #include "whilst/objective.hpp"
 
 /// What the sources in this folder give each other. They are several because each problem is two kernels or more.
@@ -29,6 +30,14 @@ constexpr bool is_sparse = requires {
   Problem::width;
 };
 
+/// A sparse problem's unknowns are a multiple of this: windows begin to the left of the first unknown, the others are
+/// blocks.
+template <class Problem>
+index multiple_of() {
+  const Problem smallest{Problem::width};
+  return smallest.first(0) < 0 ? 1 : Problem::width;
+}
+
 using made_problem = std::unique_ptr<objective<double>>;
 
 /// Those dense problems of which least <= n <= most; null where none has that name and size.
@@ -37,5 +46,12 @@ made_problem make_dense(place where, std::string_view name, index n);
 
 /// The sparse ones, of any size that they can have; null where none has that name.
 made_problem make_sparse(place where, std::string_view name, index n);
+
+template <class T>
+using made_system = std::unique_ptr<equations<T>>;
+
+/// The sparse systems of equations, or those that are not, at a size that they can have; null where none has that name.
+template <class T, bool sparse>
+made_system<T> make_system(place where, std::string_view name, index n);
 
 }  // namespace whilst::test_functions

@@ -22,8 +22,7 @@ test_problem described(const Problem& problem, index n, const published_minima& 
                     .residuals = problem.count(),
                     .minima = minima,
                     .start = {}};
-  // Windows begin to the left of the first unknown; the others are blocks.
-  if constexpr (is_sparse<Problem>) made.multiple = problem.first(0) < 0 ? 1 : Problem::width;
+  if constexpr (is_sparse<Problem>) made.multiple = multiple_of<Problem>();
   for (index j = 0; j < n; ++j) made.start.push_back(problem.start(j));
   return made;
 }

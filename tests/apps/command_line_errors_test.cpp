@@ -37,7 +37,7 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
   const auto number = std::string("give a");
   for (const wrong& example : std::vector<wrong>{
            {{}, "subcommand", "--help"},
-           {{"slove"}, "\"slove\"", "solve, compare, minimize, gallery, info"},
+           {{"slove"}, "\"slove\"", "solve, compare, minimize, equations, gallery, info"},
            {{"solve"}, "matrix", "--gallery"},
            {with(problem, {"A.mtx"}), "two matrices", "either"},
            {with(problem, {"--rtol", "-1"}), "--rtol", number},

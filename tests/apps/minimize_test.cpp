@@ -1,8 +1,6 @@
 // Runs whilst minimize as a person or script would: arguments in; exit status, output and files out.
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,8 +13,8 @@
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
+using whilst_test::array_entries;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -34,22 +32,6 @@ json report_of(const strings& arguments, int expected_status = 0) {
   INFO(result.err);
   REQUIRE(result.status == expected_status);
   return json::parse(result.out);
-}
-
-/// The numbers of an "array real general" file: read by hand here, not with the library's reader.
-std::vector<double> array_entries(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  REQUIRE(line == "%%MatrixMarket matrix array real general");
-  while (file.peek() == '%') std::getline(file, line);
-  std::size_t rows = 0, columns = 0;
-  file >> rows >> columns;
-  REQUIRE(columns == 1);
-  std::vector<double> entries(rows);
-  for (double& entry : entries) file >> entry;
-  REQUIRE(!file.fail());
-  return entries;
 }
 
 }  // namespace
@@ -150,6 +132,38 @@ TEST_CASE("minimize: every method and line search finds the minimum") {
   CHECK(report_of({"beale", "--method", "gradient-descent"})["at_published_minimum"] == true);
 }
 
+TEST_CASE("minimize: the Hessian as a matrix and as products, and both dampings, lead to the same minimum") {
+  for (const char* method : {"newton-cg", "trust-region", "levenberg-marquardt", "dogleg"}) {
+    for (const char* hessian : {"auto", "assembled", "matrix-free"}) {
+      const json report = report_of({"extended-powell-singular:40", "--method", method, "--hessian", hessian});
+      INFO(method << " " << hessian);
+      CHECK(report["hessian"] == hessian);
+      CHECK(report["at_published_minimum"] == true);
+    }
+  }
+  CHECK(report_of({"wood", "--method", "newton", "--hessian", "assembled"})["hessian"] == "assembled");
+  const auto damped = [](const strings& options) {
+    return report_of(with({"wood", "--method", "levenberg-marquardt"}, options));
+  };
+  const json usual = damped({}), nielsen = damped({"--damping", "nielsen", "--first-damping", "0.001"});
+  const json classic = damped({"--damping", "classic"}), high = damped({"--first-damping", "100"});
+  CHECK(usual["damping"] == "nielsen");
+  CHECK(usual["first_damping"] == 0.001);
+  CHECK(usual["history"] == nielsen["history"]);
+  CHECK(classic["damping"] == "classic");
+  CHECK(high["first_damping"] == 100);
+  for (const json& other : {classic, high}) {
+    CHECK(other["at_published_minimum"] == true);
+    CHECK(other["history"] != usual["history"]);
+  }
+  // The higher the damping, the shorter the first step.
+  CHECK(high["history"]["step_lengths"][1].get<double>() < usual["history"]["step_lengths"][1].get<double>());
+  const json other = report_of({"wood"});
+  for (const char* key : {"hessian", "damping", "first_damping"}) CHECK(other[key].is_null());
+  const outcome text = run({"wood", "--method", "levenberg-marquardt", "--damping", "classic", "--executor", "host"});
+  CHECK(contains(text.out, "damping classic from 0.001"));
+}
+
 TEST_CASE("minimize: a local minimum is a published one, and other values are none") {
   const json local = report_of({"freudenstein-and-roth"});
   CHECK(local["value"].get<double>() == Approx(48.9842).epsilon(1e-5));
@@ -231,6 +245,12 @@ TEST_CASE("minimize: wrong command lines exit with 1, name what is wrong and say
            {{"extended-rosenbrock:3000000000"}, "3000000000 unknowns", "below 2^31"},
            {{"wood", "--method", "cg"}, "--method", "lbfgs"},
            {{"wood", "--line-search", "exact"}, "--line-search", "strong-wolfe"},
+           {{"wood", "--hessian", "assembled"}, "--hessian", "newton-cg"},
+           {{"wood", "--method", "newton", "--hessian", "matrix-free"}, "factors", "newton-cg"},
+           {{"wood", "--method", "newton-cg", "--hessian", "exact"}, "--hessian", "matrix-free"},
+           {{"wood", "--method", "dogleg", "--damping", "classic"}, "--damping", "levenberg-marquardt"},
+           {{"wood", "--first-damping", "1"}, "--first-damping", "levenberg-marquardt"},
+           {{"wood", "--method", "levenberg-marquardt", "--first-damping", "0"}, "--first-damping", "above 0"},
            {{"wood", "--gradient-tolerance", "-1"}, "--gradient-tolerance", "give a"},
            {{"wood", "--start-factor", "nan"}, "--start-factor", "give a"},
            {{"wood", "--executor", "resident"}, "--executor", "auto, host, stream, graph"},

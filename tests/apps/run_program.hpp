@@ -125,4 +125,20 @@ inline outcome run_program(const std::string& program, const strings& arguments)
   return process(program, arguments).wait();
 }
 
+/// The numbers of an "array real general" file: read by hand here, not with the library's reader.
+inline std::vector<double> array_entries(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  REQUIRE(line == "%%MatrixMarket matrix array real general");
+  while (file.peek() == '%') std::getline(file, line);
+  std::size_t rows = 0, columns = 0;
+  file >> rows >> columns;
+  REQUIRE(columns == 1);
+  std::vector<double> entries(rows);
+  for (double& entry : entries) file >> entry;
+  REQUIRE(!file.fail());
+  return entries;
+}
+
 }  // namespace whilst_test

@@ -3,6 +3,8 @@
 
 #include "tests/solvers/nonlinear_systems.hpp"
 
+#include "kernels/test_systems.hpp"
+#include "tests/kernels/published_systems.hpp"
 #include "whilst/assembled_equations.hpp"
 
 namespace whilst_test {
@@ -20,60 +22,6 @@ struct by_hand_block {
     using std::sin;
     r[0] = 3.0 * x[0] - x[1] - 4.0 - sin(x[1] - 2.0);
     r[1] = -x[0] + 2.0 * x[1] * x[1] - 6.0;
-  }
-};
-/// Inputs: the one before, its own, the one after.
-struct tridiagonal_block {
-  static constexpr int unknowns = 3, equations = 1;
-  template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
-    r[0] = (3.0 - 2.0 * x[1]) * x[1] - x[0] - 2.0 * x[2] + 1.0;
-  }
-};
-struct boundary_value_block {
-  static constexpr int unknowns = 3, equations = 1;
-  double h;
-  template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
-    const S cubed = x[1] + h * static_cast<double>(e + 1) + 1.0;
-    r[0] = 2.0 * x[1] - x[0] - x[2] + h * h / 2 * (cubed * cubed * cubed);
-  }
-};
-struct rosenbrock_block {
-  static constexpr int unknowns = 2, equations = 2;
-  template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
-    r[0] = 10.0 * (x[1] - x[0] * x[0]);
-    r[1] = 1.0 - x[0];
-  }
-};
-struct powell_block {
-  static constexpr int unknowns = 4, equations = 4;
-  template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
-    const S a = x[1] - 2.0 * x[2], b = x[0] - x[3];
-    r[0] = x[0] + 10.0 * x[1];
-    r[1] = 2.23606797749979 * (x[2] - x[3]);
-    r[2] = a * a;
-    r[3] = 3.1622776601683795 * (b * b);
-  }
-};
-/// Between two nodes of a grid; -1 is a node on the boundary.
-struct flow_block {
-  static constexpr int unknowns = 2, equations = 2;
-  template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
-    r[0] = x[0] - x[1];
-    r[1] = x[1] - x[0];
-  }
-};
-struct source_block {
-  static constexpr int unknowns = 1, equations = 1;
-  double strength;
-  template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
-    using std::exp;
-    r[0] = -strength * exp(x[0]);
   }
 };
 struct cosine_block {
@@ -142,52 +90,34 @@ indexes with_neighbours(index n) {
   }
   return all;
 }
-index side_of(index n) { return static_cast<index>(std::lround(std::sqrt(static_cast<double>(n)))); }
-/// The edges of a square grid, those to the boundary included.
-indexes edges(index n) {
-  indexes all;
-  const auto side = static_cast<std::int32_t>(side_of(n));
-  const auto node = [&](std::int32_t i, std::int32_t j) {
-    return i < 0 || j < 0 || i >= side || j >= side ? -1 : j * side + i;
-  };
-  for (std::int32_t j = 0; j < side; ++j)
-    for (std::int32_t i = -1; i < side; ++i) {
-      all.insert(all.end(), {node(i, j), node(i + 1, j)});
-      all.insert(all.end(), {node(j, i), node(j, i + 1)});
-    }
-  return all;
-}
-constexpr double bratu_parameter = 5;
-double bratu_source(index n) {
-  const double h = 1 / static_cast<double>(side_of(n) + 1);
-  return bratu_parameter * h * h;
+/// The name of one that is bundled; empty for the others.
+std::string bundled(problem what) {
+  switch (what) {
+    case problem::broyden_tridiagonal:
+      return "broyden-tridiagonal";
+    case problem::boundary_value:
+      return "discrete-boundary-value";
+    case problem::rosenbrock:
+      return "extended-rosenbrock";
+    case problem::powell_singular:
+      return "extended-powell-singular";
+    case problem::bratu:
+      return "bratu";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
 
 template <class T>
 system_of<T> make_system(whilst::place where, problem what, index n) {
+  if (const std::string name = bundled(what); !name.empty()) return whilst::make_test_system<T>(where, name, n);
   auto F = std::make_unique<whilst::assembled_equations<T>>(where, n);
   const indexes own = counted(n);
   switch (what) {
     case problem::by_hand:
       F->add("by hand", by_hand_block{}, own, own);
-      break;
-    case problem::broyden_tridiagonal:
-      F->add("rows", tridiagonal_block{}, with_neighbours(n), own);
-      break;
-    case problem::boundary_value:
-      F->add("rows", boundary_value_block{1 / static_cast<double>(n + 1)}, with_neighbours(n), own);
-      break;
-    case problem::rosenbrock:
-      F->add("pairs", rosenbrock_block{}, own, own);
-      break;
-    case problem::powell_singular:
-      F->add("fours", powell_block{}, own, own);
-      break;
-    case problem::bratu:
-      F->add("edges", flow_block{}, edges(n), edges(n));
-      F->add("sources", source_block{bratu_source(n)}, own, own);
       break;
     case problem::cosines:
       F->add("cosines", cosine_block{}, own, own);
@@ -209,6 +139,8 @@ system_of<T> make_system(whilst::place where, problem what, index n) {
       break;
     case problem::no_number:
       F->add("no numbers", no_number_block{}, own, own);
+      break;
+    default:
       break;
   }
   return F;
@@ -259,24 +191,12 @@ template class given_equations<float>;
 template class given_equations<double>;
 
 std::vector<double> start_of(problem what, index n) {
+  if (const std::string name = bundled(what); !name.empty()) return whilst::find_test_system(name, n).start;
   std::vector<double> x(static_cast<size_t>(n), 0);
   for (size_t i = 0; i < x.size(); ++i) {
-    const double t = static_cast<double>(i + 1) / static_cast<double>(n + 1);
     switch (what) {
       case problem::by_hand:
         x[i] = i == 0 ? 1 : 1.5;
-        break;
-      case problem::broyden_tridiagonal:
-        x[i] = -1;
-        break;
-      case problem::boundary_value:
-        x[i] = t * (t - 1);
-        break;
-      case problem::rosenbrock:
-        x[i] = i % 2 ? 1 : -1.2;
-        break;
-      case problem::powell_singular:
-        x[i] = std::vector<double>{3, -1, 0, 1}[i % 4];
         break;
       case problem::logarithms:
         x[i] = i % 2 ? 3 : 0.5;
@@ -285,13 +205,14 @@ std::vector<double> start_of(problem what, index n) {
         x[i] = 0.6;
         break;
       default:
-        x[i] = 0;
+        break;
     }
   }
   return x;
 }
 
 std::vector<double> residual_of(problem what, const std::vector<double>& x) {
+  if (const std::string name = bundled(what); !name.empty()) return published_residual(name, x);
   const size_t n = x.size();
   if (what == problem::upside_down) {
     const std::vector<double> F = residual_of(problem::linear, x);
@@ -299,32 +220,11 @@ std::vector<double> residual_of(problem what, const std::vector<double>& x) {
   }
   std::vector<double> F(n);
   const auto at = [&](size_t i) { return i < n ? x[i] : 0.0; };  // -1 is beyond n, too
-  const double h = 1 / static_cast<double>(n + 1);
-  const auto side = static_cast<size_t>(side_of(static_cast<index>(n)));
   for (size_t i = 0; i < n; ++i) {
     const double before = at(i - 1), own = x[i], after = at(i + 1);
     switch (what) {
       case problem::by_hand:
         F[i] = i == 0 ? 3 * x[0] - x[1] - 4 - std::sin(x[1] - 2) : -x[0] + 2 * x[1] * x[1] - 6;
-        break;
-      case problem::broyden_tridiagonal:
-        F[i] = (3 - 2 * own) * own - before - 2 * after + 1;
-        break;
-      case problem::boundary_value:
-        F[i] = 2 * own - before - after + h * h * std::pow(own + static_cast<double>(i + 1) * h + 1, 3) / 2;
-        break;
-      case problem::rosenbrock:
-        F[i] = i % 2 == 0 ? 10 * (after - own * own) : 1 - before;
-        break;
-      case problem::powell_singular:
-        F[i] = i == 0   ? x[0] + 10 * x[1]
-               : i == 1 ? std::sqrt(5) * (x[2] - x[3])
-               : i == 2 ? std::pow(x[1] - 2 * x[2], 2)
-                        : std::sqrt(10) * std::pow(x[0] - x[3], 2);
-        break;
-      case problem::bratu:
-        F[i] = 4 * own - (i % side ? before : 0) - ((i + 1) % side ? after : 0) - at(i - side) - at(i + side) -
-               bratu_source(static_cast<index>(n)) * std::exp(own);
         break;
       case problem::cosines:
         F[i] = own - std::cos(own);
@@ -332,8 +232,6 @@ std::vector<double> residual_of(problem what, const std::vector<double>& x) {
       case problem::linear:
         F[i] = -0.25 * before + (1 + 0.25 * static_cast<double>(i % 3)) * own + 0.125 * after -
                (static_cast<double>(i * 37 % 11) - 5);
-        break;
-      case problem::upside_down:
         break;
       case problem::logarithms:
         F[i] = own > 0 ? std::log(own) : HUGE_VAL;
@@ -346,6 +244,8 @@ std::vector<double> residual_of(problem what, const std::vector<double>& x) {
         break;
       case problem::no_number:
         F[i] = i == 1 ? std::nan("") : own;
+        break;
+      default:
         break;
     }
   }

@@ -19,19 +19,21 @@ using system_of = std::unique_ptr<whilst::equations<T>>;
 inline const std::vector<std::string> all_nonlinear_methods{"newton", "newton-krylov", "broyden", "anderson"};
 
 enum class problem {
-  by_hand,              ///< 3 x - y = 4 + sin(y - 2), -x + 2 y^2 = 6: x = y = 2; two unknowns
-  broyden_tridiagonal,  ///< J. J. More, B. S. Garbow, K. E. Hillstrom, ACM Trans. Math. Software 7 (1981), problem 30
-  boundary_value,       ///< problem 28 there
-  rosenbrock,           ///< problem 1 there; two unknowns
-  powell_singular,      ///< problem 13 there; four unknowns
-  bratu,                ///< -u'' - u'' = 5 exp(u) on a square with u = 0 around it; n is a square number
-  cosines,              ///< x_i = cos(x_i)
-  linear,               ///< a diagonally dominant unsymmetric band
-  upside_down,          ///< its equations in the reverse order: no diagonal to divide by
-  logarithms,           ///< log x_i = 0, infinite where x_i <= 0
-  square_plus_one,      ///< x^2 + 1 = 0; one unknown
-  parallel_lines,       ///< x + y = 2, 2 x + 2 y = 5; two unknowns
-  no_number             ///< x_i = 0, and not a number everywhere in equation 1
+  // Bundled: kernels/test_systems.hpp.
+  broyden_tridiagonal,
+  boundary_value,
+  rosenbrock,       ///< n is a multiple of 2
+  powell_singular,  ///< n is a multiple of 4
+  bratu,            ///< n is a square number
+  // For these tests alone.
+  by_hand,          ///< 3 x - y = 4 + sin(y - 2), -x + 2 y^2 = 6: x = y = 2; two unknowns
+  cosines,          ///< x_i = cos(x_i)
+  linear,           ///< a diagonally dominant unsymmetric band
+  upside_down,      ///< its equations in the reverse order: no diagonal to divide by
+  logarithms,       ///< log x_i = 0, infinite where x_i <= 0
+  square_plus_one,  ///< x^2 + 1 = 0; one unknown
+  parallel_lines,   ///< x + y = 2, 2 x + 2 y = 5; two unknowns
+  no_number         ///< x_i = 0, and not a number everywhere in equation 1
 };
 
 template <class T>

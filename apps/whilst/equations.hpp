@@ -1,0 +1,20 @@
+#pragma once
+
+#include "bundled.hpp"
+#include "whilst/nonlinear_solver.hpp"
+
+namespace whilst::command {
+
+/// The options of equations, as given; names and ranges have been checked.
+struct equations_options : bundled_options {
+  nonlinear_solver_options solver;
+  /// Where they were given, which not every method allows; else 0.
+  index max_inner_iterations = 0;
+  int depth = 0;
+  double mixing = 0;
+};
+
+/// Returns an exit_status and throws whilst::error.
+int run_equations(const equations_options& options);
+
+}  // namespace whilst::command
