@@ -46,6 +46,9 @@ class matrix_on_place {
 
   const solve_request<T>& request() const { return request_; }
 
+  /// Of the copies, where there are any.
+  index bytes() const { return values_.bytes() + columns_.bytes() + static_cast<index>(row_offsets_.bytes()); }
+
   void update_values(std::span<const T> values) {
     if (A_->is_on_device())
       throw error("updating a matrix's values", "they lie in the caller's device memory",

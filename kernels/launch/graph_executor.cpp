@@ -238,9 +238,10 @@ cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
       "instantiating the graph (a loop's or branch's body may hold no host function, allocation, event or pageable "
       "copy" +
       (capture.unfit().empty() ? std::string() : ", and " + capture.unfit()) + ")";
+  const auto life = cuda::context_life::current();
   cudaGraphExec_t made = nullptr;
   WHILST_CUDA(doing, cudaGraphInstantiate(&made, graph.get(), 0));
-  return cuda::graph_exec(made);
+  return cuda::graph_exec(made, {life});
 }
 
 }  // namespace whilst

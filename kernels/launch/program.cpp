@@ -81,10 +81,13 @@ struct program::implementation {
   cuda::graph_exec exec;
   cuda::event last_run;
   bool has_run = false;
+  index graph_bytes = 0;
+
+  const cuda::context_life& life() const { return last_run.get_deleter().life; }
 
   ~implementation() {
     // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
-    if (!has_run) return;
+    if (!has_run || life().ended()) return;
     const cuda::relaxed_capture_mode relaxed;
     cudaEventSynchronize(last_run.get());
   }
@@ -92,6 +95,7 @@ struct program::implementation {
   void wait() const {
     if (!has_run) return;
     cuda::device_guard current(where.device());
+    life().require("waiting for a program");
     WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));
   }
 
@@ -101,6 +105,7 @@ struct program::implementation {
     wait();
     load_write_words();
     exec.reset();
+    graph_bytes = 0;
     running_on = settings.how;
     note.clear();
     if (running_on == executor::graph) {
@@ -150,9 +155,18 @@ struct program::implementation {
 
   void build_graph() {
     if (!capture_stream) capture_stream = cuda::make_stream();
+    const index free_before = free_bytes();
     exec = make_graph(lowered, capture_stream.get(), body_streams);
     WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
+    if (const index free_after = free_bytes(); free_after > 0)
+      graph_bytes = std::max<index>(free_before - free_after, 0);
+  }
+
+  /// Of the current device; 0 where it does not tell.
+  static index free_bytes() {
+    std::size_t free = 0, total = 0;
+    return WHILST_CUDA_ATTEMPT(cudaMemGetInfo(&free, &total)) == cudaSuccess ? static_cast<index>(free) : 0;
   }
 
   void follow_run_before(cudaStream_t stream) {
@@ -229,6 +243,14 @@ std::uint64_t* program::words() { return implementation_->words.data(); }
 place program::where() const { return implementation_->where; }
 executor program::running_on() const { return implementation_->running_on; }
 const std::string& program::note() const { return implementation_->note; }
+
+index program::device_bytes() const {
+#if WHILST_WITH_CUDA
+  return static_cast<index>(implementation_->step_memory.bytes()) + implementation_->graph_bytes;
+#else
+  return 0;
+#endif
+}
 
 void program::prepare(const run_settings& settings) {
   implementation& self = *implementation_;
