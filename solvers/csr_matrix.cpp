@@ -193,6 +193,16 @@ std::span<const T> csr_matrix<T>::values() const {
 }
 
 template <class T>
+bool csr_matrix<T>::has_pattern_of(const csr_matrix& other) const {
+  if (rows_ != other.rows_ || columns_ != other.columns_ || nonzeros_ != other.nonzeros_ ||
+      offsets_64_ != other.offsets_64_ || is_on_device() != other.is_on_device())
+    return false;
+  if (row_offsets_ == other.row_offsets_ && column_indices_ == other.column_indices_) return true;
+  return host_ && host_->row_offsets == other.host_->row_offsets &&
+         host_->column_indices == other.host_->column_indices;
+}
+
+template <class T>
 index csr_matrix<T>::row_offset(index i) const {
   require_host(is_on_device(), "row offsets");
   if (i < 0 || i > rows_) {

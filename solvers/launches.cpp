@@ -38,6 +38,7 @@ launch_desk::launch_desk(program& recorded, index systems, control* outer, contr
 #if WHILST_WITH_CUDA
   if (!where_.on_host()) {
     cuda::device_guard current(where_.device());
+    life_ = cuda::context_life::current();
     beside_ = cuda::make_stream();
     const auto requests = static_cast<std::size_t>(std::min(systems_, told_at_once)) * sizeof(std::uint64_t);
     pinned_ = shared_memory_block(where_, std::max(sizeof(watched), requests));
@@ -61,18 +62,14 @@ std::shared_ptr<launch_desk::launch> launch_desk::make() {
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return made;
   cuda::device_guard current(where_.device());
-  const auto make_timed_event = [] {
-    cudaEvent_t event = nullptr;
-    WHILST_CUDA("making an event", cudaEventCreate(&event));
-    return cuda::event(event);
-  };
-  if (is_batch()) made->begin = make_timed_event();
-  made->end = is_batch() ? make_timed_event() : cuda::make_event();
+  if (is_batch()) made->begin = cuda::make_event(/*timed=*/true);
+  made->end = cuda::make_event(/*timed=*/is_batch());
 #endif
   return made;
 }
 
 std::shared_ptr<launch_desk::launch> launch_desk::begin() {
+  life_.require("starting a solve");
   std::unique_lock hold(lock_);
   const auto free = std::find_if(prepared_.begin(), prepared_.end(), [](const std::shared_ptr<launch>& one) {
     return one.use_count() == 1 && !one->in_capture;
@@ -125,7 +122,7 @@ void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
 
 bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
-  if (where_.on_host()) return true;
+  if (where_.on_host() || life_.ended()) return true;
   if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
   // Of a solve that failed nothing more will come; wait() tells why.
@@ -138,6 +135,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 void launch_desk::wait([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return;
+  life_.require("waiting for a solve");
   if (which.in_capture) {
     if (is_done(which)) return;
     throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
@@ -152,6 +150,7 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
 void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_unused]] void* target,
                               [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
 #if WHILST_WITH_CUDA
+  life_.require(doing);
   cuda::device_guard current(where_.device());
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
   WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
@@ -249,6 +248,7 @@ void launch_desk::request_cancel(launch_set launches) {
     return;
   }
 #if WHILST_WITH_CUDA
+  life_.require("cancelling a solve");
   cuda::device_guard current(where_.device());
   auto* const words = static_cast<std::uint64_t*>(pinned_.data());
   std::fill_n(words, std::min(systems_, told_at_once), launches.word);

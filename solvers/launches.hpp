@@ -53,6 +53,10 @@ class launch_desk {
   /// What is the same in every report.
   report_fields common;
 
+  /// Of the context that the desk and what it launches are in. Everything below that touches it throws whilst::error
+  /// once that has ended.
+  const cuda::context_life& life() const { return life_; }
+
   /// A launch with a number and a target, to be told to the program and then run. One that no ticket refers to is used
   /// again even while it runs, since the next run waits for it; what is in a capture belongs to that graph.
   std::shared_ptr<launch> begin();
@@ -76,6 +80,7 @@ class launch_desk {
 
   program& recorded_;
   place where_;
+  cuda::context_life life_;
   index systems_;
   control *outer_, *inner_;
   history_record* history_;

@@ -1,5 +1,6 @@
 #include "whilst/linear_solver.hpp"
 
+#include <optional>
 #include <string_view>
 
 #include "solvers/matrix_on_place.hpp"
@@ -12,6 +13,7 @@ template <class T>
 struct linear_solver<T>::implementation {
   preconditioner_callback callback;
   matrix_on_place<T> matrix;
+  std::optional<csr_matrix<T>> values_of;    ///< whose values lie on the place; none where that is not known
   std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
 
   implementation(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options)
@@ -28,6 +30,7 @@ struct linear_solver<T>::implementation {
     const executor_choice choice =
         choose_executor(options, A.rows(), A.is_on_device(), callback == nullptr, A.nonzeros());
     matrix = matrix_on_place<T>(A, choice.where);
+    values_of = A;
 
     solve_request<T> request = matrix.request();
     request.preconditioner =
@@ -66,16 +69,37 @@ ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
 template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->solve->recorded().wait();
+  implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
-  bind_values(implementation_->matrix.request().values);  // where another array was bound meanwhile
+  implementation_->solve->bind_values(implementation_->matrix.request().values);  // where another array was meanwhile
+}
+template <class T>
+void linear_solver<T>::update_values(const csr_matrix<T>& A) {
+  const solve_request<T>& made_for = implementation_->matrix.request();
+  if (A.rows() != made_for.rows || A.nonzeros() != made_for.nonzeros)
+    throw error("updating a matrix's values",
+                "the new matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.nonzeros()) +
+                    " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
+                    std::to_string(made_for.nonzeros),
+                "Give one with the same pattern");
+  if (A.is_on_device()) return bind_values(A.values_data());
+  // Nobody can have written to them since: they are shared, and kept alive here.
+  if (implementation_->values_of && implementation_->values_of->values_data() == A.values_data()) return;
+  update_values(A.values());
+  implementation_->values_of = A;
 }
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
+  implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
 }
 template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {
   implementation_->solve->set_tolerances(rtol, atol);
+}
+template <class T>
+void linear_solver<T>::set_divergence(double dtol) {
+  implementation_->solve->set_divergence(dtol);
 }
 template <class T>
 void linear_solver<T>::set_max_iterations(index limit) {
@@ -114,6 +138,14 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 const std::string& linear_solver<T>::executor() const {
   return implementation_->solve->common().executor;
+}
+template <class T>
+index linear_solver<T>::bytes() const {
+  return implementation_->matrix.bytes() + implementation_->solve->bytes();
+}
+template <class T>
+bool linear_solver<T>::is_lost() const {
+  return implementation_->solve->desk().life().ended();
 }
 
 template class linear_solver<float>;

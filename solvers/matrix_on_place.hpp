@@ -54,6 +54,8 @@ class matrix_on_place {
             .where = name_of(request_.where),
             .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
   }
+  /// Of the copies, where there are any.
+  index bytes() const { return values_.bytes() + columns_.bytes() + static_cast<index>(row_offsets_.bytes()); }
 
   void update_values(std::span<const T> values) {
     if (A_->is_on_device())

@@ -75,6 +75,12 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 }
 
 template <class T>
+index prepared_solve<T>::bytes() const {
+  return static_cast<index>(recorded_.memory.bytes()) + b_on_gpu_.bytes() + x_on_gpu_.bytes() +
+         recorded_.recorded->device_bytes();
+}
+
+template <class T>
 template <class Change>
 void prepared_solve<T>::change(const Change& apply) {
   linear_solver_options changed = options_;
@@ -85,6 +91,10 @@ void prepared_solve<T>::change(const Change& apply) {
 template <class T>
 void prepared_solve<T>::set_tolerances(double rtol, double atol) {
   change([&](linear_solver_options& o) { o.rtol = rtol, o.atol = atol; });
+}
+template <class T>
+void prepared_solve<T>::set_divergence(double dtol) {
+  change([&](linear_solver_options& o) { o.dtol = dtol; });
 }
 template <class T>
 void prepared_solve<T>::set_max_iterations(index limit) {

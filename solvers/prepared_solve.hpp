@@ -28,8 +28,12 @@ class prepared_solve {
   /// For the solves to come.
   void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
   void set_tolerances(double rtol, double atol);
+  void set_divergence(double dtol);
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
+
+  /// Held on the place, the program's memory included.
+  index bytes() const;
 
   launch_desk& desk() { return desk_; }
   const report_fields& common() const { return desk_.common; }

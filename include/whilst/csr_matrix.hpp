@@ -47,6 +47,10 @@ class csr_matrix {
   static csr_matrix on_device(index rows, index columns, index nonzeros, const std::int64_t* row_offsets,
                               const std::int32_t* column_indices, const T* values);
 
+  /// True where the entries of both lie at the same places in the same order: compared entry by entry, unless both
+  /// share their arrays. A matrix in device memory has the pattern of another only if both borrow the same arrays.
+  bool has_pattern_of(const csr_matrix& other) const;
+
   index rows() const { return rows_; }
   index columns() const { return columns_; }
   index nonzeros() const { return nonzeros_; }

@@ -27,4 +27,10 @@ class error : public std::runtime_error {
   }
 };
 
+/// There was not enough memory, of the host or of a GPU.
+class out_of_memory : public error {
+ public:
+  using error::error;
+};
+
 }  // namespace whilst

@@ -44,6 +44,8 @@ struct linear_solver_options {
   int history_capacity = 4096;
   /// The CUDA device; -1 for the current one. Ignored on the host.
   int device = -1;
+
+  bool operator==(const linear_solver_options&) const = default;
 };
 
 /// How far a running solve is.
@@ -113,12 +115,18 @@ class linear_solver {
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
   void update_values(std::span<const T> values);
 
+  /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the entries' places are
+  /// not). Those of the same csr_matrix, or of a copy, as last time are there already: then nothing is copied. Those in
+  /// device memory are bound, as bind_values does.
+  void update_values(const csr_matrix<T>& A);
+
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
   /// many as A has nonzeros and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
   /// launch.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);
+  void set_divergence(double dtol);
   void set_max_iterations(index limit);
   void set_deadline(double seconds);
 
@@ -137,6 +145,13 @@ class linear_solver {
   memory_table memory() const;
   /// The executor that "auto" chose, or the one asked for, or what it fell back to.
   const std::string& executor() const;
+  /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy
+  /// of the matrix, b and x of solves from host memory, and an estimate of what the instantiated graph takes (free
+  /// memory before and after it was made).
+  index bytes() const;
+  /// True where the CUDA context that the solver was made in has been destroyed, as by cudaDeviceReset(), and its
+  /// memory with it: solves then throw whilst::error, and all that is left is to destroy the solver.
+  bool is_lost() const;
 
  private:
   struct implementation;

@@ -10,6 +10,7 @@
 #include "whilst/linear_solver.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/matrix_market.hpp"
+#include "whilst/program_cache.hpp"
 #include "whilst/reason.hpp"
 #include "whilst/report.hpp"
 #include "whilst/version.hpp"

@@ -22,10 +22,11 @@ call_observer& observer() {
 void fail(cudaError_t status, const char* expression, std::string_view doing) {
   cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
   std::string cure;
+  const std::string what =
+      std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")";
   switch (status) {
     case cudaErrorMemoryAllocation:
-      cure = "Free memory on the GPU or solve a smaller problem";
-      break;
+      throw out_of_memory(doing, what, "Free memory on the GPU or solve a smaller problem");
     case cudaErrorNoDevice:
     case cudaErrorInsufficientDriver:
       cure = "Check the driver with 'whilst info', or use executor host";
@@ -41,10 +42,7 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
                         : "If it persists, run under compute-sanitizer to find the first kernel at fault";
       break;
   }
-  throw error(
-      doing,
-      std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")",
-      cure);
+  throw error(doing, what, cure);
 }
 
 device_guard::device_guard(int device) {
@@ -58,9 +56,10 @@ device_guard::~device_guard() {
 }
 
 stream make_stream() {
+  const context_life life = context_life::current();
   cudaStream_t made = nullptr;
   WHILST_CUDA("making a stream", cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-  return stream(made);
+  return stream(made, {life});
 }
 
 std::size_t free_bytes() {
@@ -68,10 +67,11 @@ std::size_t free_bytes() {
   return WHILST_CUDA_ATTEMPT(cudaMemGetInfo(&free, &total)) == cudaSuccess ? free : 0;
 }
 
-event make_event() {
+event make_event(bool timed) {
+  const context_life life = context_life::current();
   cudaEvent_t made = nullptr;
-  WHILST_CUDA("making an event", cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
-  return event(made);
+  WHILST_CUDA("making an event", cudaEventCreateWithFlags(&made, timed ? cudaEventDefault : cudaEventDisableTiming));
+  return event(made, {life});
 }
 
 namespace {

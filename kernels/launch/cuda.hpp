@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/launch/context_life.hpp"
 #include "whilst/error.hpp"
 
 #if WHILST_WITH_CUDA
@@ -75,11 +76,14 @@ class device_guard {
   bool changed_ = false;
 };
 
-/// Owns what one CUDA destroy function releases; releasing it does not disturb captures in other threads.
+/// Owns what one CUDA destroy function releases; releasing it does not disturb captures in other threads. What went
+/// with its context is left alone.
 template <class Handle, cudaError_t (*destroy)(Handle)>
 struct destroyer {
   using pointer = Handle;
+  context_life life{};
   void operator()(Handle handle) const noexcept {
+    if (life.ended()) return;
     const relaxed_capture_mode relaxed;
     destroy(handle);
   }
@@ -94,7 +98,7 @@ using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// A stream that does not wait for the legacy default stream.
 stream make_stream();
-event make_event();
+event make_event(bool timed = false);
 
 /// Free memory of the current device; 0 where it does not say.
 std::size_t free_bytes();

@@ -248,6 +248,7 @@ cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
   recording program("a program", stream);
   graph_capture(lowered.conditions, means).add(lowered.operations, stream, 0);
   const cuda::graph graph(program.end());
+  const auto life = cuda::context_life::current();
   cudaGraphExec_t made = nullptr;
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGraphInstantiate(&made, graph.get(), 0));
   if (status == cudaErrorMemoryAllocation)
@@ -258,7 +259,7 @@ cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
         "instantiating a program's graph (a loop's or branch's body may hold no host function, allocation, event or "
         "pageable copy)",
         "cudaGraphInstantiate", status);
-  return cuda::graph_exec(made);
+  return cuda::graph_exec(made, {life});
 }
 
 }  // namespace whilst

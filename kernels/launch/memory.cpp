@@ -17,8 +17,8 @@ void* allocate_on_host(std::size_t bytes) {
   const std::size_t rounded = (bytes + alignment) / alignment * alignment;
   void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
   if (!memory) {
-    throw error("allocating " + std::to_string(bytes) + " bytes on the host", "there is not that much memory",
-                "solve a smaller problem or use a larger machine");
+    throw out_of_memory("allocating " + std::to_string(bytes) + " bytes on the host", "there is not that much memory",
+                        "solve a smaller problem or use a larger machine");
   }
   std::memset(memory, 0, rounded);
   return memory;
@@ -28,32 +28,37 @@ void* allocate_on_host(std::size_t bytes) {
 
 /// For zeroing and copying beside everybody's work. The legacy default stream would do so only between the work of
 /// blocking streams, and fail while one of them is being captured. Kept to the end of the process: buffers with static
-/// lifetime may need it.
-cudaStream_t stream_beside(int device) {
+/// lifetime may need it. life: of the context of now.
+cudaStream_t stream_beside(int device, cuda::context_life life) {
+  struct stream_of_life {
+    cudaStream_t stream;
+    cuda::context_life life;
+  };
   static std::mutex lock;
-  static std::array<cudaStream_t, 64> known{};
+  static std::array<stream_of_life, 64> known{};
   const std::lock_guard hold(lock);
-  cudaStream_t& stream = known.at(static_cast<std::size_t>(device));
-  if (!stream) stream = cuda::make_stream().release();
-  return stream;
+  stream_of_life& one = known.at(static_cast<std::size_t>(device));
+  if (!one.stream || (one.life != life && one.life.ended())) one = {cuda::make_stream().release(), life};
+  return one.stream;
 }
 
-void copy_and_wait(std::string_view doing, int device, void* target, const void* source, std::size_t bytes,
-                   cudaMemcpyKind kind) {
+void copy_and_wait(std::string_view doing, int device, cuda::context_life life, void* target, const void* source,
+                   std::size_t bytes, cudaMemcpyKind kind) {
   const cuda::device_guard current(device);
-  cudaStream_t stream = stream_beside(device);
+  life.require(doing);
+  cudaStream_t stream = stream_beside(device, life);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, kind, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 }
 
-// Releasing memory, like taking it, would break captures of other threads.
-void free_on_gpu(void* memory) {
-  const cuda::relaxed_capture_mode relaxed;
-  cudaFree(memory);
-}
-void free_pinned(void* memory) {
-  const cuda::relaxed_capture_mode relaxed;
-  cudaFreeHost(memory);
+/// Memory that goes with the context of now, or is released before by `release`.
+owned_memory owned_in(cuda::context_life life, void* memory, cudaError_t (*release)(void*)) {
+  return {memory, [life, release](void* held) {
+            if (life.ended()) return;
+            // Releasing memory, like taking it, would break captures of other threads.
+            const cuda::relaxed_capture_mode relaxed;
+            release(held);
+          }};
 }
 
 #endif
@@ -70,11 +75,12 @@ raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
 #if WHILST_WITH_CUDA
   device_ = where.device();
   const cuda::device_guard current(device_);
+  life_ = cuda::context_life::current();
   void* memory = nullptr;
   const std::string doing = "allocating " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device_);
   WHILST_CUDA(doing, cudaMalloc(&memory, bytes ? bytes : 1));
-  memory_ = {memory, free_on_gpu};
-  cudaStream_t stream = stream_beside(device_);
+  memory_ = owned_in(life_, memory, cudaFree);
+  cudaStream_t stream = stream_beside(device_, life_);
   WHILST_CUDA(doing, cudaMemsetAsync(memory, 0, bytes, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 #endif
@@ -86,7 +92,7 @@ void raw_buffer::upload(const void* source, std::size_t bytes) {
     return;
   }
 #if WHILST_WITH_CUDA
-  copy_and_wait("copying to the GPU", device_, data(), source, bytes, cudaMemcpyHostToDevice);
+  copy_and_wait("copying to the GPU", device_, life_, data(), source, bytes, cudaMemcpyHostToDevice);
 #endif
 }
 
@@ -96,7 +102,7 @@ void raw_buffer::download(void* target, std::size_t bytes) const {
     return;
   }
 #if WHILST_WITH_CUDA
-  copy_and_wait("copying from the GPU", device_, target, data(), bytes, cudaMemcpyDeviceToHost);
+  copy_and_wait("copying from the GPU", device_, life_, target, data(), bytes, cudaMemcpyDeviceToHost);
 #endif
 }
 
@@ -107,9 +113,10 @@ shared_memory_block::shared_memory_block(place where, std::size_t bytes) {
   }
 #if WHILST_WITH_CUDA
   const cuda::device_guard current(where.device());
+  const auto life = cuda::context_life::current();
   void* memory = nullptr;
   WHILST_CUDA("allocating pinned memory", cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-  memory_ = {memory, free_pinned};
+  memory_ = owned_in(life, memory, cudaFreeHost);
   std::memset(memory, 0, bytes);
 #endif
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "kernels/launch/context_life.hpp"
 #include "whilst/index.hpp"
 
 namespace whilst {
@@ -26,6 +28,9 @@ class place {
 /// "the host" or "GPU 0".
 std::string name_of(place where);
 
+/// Owns memory by whatever function releases it.
+using owned_memory = std::unique_ptr<void, std::function<void(void*)>>;
+
 /// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
 /// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve.
 class raw_buffer {
@@ -35,14 +40,15 @@ class raw_buffer {
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
   /// Copies between host memory and the buffer; return when the copy has been made. Work in flight on the buffer, on
-  /// whatever stream, is not waited for.
+  /// whatever stream, is not waited for. Throw whilst::error where the context that the memory was in is gone.
   void upload(const void* source, std::size_t bytes);
   void download(void* target, std::size_t bytes) const;
 
  private:
-  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+  owned_memory memory_;
   std::size_t bytes_ = 0;
   int device_ = -1;
+  cuda::context_life life_;
 };
 
 /// An array of trivially copyable T on a place; owned.
@@ -53,6 +59,7 @@ class buffer {
   buffer(place where, index count) : raw_(where, static_cast<std::size_t>(count) * sizeof(T)), count_(count) {}
   T* data() const { return static_cast<T*>(raw_.data()); }
   index size() const { return count_; }
+  index bytes() const { return static_cast<index>(raw_.bytes()); }
   void upload(const T* source) { raw_.upload(source, raw_.bytes()); }
   void download(T* target) const { raw_.download(target, raw_.bytes()); }
 
@@ -69,7 +76,7 @@ class shared_memory_block {
   void* data() const { return memory_.get(); }
 
  private:
-  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+  owned_memory memory_;
 };
 
 }  // namespace whilst

@@ -58,12 +58,6 @@ class profile_rows {
 
 #if WHILST_WITH_CUDA
 
-cuda::event make_timing_event() {
-  cudaEvent_t made = nullptr;
-  WHILST_CUDA("making an event", cudaEventCreate(&made));
-  return cuda::event(made);
-}
-
 /// Runs steps and calls between two events. They find the stream busy, so that what is timed is in the queue when the
 /// first event is reached: else the time would be that of the launch.
 class event_timer {
@@ -84,7 +78,7 @@ class event_timer {
 
  private:
   cudaStream_t stream_;
-  cuda::event before_ = make_timing_event(), after_ = make_timing_event();
+  cuda::event before_ = cuda::make_event(/*timed=*/true), after_ = cuda::make_event(/*timed=*/true);
 };
 
 #endif

@@ -85,9 +85,11 @@ struct program::implementation {
   cuda::event last_run;
   bool has_run = false;
 
+  const cuda::context_life& life() const { return last_run.get_deleter().life; }
+
   ~implementation() {
     // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
-    if (!has_run) return;
+    if (!has_run || life().ended()) return;
     const cuda::relaxed_capture_mode relaxed;
     cudaEventSynchronize(last_run.get());
   }
@@ -95,6 +97,7 @@ struct program::implementation {
   void wait() const {
     if (!has_run) return;
     cuda::device_guard current(where.device());
+    life().require("waiting for a program");
     WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));
   }
 
@@ -329,6 +332,14 @@ std::uint64_t* program::words() { return implementation_->words.data(); }
 place program::where() const { return implementation_->where; }
 executor program::running_on() const { return implementation_->running_on; }
 const std::string& program::note() const { return implementation_->note; }
+
+index program::device_bytes() const {
+#if WHILST_WITH_CUDA
+  return static_cast<index>(implementation_->step_memory.bytes()) + static_cast<index>(implementation_->graph_memory);
+#else
+  return 0;
+#endif
+}
 
 void program::prepare(const run_settings& settings) {
   implementation& self = *implementation_;

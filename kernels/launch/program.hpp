@@ -130,6 +130,10 @@ class program {
   place where() const;
   executor running_on() const;
   const std::string& note() const;
+  /// Bytes of the GPU's memory that the prepared program holds: partial sums, and the instantiated graph by an
+  /// estimate, namely what free memory there was less after it had been made and uploaded. CUDA does not tell; what
+  /// others took meanwhile is counted, too, and what the driver had in store is not. 0 on the host.
+  index device_bytes() const;
   /// The tree for a person: a line a node; and of the prepared form how many kernels, WHILE nodes and IF nodes there
   /// are in a trip of each loop, outside loops and in all. A call is counted as one, whatever it enqueues. Without a
   /// graph, loops and branches stand for the nodes.
