@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/device_parts.hpp"
+
 namespace whilst {
 namespace {
 
@@ -72,6 +74,15 @@ capture_front front_of(cudaStream_t stream) {
     throw error("recording a program into a stream's capture", "the stream is not capturing any more",
                 "Look for what ended or broke the capture: an error in another stream that takes part in it, perhaps");
   return front;
+}
+
+/// The node that the capturing stream recorded last.
+cudaGraphNode_t last_node(cudaStream_t stream) {
+  const capture_front front = front_of(stream);
+  if (front.count != 1)
+    throw error("recording a program", "its stream follows " + std::to_string(front.count) + " nodes, not one",
+                "It is a fault of the library: please report it");
+  return front.dependencies[0];
 }
 
 bool is_pageable(const void* address) {
@@ -143,8 +154,10 @@ cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params
 
 class graph_capture {
  public:
-  graph_capture(int conditions, const std::vector<cuda::stream>& body_streams)
-      : handles_(static_cast<std::size_t>(conditions) + 1), body_streams_(body_streams) {}
+  /// step_nodes: where to note the nodes of steps; null for nowhere.
+  graph_capture(int conditions, const std::vector<cuda::stream>& body_streams,
+                std::vector<step_node>* step_nodes = nullptr)
+      : handles_(static_cast<std::size_t>(conditions) + 1), body_streams_(body_streams), step_nodes_(step_nodes) {}
 
   void add(const std::vector<operation>& operations, cudaStream_t stream, std::size_t depth) {
     make_handles(operations, stream);
@@ -189,6 +202,7 @@ class graph_capture {
     frame.links.opens_condition = handles_[static_cast<std::size_t>(op.opens_condition)];
     frame.links.branch_condition = handles_[static_cast<std::size_t>(op.branch_condition)];
     op.step->launch(stream, op.shape, frame, op.overlaps);
+    if (step_nodes_) step_nodes_->push_back({op.step, last_node(stream), op.shape, frame});
   }
 
   void add_call(const operation& op, cudaStream_t stream, std::size_t depth) {
@@ -219,6 +233,7 @@ class graph_capture {
 
   std::vector<graph_condition> handles_;
   const std::vector<cuda::stream>& body_streams_;
+  std::vector<step_node>* step_nodes_;
   std::string unfit_;
 };
 
@@ -228,19 +243,33 @@ void capture_into(const lowered_program& lowered, cudaStream_t stream, const std
   graph_capture(lowered.conditions, body_streams).add(lowered.operations, stream, 0);
 }
 
-cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
-                            const std::vector<cuda::stream>& body_streams) {
+made_graph make_graph(const lowered_program& lowered, const std::vector<word_write>& words, cudaStream_t stream,
+                      const std::vector<cuda::stream>& body_streams) {
+  made_graph result;
   recording program("a program", stream);
-  graph_capture capture(lowered.conditions, body_streams);
+  write_words(stream, words, [&] { result.writers.push_back(last_node(stream)); });
+  result.written = words;
+  graph_capture capture(lowered.conditions, body_streams, &result.steps);
   capture.add(lowered.operations, stream, 0);
-  const cuda::graph graph(program.end());
+  result.recorded.reset(program.end());
   const std::string doing =
       "instantiating the graph (a loop's or branch's body may hold no host function, allocation, event or pageable "
       "copy" +
       (capture.unfit().empty() ? std::string() : ", and " + capture.unfit()) + ")";
   cudaGraphExec_t made = nullptr;
-  WHILST_CUDA(doing, cudaGraphInstantiate(&made, graph.get(), 0));
-  return cuda::graph_exec(made);
+  WHILST_CUDA(doing, cudaGraphInstantiate(&made, result.recorded.get(), 0));
+  result.exec.reset(made);
+  return result;
+}
+
+void made_graph::update(const recorded_step& step) const {
+  for (const step_node& at : steps)
+    if (at.step == &step) step.set_node(exec.get(), at.node, at.shape, at.frame);
+}
+
+void made_graph::set_words(const std::vector<word_write>& words) {
+  update_words(exec.get(), writers, written, words);
+  written = words;
 }
 
 }  // namespace whilst

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "kernels/launch/device_parts.hpp"
 #include "kernels/launch/executors.hpp"
@@ -46,8 +47,7 @@ void count_nodes(const std::vector<operation>& operations, node_counts& counts, 
 struct program::implementation {
   place where;
   std::vector<program_node> nodes;
-  std::vector<std::uint64_t*> word_addresses;
-  std::vector<std::uint64_t> words;
+  launch_values values;
   std::unique_ptr<recorded_step> publisher = make_publisher();
   run_settings settings;
   executor running_on = executor::host;
@@ -56,7 +56,8 @@ struct program::implementation {
   lowered_program lowered;
   bool prepared = false;
 
-  explicit implementation(place p) : where(p) {}
+  implementation(place p, std::vector<program_node> recorded, launch_values declared)
+      : where(p), nodes(std::move(recorded)), values(std::move(declared)) {}
 
   /// Iterations a trip: enough to make the trip's own cost small beside the steps', not more.
   int choose_unroll() const {
@@ -75,12 +76,14 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
+  std::vector<raw_buffer> outgrown;  ///< step memory of former shapes, where a caller's graph may refer to it
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
-  cuda::graph_exec exec;
+  made_graph graph;
   cuda::event last_run;
-  bool has_run = false;
+  unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 where that is not known
+  bool has_run = false, was_captured = false;
 
   ~implementation() {
     // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
@@ -100,7 +103,7 @@ struct program::implementation {
     const cuda::relaxed_capture_mode relaxed;
     wait();
     load_write_words();
-    exec.reset();
+    graph = {};
     running_on = settings.how;
     note.clear();
     if (running_on == executor::graph) {
@@ -150,13 +153,27 @@ struct program::implementation {
 
   void build_graph() {
     if (!capture_stream) capture_stream = cuda::make_stream();
-    exec = make_graph(lowered, capture_stream.get(), body_streams);
-    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(exec.get(), capture_stream.get()));
+    graph = make_graph(lowered, writes_its_parameters() ? values.words() : std::vector<word_write>(),
+                       capture_stream.get(), body_streams);
+    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(graph.exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
   }
 
-  void follow_run_before(cudaStream_t stream) {
-    if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+  /// Whether the graph's first nodes write the parameters, and not a kernel before it. New arguments for a node cost
+  /// the host less than a launch. A graph with conditional nodes stays as it was instantiated, launch for launch.
+  bool writes_its_parameters() const { return running_on == executor::graph && lowered.conditions == 0; }
+
+  /// Tells streams apart, also one from another that had its handle before; 0 where that cannot be told.
+  static unsigned long long number_of(cudaStream_t stream) {
+    unsigned long long number = 0;
+    if (stream != cudaStreamPerThread) WHILST_CUDA("asking for a stream's number", cudaStreamGetId(stream, &number));
+    return number;
+  }
+
+  void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
+  void follow_run_before(cudaStream_t stream, unsigned long long number) {
+    if (!has_run || (number && number == last_stream)) return;  // a stream follows itself
+    WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
   }
 
   void enqueue_on_gpu(cudaStream_t stream) {
@@ -169,26 +186,36 @@ struct program::implementation {
                     "a loop in a graph needs conditional nodes, and this program runs under stream" +
                         (note.empty() ? std::string() : " (" + note + ")"),
                     "prepare it for executor graph, on a driver of version 12.4 or later");
-      write_words(stream, word_addresses, words);
+      was_captured = true;
+      write_words(stream, values.words());
       capture_into(lowered, stream, body_streams);
       return;
     }
-    follow_run_before(stream);
+    const unsigned long long number = number_of(stream);
+    follow_run_before(stream, number);
+    const auto mark = [&] {
+      has_run = true;
+      last_stream = number;
+    };
     try {
       launch(stream);
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
-      if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) has_run = true;
+      if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) mark();
       throw;
     }
-    has_run = true;
+    mark();
   }
 
   void launch(cudaStream_t stream) {
-    write_words(stream, word_addresses, words);
+    if (writes_its_parameters()) {
+      graph.set_words(values.words());
+    } else {
+      write_words(stream, values.words());
+    }
     if (running_on == executor::graph) {
-      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(exec.get(), stream));
+      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(graph.exec.get(), stream));
       return;
     }
     run_on_stream(lowered.operations, stream, static_cast<int*>(flag_on_host.data()));
@@ -199,6 +226,28 @@ struct program::implementation {
   }
 #endif
 
+  /// Steps are about to have other shapes: other partial sums and tickets elsewhere, which must be zero at first.
+  void give_up_step_memory() {
+#if WHILST_WITH_CUDA
+    if (where.on_host()) return;
+    if (was_captured) {
+      outgrown.push_back(std::move(step_memory));
+    } else {
+      wait();
+    }
+    step_memory = {};
+#endif
+  }
+
+  /// The step's kernels in the prepared graph get the arguments of now; others read the step itself when they run.
+  void update([[maybe_unused]] const recorded_step& step) {
+#if WHILST_WITH_CUDA
+    if (running_on != executor::graph) return;
+    cuda::device_guard current(where.device());
+    graph.update(step);
+#endif
+  }
+
   void prepare_on_host() {
     running_on = executor::host;
     unroll = choose_unroll();
@@ -208,24 +257,19 @@ struct program::implementation {
   }
 
   void enqueue_on_host() {
-    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    for (const word_write& word : values.words()) word.write();
     run_on_host(lowered.operations);
   }
 };
 
-program::program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,
-                 std::vector<std::uint64_t> words)
-    : implementation_(std::make_unique<implementation>(where)) {
-  implementation_->nodes = std::move(nodes);
-  implementation_->word_addresses = std::move(word_addresses);
-  implementation_->words = std::move(words);
-}
+program::program(place where, std::vector<program_node> nodes, launch_values values)
+    : implementation_(std::make_unique<implementation>(where, std::move(nodes), std::move(values))) {}
 
 program::~program() = default;
 program::program(program&&) noexcept = default;
 program& program::operator=(program&&) noexcept = default;
 
-std::uint64_t* program::words() { return implementation_->words.data(); }
+launch_values& program::values() { return implementation_->values; }
 place program::where() const { return implementation_->where; }
 executor program::running_on() const { return implementation_->running_on; }
 const std::string& program::note() const { return implementation_->note; }
@@ -253,9 +297,28 @@ void program::prepare(const run_settings& settings) {
 #endif
 }
 
+void program::check_pointer(const void* pointer) {
+  if (!pointer) throw error("binding a slot", "the pointer is null", "Give memory of the program's place");
+}
+
+void program::check_handle(std::uint64_t owner) const { implementation_->values.check_owner(owner, "updating a step"); }
+
+void program::renew(const std::vector<const recorded_step*>& steps, bool same_shape) {
+  implementation& self = *implementation_;
+  if (!same_shape) self.give_up_step_memory();
+  if (!std::exchange(self.prepared, false)) return;
+  if (same_shape) {
+    for (const recorded_step* step : steps) self.update(*step);
+    self.prepared = true;
+  } else {
+    prepare(run_settings(self.settings));
+  }
+}
+
 void program::enqueue([[maybe_unused]] CUstream_st* stream) {
   if (!implementation_->prepared)
     throw error("enqueueing a program", "it is not prepared, or preparing it failed", "Call prepare() first");
+  implementation_->values.check_slots();
   if (implementation_->where.on_host()) {
     implementation_->enqueue_on_host();
     return;
@@ -374,7 +437,7 @@ std::string dot_nodes(std::string& text, const std::vector<program_node>& nodes,
 std::string program::explain() const {
   std::string text = "program on " + (where().on_host() ? "the host" : "GPU " + std::to_string(where().device())) +
                      (implementation_->prepared ? ", executor " + std::string(name(running_on())) : ", not prepared") +
-                     ", " + std::to_string(implementation_->words.size()) + " words of parameters\n";
+                     ", " + std::to_string(implementation_->values.words().size()) + " words of parameters\n";
   explain_nodes(text, implementation_->nodes, 1, implementation_->unroll);
   if (!implementation_->prepared) return text;
   const std::vector<operation>& operations = implementation_->lowered.operations;
