@@ -128,8 +128,8 @@ class recorder {
   ///   program.enqueue(stream);
   /// @endcode
   template <launch_value T>
-  whilst::parameter<T> parameter(const std::string& name, const std::type_identity_t<T>& value) {
-    return values_.add<T>(name, value);
+  whilst::parameter<T> parameter(const char* name, const std::type_identity_t<T>& value) {
+    return values_.add<T>(std::string(name), value);
   }
   /// The same at an address of the caller's, in memory of the program's place.
   template <launch_value T>
@@ -141,7 +141,7 @@ class recorder {
   /// nothing. Maps and finishes hold it as a slot<T>, which the handle becomes by itself. A program is not enqueued
   /// before all are bound.
   template <class T>
-  declared_slot<T> slot(const std::string& name) {
+  declared_slot<T> slot(const char* name) {
     return values_.add_slot<T>(name);
   }
 

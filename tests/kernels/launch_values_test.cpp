@@ -41,13 +41,13 @@ template <std::size_t bytes>
 struct struct_of {
   unsigned char of[bytes];
 };
+// Without padding, whose bytes nobody promises to copy.
 struct alignas(64) aligned {
-  double number;
-  char letter;
+  double numbers[8];
 };
 struct has_pointer {
   const double* pointer;
-  float number;
+  float numbers[2];
 };
 
 template <class T>
@@ -166,7 +166,7 @@ TEST_CASE("a thousand parameters arrive, in a loop and without one", "[parameter
       recorder record(w.where);
       std::vector<whilst::parameter<float>> all;
       for (index k = 0; k < n; ++k)
-        all.push_back(record.parameter<float>("number " + std::to_string(k), static_cast<float>(k)));
+        all.push_back(record.parameter<float>(("number " + std::to_string(k)).c_str(), static_cast<float>(k)));
       const auto add_all = [&](auto& run) {
         for (index k = 0; k < n; k += 111) run.step("x += value", 1, add_value{all[k].get(), x.data() + k});
       };
