@@ -303,12 +303,13 @@ void program::check_pointer(const void* pointer) {
 
 void program::check_handle(std::uint64_t owner) const { implementation_->values.check_owner(owner, "updating a step"); }
 
-void program::renew(const std::vector<const recorded_step*>& steps, bool same_shape) {
+void program::renew(const recorded_step& step, const recorded_step* sequel, bool same_shape) {
   implementation& self = *implementation_;
   if (!same_shape) self.give_up_step_memory();
   if (!std::exchange(self.prepared, false)) return;
   if (same_shape) {
-    for (const recorded_step* step : steps) self.update(*step);
+    self.update(step);
+    if (sequel) self.update(*sequel);
     self.prepared = true;
   } else {
     prepare(run_settings(self.settings));

@@ -139,7 +139,7 @@ class program {
               const std::type_identity_t<Finish>& finish) {
     check_handle(which.owner);
     const bool same_shape = which.step->replace(count, map, finish, no_sequel{});
-    renew({which.step}, same_shape);
+    renew(*which.step, nullptr, same_shape);
   }
   /// Of a step that is only a finish.
   template <class Finish>
@@ -155,7 +155,8 @@ class program {
     check_handle(which.owner);
     const index count = which.step->count();
     const bool same_shape = which.step->replace(count, map, finish, sequel);
-    renew({which.step, which.sequel}, which.sequel->replace(count, sequel, {}, {}) && same_shape);
+    const bool both_same = which.sequel->replace(count, sequel, no_finish{}, no_sequel{}) && same_shape;
+    renew(*which.step, which.sequel, both_same);
   }
 
   place where() const;
@@ -172,8 +173,8 @@ class program {
   launch_values& values();
   static void check_pointer(const void* pointer);
   void check_handle(std::uint64_t owner) const;
-  /// Brings what the steps hold now into what is prepared.
-  void renew(const std::vector<const recorded_step*>& steps, bool same_shape);
+  /// Brings what a step, and perhaps its sequel, hold now into what is prepared.
+  void renew(const recorded_step& step, const recorded_step* sequel, bool same_shape);
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };
