@@ -166,8 +166,9 @@ struct program::implementation {
   /// Tells streams apart, also one from another that had its handle before; 0 where that cannot be told.
   static unsigned long long number_of(cudaStream_t stream) {
     unsigned long long number = 0;
-    if (stream != cudaStreamPerThread) WHILST_CUDA("asking for a stream's number", cudaStreamGetId(stream, &number));
-    return number;
+    // The default stream of a thread is another one in each thread, under one handle.
+    if (stream == cudaStreamPerThread) return 0;
+    return WHILST_CUDA_ATTEMPT(cudaStreamGetId(stream, &number)) == cudaSuccess ? number : 0;
   }
 
   void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
