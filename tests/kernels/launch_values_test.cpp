@@ -136,7 +136,9 @@ TEST_CASE("what is no parameter is refused when it is compiled", "[parameters]")
 TEST_CASE("a parameter at the caller's address leaves its neighbours alone", "[parameters]") {
   for (const way& w : ways()) {
     INFO(w.name);
+    std::vector<unsigned char> expected(32, 0xEE);
     whilst::buffer<unsigned char> memory(w.where, 32);
+    memory.upload(expected.data());
     recorder record(w.where);
     const auto odd = record.parameter(reinterpret_cast<struct_of<11>*>(memory.data() + 3), filled<struct_of<11>>(1));
     const auto number = record.parameter(reinterpret_cast<float*>(memory.data() + 20), 1.5f);
@@ -146,7 +148,6 @@ TEST_CASE("a parameter at the caller's address leaves its neighbours alone", "[p
     program.set(odd, filled<struct_of<11>>(9));
     program.set(number, 2.5f);
     run(program);
-    std::vector<unsigned char> expected(32, 0);
     const auto bytes = filled<struct_of<11>>(9);
     const float two_and_a_half = 2.5f;
     std::memcpy(expected.data() + 3, &bytes, sizeof bytes);
