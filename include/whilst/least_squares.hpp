@@ -279,6 +279,17 @@ class curve_fit {
   least_squares_report solve(std::span<T> b) { return solver_.solve(b); }
   const std::string& executor() const { return solver_.executor(); }
 
+  /// Other data, of as many points, for the fits to come; copied, and nothing is recorded. Throws whilst::error as the
+  /// constructor does.
+  void update_data(std::span<const double> predictors, std::span<const double> response) {
+    if (const index points = checked(predictors, response); points != points_)
+      throw error("updating the data of a curve fit",
+                  "there are " + std::to_string(points) + " points, and there were " + std::to_string(points_),
+                  "Give as many, or make a curve_fit for them");
+    if (!predictors.empty()) predictors_.upload(predictors.data());
+    response_.upload(response.data());
+  }
+
  private:
   static index checked(std::span<const double> predictors, std::span<const double> response) {
     const std::string doing = "fitting a curve";

@@ -38,56 +38,58 @@ namespace whilst {
 ///     run.branch(name, flag, body)      body(run) if *flag is not 0
 ///     run.branch(name, flag, body, otherwise)   otherwise(run) if it is 0
 ///     run.select(name, choice, body0, body1, ...)   body k if *choice is k; none if there is no such body
-///     run.parallel(name, body0, body1, ...)   all of them, in any order or at once: none reads what another writes.
-///     Maps,
-///                                       finishes and calls may declare what they write (`writes`, see memory_range):
-///                                       two bodies that declare the same memory are refused. No finish directly in a
-///                                       body takes the state of the loop around, or stops it: verdicts come after
+///     run.parallel(name, body0, body1, ...)   all of them, in any order or at once: none reads what another
+///                                       writes. Maps, finishes and calls may declare what they write (`writes`, see
+///                                       memory_range): two bodies that declare the same memory are refused. No finish
+///                                       directly in a body takes the state of the loop around, or stops it: verdicts
+///                                       come after
 ///
 /// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
 /// its own. Flags are read before the bodies run. Maps and finishes are copied; the memory that they point to must live
 /// as long as the program.
 class recorder {
  public:
-  explicit recorder(place where) : where_(where) {}
+  explicit recorder(place where) : where_(where), values_(where) {}
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;
 
   place where() const { return where_; }
 
+  // Steps return what program::update finds them by; most callers need none.
   template <class Map>
-  void step(const char* name, index n, const Map& map) {
-    step(name, n, map, no_finish{});
+  step_handle<Map, no_finish> step(const char* name, index n, const Map& map) {
+    return step(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  void step(const char* name, index n, const Map& map, const Finish& finish) {
-    add_step(name, n, map, finish, no_sequel{});
+  step_handle<Map, Finish> step(const char* name, index n, const Map& map, const Finish& finish) {
+    return add_step(name, n, map, finish, no_sequel{});
   }
   template <class Map, class Finish, class Sequel>
-  void step(const char* name, index n, const Map& map, const Finish& finish, const char* sequel_name,
-            const Sequel& sequel) {
+  step_handle<Map, Finish, Sequel> step(const char* name, index n, const Map& map, const Finish& finish,
+                                        const char* sequel_name, const Sequel& sequel) {
     static_assert(detail::team_kind_of<Map>() != detail::team_kind::block &&
                       detail::team_kind_of<Sequel>() == detail::team_kind::none &&
                       !std::is_void_v<detail::map_result<Map>> && std::is_void_v<detail::map_result<Sequel>>,
                   "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
     static_assert(map_step<Map, Finish>::takes_loop && detail::hands_to<Finish, Sequel>,
                   "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
-    add_step(name, n, map, finish, sequel);
-    step(sequel_name, n, sequel);
+    step_handle<Map, Finish, Sequel> made = add_step(name, n, map, finish, sequel);
+    made.sequel = step(sequel_name, n, sequel).step;
+    return made;
   }
   template <class Map>
-  void team(const char* name, index n, const Map& map) {
-    team(name, n, map, no_finish{});
+  step_handle<Map, no_finish> team(const char* name, index n, const Map& map) {
+    return team(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  void team(const char* name, index n, const Map& map, const Finish& finish) {
+  step_handle<Map, Finish> team(const char* name, index n, const Map& map, const Finish& finish) {
     static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
                   "a map for whole blocks says so: static constexpr bool whole_block = true");
-    step(name, n, map, finish);
+    return step(name, n, map, finish);
   }
   template <class Finish>
-  void once(const char* name, const Finish& finish) {
-    step(name, 0, detail::no_map{}, finish);
+  step_handle<detail::no_map, Finish> once(const char* name, const Finish& finish) {
+    return step(name, 0, detail::no_map{}, finish);
   }
 
   template <class Body>
@@ -154,17 +156,32 @@ class recorder {
     current_->push_back(std::move(node));
   }
 
-  /// Declares that each launch writes a value to *address, in the memory of the program's place; T is a multiple of 8
-  /// bytes. program::set changes it.
+  /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read
+  /// it by get(), program::set changes it for the launches to come, by this handle or by the name. Throws whilst::error
+  /// where the name is taken.
+  /// @code
+  ///   const auto step_size = run.parameter<float>("step size", 0.1f);
+  ///   run.step("x -= step size * g", n, descend{step_size.get(), g, x});
+  ///   ...
+  ///   program.set(step_size, 0.2f);    // or program.set("step size", 0.2f), with the type it was declared with
+  ///   program.enqueue(stream);
+  /// @endcode
+  template <launch_value T>
+  whilst::parameter<T> parameter(const char* name, const std::type_identity_t<T>& value) {
+    return values_.add<T>(std::string(name), value);
+  }
+  /// The same at an address of the caller's, in memory of the program's place.
+  template <launch_value T>
+  whilst::parameter<T> parameter(T* address, const std::type_identity_t<T>& value) {
+    return values_.add<T>(address, value);
+  }
+
+  /// Declares a pointer that is bound at launch, by program::bind, so that new memory of the same shape records
+  /// nothing. Maps and finishes hold it as a slot<T>, which the handle becomes by itself. A program is not enqueued
+  /// before all are bound.
   template <class T>
-  whilst::parameter<T> parameter(T* address, const T& value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0 && alignof(T) >= 8);
-    const whilst::parameter<T> made{words_.size()};
-    words_.resize(words_.size() + sizeof(T) / 8);
-    std::memcpy(words_.data() + made.first_word, &value, sizeof(T));
-    for (std::size_t word = 0; word < sizeof(T) / 8; ++word)
-      word_addresses_.push_back(reinterpret_cast<std::uint64_t*>(address) + word);
-    return made;
+  declared_slot<T> slot(const char* name) {
+    return values_.add_slot<T>(name);
   }
 
   /// Declares that the program works on this memory of its place, which somebody else owns: program::memory() lists it
@@ -175,14 +192,15 @@ class recorder {
 
   /// The program recorded so far; the recorder is spent.
   program finish() && {
-    program made(where_, std::move(nodes_), std::move(word_addresses_), std::move(words_));
+    program made(where_, std::move(nodes_), std::move(values_));
     for (memory_item& arena : arenas_) made.add_arena(std::move(arena));
     return made;
   }
 
  private:
   template <class Map, class Finish, class Sequel>
-  void add_step(const char* name, index n, const Map& map, const Finish& finish, const Sequel& sequel) {
+  step_handle<Map, Finish, Sequel> add_step(const char* name, index n, const Map& map, const Finish& finish,
+                                            const Sequel& sequel) {
     if (!in_loop_ && map_step<Map, Finish>::takes_loop)
       throw error("recording step '" + std::string(name) + "'",
                   "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
@@ -192,10 +210,13 @@ class recorder {
                       "', and so may the steps beside it",
                   "Record it after the parallel bodies, or give the body a loop of its own");
     program_node node{.what = program_node::kind::step, .name = name};
-    node.step = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
+    auto made = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
+    const step_handle<Map, Finish, Sequel> handle{made.get(), nullptr, values_.owner()};
+    node.step = std::move(made);
     add_writes(node, map);
     add_writes(node, finish);
     current_->push_back(std::move(node));
+    return handle;
   }
   template <class Functor>
   static void add_writes(program_node& node, [[maybe_unused]] const Functor& functor) {
@@ -229,8 +250,7 @@ class recorder {
   std::vector<program_node>* current_ = &nodes_;
   bool in_loop_ = false;
   const char* parallel_ = nullptr;  ///< the parallel bodies that the step at hand is in, if in no loop within them
-  std::vector<std::uint64_t*> word_addresses_;
-  std::vector<std::uint64_t> words_;
+  launch_values values_;
   std::vector<memory_item> arenas_;
 };
 

@@ -29,16 +29,40 @@ std::unique_ptr<recorded_step> make_publisher() {
 
 namespace {
 
-constexpr int words_a_launch = 32;
+/// Most programs have few words, and what a launch carries costs the host time; more go by as many as fit 4 KiB.
+constexpr std::size_t few_words = 32, many_words = 160;
 
+template <std::size_t most>
 struct word_writes {
-  std::uint64_t* address[words_a_launch];
-  std::uint64_t value[words_a_launch];
+  word_write of[most];
   int count;
 };
+static_assert(sizeof(word_writes<many_words>) <= 4096, "what a kernel's arguments may take");
 
-__global__ void write_words_kernel(const __grid_constant__ word_writes writes) {
-  if (static_cast<int>(threadIdx.x) < writes.count) *writes.address[threadIdx.x] = writes.value[threadIdx.x];
+template <std::size_t most>
+__global__ void write_words_kernel(const __grid_constant__ word_writes<most> writes) {
+  if (static_cast<int>(threadIdx.x) < writes.count) writes.of[threadIdx.x].write();
+}
+
+std::size_t words_a_launch(const std::vector<word_write>& words) {
+  return words.size() <= few_words ? few_words : many_words;
+}
+
+/// Calls use(kernel, threads, arguments) with the kernel that writes the words from `first` on.
+template <class Use>
+void with_writer(const std::vector<word_write>& words, std::size_t first, const Use& use) {
+  const auto with = [&](auto writes, auto* kernel, std::size_t most) {
+    const std::size_t count = std::min(most, words.size() - first);
+    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(first), count, writes.of);
+    writes.count = static_cast<int>(count);
+    void* arguments[] = {&writes};
+    use(reinterpret_cast<void*>(kernel), static_cast<unsigned>(most), arguments);
+  };
+  if (words_a_launch(words) == few_words) {
+    with(word_writes<few_words>{}, &write_words_kernel<few_words>, few_words);
+  } else {
+    with(word_writes<many_words>{}, &write_words_kernel<many_words>, many_words);
+  }
 }
 
 __global__ void selection_kernel(const __grid_constant__ selection what) {
@@ -63,24 +87,43 @@ void launch_selection(cudaStream_t stream, const selection& what) {
 }
 
 void load_write_words() {
-  cudaFuncAttributes attributes{};
-  WHILST_CUDA("loading the writer of parameters", cudaFuncGetAttributes(&attributes, write_words_kernel));
+  const auto load = [](auto* kernel) {
+    cudaFuncAttributes attributes{};
+    WHILST_CUDA("loading the writer of parameters", cudaFuncGetAttributes(&attributes, kernel));
+  };
+  load(&write_words_kernel<few_words>);
+  load(&write_words_kernel<many_words>);
 }
 
-void write_words(cudaStream_t stream, const std::vector<std::uint64_t*>& addresses,
-                 const std::vector<std::uint64_t>& words) {
-  for (std::size_t first = 0; first < words.size(); first += words_a_launch) {
-    word_writes writes{};
-    writes.count = static_cast<int>(std::min<std::size_t>(words_a_launch, words.size() - first));
-    for (int i = 0; i < writes.count; ++i) {
-      writes.address[i] = addresses[first + static_cast<std::size_t>(i)];
-      writes.value[i] = words[first + static_cast<std::size_t>(i)];
-    }
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(1);
-    config.blockDim = dim3(words_a_launch);
-    config.stream = stream;
-    WHILST_CUDA("writing a program's parameters", cudaLaunchKernelEx(&config, write_words_kernel, writes));
+void write_words(cudaStream_t stream, const std::vector<word_write>& words, const std::function<void()>& after_each) {
+  for (std::size_t first = 0; first < words.size(); first += words_a_launch(words)) {
+    with_writer(words, first, [&](void* kernel, unsigned threads, void** arguments) {
+      cudaLaunchConfig_t config{};
+      config.gridDim = dim3(1);
+      config.blockDim = dim3(threads);
+      config.stream = stream;
+      WHILST_CUDA("writing a program's parameters", cudaLaunchKernelExC(&config, kernel, arguments));
+    });
+    after_each();
+  }
+}
+
+void update_words(cudaGraphExec_t exec, const std::vector<cudaGraphNode_t>& nodes,
+                  const std::vector<word_write>& former, const std::vector<word_write>& words) {
+  const std::size_t step = words_a_launch(words);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    const auto first = static_cast<std::ptrdiff_t>(k * step);
+    const auto last = static_cast<std::ptrdiff_t>(std::min(words.size(), (k + 1) * step));
+    const auto same = [](const word_write& a, const word_write& b) { return a.value == b.value; };
+    if (std::equal(words.begin() + first, words.begin() + last, former.begin() + first, same)) continue;
+    with_writer(words, k * step, [&](void* kernel, unsigned threads, void** arguments) {
+      cudaKernelNodeParams params{};
+      params.func = kernel;
+      params.gridDim = dim3(1);
+      params.blockDim = dim3(threads);
+      params.kernelParams = arguments;
+      WHILST_CUDA("setting a program's parameters", cudaGraphExecKernelNodeSetParams(exec, nodes[k], &params));
+    });
   }
 }
 

@@ -35,8 +35,31 @@ struct graph_means {
 /// as IF nodes, bodies side by side as paths that meet again.
 void capture_into(const lowered_program& lowered, cudaStream_t stream, const graph_means& means);
 
-/// The operations as a graph by itself, recorded on `stream`.
-cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream, const graph_means& means);
+/// A kernel node of a step, and what its arguments are made of.
+struct step_node {
+  const recorded_step* step;
+  cudaGraphNode_t node;
+  launch_shape shape;
+  step_frame frame;  ///< with its conditions
+};
+
+/// An instantiated graph, with the graph that it was made from: the nodes of that one name those of the instance.
+struct made_graph {
+  cuda::graph recorded;
+  cuda::graph_exec exec;
+  std::vector<step_node> steps;
+  std::vector<cudaGraphNode_t> writers;  ///< of the parameters
+  std::vector<word_write> written;       ///< what they write as of now
+
+  /// The nodes of the step get the arguments that it has now, for the launches to come.
+  void update(const recorded_step& step) const;
+  /// The writers get these words, as many as they have now, for the launches to come.
+  void set_words(const std::vector<word_write>& words);
+};
+
+/// The operations as a graph by itself, recorded on `stream`. Its first nodes write `words`, if there are any.
+made_graph make_graph(const lowered_program& lowered, const std::vector<word_write>& words, cudaStream_t stream,
+                      const graph_means& means);
 
 #endif
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/device_parts.hpp"
+
 namespace whilst {
 namespace {
 
@@ -101,6 +103,14 @@ void go_on_after(cudaStream_t stream, dependencies& from) {
               cudaStreamUpdateCaptureDependencies_v2(stream, from.nodes.data(), from.edges.data(), from.nodes.size(),
                                                      cudaStreamSetCaptureDependencies));
 #endif
+  /// The node that the capturing stream recorded last.
+  cudaGraphNode_t last_node(cudaStream_t stream) {
+    const capture_front front = front_of(stream);
+    if (front.count != 1)
+      throw error("recording a program", "its stream follows " + std::to_string(front.count) + " nodes, not one",
+                  "It is a fault of the library: please report it");
+    return front.dependencies[0];
+  }
 }
 
 cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params) {
@@ -120,8 +130,9 @@ cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params
 
 class graph_capture {
  public:
-  graph_capture(int conditions, const graph_means& means)
-      : handles_(static_cast<std::size_t>(conditions) + 1), means_(means) {}
+  /// step_nodes: where to note the nodes of steps; null for nowhere.
+  graph_capture(int conditions, const graph_means& means, std::vector<step_node>* step_nodes = nullptr)
+      : handles_(static_cast<std::size_t>(conditions) + 1), means_(means), step_nodes_(step_nodes) {}
 
   void add(const std::vector<operation>& operations, cudaStream_t stream, std::size_t depth) {
     make_handles(operations, stream);
@@ -172,6 +183,7 @@ class graph_capture {
     frame.links.opens_condition = handles_[static_cast<std::size_t>(op.opens_condition)];
     frame.links.branch_condition = handles_[static_cast<std::size_t>(op.branch_condition)];
     op.step->launch(stream, op.shape, frame, op.overlaps);
+    if (step_nodes_) step_nodes_->push_back({op.step, last_node(stream), op.shape, frame});
   }
 
   void add_body(const operation& op, cudaStream_t stream, std::size_t depth, cudaGraphConditionalNodeType type) {
@@ -235,6 +247,7 @@ class graph_capture {
 
   std::vector<graph_condition> handles_;
   const graph_means& means_;
+  std::vector<step_node>* step_nodes_;
 };
 
 }  // namespace
@@ -243,14 +256,18 @@ void capture_into(const lowered_program& lowered, cudaStream_t stream, const gra
   graph_capture(lowered.conditions, means).add(lowered.operations, stream, 0);
 }
 
-cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream, const graph_means& means) {
+made_graph make_graph(const lowered_program& lowered, const std::vector<word_write>& words, cudaStream_t stream,
+                      const graph_means& means) {
   const std::optional<finding> suspect = rehearse_calls(lowered.operations, stream);
+  made_graph result;
   recording program("a program", stream);
-  graph_capture(lowered.conditions, means).add(lowered.operations, stream, 0);
-  const cuda::graph graph(program.end());
+  write_words(stream, words, [&] { result.writers.push_back(last_node(stream)); });
+  result.written = words;
+  graph_capture(lowered.conditions, means, &result.steps).add(lowered.operations, stream, 0);
   const auto life = cuda::context_life::current();
+  result.recorded.reset(program.end());
   cudaGraphExec_t made = nullptr;
-  const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGraphInstantiate(&made, graph.get(), 0));
+  const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGraphInstantiate(&made, result.recorded.get(), 0));
   if (status == cudaErrorMemoryAllocation)
     cuda::fail(status, "cudaGraphInstantiate", "instantiating a program's graph");
   if (status != cudaSuccess)
@@ -259,7 +276,18 @@ cuda::graph_exec make_graph(const lowered_program& lowered, cudaStream_t stream,
         "instantiating a program's graph (a loop's or branch's body may hold no host function, allocation, event or "
         "pageable copy)",
         "cudaGraphInstantiate", status);
-  return cuda::graph_exec(made, {life});
+  result.exec = cuda::graph_exec(made, {life});
+  return result;
+}
+
+void made_graph::update(const recorded_step& step) const {
+  for (const step_node& at : steps)
+    if (at.step == &step) step.set_node(exec.get(), at.node, at.shape, at.frame);
+}
+
+void made_graph::set_words(const std::vector<word_write>& words) {
+  update_words(exec.get(), writers, written, words);
+  written = words;
 }
 
 }  // namespace whilst

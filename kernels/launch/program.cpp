@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "kernels/launch/device_parts.hpp"
 #include "kernels/launch/doctor.hpp"
@@ -36,8 +37,7 @@ bool holds_call(const std::vector<program_node>& nodes) {
 struct program::implementation {
   place where;
   std::vector<program_node> nodes;
-  std::vector<std::uint64_t*> word_addresses;
-  std::vector<std::uint64_t> words;
+  launch_values values;
   std::unique_ptr<recorded_step> publisher = make_publisher();
   run_settings settings;
   executor running_on = executor::host;
@@ -49,7 +49,7 @@ struct program::implementation {
     std::unique_ptr<recorded_step> reopener;
     lowered_program lowered;
 #if WHILST_WITH_CUDA
-    cuda::graph_exec exec;
+    made_graph graph;
 #endif
   };
   form whole;
@@ -58,7 +58,8 @@ struct program::implementation {
   std::vector<memory_item> arenas;
   std::size_t graph_memory = 0;
 
-  explicit implementation(place p) : where(p) {}
+  implementation(place p, std::vector<program_node> recorded, launch_values declared)
+      : where(p), nodes(std::move(recorded)), values(std::move(declared)) {}
 
   /// Iterations a trip: enough to make the trip's own cost small beside the steps', not more.
   int choose_unroll() const {
@@ -77,13 +78,15 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
+  std::vector<raw_buffer> outgrown;  ///< step memory of former shapes, where a caller's graph may refer to it
   std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
   graph_means means{body_streams, false};
   cuda::event last_run;
-  bool has_run = false;
+  unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 where that is not known
+  bool has_run = false, was_captured = false;
 
   const cuda::context_life& life() const { return last_run.get_deleter().life; }
 
@@ -161,8 +164,9 @@ struct program::implementation {
   void build_graph(form& made) {
     if (!capture_stream) capture_stream = cuda::make_stream();
     const std::size_t free_before = cuda::free_bytes();
-    made.exec = make_graph(made.lowered, capture_stream.get(), means);
-    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(made.exec.get(), capture_stream.get()));
+    made.graph = make_graph(made.lowered, writes_its_parameters(made) ? values.words() : std::vector<word_write>(),
+                            capture_stream.get(), means);
+    WHILST_CUDA("uploading a program's graph", cudaGraphUpload(made.graph.exec.get(), capture_stream.get()));
     WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
     const std::size_t free_after = cuda::free_bytes();
     graph_memory += free_after > 0 && free_before > free_after ? free_before - free_after : 0;
@@ -174,8 +178,24 @@ struct program::implementation {
     if (running_on == executor::graph) build_graph(made);
   }
 
-  void follow_run_before(cudaStream_t stream) {
-    if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+  /// Whether the graph's first nodes write the parameters, and not a kernel before it. New arguments for a node cost
+  /// the host less than a launch. A graph with conditional nodes stays as it was instantiated, launch for launch.
+  bool writes_its_parameters(const form& made) const {
+    return running_on == executor::graph && made.lowered.conditions == 0;
+  }
+
+  /// Tells streams apart, also one from another that had its handle before; 0 where that cannot be told.
+  static unsigned long long number_of(cudaStream_t stream) {
+    unsigned long long number = 0;
+    // The default stream of a thread is another one in each thread, under one handle.
+    if (stream == cudaStreamPerThread) return 0;
+    return WHILST_CUDA_ATTEMPT(cudaStreamGetId(stream, &number)) == cudaSuccess ? number : 0;
+  }
+
+  void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
+  void follow_run_before(cudaStream_t stream, unsigned long long number) {
+    if (!has_run || (number && number == last_stream)) return;  // a stream follows itself
+    WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
   }
 
   void enqueue_on_gpu(cudaStream_t stream) {
@@ -191,7 +211,8 @@ struct program::implementation {
                     "a loop in a graph needs conditional nodes, and this program runs under stream" +
                         (note.empty() ? std::string() : " (" + note + ")"),
                     "prepare it for executor graph, on a driver of version 12.4 or later");
-      write_words(stream, word_addresses, words);
+      was_captured = true;
+      write_words(stream, values.words());
       capture_into(whole.lowered, stream, means);
       return;
     }
@@ -210,16 +231,21 @@ struct program::implementation {
 
   template <class Launch>
   void run_after_the_one_before(cudaStream_t stream, const Launch& launch) {
-    follow_run_before(stream);
+    const unsigned long long number = number_of(stream);
+    follow_run_before(stream, number);
+    const auto mark = [&] {
+      has_run = true;
+      last_stream = number;
+    };
     try {
       launch();
       WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
     } catch (...) {
       // What was launched before the failure is still to be waited for.
-      if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) has_run = true;
+      if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) mark();
       throw;
     }
-    has_run = true;
+    mark();
   }
 
   void run_each_on_gpu(cudaStream_t stream, const operation_runner& run) {
@@ -233,16 +259,20 @@ struct program::implementation {
     lowered_program single = lower(nodes, {.unroll = 1, .resources = in_turn, .publisher = publisher.get()});
     set_delays(single.operations);
     run_after_the_one_before(stream, [&] {
-      write_words(stream, word_addresses, words);
+      write_words(stream, values.words());
       run_on_stream(single.operations, stream, static_cast<int*>(flag_on_host.data()), run);
     });
     WHILST_CUDA("waiting for the end of a program run step by step", cudaStreamSynchronize(stream));
   }
 
   void launch(form& what, cudaStream_t stream) {
-    write_words(stream, word_addresses, words);
+    if (writes_its_parameters(what)) {
+      what.graph.set_words(values.words());
+    } else {
+      write_words(stream, values.words());
+    }
     if (running_on == executor::graph) {
-      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(what.exec.get(), stream));
+      WHILST_CUDA("launching a program's graph", cudaGraphLaunch(what.graph.exec.get(), stream));
       return;
     }
     run_on_stream(what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
@@ -253,6 +283,29 @@ struct program::implementation {
       WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
   }
 #endif
+
+  /// Steps are about to have other shapes: other partial sums and tickets elsewhere, which must be zero at first.
+  void give_up_step_memory() {
+#if WHILST_WITH_CUDA
+    if (where.on_host()) return;
+    if (was_captured) {
+      outgrown.push_back(std::move(step_memory));
+    } else {
+      wait();
+    }
+    step_memory = {};
+#endif
+  }
+
+  /// The step's kernels in the prepared graph get the arguments of now; others read the step itself when they run.
+  void update([[maybe_unused]] const recorded_step& step) {
+#if WHILST_WITH_CUDA
+    if (running_on != executor::graph) return;
+    cuda::device_guard current(where.device());
+    whole.graph.update(step);
+    for (const auto& [node, rest] : resumed) rest.graph.update(step);
+#endif
+  }
 
   void prepare_on_host() {
     running_on = executor::host;
@@ -278,7 +331,7 @@ struct program::implementation {
   }
 
   void enqueue_on_host(const form& what) {
-    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    for (const word_write& word : values.words()) word.write();
     run_on_host(what.lowered.operations);
   }
 
@@ -302,7 +355,7 @@ struct program::implementation {
   }
 
   void run_each_on_host(const operation_runner& run) {
-    for (std::size_t i = 0; i < words.size(); ++i) *word_addresses[i] = words[i];
+    for (const word_write& word : values.words()) word.write();
     const auto nothing = [](const recorded_step&) { return step_resources{}; };
     run_on_host(lower(nodes, {.unroll = 1, .resources = nothing, .publisher = publisher.get()}).operations, run);
   }
@@ -316,19 +369,14 @@ struct program::implementation {
   }
 };
 
-program::program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,
-                 std::vector<std::uint64_t> words)
-    : implementation_(std::make_unique<implementation>(where)) {
-  implementation_->nodes = std::move(nodes);
-  implementation_->word_addresses = std::move(word_addresses);
-  implementation_->words = std::move(words);
-}
+program::program(place where, std::vector<program_node> nodes, launch_values values)
+    : implementation_(std::make_unique<implementation>(where, std::move(nodes), std::move(values))) {}
 
 program::~program() = default;
 program::program(program&&) noexcept = default;
 program& program::operator=(program&&) noexcept = default;
 
-std::uint64_t* program::words() { return implementation_->words.data(); }
+launch_values& program::values() { return implementation_->values; }
 place program::where() const { return implementation_->where; }
 executor program::running_on() const { return implementation_->running_on; }
 const std::string& program::note() const { return implementation_->note; }
@@ -364,9 +412,29 @@ void program::prepare(const run_settings& settings) {
 #endif
 }
 
+void program::check_pointer(const void* pointer) {
+  if (!pointer) throw error("binding a slot", "the pointer is null", "Give memory of the program's place");
+}
+
+void program::check_handle(std::uint64_t owner) const { implementation_->values.check_owner(owner, "updating a step"); }
+
+void program::renew(const recorded_step& step, const recorded_step* sequel, bool same_shape) {
+  implementation& self = *implementation_;
+  if (!same_shape) self.give_up_step_memory();
+  if (!std::exchange(self.prepared, false)) return;
+  if (same_shape) {
+    self.update(step);
+    if (sequel) self.update(*sequel);
+    self.prepared = true;
+  } else {
+    prepare(run_settings(self.settings));
+  }
+}
+
 void program::enqueue([[maybe_unused]] CUstream_st* stream) {
   if (!implementation_->prepared)
     throw error("enqueueing a program", "it is not prepared, or preparing it failed", "Call prepare() first");
+  implementation_->values.check_slots();
   if (implementation_->where.on_host()) {
     implementation_->enqueue_on_host(implementation_->whole);
     return;
@@ -441,7 +509,7 @@ program_view program::view() const {
           .note = self.note,
           .nodes = self.nodes,
           .lowered = self.whole.lowered,
-          .words = self.words.size(),
+          .words = self.values.words().size(),
           .arenas = self.arenas,
           .step_memory = self.step_memory_bytes(),
           .graph = self.graph_memory};

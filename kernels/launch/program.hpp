@@ -1,12 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/launch/launch_values.hpp"
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/step.hpp"
 #include "whilst/executor.hpp"
@@ -64,10 +65,12 @@ inline constexpr std::size_t most_choices = 32;
 /// Throws whilst::error where two bodies of a parallel node declare to write the same memory.
 void refuse_shared_writes(const program_node& parallel);
 
-/// Refers to a value in device memory that each launch writes anew.
-template <class T>
-struct parameter {
-  std::size_t first_word = 0;
+/// Refers to a step of a program, for program::update. Owns nothing.
+template <class Map, class Finish, class Sequel = no_sequel>
+struct step_handle {
+  map_step<Map, Finish, Sequel>* step = nullptr;
+  map_step<Sequel, no_finish>* sequel = nullptr;  ///< null where there is none
+  std::uint64_t owner = 0;                        ///< the program's; 0 for none
 };
 
 /// How a program is to be run.
@@ -88,8 +91,7 @@ struct run_settings {
 /// of a graph that captured the program are the business of that graph's owner: the program does not know of them.
 class program {
  public:
-  program(place where, std::vector<program_node> nodes, std::vector<std::uint64_t*> word_addresses,
-          std::vector<std::uint64_t> words);
+  program(place where, std::vector<program_node> nodes, launch_values values);
   ~program();
   program(program&&) noexcept;
   program& operator=(program&&) noexcept;
@@ -121,10 +123,81 @@ class program {
   /// Waits for the runs enqueued so far.
   void wait() const;
 
-  /// Sets a parameter for the launches to come.
+  /// Sets a parameter for the launches to come; those that are enqueued keep what they were enqueued with. No CUDA call
+  /// is made. By name, the type must be the one that it was declared with. Throws whilst::error on a handle of another
+  /// program, an unknown name and another type.
+  template <launch_value T>
+  void set(const parameter<T>& which, const std::type_identity_t<T>& value) {
+    values().set(which, value);
+  }
+  template <launch_value T>
+  void set(std::string_view name, const T& value) {
+    values().set(values().find<T>(name), value);
+  }
+
+  /// Binds a slot for the launches to come, as set does: memory of the program's place, borrowed. Throws whilst::error
+  /// on a null pointer, and as set does.
   template <class T>
-  void set(parameter<T> which, const T& value) {
-    std::memcpy(words() + which.first_word, &value, sizeof(T));
+  void bind(const declared_slot<T>& which, std::type_identity_t<T>* pointer) {
+    check_pointer(pointer);
+    set(which.pointer, pointer);
+  }
+  template <class T>
+  void bind(std::string_view name, T* pointer) {
+    check_pointer(pointer);
+    if (values().holds<const T*>(name)) return set<const T*>(name, pointer);
+    set(name, pointer);
+  }
+
+  /// Gives a recorded step another map, of the same type with other members, and perhaps another finish, for the
+  /// launches to come. Under graph the kernels of the instantiated graph get new arguments, as many as the step has
+  /// copies in unrolled bodies: nothing is recorded, nothing waited for, and launches in flight keep what they had, as
+  /// cudaGraphExecKernelNodeSetParams promises. Graphs that have captured the program are out of reach: they keep what
+  /// was captured.
+  ///
+  /// Where the change needs another launch shape, that is another count, other lanes, threads or shared memory, a
+  /// prepared program waits for its runs and is prepared anew, by itself, with all that this costs. So loop bounds and
+  /// sizes can be changed, if not quickly. Throws whilst::error on a handle of another program; after a CUDA call has
+  /// failed, prepare the program again.
+  template <class Map, class Finish>
+  void update(const step_handle<Map, Finish>& which, const std::type_identity_t<Map>& map) {
+    check_handle(which.owner);
+    update(which, map, which.step->finish());
+  }
+  template <class Map, class Finish>
+  void update(const step_handle<Map, Finish>& which, const std::type_identity_t<Map>& map,
+              const std::type_identity_t<Finish>& finish) {
+    check_handle(which.owner);
+    update(which, which.step->count(), map, finish);
+  }
+  template <class Map, class Finish>
+  void update(const step_handle<Map, Finish>& which, index count, const std::type_identity_t<Map>& map) {
+    check_handle(which.owner);
+    update(which, count, map, which.step->finish());
+  }
+  template <class Map, class Finish>
+  void update(const step_handle<Map, Finish>& which, index count, const std::type_identity_t<Map>& map,
+              const std::type_identity_t<Finish>& finish) {
+    check_handle(which.owner);
+    const bool same_shape = which.step->replace(count, map, finish, no_sequel{});
+    renew(*which.step, nullptr, same_shape);
+  }
+  /// Of a step that is only a finish.
+  template <class Finish>
+  void update(const step_handle<detail::no_map, Finish>& which, const std::type_identity_t<Finish>& finish) {
+    update(which, detail::no_map{}, finish);
+  }
+  /// Of a step and its sequel.
+  template <class Map, class Finish, class Sequel>
+  requires(!std::is_same_v<Sequel, no_sequel>) void update(const step_handle<Map, Finish, Sequel>& which,
+                                                           const std::type_identity_t<Map>& map,
+                                                           const std::type_identity_t<Finish>& finish,
+                                                           const std::type_identity_t<Sequel>& sequel) {
+    check_handle(which.owner);
+    const index count = which.step->count();
+    const bool same_shape = which.step->replace(count, map, finish, sequel);
+    const bool both_same = which.sequel->replace(count, sequel, no_finish{}, no_sequel{}) && same_shape;
+    renew(*which.step, which.sequel, both_same);
   }
 
   place where() const;
@@ -180,7 +253,11 @@ class program {
  private:
   /// Runs the program once, trip by trip, each step and call by `run`; returns when it is done.
   void run_each(CUstream_st* stream, const operation_runner& run);
-  std::uint64_t* words();
+  launch_values& values();
+  static void check_pointer(const void* pointer);
+  void check_handle(std::uint64_t owner) const;
+  /// Brings what a step, and perhaps its sequel, hold now into what is prepared.
+  void renew(const recorded_step& step, const recorded_step* sequel, bool same_shape);
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };

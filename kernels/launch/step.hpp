@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,11 @@
 #include "whilst/views.hpp"
 
 namespace whilst {
+
+#if WHILST_WITH_CUDA
+/// Receives a kernel and the addresses of its arguments, which are there while it is called.
+using kernel_user = std::function<void(const void* kernel, void** arguments)>;
+#endif
 
 /// A step as a program holds it: a name, a count, and how to run it.
 class recorded_step {
@@ -48,7 +54,12 @@ class recorded_step {
   /// Whether the code that would run was compiled for devices of 9.0: it waits for the step before it, as overlapping
   /// launches demand, and knows clusters.
   virtual bool waits_for_previous(const device_traits& device) const = 0;
-  virtual void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const = 0;
+  /// Has `use` called with the kernel for this shape and with its arguments, map and finish among them.
+  virtual void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const = 0;
+  void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const;
+  /// Gives the node of an earlier launch, in an instantiated graph, the arguments of now. Its attributes and edges
+  /// stay.
+  void set_node(cudaGraphExec_t exec, cudaGraphNode_t node, const launch_shape& shape, const step_frame& frame) const;
 #endif
 
  protected:
@@ -74,6 +85,17 @@ constexpr index host_chunk_of = takes_problems<Map>                       ? 1
 template <class Map>
 constexpr index parallel_chunks = takes_problems<Map> ? 2 : 32;
 
+/// Whether two maps of one type ask for the same threads an index, and the same memory.
+template <class Map>
+bool same_team(const Map& one, const Map& other) {
+  bool same = lanes_wanted(one) == lanes_wanted(other);
+  if constexpr (team_kind_of<Map>() == team_kind::block) {
+    same = one.threads_wanted() == other.threads_wanted();
+    if constexpr (requires { one.fast_memory_bytes(); }) same &= one.fast_memory_bytes() == other.fast_memory_bytes();
+  }
+  return same;
+}
+
 }  // namespace detail
 
 /// A step made of a map and, perhaps, a finish; perhaps it knows the step after it, its sequel.
@@ -98,7 +120,20 @@ class map_step final : public recorded_step {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
                       std::is_trivially_copyable_v<Sequel>,
                   "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
-    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index>(chunks(), 1)));
+    make_room();
+  }
+
+  Finish finish() const { return finish_; }
+  /// Gives the step other members. Returns whether its launch shape is sure to be the same.
+  bool replace(index n, const Map& map, const Finish& finish, const Sequel& sequel) {
+    const bool same_shape = n == n_ && detail::same_team(map, map_);
+    n_ = n;
+    // Made anew, not assigned: functors may have constant members, and closures have no assignment.
+    std::construct_at(&map_, map);
+    std::construct_at(&finish_, finish);
+    if constexpr (!std::is_empty_v<Sequel>) std::construct_at(&sequel_, sequel);  // else it may share its address
+    make_room();
+    return same_shape;
   }
 
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
@@ -148,7 +183,7 @@ class map_step final : public recorded_step {
   }
   launch_shape shape(const device_traits& device) const override;
   bool waits_for_previous(const device_traits& device) const override;
-  void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const override;
+  void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const override;
 #endif
 
  private:
@@ -156,6 +191,9 @@ class map_step final : public recorded_step {
   /// Most blocks of the step's kernel that the device runs as one cluster; 0 for none.
   index largest_cluster_here(const device_traits& device) const;
 #endif
+  void make_room() {
+    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index>(chunks(), 1)));
+  }
   index chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
 
   struct nothing {};
@@ -245,37 +283,19 @@ index map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& d
 }
 
 template <class Map, class Finish, class Sequel>
-void map_step<Map, Finish, Sequel>::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
-                                           bool overlap) const {
-  cudaLaunchAttribute attributes[2]{};
-  unsigned count = 0;
-  if (overlap) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (shape.small && shape.blocks > 1) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count].val.clusterDim.x = shape.blocks;
-    attributes[count].val.clusterDim.y = 1;
-    attributes[count++].val.clusterDim.z = 1;
-  }
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(shape.blocks);
-  config.blockDim = dim3(shape.threads);
-  config.dynamicSmemBytes = shape.fast_memory_bytes;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = count;
+void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const step_frame& frame,
+                                                const kernel_user& use) const {
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
-  const auto run = [&](auto* kernel, const auto& sequel) {
-    WHILST_CUDA("launching step '" + name_ + "'", cudaLaunchKernelEx(&config, kernel, map_, finish_, sequel, filled));
+  const auto with = [&](auto* kernel, auto sequel) {
+    void* arguments[] = {const_cast<Map*>(&map_), const_cast<Finish*>(&finish_), &sequel, &filled};
+    use(reinterpret_cast<const void*>(kernel), arguments);
   };
   if constexpr (may_be_small) {
-    if (shape.small) return run(&detail::step_kernel<Map, Finish, Sequel, true>, sequel_);
+    if (shape.small) return with(&detail::step_kernel<Map, Finish, Sequel, true>, sequel_);
   }
-  run(&detail::step_kernel<Map, Finish, no_sequel, false>, no_sequel{});
+  with(&detail::step_kernel<Map, Finish, no_sequel, false>, no_sequel{});
 }
 
 #else  // a CUDA build, but this file is not compiled by nvcc
@@ -295,7 +315,7 @@ bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits&) con
   detail::not_compiled_for_gpu(name_);
 }
 template <class Map, class Finish, class Sequel>
-void map_step<Map, Finish, Sequel>::launch(cudaStream_t, const launch_shape&, const step_frame&, bool) const {
+void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape&, const step_frame&, const kernel_user&) const {
   detail::not_compiled_for_gpu(name_);
 }
 

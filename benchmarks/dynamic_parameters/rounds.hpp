@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/memory.hpp"
+#include "whilst/index.hpp"
+
+namespace dynamic_parameters {
+
+using whilst::index;
+
+/// A round is eight steps in a row, each over `entries` numbers of its own, y_0 to y_7. Four of them have a parameter
+/// that is another one in each round:
+///
+///   y_2j += p_j        p_j = (round + 5 j) mod 16
+///   y_2j+1 = y_2j - y_2j+1
+///
+/// All is in small integers, exact in float, so every way of running the rounds must end with the same numbers; a
+/// parameter that came a round late, or a step out of turn, would show.
+constexpr int steps = 8, changing = 4;
+constexpr index entries = 256;
+/// Sums stay below 2^24.
+constexpr index most_rounds = 1'000'000;
+
+inline float parameter_of(index round, int j) { return static_cast<float>((round + 5 * j) % 16); }
+
+/// A way to run rounds.
+class way {
+ public:
+  virtual ~way() = default;
+  /// Enqueues rounds `first`, `first + 1`, ... , count of them. On the host they have been run then.
+  virtual void enqueue(index first, index count) = 0;
+  /// Waits for them, asleep.
+  virtual void wait() {}
+  /// All y set to zero.
+  void reset();
+  /// Throws whilst::error unless y is what `rounds` rounds from 0 on leave.
+  void check(index rounds) const;
+
+ protected:
+  explicit way(whilst::place where) : y_(where, steps * entries) {}
+  float* y(int k) const { return y_.data() + k * entries; }
+
+ private:
+  whilst::buffer<float> y_;
+};
+
+struct named_way {
+  std::string name;
+  /// Makes it ready to run; throws whilst::error where it cannot be had.
+  std::function<std::unique_ptr<way>()> make;
+  bool is_one_launch = false;
+};
+
+/// The ways of a place; the first has no graph and is what others are compared with.
+std::vector<named_way> ways_on(whilst::place where);
+
+inline constexpr const char* no_graph = "no graph";
+inline constexpr const char* recapture = "re-capture, then update";
+inline constexpr const char* by_node = "nodes updated by hand";
+inline constexpr const char* by_update = "program.update";
+inline constexpr const char* by_parameter = "program.set";
+inline constexpr const char* by_loop = "one WHILE launch";
+
+}  // namespace dynamic_parameters
