@@ -52,7 +52,7 @@ arguments::arguments()
       "The model. x starts as the embedding of token 1. Each layer is\n"
       "    x += W2 silu(W1 x / rms(x)),   silu(u) = u / (1 + exp(-u)),   rms(x) = sqrt(mean(x^2) + 1e-5)\n"
       "and after the last one y = x / rms(x) is the output, the position of its largest entry the token, and\n"
-      "    x = 0.6 y + 0.8 (the token's embedding)\n"
+      "    x = 0.6 y + 0.56 (the token's embedding + its position's)\n"
       "starts the next token. Weights are noise of fixed seed, scaled so that numbers neither die nor explode.\n\n"
       "The test. After each token, on the device: was it the end token (\"completed\"), is its output not finite\n"
       "(\"nan_or_infinity\"), are there as many tokens as may be (\"iteration_limit\")?\n\n"

@@ -90,7 +90,7 @@ generator::generator(place where, const model_size& size, index most_tokens)
       outputs_(where, most_tokens),
       end_token_(where, 1),
       loop_(where, 1),
-      at_{weights_.data(), x_.data(), h_.data(), chosen_.data(), outputs_.data(), end_token_.data()} {
+      at_{weights_.data(), x_.data(), h_.data(), chosen_.data(), outputs_.data(), end_token_.data(), loop_.data()} {
   recorder record(where);
   record.step("weights", weights_.size(), make_weights{size, scales_of(size), weights_.data()});
   program make = std::move(record).finish();
@@ -128,8 +128,7 @@ std::unique_ptr<generator::looping>& generator::prepared(way how) {
   mine->recorded.prepare({.how = how != way::whole_launch || on_host ? plain : executor::graph});
   if (how == way::token_a_launch) {
     recorder record(where_);
-    record_token(record, size_, at_,
-                 test_for_host{{end_token_.data(), chosen_.data(), outputs_.data()}, loop_.data()});
+    record_token(record, size_, at_, test_for_host{{end_token_.data(), chosen_.data(), outputs_.data()}, loop_.data()});
     program token = std::move(record).finish();
     token.prepare({.how = plain});
     token_ = std::make_unique<token_launch>(std::move(token), &loop_.data()->running);

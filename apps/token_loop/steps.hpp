@@ -9,10 +9,10 @@
 #include <cmath>
 #include <string>
 
+#include "weights.hpp"
 #include "whilst/control.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
-#include "weights.hpp"
 
 namespace whilst::token_loop {
 
@@ -156,11 +156,12 @@ WHILST_HD inline output larger(const output& a, const output& b) {
 }
 
 /// The output is y = x / rms(x), the token the position of its largest entry; the next token starts from
-/// x = kept y + added (the token's embedding). By one block.
+/// x = kept y + added (the token's embedding + its position's). By one block.
 struct choose {
   static constexpr bool whole_block = true;
   int quads;
   const quad* embedding;
+  const control* loop;  ///< counts the tokens before this one
   quad* x;
   output* chosen;
 
@@ -180,11 +181,13 @@ struct choose {
     }
     const float rms = root_mean_square(team.sum(squares), 4 * quads);
     best = largest_of_team(best, team);
+    const index position = (loop->iteration + 1) % (4 * quads);
     for (int j = team.rank(); j < quads; j += team.size()) {
       const quad token = read_constant_quad(embedding + static_cast<index>(best.token) * quads + j);
-      // One rounding by name, so that every kernel with this text makes the same bits.
+      const quad place = read_constant_quad(embedding + position * quads + j);
+      // Roundings by name, so that every kernel with this text makes the same bits.
       for (int c = 0; c < 4; ++c)
-        x[j].value[c] = std::fma(added, token.value[c], kept * (x[j].value[c] / rms));
+        x[j].value[c] = std::fma(added, token.value[c] + place.value[c], kept * (x[j].value[c] / rms));
     }
     if (team.rank() == 0) *chosen = {best.token, best.value / rms};
   }
@@ -241,6 +244,7 @@ struct generation_memory {
   quad *weights, *x, *h;
   output *chosen, *outputs;
   index* end_token;
+  control* loop;
 };
 
 template <int held, class Run>
@@ -262,8 +266,8 @@ void record_token(Run& run, const model_size& size, const generation_memory& at,
   // As many as there are in a short row, since in a small step each instruction counts; else what registers allow.
   size.dimension <= 256 ? record_layers<2>(run, size, at) : record_layers<8>(run, size, at);
   const int quads = static_cast<int>(size.dimension / 4);
-  run.team("choose the token, x = kept y + added embedding", 1,
-           choose{quads, at.weights + 2 * size.layers * size.dimension * quads, at.x, at.chosen}, finish);
+  run.team("choose the token, x = kept y + added (embeddings)", 1,
+           choose{quads, at.weights + 2 * size.layers * size.dimension * quads, at.loop, at.x, at.chosen}, finish);
 }
 
 /// Records the start from the first token.

@@ -13,8 +13,8 @@ token_launch::token_launch(program token, const int* running) : token_(std::move
   running_on_host_ = shared_memory_block(token_.where(), sizeof(int));
   WHILST_CUDA("starting to capture a token", cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed));
   token_.enqueue(stream_.get());
-  WHILST_CUDA("capturing the copy of the flag", cudaMemcpyAsync(running_on_host_.data(), running_, sizeof(int),
-                                                                cudaMemcpyDeviceToHost, stream_.get()));
+  WHILST_CUDA("capturing the copy of the flag",
+              cudaMemcpyAsync(running_on_host_.data(), running_, sizeof(int), cudaMemcpyDeviceToHost, stream_.get()));
   cudaGraph_t captured = nullptr;
   WHILST_CUDA("ending the capture of a token", cudaStreamEndCapture(stream_.get(), &captured));
   const cuda::graph graph(captured);

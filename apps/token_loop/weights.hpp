@@ -29,7 +29,7 @@ WHILST_HD inline float noise(std::uint64_t k) {
 }
 
 /// A model of L layers with vectors of d numbers. Its matrices are d x d, row by row, one after another: two for each
-/// layer, then the embedding, whose row k is the vector of token k; so the vocabulary has d tokens.
+/// layer, then the embedding, whose row k is the vector of token k, so the vocabulary has d tokens; and of position k.
 struct model_size {
   index dimension = 0;  ///< d, a multiple of 4
   index layers = 0;     ///< L
@@ -43,7 +43,8 @@ struct model_size {
   }
 };
 
-/// What noise is multiplied by in each kind of matrix, so that the numbers neither die nor explode: it has variance 1/3.
+/// What noise is multiplied by in each kind of matrix, so that the numbers neither die nor explode: it has variance
+/// 1/3.
 struct weight_scales {
   float embedding;  ///< entries of variance 1
   float expand;     ///< a product with a vector of unit variance has unit variance
@@ -62,10 +63,10 @@ WHILST_HD inline float weight(const model_size& size, const weight_scales& scale
   return scale * noise(static_cast<std::uint64_t>(k));
 }
 
-/// Shares of the last output and of the chosen token's vector in what the next token starts from. Their squares add up
-/// to 1, so the variance stays; and the first is small enough that rounding errors fade instead of growing from token
-/// to token.
-inline constexpr float kept = 0.6f, added = 0.8f;
+/// Shares of the last output, and of each of the two embeddings that are added, in what the next token starts from.
+/// Their squares, the second one's twice, add up to nearly 1, so the variance stays; and the first is small enough that
+/// rounding errors fade instead of growing from token to token.
+inline constexpr float kept = 0.6f, added = 0.56f;
 /// Within the root of the mean square that a vector is divided by.
 inline constexpr float norm_epsilon = 1e-5f;
 /// The token that everything starts from.
