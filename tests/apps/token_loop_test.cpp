@@ -88,7 +88,7 @@ class reference_model {
 /// A product of d terms in float is off by some sqrt(d) roundings of numbers near 1, each layer adds two, and a token
 /// keeps less than it makes: so as many roundings as this, with a factor for the extreme of many.
 double tolerance_of(index d, index layers) {
-  return 8 * std::sqrt(static_cast<double>(d) * static_cast<double>(layers)) * std::numeric_limits<float>::epsilon();
+  return 16 * std::sqrt(static_cast<double>(d) * static_cast<double>(layers)) * std::numeric_limits<float>::epsilon();
 }
 
 /// Each token is the largest entry of what Eigen makes after the tokens before it, up to rounding, and has its value.
