@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "apps/token_loop/steps.hpp"
@@ -87,5 +88,22 @@ TEST_CASE("token_loop's steps make the same bits however they overlap", "[saniti
         }
       }
     }
+  }
+}
+
+TEST_CASE("token_loop ends where an output is not a number") {
+  for (const whilst_test::way& how : whilst_test::ways()) {
+    recorded_generation generation(how.where, {64, 1}, 9);
+    std::vector<quad> weights = whilst_test::values(generation.weights);
+    weights[5].value[2] = std::numeric_limits<float>::quiet_NaN();  // in W1: then all entries of the output are so
+    generation.weights.upload(weights.data());
+    whilst::program program = generation.record(how.where);
+    program.prepare({.how = how.how});
+    whilst_test::run(program);
+    INFO(how.name);
+    const whilst::control end = whilst_test::value(generation.loop);
+    CHECK(end.why == whilst::reason::nan_or_infinity);
+    CHECK(end.iteration == 1);
+    CHECK(whilst_test::value(generation.outputs).token == 0);
   }
 }
