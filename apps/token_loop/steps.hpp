@@ -62,6 +62,13 @@ struct row_product {
   }
 
  private:
+  /// The lane's k-th quad of a piece; past the row's end its last one, which is then left out. So no branch parts the
+  /// reads.
+  template <class Team>
+  WHILST_HD int inside(int first, int k, const Team& team) const {
+    const int j = first + k * team.size() + team.rank();
+    return j < quads ? j : quads - 1;
+  }
   template <class Team>
   WHILST_HD piece load(index i, int first, const Team& team) const {
     const quad* const row = matrix + i * quads;
@@ -69,10 +76,7 @@ struct row_product {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int k = 0; k < held; ++k) {
-      const int j = first + k * team.size() + team.rank();
-      loaded.part[k] = j < quads ? read_constant_quad(row + j) : quad{};
-    }
+    for (int k = 0; k < held; ++k) loaded.part[k] = read_constant_quad(row + inside(first, k, team));
     return loaded;
   }
   template <class Team>
@@ -82,10 +86,11 @@ struct row_product {
 #endif
     for (int k = 0; k < held; ++k) {
       const int j = first + k * team.size() + team.rank();
-      const quad v = j < quads ? x[j] : quad{};
+      const quad read = x[inside(first, k, team)];
       for (int c = 0; c < 4; ++c) {
-        sum.product.value[c] += row.part[k].value[c] * v.value[c];
-        sum.squares.value[c] += v.value[c] * v.value[c];
+        const float v = j < quads ? read.value[c] : 0.0f;
+        sum.product.value[c] += row.part[k].value[c] * v;
+        sum.squares.value[c] += v * v;
       }
     }
   }
