@@ -103,14 +103,15 @@ void go_on_after(cudaStream_t stream, dependencies& from) {
               cudaStreamUpdateCaptureDependencies_v2(stream, from.nodes.data(), from.edges.data(), from.nodes.size(),
                                                      cudaStreamSetCaptureDependencies));
 #endif
-  /// The node that the capturing stream recorded last.
-  cudaGraphNode_t last_node(cudaStream_t stream) {
-    const capture_front front = front_of(stream);
-    if (front.count != 1)
-      throw error("recording a program", "its stream follows " + std::to_string(front.count) + " nodes, not one",
-                  "It is a fault of the library: please report it");
-    return front.dependencies[0];
-  }
+}
+
+/// The node that the capturing stream recorded last.
+cudaGraphNode_t last_node(cudaStream_t stream) {
+  const capture_front front = front_of(stream);
+  if (front.count != 1)
+    throw error("recording a program", "its stream follows " + std::to_string(front.count) + " nodes, not one",
+                "It is a fault of the library: please report it");
+  return front.dependencies[0];
 }
 
 cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params) {

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/memory.hpp"
+#include "steps.hpp"
+#include "whilst/recorder.hpp"
+
+namespace whilst::token_loop {
+
+/// Who asks after each token whether to go on, and how the steps get to the place.
+enum class way {
+  plain_launches,  ///< the host, which launches each step by itself
+  token_a_launch,  ///< the host, which launches a graph of one token's steps; on the CPU it runs such a program
+  whole_launch,    ///< the device: one launch of a graph with a WHILE node; on the CPU one run of a program with a loop
+};
+/// "plain", "token", "whole".
+std::string_view name(way how);
+
+/// What a generation left behind.
+struct generated {
+  std::vector<output> outputs;  ///< one a token
+  std::vector<float> x;         ///< what the next token would have started from
+  reason why = reason::running;
+  double seconds = 0;  ///< on the wall, from before the first launch until the host knows that all is done
+};
+/// Whether two have the same bits.
+bool same(const generated& a, const generated& b);
+
+class token_launch;
+
+/// A model on a place, and the programs that generate tokens with it. Not to be moved: programs point to its memory.
+class generator {
+ public:
+  /// Makes the weights there. most_tokens: of any generation.
+  generator(place where, const model_size& size, index most_tokens);
+  ~generator();
+  generator(const generator&) = delete;
+  generator& operator=(const generator&) = delete;
+
+  /// Generates up to `tokens` tokens, until end_token (negative: none) is chosen. The first generation of each way
+  /// also records and prepares it, which its seconds do not count.
+  generated run(way how, index tokens, index end_token);
+  /// Seconds to read all matrices of the layers once, by a step that does nothing else.
+  double read_seconds();
+
+  /// Steps of a token.
+  index steps() const { return 2 * size_.layers + 1; }
+  /// What explain() says of the program of a way; of a token's program no start is in it.
+  const program& program_of(way how);
+  /// Why a way is not what its name says; empty where it is.
+  std::string note(way how);
+
+ private:
+  struct looping {
+    program recorded;
+    parameter<control_settings> settings;
+    parameter<index> end_token;
+  };
+  looping record_start();
+  looping record_whole();
+  std::unique_ptr<looping>& prepared(way how);
+  void launch(way how, index tokens, index end_token);
+
+  place where_;
+  model_size size_;
+  buffer<quad> weights_, x_, h_;
+  buffer<output> chosen_, outputs_;
+  buffer<index> end_token_;
+  buffer<control> loop_;
+  generation_memory at_;
+  std::unique_ptr<looping> plain_, start_, whole_;
+  std::unique_ptr<token_launch> token_;
+};
+
+}  // namespace whilst::token_loop

@@ -1,0 +1,75 @@
+#pragma once
+
+/// The model's numbers: how large they are, where they lie, and what they are.
+
+#include <cmath>
+#include <cstdint>
+
+#include "whilst/host_device.hpp"
+#include "whilst/index.hpp"
+
+namespace whilst::token_loop {
+
+/// Four neighbouring numbers, which a GPU reads at once.
+struct alignas(16) quad {
+  float value[4];
+};
+
+/// Entry i of a vector of quads.
+WHILST_HD inline float& entry(quad* vector, index i) { return vector[i / 4].value[i % 4]; }
+
+/// A number from [-1, 1), the same on every machine: the k-th output of SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", 2014), of which 24 bits are used, so that no rounding is in it.
+WHILST_HD inline float noise(std::uint64_t k) {
+  std::uint64_t z = (k + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return static_cast<float>(z >> 40) * 0x1p-23f - 1.0f;
+}
+
+/// A model of L layers with vectors of d numbers. Its matrices are d x d, row by row, one after another: two for each
+/// layer, then the embedding, whose row k is the vector of token k, so the vocabulary has d tokens; and of position k.
+struct model_size {
+  index dimension = 0;  ///< d, a multiple of 4
+  index layers = 0;     ///< L
+
+  WHILST_HD index matrices() const { return 2 * layers + 1; }
+  WHILST_HD index entries_of_matrix() const { return dimension * dimension; }
+  WHILST_HD index entries() const { return matrices() * entries_of_matrix(); }
+  /// What a token must read: the layers' matrices.
+  double bytes_a_token() const {
+    return static_cast<double>(2 * layers) * static_cast<double>(entries_of_matrix()) * sizeof(float);
+  }
+};
+
+/// What noise is multiplied by in each kind of matrix, so that the numbers neither die nor explode: it has variance
+/// 1/3.
+struct weight_scales {
+  float embedding;  ///< entries of variance 1
+  float expand;     ///< a product with a vector of unit variance has unit variance
+  float contract;   ///< silu of that has a mean square near 1/3, so all layers together add about a variance of 1
+};
+inline weight_scales scales_of(const model_size& size) {
+  const double d = static_cast<double>(size.dimension), layers = static_cast<double>(size.layers);
+  return {static_cast<float>(std::sqrt(3.0)), static_cast<float>(std::sqrt(3.0 / d)),
+          static_cast<float>(std::sqrt(3.0 * 3.0 / (d * layers)))};
+}
+
+/// Entry k of all the matrices, counted through them.
+WHILST_HD inline float weight(const model_size& size, const weight_scales& scales, index k) {
+  const index matrix = k / size.entries_of_matrix();
+  const float scale = matrix == 2 * size.layers ? scales.embedding : matrix % 2 == 0 ? scales.expand : scales.contract;
+  return scale * noise(static_cast<std::uint64_t>(k));
+}
+
+/// Shares of the last output, and of each of the two embeddings that are added, in what the next token starts from.
+/// Their squares, the second one's twice, add up to nearly 1, so the variance stays; and the first is small enough that
+/// rounding errors fade instead of growing from token to token.
+inline constexpr float kept = 0.6f, added = 0.56f;
+/// Within the root of the mean square that a vector is divided by.
+inline constexpr float norm_epsilon = 1e-5f;
+/// The token that everything starts from.
+inline constexpr index first_token = 1;
+
+}  // namespace whilst::token_loop
