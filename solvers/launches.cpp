@@ -150,7 +150,6 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
 void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_unused]] void* target,
                               [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
 #if WHILST_WITH_CUDA
-  life_.require(doing);
   cuda::device_guard current(where_.device());
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
   WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
@@ -217,6 +216,7 @@ progress launch_desk::progress() const {
             shared(inner_->residual_norm).load(std::memory_order_relaxed),
             shared(outer_->running).load(std::memory_order_relaxed) != 0};
 #if WHILST_WITH_CUDA
+  life_.require("reading progress");
   const std::lock_guard hold(lock_);
   watched& now = *static_cast<watched*>(pinned_.data());
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);

@@ -31,11 +31,14 @@ watches& all_watches() {
   return all;
 }
 
-/// A failing question is no answer: then nothing has ended.
+/// A question that fails for another reason is no answer: then nothing has ended. Past the observer of calls, since
+/// destructors ask, the last of them when it may be gone.
 bool lost(const watch& one) {
   cudaPointerAttributes found{};
-  return WHILST_CUDA_ATTEMPT(cudaPointerGetAttributes(&found, one.page)) == cudaSuccess &&
-         found.type == cudaMemoryTypeUnregistered;
+  const cudaError_t status = cudaPointerGetAttributes(&found, one.page);
+  if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
+  return status == cudaSuccess ? found.type == cudaMemoryTypeUnregistered
+                               : status == cudaErrorContextIsDestroyed || status == cudaErrorDeviceUninitialized;
 }
 
 }  // namespace

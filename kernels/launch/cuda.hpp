@@ -1,7 +1,7 @@
 #pragma once
 
 /// Everything the project asks of the CUDA runtime goes through cuda::call or cuda::attempt, but for what destructors
-/// release and put back; everything it gets is owned by a handle from this file.
+/// ask, release and put back; everything it gets is owned by a handle from this file.
 
 #include <functional>
 #include <memory>
