@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/launch/memory.hpp"
 #include "whilst/views.hpp"
 
