@@ -10,7 +10,7 @@ function(whilst_link_runtime target scope)
   if(NOT whilst_with_cuda)
     return()
   endif()
-  target_link_libraries(${target} ${scope} ${whilst_cudart})
+  target_link_libraries(${target} ${scope} ${whilst_cudart} ${CMAKE_DL_LIBS})  # NVTX looks for a profiler by dlopen
   target_compile_definitions(${target} ${scope} WHILST_WITH_CUDA=1)
   set(nvcc_flags --extended-lambda --expt-relaxed-constexpr
     # A __host__ __device__ method that is recorded calls the host's recorder from text that could also run in a kernel.

@@ -17,7 +17,8 @@
 
 namespace whilst {
 
-/// Work that a library or a user enqueues; on the host the stream is null.
+/// Work that a library or a user enqueues; on the host the stream is null. For a graph it is made when the program is
+/// prepared or captured, never when it runs: once to see whether a graph can hold it, then once for each copy.
 using call_function = std::function<void(CUstream_st* stream)>;
 
 struct call_options {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
 #include "tests/kernels/nests.hpp"
@@ -23,6 +24,32 @@ struct scale {
   double factor;
   WHILST_HD void operator()(index i) const { x[i] *= factor; }
   index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(double)); }
+};
+
+/// A map, its finish and its sequel: y = x, then y += the sum of x.
+struct handed_total {
+  double total;
+};
+struct copy_and_sum {
+  const double* x;
+  double* y;
+  WHILST_HD auto operator()(index i) const {
+    y[i] = x[i];
+    return whilst::sums{x[i]};
+  }
+  index bytes(index n) const { return 16 * n; }
+};
+struct hand_total {
+  handed_total* handed;
+  WHILST_HD void operator()(const whilst::sums<double, 1>& total, whilst::loop_state& loop) const {
+    if (!loop.check()) *handed = {total[0]};
+  }
+};
+struct add_total {
+  const handed_total* handed;
+  double* y;
+  WHILST_HD void operator()(index i) const { y[i] += handed->total; }
+  index bytes(index n) const { return 17 * n; }
 };
 
 struct profiled {
@@ -121,6 +148,63 @@ TEST_CASE("a profiled loop without end stops at its limit", "[profile]") {
       };
     });
   }
+}
+
+TEST_CASE("a sequel that shares a kernel shares a row of the profile", "[profile]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    whilst::buffer<double> x(w.where, 100), y(w.where, 100);
+    whilst::buffer<control> c(w.where, 1);
+    whilst::buffer<handed_total> handed(w.where, 1);
+    x.upload(std::vector<double>(100, 1.0).data());
+    set_limits(c, {3});
+    recorder record(w.where);
+    record.loop("adds", c.data(), [&](auto& run) {
+      run.step("copy", 100, copy_and_sum{x.data(), y.data()}, hand_total{handed.data()}, "add",
+               add_total{handed.data(), y.data()});
+    });
+    whilst::program program = std::move(record).finish();
+    program.prepare({.how = w.how});
+    const auto profile = program.profile();
+    CHECK(value(c).iteration == 3);
+    if (w.where.on_host()) {
+      CHECK(row_of(profile, "copy").runs == 4);  // the last one ends with the verdict
+      CHECK(row_of(profile, "copy").bytes == 1600);
+      CHECK(row_of(profile, "add").runs == 3);
+      CHECK(row_of(profile, "add").bytes == 1700);
+      continue;
+    }
+    CHECK(row_of(profile, "copy; add").runs == 4);
+    CHECK(row_of(profile, "copy; add").bytes == 3300);
+    CHECK(std::count_if(profile.rows.begin(), profile.rows.end(),
+                        [](const profile_row& row) { return row.name == "copy" || row.name == "add"; }) == 0);
+  }
+}
+
+TEST_CASE("the steps of linear solvers say what they move", "[profile]") {
+  const auto A = whilst::make_gallery<float>("poisson2d:20").matrix;
+  const index matrix = A.nonzeros() * 8 + 401 * 4, vector = 400 * 4;
+  const auto bytes_of_trip = [&](const std::string& method, const std::string& preconditioner) {
+    whilst::linear_solver<float> solver(
+        A, {.method = method, .preconditioner = preconditioner, .rtol = 1e-4, .executor = "host"});
+    const auto tree = nlohmann::json::parse(solver.json());
+    for (const auto& outer : tree["nodes"]) {
+      if (outer["kind"] != "loop") continue;
+      for (const auto& inner : outer["body"]) {
+        if (inner["kind"] != "loop") continue;
+        index sum = 0;
+        for (const auto& step : inner["body"]) sum += step.at("bytes").get<index>();
+        return sum;
+      }
+    }
+    return index{0};
+  };
+  // Conjugate gradients: u, r and the diagonal read, w written; x, r, u, p, q read and written, w read.
+  CHECK(bytes_of_trip("cg", "none") == matrix + 11 * vector);
+  CHECK(bytes_of_trip("cg", "jacobi") == matrix + 15 * vector);
+  // By the updates of van der Vorst's paper: p, v, s and x, t, x and r.
+  CHECK(bytes_of_trip("bicgstab", "none") == 2 * matrix + (4 + 3 + 6 + 2 + 6) * vector);
+  CHECK(bytes_of_trip("bicgstab", "jacobi") == 2 * matrix + (6 + 3 + 8 + 3 + 7) * vector);
 }
 
 TEST_CASE("what is not prepared cannot be profiled", "[profile]") {

@@ -2,6 +2,7 @@
 // The strict check: what a recording has frozen is found and named, and programs without such a thing pass.
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -55,6 +56,12 @@ struct first_time {
   const index* counter;
   int* flag;
   WHILST_HD void operator()() const { *flag = *counter < 2; }
+};
+
+struct copy_floats {
+  const float* x;
+  float* y;
+  WHILST_HD void operator()(index i) const { y[i] = x[i]; }
 };
 
 struct looked_at {
@@ -173,6 +180,23 @@ TEST_CASE("memory that the program reads and nobody watches is not blamed on a s
     CHECK(program.check_strictly(m.all()));
     CHECK(program.check_strictly({watch("y", y.data(), 1)}));
     CHECK(program.check_strictly({}));
+  }
+}
+
+TEST_CASE("what is not a number is equal to itself, as bits are compared", "[strict]") {
+  for (const way& w : ways()) {
+    INFO(w.name);
+    whilst::buffer<float> x(w.where, 3), y(w.where, 3);
+    x.upload(std::vector<float>{std::nanf(""), -0.0f, HUGE_VALF}.data());
+    recorder record(w.where);
+    record.step("y = x", 3, copy_floats{x.data(), y.data()});
+    whilst::program program = std::move(record).finish();
+    program.prepare({.how = w.how});
+    const strict_report report = program.check_strictly({watch("x", x.data(), 3), watch("y", y.data(), 3)});
+    INFO(report.message);
+    CHECK(report);
+    CHECK(report.runs_compared == 1);
+    CHECK(std::signbit(values(y)[1]));
   }
 }
 
