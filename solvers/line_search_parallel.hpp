@@ -87,7 +87,8 @@ struct parallel {
   }
   WHILST_HD void spread_down_from(const line_search_settings& settings, double longest) {
     chosen = none;
-    for (int k = 0; k < lengths; ++k) length[k] = fmin(fmax(longest / (1 << k), settings.shortest), settings.longest);
+    double step = fmin(fmax(longest, settings.shortest * (1 << lengths)), settings.longest);
+    for (int k = 0; k < lengths; ++k, step *= 0.5) length[k] = step;
   }
 };
 

@@ -38,7 +38,7 @@ struct searched {
 
 /// A search as a descent loop drives it: a fan, then one of its lengths.
 searched search(const along_a_line::function& f, double first_step, const line_search_settings& settings = usual) {
-  line_search state;
+  line_search state{};
   const point origin = f(0);
   state.begin(settings, origin.value, origin.slope, first_step);
   searched result{line_search_verdict::again, {}, infinity};
