@@ -102,8 +102,9 @@ struct judge_trial {
  private:
   /// The search found nothing along d.
   WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
-    // Where steps of the usual length gain no more than rounding, x is as good as it gets.
-    now.hidden = now.hidden || now.promise <= 8 * settings.search.rounding * fabs(now.value);
+    // Where steps of the usual length gain no more than rounding, x is as good as it gets; but for want of room.
+    const bool promises_nothing = now.promise <= 8 * settings.search.rounding * fabs(now.value);
+    now.hidden = now.hidden || (promises_nothing && !now.search.at_wall());
     if (now.steepest) {
       loop.stop(now.hidden ? reason::converged_function : reason::line_search_failed);
     } else {

@@ -65,7 +65,7 @@ struct line_search {
         approximate_wolfe = line_searches::approximate_wolfe::begun(origin);
         break;
       case line_search_kind::parallel:
-        parallel = line_searches::parallel::around(settings, step);
+        parallel = line_searches::parallel::begun(settings, step);
         break;
     }
   }
@@ -74,22 +74,27 @@ struct line_search {
   /// lowest point, where they have none lower; or farther down than the shortest, where none is low enough.
   struct choice {
     double step;
-    int of_fan, going_back;
+    int of_fan, going_back, at_wall;
   };
   WHILST_HD choice choose(const line_search_settings& settings, const double* values) const {
     constexpr int none = line_searches::parallel::none, last = line_searches::parallel::lengths - 1;
-    if (going_back) return {step, none, 1};
+    if (going_back) return {step, none, 1, 0};
     const bool has_lowest = lowest_step > 0;
     const int best = parallel.best(settings, origin, has_lowest, lowest_value, values);
-    if (best != none) return {parallel.refined(settings, origin, best, values), best, 0};
-    if (has_lowest) return {lowest_step, none, 1};
-    return {fmax(0.5 * parallel.length[last], settings.shortest), none, 0};
+    int at_wall = 0;
+    for (int k = 0; k <= last; ++k) at_wall |= !is_finite(values[k]);
+    if (best != none) return {parallel.refined(settings, origin, best, values), best, 0, at_wall};
+    if (has_lowest) return {lowest_step, none, 1, at_wall};
+    return {fmax(0.5 * parallel.length[last], settings.shortest), none, 0, at_wall};
   }
   WHILST_HD void take(const choice& made) {
     step = made.step;
     going_back = made.going_back;
     parallel.chosen = made.of_fan;
+    parallel.at_wall |= made.at_wall;
   }
+  /// Lengths are short because the function is not finite beyond, as far as the search can tell.
+  WHILST_HD bool at_wall() const { return kind == line_search_kind::parallel && parallel.at_wall; }
 
   /// Value and slope at `step`.
   WHILST_HD line_search_verdict judge(const line_search_settings& settings, double value, double slope) {

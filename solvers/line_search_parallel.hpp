@@ -12,14 +12,20 @@ namespace whilst::line_searches {
 /// the way to the minimum of a parabola does. Where rounding blurs which is the lowest, it is the usual one, as
 /// quasi-Newton methods want it near a minimum. Values that are not finite are those of lengths that are too long.
 /// Where no length suffices, the next fan lies below this one; where the longest is the best and the function still
-/// falls steeply there, above. Where rounding hides all values, slopes at the usual length lead to the next fan.
+/// falls steeply there, above, but once only: the next direction may know more. Where rounding hides all values, slopes
+/// at the usual length lead to the next fan.
 struct parallel {
   static constexpr int lengths = 8, usual = 2, none = -1;
   double length[lengths];  ///< longest first
   int chosen;              ///< one of them; none: not one of them
+  int went_up;             ///< there has been a fan above the first one
+  int at_wall;             ///< a value was not finite
 
-  WHILST_HD static parallel around(const line_search_settings& settings, double step) {
-    return down_from(settings, step * (1 << usual));
+  WHILST_HD static parallel begun(const line_search_settings& settings, double first_step) {
+    parallel fan;
+    fan.went_up = fan.at_wall = 0;
+    fan.spread_around(settings, first_step);
+    return fan;
   }
 
   /// Which length to go to, from the values at all of them: lower than a length that is known already, if there is one.
@@ -51,34 +57,38 @@ struct parallel {
   }
 
   WHILST_HD bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) const {
-    return decreases_enough(settings, origin, at) && !(is_longest() && falls(settings, origin, at));
+    const bool falls = at.slope < settings.curvature * origin.slope;
+    return decreases_enough(settings, origin, at) && !(may_go_up() && falls);
   }
 
   /// The usual length of the next fan.
   WHILST_HD double next(const line_search_settings& settings, const line_point& origin, const line_point& at,
                         bool defined) {
-    const bool longer = defined && is_longest() && decreases_enough(settings, origin, at);
+    const bool longer = defined && may_go_up() && decreases_enough(settings, origin, at);
     // Where rounding hides the values, it is by slopes that a length gets better.
     const double by_slopes = secant(0, origin.slope, at.step, at.slope);
     const bool blurred = defined && tie(settings, origin, at.value, origin.value) && by_slopes > 0.1 * at.step &&
                          by_slopes < 10 * at.step;
-    *this = longer    ? down_from(settings, at.step * (1 << lengths))
-            : blurred ? around(settings, by_slopes)
-                      : down_from(settings, 0.5 * at.step);
+    if (longer) {
+      went_up = 1;
+      spread_down_from(settings, at.step * (1 << lengths));
+    } else if (blurred) {
+      spread_around(settings, by_slopes);
+    } else {
+      spread_down_from(settings, 0.5 * at.step);
+    }
     return length[usual];
   }
 
  private:
-  WHILST_HD static parallel down_from(const line_search_settings& settings, double longest) {
-    parallel fan;
-    fan.chosen = none;
-    for (int k = 0; k < lengths; ++k)
-      fan.length[k] = fmin(fmax(longest / (1 << k), settings.shortest), settings.longest);
-    return fan;
+  WHILST_HD bool may_go_up() const { return chosen == 0 && !went_up; }
+  WHILST_HD void spread_around(const line_search_settings& settings, double step) {
+    spread_down_from(settings, step * (1 << usual));
   }
-  WHILST_HD bool is_longest() const { return chosen == 0; }
-  WHILST_HD static bool falls(const line_search_settings& settings, const line_point& origin, const line_point& at) {
-    return at.slope < settings.curvature * origin.slope;
+  WHILST_HD void spread_down_from(const line_search_settings& settings, double longest) {
+    chosen = none;
+    double step = fmin(fmax(longest, settings.shortest * (1 << lengths)), settings.longest);
+    for (int k = 0; k < lengths; ++k, step *= 0.5) length[k] = step;
   }
 };
 
