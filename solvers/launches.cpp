@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+
+#include "whilst/machine.hpp"
 
 namespace whilst {
 namespace {
@@ -66,6 +67,16 @@ std::shared_ptr<launch_desk::launch> launch_desk::make() {
   made->end = cuda::make_event(/*timed=*/is_batch());
 #endif
   return made;
+}
+
+void launch_desk::describe(bool in_float, index rows, std::chrono::steady_clock::time_point began) {
+  const machine_description machine = describe_machine(where_.on_host() ? -1 : where_.device());
+  common.executor = name(recorded_.running_on());
+  common.precision = in_float ? "float" : "double";
+  common.device = where_.on_host() ? machine.processor : machine.device;
+  common.note = recorded_.note();
+  common.rows = rows;
+  common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 std::shared_ptr<launch_desk::launch> launch_desk::begin() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,11 @@ class launch_desk {
 
   /// What is the same in every report.
   report_fields common;
+  /// Fills that in, but for method, preconditioner and nonzeros, once the program has been prepared. began: when making
+  /// the solver did.
+  void describe(bool in_float, index rows, std::chrono::steady_clock::time_point began);
+
+  const program& recorded() const { return recorded_; }
 
   /// Of the context that the desk and what it launches are in. Everything below that touches it throws whilst::error
   /// once that has ended.
@@ -92,6 +98,16 @@ class launch_desk {
   cuda::stream beside_;         ///< for what must not wait for the loop
   shared_memory_block pinned_;  ///< and for what goes over it
 #endif
+};
+
+/// What is behind a replayed_solver.
+class prepared_program {
+ public:
+  virtual ~prepared_program() = default;
+  virtual launch_desk& desk() = 0;
+  /// For the launches to come.
+  virtual void set_max_iterations(index limit) = 0;
+  virtual void set_deadline(double seconds) = 0;
 };
 
 }  // namespace whilst

@@ -56,6 +56,10 @@ template <class T>
 linear_solver<T>::linear_solver(linear_solver&&) noexcept = default;
 template <class T>
 linear_solver<T>& linear_solver<T>::operator=(linear_solver&&) noexcept = default;
+template <class T>
+prepared_program& linear_solver<T>::prepared() const {
+  return *implementation_->solve;
+}
 
 template <class T>
 report linear_solver<T>::solve(std::span<const T> b, std::span<T> x) {
@@ -102,42 +106,10 @@ void linear_solver<T>::set_divergence(double dtol) {
   implementation_->solve->set_divergence(dtol);
 }
 template <class T>
-void linear_solver<T>::set_max_iterations(index limit) {
-  implementation_->solve->set_max_iterations(limit);
-}
-template <class T>
-void linear_solver<T>::set_deadline(double seconds) {
-  implementation_->solve->set_deadline(seconds);
-}
-template <class T>
-void linear_solver<T>::cancel() {
-  implementation_->solve->desk().cancel_all();
-}
-template <class T>
-progress linear_solver<T>::progress() const {
-  return implementation_->solve->desk().progress();
-}
-template <class T>
-std::string linear_solver<T>::explain() const {
-  return implementation_->solve->recorded().explain();
-}
-template <class T>
-std::string linear_solver<T>::dot() const {
-  return implementation_->solve->recorded().dot();
-}
-template <class T>
-std::string linear_solver<T>::json() const {
-  return implementation_->solve->recorded().json();
-}
-template <class T>
 memory_table linear_solver<T>::memory() const {
   memory_table table = implementation_->solve->recorded().memory();
   table.items.insert(table.items.begin(), implementation_->matrix.memory());
   return table;
-}
-template <class T>
-const std::string& linear_solver<T>::executor() const {
-  return implementation_->solve->common().executor;
 }
 template <class T>
 index linear_solver<T>::bytes() const {

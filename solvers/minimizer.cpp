@@ -70,15 +70,14 @@ std::string minimize_report::message() const {
 
 template <class T>
 struct minimizer<T>::implementation {
-  minimizer_options options;
-  line_search_kind search;
+  double lower_bound;
   std::unique_ptr<prepared_descent<T>> prepared;
 
-  implementation(const objective<T>& f, minimizer_options given) : options(std::move(given)) {
+  implementation(const objective<T>& f, const minimizer_options& options) : lower_bound(options.lower_bound) {
     const auto began = prepared_descent<T>::clock::now();
     check(options);
     const descent_method<T> method = find_by_name(making, descent_methods<T>, options.method, "method");
-    search = line_search_from_name(making, options.line_search);
+    const line_search_kind search = line_search_from_name(making, options.line_search);
     const damping_settings damping{options.first_damping,
                                    find_by_name(making, dampings, options.damping, "damping").kind};
     const bool matrix_free =
@@ -95,84 +94,38 @@ struct minimizer<T>::implementation {
     const index inner_limit = std::max<index>(2 * n, 20);  // in exact arithmetic n would do
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
-        options.method, n, began);
-  }
-
-  descent_settings settings() const {
-    return usual_descent_settings(options.method, search, options.tolerances, options.lower_bound, sizeof(T) == 4);
-  }
-
-  minimize_report solve(std::span<T> x) {
-    auto ended = prepared->solve("minimizing a function", "it has", x, settings(), loop_options(options));
-    minimize_report result(std::move(ended.told));
-    result.value = ended.state.value;
-    result.evaluations = ended.state.evaluations;
-    result.inner_iterations = ended.state.inner_iterations;
-    result.restarts = ended.state.restarts;
-    result.trial_values = ended.state.trial_values;
-    result.records = std::move(ended.records);
-    return result;
-  }
-
-  template <class Change>
-  void change(const Change& apply) {
-    minimizer_options changed = options;
-    apply(changed);
-    check(changed);
-    options = std::move(changed);
+        usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4), options.method,
+        n, began);
   }
 };
 
 template <class T>
 minimizer<T>::minimizer(const objective<T>& function, minimizer_options options)
-    : implementation_(std::make_unique<implementation>(function, std::move(options))) {}
+    : implementation_(std::make_unique<implementation>(function, options)) {}
 template <class T>
 minimizer<T>::~minimizer() = default;
 template <class T>
 minimizer<T>::minimizer(minimizer&&) noexcept = default;
 template <class T>
 minimizer<T>& minimizer<T>::operator=(minimizer&&) noexcept = default;
+template <class T>
+prepared_program& minimizer<T>::prepared() const {
+  return *implementation_->prepared;
+}
 
 template <class T>
 minimize_report minimizer<T>::solve(std::span<T> x) {
-  return implementation_->solve(x);
+  auto [told, value, trial_values] = implementation_->prepared->solve("minimizing a function", "it has", x);
+  return {std::move(told), value, trial_values};
 }
 template <class T>
 ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
-  implementation& self = *implementation_;
-  return ticket(self.prepared->enqueue(stream, x, self.settings(), loop_options(self.options)));
+  return ticket(implementation_->prepared->enqueue(stream, x));
 }
 template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
-  implementation_->change([&](minimizer_options& o) { o.tolerances = tolerances; });
-}
-template <class T>
-void minimizer<T>::set_max_iterations(index limit) {
-  implementation_->change([&](minimizer_options& o) { o.max_iterations = limit; });
-}
-template <class T>
-void minimizer<T>::set_deadline(double seconds) {
-  implementation_->change([&](minimizer_options& o) { o.deadline = seconds; });
-}
-template <class T>
-void minimizer<T>::cancel() {
-  implementation_->prepared->desk().cancel_all();
-}
-template <class T>
-progress minimizer<T>::progress() const {
-  return implementation_->prepared->desk().progress();
-}
-template <class T>
-std::string minimizer<T>::explain() const {
-  return implementation_->prepared->recorded().explain();
-}
-template <class T>
-std::string minimizer<T>::dot() const {
-  return implementation_->prepared->recorded().dot();
-}
-template <class T>
-const std::string& minimizer<T>::executor() const {
-  return implementation_->prepared->desk().common.executor;
+  check_descent(making, tolerances, implementation_->lower_bound);
+  implementation_->prepared->set_tolerances(tolerances);
 }
 
 template class minimizer<float>;

@@ -15,11 +15,16 @@ namespace {
 
 constexpr std::string_view making = "making a nonlinear solver";
 
+/// ||F|| is in the place of ||g||.
+descent_tolerances checked(const nonlinear_tolerances& tolerances) {
+  check_tolerance(making, "atol", tolerances.atol);
+  check_tolerance(making, "rtol", tolerances.rtol);
+  check_tolerance(making, "step", tolerances.step);
+  return {tolerances.atol, tolerances.rtol, tolerances.step};
+}
+
 void check(const nonlinear_solver_options& options) {
   const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
-  check_tolerance(making, "atol", options.tolerances.atol);
-  check_tolerance(making, "rtol", options.tolerances.rtol);
-  check_tolerance(making, "step", options.tolerances.step);
   if (options.max_inner_iterations < 0)
     refuse("max_inner_iterations is " + std::to_string(options.max_inner_iterations),
            "Give 1 or more, or 0 to have it chosen");
@@ -61,14 +66,14 @@ std::string nonlinear_report::message() const {
 
 template <class T>
 struct nonlinear_solver<T>::implementation {
-  nonlinear_solver_options options;
   posed_equations<T> posed;
   std::unique_ptr<prepared_descent<T>> prepared;
 
-  implementation(const equations<T>& system, nonlinear_solver_options given) : options(std::move(given)) {
+  implementation(const equations<T>& system, const nonlinear_solver_options& options)
+      : posed{&system, options.depth, options.mixing} {
     const auto began = prepared_descent<T>::clock::now();
+    const descent_tolerances tolerances = checked(options.tolerances);
     check(options);
-    posed = {&system, options.depth, options.mixing};
     const auto method = find_by_name(making, equation_methods<T>, options.method, "method");
     if (method.wants_hessian && !system.has_jacobian())
       throw error(making, "method '" + options.method + "' wants the Jacobian, and the system has none",
@@ -84,86 +89,39 @@ struct nonlinear_solver<T>::implementation {
     const loop_options loop(options);
     const whilst::executor how = loop.executor_on(system.where(), making, "the system");
     const index inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
-    prepared = std::make_unique<prepared_descent<T>>(method.record({&posed, options.history_capacity, inner}), how,
-                                                     loop, options.method, n, began);
-  }
-
-  descent_settings settings() const {
-    const nonlinear_tolerances& t = options.tolerances;
-    descent_settings made{{t.atol, t.rtol, t.step}, line_search_settings::usual(line_search_kind::backtracking)};
-    if (sizeof(T) == 4) made.search.rounding = 1e-6;
-    return made;
-  }
-
-  nonlinear_report solve(std::span<T> x) {
-    auto ended = prepared->solve("solving equations", "they have", x, settings(), loop_options(options));
-    nonlinear_report result(std::move(ended.told));
-    result.evaluations = ended.state.evaluations;
-    result.inner_iterations = ended.state.inner_iterations;
-    result.restarts = ended.state.restarts;
-    result.records = std::move(ended.records);
-    return result;
-  }
-
-  template <class Change>
-  void change(const Change& apply) {
-    nonlinear_solver_options changed = options;
-    apply(changed);
-    check(changed);
-    options = std::move(changed);
+    constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has one
+    prepared = std::make_unique<prepared_descent<T>>(
+        method.record({&posed, options.history_capacity, inner}), how, loop,
+        usual_descent_settings(options.method, line_search_kind::backtracking, tolerances, no_bound, sizeof(T) == 4),
+        options.method, n, began);
   }
 };
 
 template <class T>
 nonlinear_solver<T>::nonlinear_solver(const equations<T>& system, nonlinear_solver_options options)
-    : implementation_(std::make_unique<implementation>(system, std::move(options))) {}
+    : implementation_(std::make_unique<implementation>(system, options)) {}
 template <class T>
 nonlinear_solver<T>::~nonlinear_solver() = default;
 template <class T>
 nonlinear_solver<T>::nonlinear_solver(nonlinear_solver&&) noexcept = default;
 template <class T>
 nonlinear_solver<T>& nonlinear_solver<T>::operator=(nonlinear_solver&&) noexcept = default;
+template <class T>
+prepared_program& nonlinear_solver<T>::prepared() const {
+  return *implementation_->prepared;
+}
 
 template <class T>
 nonlinear_report nonlinear_solver<T>::solve(std::span<T> x) {
-  return implementation_->solve(x);
+  return {implementation_->prepared->solve("solving equations", "they have", x).told};
 }
 template <class T>
 ticket nonlinear_solver<T>::enqueue(stream_handle stream, T* x) {
-  implementation& self = *implementation_;
-  return ticket(self.prepared->enqueue(stream, x, self.settings(), loop_options(self.options)));
+  return ticket(implementation_->prepared->enqueue(stream, x));
 }
 template <class T>
 void nonlinear_solver<T>::set_tolerances(const nonlinear_tolerances& tolerances) {
-  implementation_->change([&](nonlinear_solver_options& o) { o.tolerances = tolerances; });
-}
-template <class T>
-void nonlinear_solver<T>::set_max_iterations(index limit) {
-  implementation_->change([&](nonlinear_solver_options& o) { o.max_iterations = limit; });
-}
-template <class T>
-void nonlinear_solver<T>::set_deadline(double seconds) {
-  implementation_->change([&](nonlinear_solver_options& o) { o.deadline = seconds; });
-}
-template <class T>
-void nonlinear_solver<T>::cancel() {
-  implementation_->prepared->desk().cancel_all();
-}
-template <class T>
-progress nonlinear_solver<T>::progress() const {
-  return implementation_->prepared->desk().progress();
-}
-template <class T>
-std::string nonlinear_solver<T>::explain() const {
-  return implementation_->prepared->recorded().explain();
-}
-template <class T>
-std::string nonlinear_solver<T>::dot() const {
-  return implementation_->prepared->recorded().dot();
-}
-template <class T>
-const std::string& nonlinear_solver<T>::executor() const {
-  return implementation_->prepared->desk().common.executor;
+  implementation_->prepared->set_tolerances(checked(tolerances));
 }
 
 template class nonlinear_solver<float>;

@@ -7,7 +7,6 @@
 
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/solve_options.hpp"
-#include "whilst/machine.hpp"
 #include "whilst/place_of_executor.hpp"
 
 namespace whilst {
@@ -52,43 +51,36 @@ place place_of_executor(const std::string& executor, int device) {
 }
 
 template <class T>
-prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how, const loop_options& options,
-                                      const std::string& method, index unknowns, clock::time_point began)
-    : n_(unknowns), made_(std::move(recorded)) {
-  made_.recorded->prepare({how, options.unroll, options.programmatic_launch});
+prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how, loop_options options,
+                                      const descent_settings& settings, const std::string& method, index unknowns,
+                                      clock::time_point began)
+    : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
+  made_.recorded->prepare({how, options_.unroll, options_.programmatic_launch});
   desk_ = std::make_unique<launch_desk>(*made_.recorded, 1, made_.loop, made_.loop, made_.history);
-  const place where = made_.recorded->where();
 #if WHILST_WITH_CUDA
+  const place where = made_.recorded->where();
   if (!where.on_host()) {
     cuda::device_guard current(where.device());
     own_stream_ = cuda::make_stream();
     x_on_gpu_ = buffer<T>(where, n_);
   }
 #endif
-  const machine_description machine = describe_machine(where.on_host() ? -1 : where.device());
-  report_fields& common = desk_->common;
-  common.method = method;
-  common.preconditioner = "none";
-  common.executor = name(made_.recorded->running_on());
-  common.precision = sizeof(T) == 4 ? "float" : "double";
-  common.device = where.on_host() ? machine.processor : machine.device;
-  common.note = made_.recorded->note();
-  common.rows = n_;
-  common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
+  desk_->describe(sizeof(T) == 4, n_, began);
+  desk_->common.method = method;
+  desk_->common.preconditioner = "none";
 }
 
 template <class T>
-std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream, T* x, const descent_settings& settings,
-                                                            const loop_options& options) {
+std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream, T* x) {
   auto started = desk_->begin();
   program& run = *made_.recorded;
   run.set(made_.x, x);
   run.set(made_.outcome, started->target());
-  run.set(made_.settings, settings);
-  control_settings loop{.limit = options.max_iterations, .history = made_.history};
-  loop.history_capacity = options.history_capacity;
-  loop.trip_limit = trip_limit(options.max_iterations, options.max_evaluations);
-  loop.deadline_nanoseconds = nanoseconds_of(options.deadline);
+  run.set(made_.settings, settings_);
+  control_settings loop{.limit = options_.max_iterations, .history = made_.history};
+  loop.history_capacity = options_.history_capacity;
+  loop.trip_limit = trip_limit(options_.max_iterations, options_.max_evaluations);
+  loop.deadline_nanoseconds = nanoseconds_of(options_.deadline);
   loop.launch = started->number;
   run.set(made_.loop_settings, loop);
   desk_->run(*started, stream);
@@ -97,8 +89,7 @@ std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream,
 
 template <class T>
 typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view doing, const std::string& what,
-                                                               std::span<T> x, const descent_settings& settings,
-                                                               const loop_options& options) {
+                                                               std::span<T> x) {
   if (static_cast<index>(x.size()) != n_)
     throw error(doing,
                 what + " " + std::to_string(n_) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
@@ -106,20 +97,41 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
   const place where = made_.recorded->where();
   std::shared_ptr<ticket::state> started;
   if (where.on_host()) {
-    started = enqueue(nullptr, x.data(), settings, options);
+    started = enqueue(nullptr, x.data());
   } else {
 #if WHILST_WITH_CUDA
     x_on_gpu_.upload(x.data());
-    started = enqueue(own_stream_.get(), x_on_gpu_.data(), settings, options);
+    started = enqueue(own_stream_.get(), x_on_gpu_.data());
     desk_->wait(*started);
     x_on_gpu_.download(x.data());
 #endif
   }
-  ended result{ticket(started).wait(), {}, {}};
-  read(where, &result.state, made_.state, 1);
-  result.records.resize(result.told.history().size());
-  read(where, result.records.data(), made_.records, static_cast<index>(result.records.size()));
-  return result;
+  descent_report told{ticket(started).wait()};
+  descent_state state;
+  read(where, &state, made_.state, 1);
+  told.evaluations = state.evaluations;
+  told.inner_iterations = state.inner_iterations;
+  told.restarts = state.restarts;
+  told.records.resize(told.history().size());
+  read(where, told.records.data(), made_.records, static_cast<index>(told.records.size()));
+  return {std::move(told), state.value, state.trial_values};
+}
+
+template <class T>
+template <class Change>
+void prepared_descent<T>::change(const Change& apply) {
+  loop_options changed = options_;
+  apply(changed);
+  changed.check("setting the options of a solver");
+  options_ = std::move(changed);
+}
+template <class T>
+void prepared_descent<T>::set_max_iterations(index limit) {
+  change([&](loop_options& o) { o.max_iterations = limit; });
+}
+template <class T>
+void prepared_descent<T>::set_deadline(double seconds) {
+  change([&](loop_options& o) { o.deadline = seconds; });
 }
 
 template <class T>

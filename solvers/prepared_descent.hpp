@@ -10,6 +10,7 @@
 #include "solvers/descent_options.hpp"
 #include "solvers/launches.hpp"
 #include "solvers/recorded_descent.hpp"
+#include "whilst/descent_report.hpp"
 
 namespace whilst {
 
@@ -40,38 +41,44 @@ struct loop_options {
 };
 
 /// A recorded descent ready to be launched, and what it tells of launches: all that minimizers and solvers of equations
-/// do on the host, but for their options.
+/// do on the host, once their options have been looked at.
 template <class T>
-class prepared_descent {
+class prepared_descent final : public prepared_program {
  public:
   using clock = std::chrono::steady_clock;
 
   /// `began`: when it began to be made.
-  prepared_descent(recorded_descent<T> recorded, executor how, const loop_options& options, const std::string& method,
-                   index unknowns, clock::time_point began);
+  prepared_descent(recorded_descent<T> recorded, executor how, loop_options options, const descent_settings& settings,
+                   const std::string& method, index unknowns, clock::time_point began);
 
   /// x is a pointer of the place.
-  std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x, const descent_settings& settings,
-                                         const loop_options& options);
+  std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x);
 
   /// How a solve from host memory ended.
   struct ended {
-    report told;
-    descent_state state;
-    std::vector<descent_record> records;
+    descent_report told;
+    double value;
+    index trial_values;
   };
   /// Blocks. `doing` opens the message of an exception; `what` names what is solved: "it has 3 unknowns".
-  ended solve(std::string_view doing, const std::string& what, std::span<T> x, const descent_settings& settings,
-              const loop_options& options);
+  ended solve(std::string_view doing, const std::string& what, std::span<T> x);
 
-  launch_desk& desk() { return *desk_; }
-  const program& recorded() const { return *made_.recorded; }
+  /// Those have been checked.
+  void set_tolerances(const descent_tolerances& tolerances) { settings_.tolerances = tolerances; }
+  void set_max_iterations(index limit) override;
+  void set_deadline(double seconds) override;
+
+  launch_desk& desk() override { return *desk_; }
 
  private:
   template <class Value>
   static void read(place where, Value* target, const Value* source, index count);
+  template <class Change>
+  void change(const Change& apply);
 
   index n_;
+  loop_options options_;
+  descent_settings settings_;
   recorded_descent<T> made_;
   buffer<T> x_on_gpu_;  ///< for solves from host memory
 #if WHILST_WITH_CUDA

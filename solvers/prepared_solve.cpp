@@ -1,7 +1,6 @@
 #include "solvers/prepared_solve.hpp"
 
 #include "solvers/solve_options.hpp"
-#include "whilst/machine.hpp"
 
 namespace whilst {
 
@@ -22,17 +21,12 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
     own_stream_ = cuda::make_stream();
   }
 #endif
-  const machine_description machine = describe_machine(where.on_host() ? -1 : where.device());
+  desk_.describe(sizeof(T) == 4, request.rows, began);
   report_fields& common = desk_.common;
   common.method = options_.method;
   common.preconditioner = options_.preconditioner;
-  common.executor = name(request.in_kernel ? how : recorded().running_on());
-  common.precision = sizeof(T) == 4 ? "float" : "double";
-  common.device = where.on_host() ? machine.processor : machine.device;
-  common.note = recorded().note();
-  common.rows = request.rows;
+  if (request.in_kernel) common.executor = name(how);
   common.nonzeros = request.nonzeros;
-  common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
 }
 
 template <class T>

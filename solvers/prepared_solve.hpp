@@ -11,7 +11,7 @@ namespace whilst {
 
 /// A recorded solve, of a system or a batch, made ready to run again and again: what is behind every kind of solver.
 template <class T>
-class prepared_solve {
+class prepared_solve final : public prepared_program {
  public:
   using clock = std::chrono::steady_clock;
 
@@ -29,13 +29,13 @@ class prepared_solve {
   void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
-  void set_max_iterations(index limit);
-  void set_deadline(double seconds);
+  void set_max_iterations(index limit) override;
+  void set_deadline(double seconds) override;
 
   /// Held on the place, the program's memory included.
   index bytes() const;
 
-  launch_desk& desk() { return desk_; }
+  launch_desk& desk() override { return desk_; }
   const report_fields& common() const { return desk_.common; }
   program& recorded() { return *recorded_.recorded; }
 

@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "whilst/csr_matrix.hpp"
-#include "whilst/memory_table.hpp"
-#include "whilst/report.hpp"
-
-struct CUstream_st;
+#include "whilst/replayed_solver.hpp"
 
 namespace whilst {
-
-/// The same type as cudaStream_t, named here so that no CUDA header is needed.
-using stream_handle = CUstream_st*;
 
 /// Settings of a linear_solver. Everything but the tolerances, the limit and the deadline is fixed when the solver is
 /// made; those can be changed between solves with linear_solver::set_tolerances and its neighbours.
@@ -48,43 +42,10 @@ struct linear_solver_options {
   bool operator==(const linear_solver_options&) const = default;
 };
 
-/// How far a running solve is.
-struct progress {
-  index iteration = 0;
-  double residual_norm = 0;
-  /// False once the loop has stopped.
-  bool running = false;
-};
-
-/// A solve that was enqueued. Copies refer to the same solve. The solver must outlive its tickets.
-class ticket {
- public:
-  /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
-  whilst::progress progress() const;
-  /// Asks this solve to stop, whether it runs or waits for its turn; it does within 1 ms or two iterations of its own,
-  /// with reason cancelled. Harmless once it has stopped, but for a solve in a captured graph, whose later launches are
-  /// the same solve and are cancelled, too. Other solves of the solver are not concerned, nor are earlier requests for
-  /// them, as long as they lie at most 16 solves apart; beyond, the last request stands alone.
-  void cancel() const;
-  /// True when the solve has completed: then wait() does not block. Of a solve in a captured graph: true from the end
-  /// of the graph's first launch on, also while the graph runs again.
-  bool done() const;
-  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile. Of a solve in a
-  /// captured graph it does not wait: it tells of the latest launch, and throws whilst::error before the first has
-  /// completed. Synchronize with the graph's stream first.
-  report wait() const;
-
-  struct state;
-  explicit ticket(std::shared_ptr<state> s) : state_(std::move(s)) {}
-
- private:
-  std::shared_ptr<state> state_;
-};
-
 /// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is made and replayed
 /// by each solve. One solve at a time: a second one on another stream waits for the first.
 template <class T>
-class linear_solver {
+class linear_solver : public replayed_solver {
  public:
   /// A preconditioner of the user's own: enqueue z = M r on `stream`, z and r device pointers of n entries each. With
   /// executor "host" the stream is null and the pointers are host memory. Under "graph" it is called while recording
@@ -96,7 +57,7 @@ class linear_solver {
   /// unknown method, preconditioner or executor, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
   linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
-  ~linear_solver();
+  ~linear_solver() override;
   linear_solver(linear_solver&&) noexcept;
   linear_solver& operator=(linear_solver&&) noexcept;
 
@@ -127,24 +88,9 @@ class linear_solver {
 
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
-  void set_max_iterations(index limit);
-  void set_deadline(double seconds);
 
-  /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel
-  /// does; from any thread. Harmless when none is left, and for those to come.
-  void cancel();
-  /// How far the solve in flight is, from any thread.
-  whilst::progress progress() const;
-
-  /// The program as a tree with node counts, for a person; as Graphviz DOT; and as JSON, with the bytes that a step
-  /// moves where it says so.
-  std::string explain() const;
-  std::string dot() const;
-  std::string json() const;
   /// What the solver takes of memory, itemised: the matrix, the method's vectors, what belongs to the program.
   memory_table memory() const;
-  /// The executor that "auto" chose, or the one asked for, or what it fell back to.
-  const std::string& executor() const;
   /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy
   /// of the matrix, b and x of solves from host memory, and an estimate of what the instantiated graph takes (free
   /// memory before and after it was made).
@@ -154,6 +100,7 @@ class linear_solver {
   bool is_lost() const;
 
  private:
+  prepared_program& prepared() const override;
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };

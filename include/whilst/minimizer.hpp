@@ -1,14 +1,15 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "solvers/descent.hpp"
-#include "whilst/linear_solver.hpp"
+#include "whilst/descent_report.hpp"
 #include "whilst/objective.hpp"
 #include "whilst/place_of_executor.hpp"
+#include "whilst/replayed_solver.hpp"
 
 namespace whilst {
 
@@ -52,36 +53,26 @@ struct minimizer_options {
 };
 
 /// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() what it was at the start.
-struct minimize_report : report {
-  minimize_report() = default;
-  explicit minimize_report(report base) : report(std::move(base)) {}
+struct minimize_report : descent_report {
   /// f at x.
   double value = 0;
-  /// Evaluations of the function and its gradient.
-  index evaluations = 0;
   /// Values of the function alone that the parallel line search took, 8 an evaluation after the first; not counted as
   /// evaluations, and in no limit.
   index trial_values = 0;
-  /// Iterations of the loop within the loop, for methods that have one.
-  index inner_iterations = 0;
-  /// How often a direction led nowhere and the method began anew from steepest descent.
-  index restarts = 0;
-  /// The history: of the same iterations as history(), with more of each.
-  std::vector<descent_record> records = {};
   /// One line for a person.
   std::string message() const;
 };
 
 /// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
-/// solve. One at a time: a second one on another stream waits for the first. One thread at a time, but for cancel and
-/// progress. Minimizers that run at the same time need functions of their own, which hold what evaluations leave.
+/// solve. One thread at a time, but for cancel and progress, whose residual_norm is ||g||_2. Minimizers that run at the
+/// same time need functions of their own, which hold what evaluations leave.
 template <class T>
-class minimizer {
+class minimizer : public replayed_solver {
  public:
   /// The function must outlive the minimizer. Throws whilst::error on options out of range, on a method that wants a
   /// Hessian where the function has none, and on an executor that does not run on the function's place.
   explicit minimizer(const objective<T>& function, minimizer_options options = {});
-  ~minimizer();
+  ~minimizer() override;
   minimizer(minimizer&&) noexcept;
   minimizer& operator=(minimizer&&) noexcept;
 
@@ -94,19 +85,9 @@ class minimizer {
   ticket enqueue(stream_handle stream, T* x);
 
   void set_tolerances(const descent_tolerances& tolerances);
-  void set_max_iterations(index limit);
-  void set_deadline(double seconds);
-
-  /// Stops the minimization in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
-  void cancel();
-  /// How far the one in flight is, from any thread: residual_norm is ||g||_2.
-  whilst::progress progress() const;
-
-  std::string explain() const;
-  std::string dot() const;
-  const std::string& executor() const;
 
  private:
+  prepared_program& prepared() const override;
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };

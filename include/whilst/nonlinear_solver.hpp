@@ -1,14 +1,15 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "solvers/descent.hpp"
+#include "whilst/descent_report.hpp"
 #include "whilst/equations.hpp"
-#include "whilst/linear_solver.hpp"
 #include "whilst/place_of_executor.hpp"
+#include "whilst/replayed_solver.hpp"
 
 namespace whilst {
 
@@ -54,26 +55,16 @@ struct nonlinear_solver_options {
   index history_capacity = 512;
 };
 
-/// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start.
-struct nonlinear_report : report {
-  nonlinear_report() = default;
-  explicit nonlinear_report(report base) : report(std::move(base)) {}
-  /// Of F, rejected trial points included.
-  index evaluations = 0;
-  /// Iterations of the loop within the loop, for methods that have one.
-  index inner_iterations = 0;
-  /// How often what a method proposed led nowhere and it began anew.
-  index restarts = 0;
-  /// The history: of the same iterations as history(), with more of each; value is 1/2 ||F||_2^2, gradient_norm
-  /// ||F||_2.
-  std::vector<descent_record> records = {};
+/// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start; value and
+/// gradient_norm of a record are 1/2 ||F||_2^2 and ||F||_2.
+struct nonlinear_report : descent_report {
   /// One line for a person.
   std::string message() const;
 };
 
 /// Solves one system F(x) = 0 of n equations in n unknowns again and again, from other starting points: recorded when
-/// it is made, replayed by each solve. One at a time: a second one on another stream waits for the first. One thread at
-/// a time, but for cancel and progress. Solvers that run at the same time need systems of their own, which hold what
+/// it is made, replayed by each solve. One thread at a time, but for cancel and progress, whose residual_norm is
+/// ||F||_2. Solvers that run at the same time need systems of their own, which hold what
 /// evaluations leave.
 ///
 /// What is found is a point where ||F|| is small, or an honest reason why none was: singular_jacobian ("newton"),
@@ -83,12 +74,12 @@ struct nonlinear_report : report {
 /// why; or ten steps in a row within the rounding of x: no proof of a solution, ||F|| tells), nan_or_infinity (F is not
 /// finite at the start, its derivatives at x, or Newton's step), iteration_limit and the others of reason.hpp.
 template <class T>
-class nonlinear_solver {
+class nonlinear_solver : public replayed_solver {
  public:
   /// The system must outlive the solver. Throws whilst::error on options out of range, on a method that wants a
   /// Jacobian where the system has none, and on an executor that does not run on the system's place.
   explicit nonlinear_solver(const equations<T>& system, nonlinear_solver_options options = {});
-  ~nonlinear_solver();
+  ~nonlinear_solver() override;
   nonlinear_solver(nonlinear_solver&&) noexcept;
   nonlinear_solver& operator=(nonlinear_solver&&) noexcept;
 
@@ -101,19 +92,9 @@ class nonlinear_solver {
   ticket enqueue(stream_handle stream, T* x);
 
   void set_tolerances(const nonlinear_tolerances& tolerances);
-  void set_max_iterations(index limit);
-  void set_deadline(double seconds);
-
-  /// Stops the solve in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
-  void cancel();
-  /// How far the one in flight is, from any thread: residual_norm is ||F||_2.
-  whilst::progress progress() const;
-
-  std::string explain() const;
-  std::string dot() const;
-  const std::string& executor() const;
 
  private:
+  prepared_program& prepared() const override;
   struct implementation;
   std::unique_ptr<implementation> implementation_;
 };

@@ -82,7 +82,7 @@ recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& 
 /// @endcode
 /// Everything is as in linear_solver, whose comments hold here: executors, tickets, captures, one solve at a time.
 template <class T>
-class operator_solver {
+class operator_solver final : public replayed_solver {
  public:
   /// Made by make_operator_solver.
   explicit operator_solver(std::unique_ptr<prepared_solve<T>> solve) : solve_(std::move(solve)) {}
@@ -95,20 +95,9 @@ class operator_solver {
   ticket enqueue(stream_handle stream, const T* b, T* x) { return ticket(solve_->enqueue(stream, b, x)); }
 
   void set_tolerances(double rtol, double atol) { solve_->set_tolerances(rtol, atol); }
-  void set_max_iterations(index limit) { solve_->set_max_iterations(limit); }
-  void set_deadline(double seconds) { solve_->set_deadline(seconds); }
-
-  /// Stops the solve in flight and those that wait for their turn; see linear_solver::cancel.
-  void cancel() { solve_->desk().cancel_all(); }
-  /// How far the solve in flight is, from any thread.
-  whilst::progress progress() const { return solve_->desk().progress(); }
-  std::string explain() const { return solve_->recorded().explain(); }
-  std::string dot() const { return solve_->recorded().dot(); }
-  std::string json() const { return solve_->recorded().json(); }
-  memory_table memory() const { return solve_->recorded().memory(); }
-  const std::string& executor() const { return solve_->common().executor; }
 
  private:
+  prepared_program& prepared() const override { return *solve_; }
   std::unique_ptr<prepared_solve<T>> solve_;
 };
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "solvers/descent_state.hpp"
+#include "whilst/report.hpp"
+
+namespace whilst {
+
+/// How a minimization or a solve of equations ended.
+struct descent_report : report {
+  /// Of the function and its gradient, or of F; rejected trial points included.
+  index evaluations = 0;
+  /// Iterations of the loop within the loop, for methods that have one.
+  index inner_iterations = 0;
+  /// How often what a method proposed led nowhere and it began anew: along the gradient, or -F.
+  index restarts = 0;
+  /// The history: of the same iterations as history(), with more of each.
+  std::vector<descent_record> records = {};
+};
+
+}  // namespace whilst

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "whilst/memory_table.hpp"
+#include "whilst/report.hpp"
+
+struct CUstream_st;
+
+namespace whilst {
+
+/// The same type as cudaStream_t, named here so that no CUDA header is needed.
+using stream_handle = CUstream_st*;
+
+/// How far a running solve is.
+struct progress {
+  index iteration = 0;
+  double residual_norm = 0;
+  /// False once the loop has stopped.
+  bool running = false;
+};
+
+/// A solve that was enqueued. Copies refer to the same solve. The solver must outlive its tickets.
+class ticket {
+ public:
+  /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
+  whilst::progress progress() const;
+  /// Asks this solve to stop, whether it runs or waits for its turn; it does within 1 ms or two iterations of its own,
+  /// with reason cancelled. Harmless once it has stopped, but for a solve in a captured graph, whose later launches are
+  /// the same solve and are cancelled, too. Other solves of the solver are not concerned, nor are earlier requests for
+  /// them, as long as they lie at most 16 solves apart; beyond, the last request stands alone.
+  void cancel() const;
+  /// True when the solve has completed: then wait() does not block. Of a solve in a captured graph: true from the end
+  /// of the graph's first launch on, also while the graph runs again.
+  bool done() const;
+  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile. Of a solve in a
+  /// captured graph it does not wait: it tells of the latest launch, and throws whilst::error before the first has
+  /// completed. Synchronize with the graph's stream first.
+  report wait() const;
+
+  struct state;
+  explicit ticket(std::shared_ptr<state> s) : state_(std::move(s)) {}
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+class prepared_program;
+
+/// What solvers have in common that are recorded when they are made and replayed by each solve. One solve at a time: a
+/// second one on another stream waits for the first.
+class replayed_solver {
+ public:
+  /// For the solves to come. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.
+  void set_max_iterations(index limit);
+  void set_deadline(double seconds);
+
+  /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel
+  /// does; from any thread. Harmless when none is left, and for those to come.
+  void cancel();
+  /// How far the solve in flight is, from any thread.
+  whilst::progress progress() const;
+
+  /// The program as a tree with node counts, for a person; as Graphviz DOT; and as JSON, with the bytes that a step
+  /// moves where it says so.
+  std::string explain() const;
+  std::string dot() const;
+  std::string json() const;
+  /// What the program takes of memory, itemised.
+  memory_table memory() const;
+  /// The executor that "auto" chose, or the one asked for, or what it fell back to.
+  const std::string& executor() const;
+
+ protected:
+  replayed_solver() = default;
+  replayed_solver(replayed_solver&&) noexcept = default;
+  replayed_solver& operator=(replayed_solver&&) noexcept = default;
+  virtual ~replayed_solver() = default;
+
+ private:
+  virtual prepared_program& prepared() const = 0;
+};
+
+}  // namespace whilst

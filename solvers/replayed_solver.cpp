@@ -1,0 +1,17 @@
+#include "whilst/replayed_solver.hpp"
+
+#include "solvers/launches.hpp"
+
+namespace whilst {
+
+void replayed_solver::set_max_iterations(index limit) { prepared().set_max_iterations(limit); }
+void replayed_solver::set_deadline(double seconds) { prepared().set_deadline(seconds); }
+void replayed_solver::cancel() { prepared().desk().cancel_all(); }
+progress replayed_solver::progress() const { return prepared().desk().progress(); }
+std::string replayed_solver::explain() const { return prepared().desk().recorded().explain(); }
+std::string replayed_solver::dot() const { return prepared().desk().recorded().dot(); }
+std::string replayed_solver::json() const { return prepared().desk().recorded().json(); }
+memory_table replayed_solver::memory() const { return prepared().desk().recorded().memory(); }
+const std::string& replayed_solver::executor() const { return prepared().desk().common.executor; }
+
+}  // namespace whilst
