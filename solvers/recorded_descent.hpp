@@ -45,6 +45,12 @@ struct descent_request {
   bool parallel_search = false;
 };
 
+/// A function that tells its values along a line, as objectives do.
+template <class Function>
+concept told_along_lines = requires {
+  &Function::values_along;
+};
+
 /// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
 /// objective, or what has its evaluate and, perhaps, Hessian for the runner at hand. A trip of the loop is an
 /// evaluation:
@@ -153,8 +159,7 @@ struct descent_solve {
   template <class Run, class Function>
   WHILST_HD void descend(Run& run, const Function& f) const {
     run.loop(Direction<T>::name, loop, [&](auto& run) {
-      constexpr bool has_lines = requires { f.values_along(run, v.x, v.d, line_values, line_values); };
-      if constexpr (has_lines && !within_radius<Direction<T>>) {
+      if constexpr (told_along_lines<Function> && !within_radius<Direction<T>>) {
         if (line_values) {
           f.values_along(run, v.x, v.d, s->search.parallel.length, line_values);
           run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
