@@ -5,6 +5,7 @@
 
 #include "tour.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -213,6 +214,155 @@ void branch(const visitor& v) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// A branch may have an else, a select has a body for each value of a number in memory, and bodies that have nothing to
+// do with one another may run at once. Maps say what they write, so that a recorder can refuse two bodies that write
+// the same.
+
+struct set_choice {
+  int* choice;
+  WHILST_HD void operator()(loop_state& loop) const { *choice = static_cast<int>(loop.iteration % 4); }
+};
+struct add_here {
+  double* x;
+  index n;
+  WHILST_HD void operator()(index i) const { x[i] += 1; }
+  auto writes() const { return std::array{memory_range::of(x, n)}; }
+};
+
+void choices(const visitor& v) {
+  constexpr index n = 100;
+  const buffer<double> x(v.where, n), y(v.where, n), z(v.where, n);
+  const buffer<int> choice(v.where, 1);
+  const buffer<control> loop(v.where, 1);
+
+  recorder record(v.where);
+  record.loop("eight times", loop.data(), [&](auto& body) {
+    body.once("which?", set_choice{choice.data()});
+    body.select(
+        "0 or 1, else nothing", choice.data(),  // there are no bodies 2 and 3
+        [&](auto& zero) {
+          zero.step("x += 1", n, add_here{x.data(), n});
+        },
+        [&](auto& one) {
+          one.parallel(
+              "both at once",
+              [&](auto& left) {
+                left.step("y += 1", n, add_here{y.data(), n});
+              },
+              [&](auto& right) {
+                right.step("z += 1", n, add_here{z.data(), n});
+              });
+        });
+    body.branch(
+        "not 0", choice.data(),
+        [&](auto& then) {
+          then.step("z += 1", n, add_here{z.data(), n});
+        },
+        [&](auto& otherwise) {
+          otherwise.step("x += 1", n, add_here{x.data(), n});
+        });
+    body.once("count", count_iteration{});
+  });
+  record.parameter(&loop.data()->settings, control_settings{.limit = 8});
+  program recorded = std::move(record).finish();
+  prepare_and_run(recorded, v);
+  check(values(x) == std::vector<double>(n, 2 + 2), "choice 0 came twice, and the else with it");
+  check(values(y) == std::vector<double>(n, 2) && values(z) == std::vector<double>(n, 2 + 6),
+        "choice 1 came twice, with two bodies side by side");
+
+  std::string refusal;
+  recorder refused(v.where);
+  try {
+    refused.parallel(
+        "the same",
+        [&](auto& left) {
+          left.step("here", n, add_here{x.data(), n});
+        },
+        [&](auto& right) {
+          right.step("there", n, add_here{x.data(), n});
+        });
+  } catch (const error& said) {
+    refusal = said.what();
+  }
+  std::printf("  refused: %s\n", refusal.c_str());
+  check(refusal.find("'here'") != std::string::npos, "bodies side by side may not write the same memory");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What a step captured can be changed, too, in the instantiated graph as well; and a profile tells where the time goes.
+
+struct add_amount {
+  double amount;
+  double* x;
+  WHILST_HD void operator()(index i) const { x[i] += amount; }
+  index bytes(index n) const { return 2 * n * index{sizeof(double)}; }  // reads and writes x
+};
+
+void update_and_profile(const visitor& v) {
+  constexpr index n = 100'000;
+  const buffer<double> x(v.where, n);
+  const buffer<control> loop(v.where, 1);
+  recorder record(v.where);
+  step_handle<add_amount, no_finish> adding;
+  record.loop("ten times", loop.data(), [&](auto& body) {
+    adding = body.step("x += amount", n, add_amount{1, x.data()});
+  });
+  record.parameter(&loop.data()->settings, control_settings{.limit = 10});
+  record.uses("x", x.data(), n * sizeof(double));
+  program recorded = std::move(record).finish();
+  prepare_and_run(recorded, v);
+  check(values(x) == std::vector<double>(n, 10), "ten times one");
+  recorded.update(adding, add_amount{0.5, x.data()});  // nothing is recorded anew
+  recorded.enqueue(nullptr);
+  recorded.wait();
+  check(values(x) == std::vector<double>(n, 10 + 5), "with the step's own number changed, ten times a half");
+  std::printf("%s%s", recorded.profile(nullptr).text().c_str(), recorded.memory().text().c_str());
+  check(values(x) == std::vector<double>(n, 10 + 5 + 5), "a profile is a run like another");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A loop can yield to the host for what only the host can do, and go on where it was.
+
+constexpr int list_is_full = 1;
+struct append {
+  double* list;
+  index* count;
+  const index* capacity;
+  WHILST_HD void operator()(loop_state& loop) const {
+    if (*count == *capacity) {
+      loop.yield(list_is_full);
+      return;
+    }
+    list[(*count)++] = static_cast<double>(loop.iteration);
+    count_iteration{}(loop);
+  }
+};
+
+void yield_and_resume(const visitor& v) {
+  const buffer<double> list(v.where, 100);
+  const buffer<index> count(v.where, 1);
+  const buffer<control> loop(v.where, 1);
+  recorder record(v.where);
+  // A parameter without an address has memory of the program's.
+  const parameter<index> capacity = record.parameter<index>("capacity", 20);
+  record.loop("append", loop.data(), [&](auto& body) {
+    body.once("one more", append{list.data(), count.data(), capacity.get()});
+  });
+  record.parameter(&loop.data()->settings, control_settings{.limit = 50});
+  program recorded = std::move(record).finish();
+  prepare_and_run(recorded, v);
+  const control yielded = values(loop)[0];
+  std::printf("  after %d iterations: %s\n", static_cast<int>(yielded.iteration),
+              std::string(sentence(yielded.why)).c_str());
+  check(recorded.yielded() && yielded.yield_code == list_is_full, "the loop yielded, and says what for");
+  recorded.set("capacity", index{100});
+  recorded.resume(nullptr);
+  recorded.wait();
+  check(values(loop)[0].iteration == 50 && values(count)[0] == 50 && values(list)[49] == 49,
+        "it went on from there, to its limit");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // A loop can be looked at while it runs: its control is memory, and a buffer's download waits for no launch. Under
 // executor graph enqueue() returns at once; under host and stream all is done when it returns.
 
@@ -266,7 +416,9 @@ const std::vector<stop>& stops() {
       {"loop", "a loop until a tolerance, and its history", loop_and_history},
       {"nested", "a loop within a loop", nested_loop},
       {"branch", "a branch that runs in some iterations", branch},
-      // More kinds of nodes: their stops go here.
+      {"choices", "an else, a choice among bodies, bodies side by side", choices},
+      {"update", "other members for a recorded step; a profile", update_and_profile},
+      {"resume", "a loop that yields to the host, and goes on", yield_and_resume},
       {"progress", "how far a running loop is, and a deadline", progress_and_deadline},
       {"explain", "a program as text and as a picture's source", explain_and_dot},
   };

@@ -15,7 +15,7 @@ using whilst_test::outcome;
 using whilst_test::strings;
 using whilst_test::with;
 
-const strings stops{"step", "loop", "nested", "branch", "progress", "explain"};
+const strings stops{"step", "loop", "nested", "branch", "choices", "update", "resume", "progress", "explain"};
 
 outcome run(const strings& arguments) {
   const char* given = std::getenv("WHILST_TEST_GRAPH_TOUR");
