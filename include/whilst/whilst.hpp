@@ -14,3 +14,4 @@
 #include "whilst/reason.hpp"
 #include "whilst/report.hpp"
 #include "whilst/version.hpp"
+#include "whilst/watch.hpp"
