@@ -112,8 +112,9 @@ struct alignas(16) loop_state {
   }
 
   /// Leaves the loop to the host, which may repair what `code` stands for and go on by program::resume: the body then
-  /// runs again from its start, so yield where that is right. A loop around this one goes on unless a finish of its own
-  /// looks at this one's reason and yields, too. Always returns true.
+  /// runs again from its start. So yield before check(), which counts an update as begun; and parameters are written
+  /// anew, whatever the device made of them. A loop around this one goes on unless a finish of its own looks at this
+  /// one's reason and yields, too. Always returns true.
   WHILST_HD bool yield(int code) {
     yield_code = code;
     return stop(reason::yielded);

@@ -101,16 +101,14 @@ class recorder {
   void loop(const char* name, control* c, const Start& start, const Body& body) {
     program_node node{.what = program_node::kind::loop, .name = name};
     node.loop = c;
-    const bool outer_in_loop = std::exchange(in_loop_, true);
-    const char* const outer_parallel = std::exchange(parallel_, nullptr);
+    const restored<bool> outer_in_loop(in_loop_, true);
+    const restored<const char*> outer_parallel(parallel_, nullptr);
     record_into(node.start, start);
     record_into(node.body, [&](recorder& run) {
       body(run);
       // Somebody has to count: a body without a finish of its own gets one.
       if (!has_finish(node.body)) once("count the iteration", count_iteration{});
     });
-    in_loop_ = outer_in_loop;
-    parallel_ = outer_parallel;
     current_->push_back(std::move(node));
   }
 
@@ -135,12 +133,14 @@ class recorder {
 
   template <class... Bodies>
   void parallel(const char* name, const Bodies&... bodies) {
+    static_assert(sizeof...(Bodies) > 0, "bodies side by side are one at least");
     program_node node{.what = program_node::kind::parallel, .name = name};
     node.bodies.resize(sizeof...(Bodies));
-    const char* const outer = std::exchange(parallel_, name);
-    std::size_t k = 0;
-    (record_into(node.bodies[k++], bodies), ...);
-    parallel_ = outer;
+    {
+      const restored<const char*> outer(parallel_, name);
+      std::size_t k = 0;
+      (record_into(node.bodies[k++], bodies), ...);
+    }
     refuse_shared_writes(node);
     current_->push_back(std::move(node));
   }
@@ -198,6 +198,20 @@ class recorder {
   }
 
  private:
+  /// Changes a variable for as long as it lives: a recording that is refused half-way leaves the recorder as it was.
+  template <class T>
+  class restored {
+   public:
+    restored(T& variable, T meanwhile) : variable_(variable), before_(std::exchange(variable, meanwhile)) {}
+    ~restored() { variable_ = before_; }
+    restored(const restored&) = delete;
+    restored& operator=(const restored&) = delete;
+
+   private:
+    T& variable_;
+    T before_;
+  };
+
   template <class Map, class Finish, class Sequel>
   step_handle<Map, Finish, Sequel> add_step(const char* name, index n, const Map& map, const Finish& finish,
                                             const Sequel& sequel) {
@@ -235,9 +249,8 @@ class recorder {
   }
   template <class Body>
   void record_into(std::vector<program_node>& list, const Body& body) {
-    std::vector<program_node>* outer = std::exchange(current_, &list);
+    const restored<std::vector<program_node>*> outer(current_, &list);
     body(*this);
-    current_ = outer;
   }
   static bool has_finish(const std::vector<program_node>& list) {
     for (const program_node& node : list)

@@ -115,7 +115,9 @@ void update_words(cudaGraphExec_t exec, const std::vector<cudaGraphNode_t>& node
     const auto first = static_cast<std::ptrdiff_t>(k * step);
     const auto last = static_cast<std::ptrdiff_t>(std::min(words.size(), (k + 1) * step));
     const auto same = [](const word_write& a, const word_write& b) { return a.value == b.value; };
-    if (std::equal(words.begin() + first, words.begin() + last, former.begin() + first, same)) continue;
+    if (former.size() == words.size() &&
+        std::equal(words.begin() + first, words.begin() + last, former.begin() + first, same))
+      continue;
     with_writer(words, k * step, [&](void* kernel, unsigned threads, void** arguments) {
       cudaKernelNodeParams params{};
       params.func = kernel;

@@ -4,6 +4,7 @@
 
 #if WHILST_WITH_CUDA
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,8 +67,10 @@ struct dependencies {
   std::vector<cudaGraphNode_t> nodes;
   std::vector<cudaGraphEdgeData> edges;
 
+  /// None twice: a body that recorded nothing ends where it began.
   void add(const capture_front& front) {
     for (std::size_t k = 0; k < front.count; ++k) {
+      if (std::find(nodes.begin(), nodes.end(), front.dependencies[k]) != nodes.end()) continue;
       nodes.push_back(front.dependencies[k]);
       edges.push_back(front.edges ? front.edges[k] : cudaGraphEdgeData{});
     }
@@ -266,7 +269,7 @@ made_graph make_graph(const lowered_program& lowered, const std::vector<word_wri
   result.written = words;
   graph_capture(lowered.conditions, means, &result.steps).add(lowered.operations, stream, 0);
   const auto life = cuda::context_life::current();
-  result.recorded.reset(program.end());
+  result.recorded = cuda::graph(program.end(), {life});
   cudaGraphExec_t made = nullptr;
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGraphInstantiate(&made, result.recorded.get(), 0));
   if (status == cudaErrorMemoryAllocation)
@@ -287,7 +290,12 @@ void made_graph::update(const recorded_step& step) const {
 }
 
 void made_graph::set_words(const std::vector<word_write>& words) {
-  update_words(exec.get(), writers, written, words);
+  try {
+    update_words(exec.get(), writers, written, words);
+  } catch (...) {
+    written.clear();  // some writers may have the new words already
+    throw;
+  }
   written = words;
 }
 

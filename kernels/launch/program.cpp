@@ -105,6 +105,7 @@ struct program::implementation {
   }
 
   void prepare_on_gpu() {
+    require_life("preparing a program");
     cuda::device_guard current(where.device());
     const cuda::relaxed_capture_mode relaxed;
     wait();
@@ -198,7 +199,13 @@ struct program::implementation {
     WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
   }
 
+  /// Throws whilst::error where the context that the program was prepared in is gone, and all it has with it.
+  void require_life(const char* doing) const {
+    if (last_run) life().require(doing);
+  }
+
   void enqueue_on_gpu(cudaStream_t stream) {
+    require_life("enqueueing a program");
     cuda::device_guard current(where.device());
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
@@ -219,13 +226,15 @@ struct program::implementation {
     run_after_the_one_before(stream, [&] { launch(whole, stream); });
   }
 
-  void resume_on_gpu(form& rest, cudaStream_t stream) {
-    const cuda::device_guard current(where.device());
+  static void refuse_to_resume_in_capture(cudaStream_t stream) {
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
       throw error("resuming a program", "the stream is being captured, and only the host knows which loop has yielded",
                   "Resume on a stream that is not capturing");
+  }
+
+  void resume_on_gpu(form& rest, cudaStream_t stream) {
     run_after_the_one_before(stream, [&] { launch(rest, stream); });
   }
 
@@ -249,6 +258,7 @@ struct program::implementation {
   }
 
   void run_each_on_gpu(cudaStream_t stream, const operation_runner& run) {
+    require_life("running a program step by step");
     const cuda::device_guard current(where.device());
     require_no_capture(stream);
     const auto in_turn = [&](const recorded_step& step) {
@@ -288,12 +298,11 @@ struct program::implementation {
   void give_up_step_memory() {
 #if WHILST_WITH_CUDA
     if (where.on_host()) return;
-    if (was_captured) {
-      outgrown.push_back(std::move(step_memory));
-    } else {
-      wait();
-    }
-    step_memory = {};
+    // Out of the way before anything can fail: prepare() is to take new memory even then.
+    outgrown.push_back(std::exchange(step_memory, {}));
+    if (was_captured) return;
+    wait();
+    outgrown.pop_back();
 #endif
   }
 
@@ -301,6 +310,7 @@ struct program::implementation {
   void update([[maybe_unused]] const recorded_step& step) {
 #if WHILST_WITH_CUDA
     if (running_on != executor::graph) return;
+    require_life("updating a step");
     cuda::device_guard current(where.device());
     whole.graph.update(step);
     for (const auto& [node, rest] : resumed) rest.graph.update(step);
@@ -420,8 +430,9 @@ void program::check_handle(std::uint64_t owner) const { implementation_->values.
 
 void program::renew(const recorded_step& step, const recorded_step* sequel, bool same_shape) {
   implementation& self = *implementation_;
+  const bool was_prepared = std::exchange(self.prepared, false);  // nor is it if something fails here
   if (!same_shape) self.give_up_step_memory();
-  if (!std::exchange(self.prepared, false)) return;
+  if (!was_prepared) return;
   if (same_shape) {
     self.update(step);
     if (sequel) self.update(*sequel);
@@ -452,10 +463,21 @@ bool program::yielded() const {
 
 void program::resume([[maybe_unused]] CUstream_st* stream) {
   implementation& self = *implementation_;
+  if (!self.prepared)
+    throw error("resuming a program", "it is not prepared, or preparing it failed", "Call prepare() and run it first");
+  self.values.check_slots();
+#if WHILST_WITH_CUDA
+  std::optional<cuda::device_guard> current;
+  if (!self.where.on_host()) {
+    current.emplace(self.where.device());
+    self.refuse_to_resume_in_capture(stream ? stream : cudaStreamLegacy);
+  }
+#endif
   wait();
-  const std::optional<std::size_t> loop = self.prepared ? self.yielded_loop() : std::nullopt;
+  const std::optional<std::size_t> loop = self.yielded_loop();
   if (!loop)
-    throw error("resuming a program", "none of its loops, of those that are in no other, has yielded in its last run",
+    throw error("resuming a program",
+                "none of the loops that are directly in it, in no other body, has yielded in its last run",
                 "Ask yielded() first; a loop yields by loop_state::yield, and one around it must pass that on");
   if (!self.resumed.contains(*loop)) {
     implementation::form made;
@@ -475,6 +497,7 @@ void program::resume([[maybe_unused]] CUstream_st* stream) {
 void program::run_each([[maybe_unused]] CUstream_st* stream, const operation_runner& run) {
   if (!implementation_->prepared)
     throw error("running a program step by step", "it is not prepared, or preparing it failed", "Call prepare() first");
+  implementation_->values.check_slots();
   if (implementation_->where.on_host()) {
     implementation_->run_each_on_host(run);
     return;

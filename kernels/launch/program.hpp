@@ -18,7 +18,8 @@
 namespace whilst {
 
 /// Work that a library or a user enqueues; on the host the stream is null. For a graph it is made when the program is
-/// prepared or captured, never when it runs: once to see whether a graph can hold it, then once for each copy.
+/// prepared or captured, never when it runs: once to see whether a graph can hold it, then once for each copy. The
+/// first resume of a loop and an update that changes a step's shape prepare, too.
 using call_function = std::function<void(CUstream_st* stream)>;
 
 struct call_options {
@@ -108,7 +109,8 @@ class program {
   /// parameters of now, and must outlive it.
   void enqueue(CUstream_st* stream);
 
-  /// Whether a loop of the last run that is in no other has yielded, see loop_state::yield. Waits for the run.
+  /// Whether a loop that is directly in the program, in no other loop nor body, has yielded in the last run: see
+  /// loop_state::yield. Waits for the run.
   bool yielded() const;
 
   /// Goes on with the loop that yielded, after the host has repaired what it yielded for: the body runs again from its
@@ -157,9 +159,9 @@ class program {
   /// was captured.
   ///
   /// Where the change needs another launch shape, that is another count, other lanes, threads or shared memory, a
-  /// prepared program waits for its runs and is prepared anew, by itself, with all that this costs. So loop bounds and
-  /// sizes can be changed, if not quickly. Throws whilst::error on a handle of another program; after a CUDA call has
-  /// failed, prepare the program again.
+  /// prepared program waits for its runs and is prepared anew, by itself, with all that this costs. What a map declares
+  /// to write is looked at when it is recorded, and not here. So loop bounds and sizes can be changed, if not quickly.
+  /// Throws whilst::error on a handle of another program; after a CUDA call has failed, prepare the program again.
   template <class Map, class Finish>
   void update(const step_handle<Map, Finish>& which, const std::type_identity_t<Map>& map) {
     check_handle(which.owner);
@@ -209,8 +211,9 @@ class program {
   /// others took meanwhile is counted, too, and what the driver had in store is not. 0 on the host.
   index device_bytes() const;
   /// The tree for a person: a line a node; and of the prepared form how many kernels, WHILE nodes and IF nodes there
-  /// are in a trip of each loop, outside loops and in all. A call is counted as one, whatever it enqueues. Without a
-  /// graph, loops and branches stand for the nodes.
+  /// are in a trip of each loop, outside loops and in all. A call is counted as one, whatever it enqueues, and so is
+  /// a select, in a graph a kernel and a SWITCH node or an IF node a body; kernels that write parameters are not
+  /// counted. Without a graph, loops and branches stand for the nodes.
   std::string explain() const;
   /// The tree as a Graphviz digraph.
   std::string dot() const;

@@ -44,7 +44,8 @@ memory_table program::memory() const {
     if (node.step) host_sums += node.step->host_bytes();
   });
   table.items.push_back({.name = "partial sums on the host", .where = host, .bytes = host_sums});
-  table.items.push_back({.name = "parameters and their addresses", .where = host, .bytes = 16 * self.words});
+  table.items.push_back(
+      {.name = "parameters and their addresses", .where = host, .bytes = sizeof(word_write) * self.words});
   if (self.where.on_host() || !self.prepared) return table;
   const std::string gpu = name_of(self.where);
   table.items.push_back({.name = "partial sums and tickets", .where = gpu, .bytes = self.step_memory});

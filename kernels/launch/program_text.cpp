@@ -198,7 +198,10 @@ std::string json_nodes(const program_view& program, const std::vector<program_no
       case program_node::kind::parallel: {
         const char* const kind = node.what == program_node::kind::parallel ? "parallel" : "select";
         text += std::string("{\"kind\":\"") + kind + "\",\"name\":" + json_string(node.name) +
-                ",\"has_else\":" + (node.has_else ? "true" : "false") + ",\"bodies\":[";
+                (node.what == program_node::kind::select
+                     ? std::string(",\"has_else\":") + (node.has_else ? "true" : "false")
+                     : "") +
+                ",\"bodies\":[";
         for (std::size_t k = 0; k < node.bodies.size(); ++k)
           text += (k > 0 ? ",[" : "[") + json_nodes(program, node.bodies[k]) + "]";
         text += "]";
