@@ -123,7 +123,10 @@ json describe(const whilst::machine_description& machine, const settings& asked,
           {"method",
            "Medians. wall: all rounds, from the first enqueue to the end of the last. process: CPU time of the process "
            "meanwhile; the wait at the end sleeps, but a full stream has the host spin. host: CPU time of the thread "
-           "that enqueues, in bursts of 64 rounds that the stream has room for; of the loops, of one launch of all."},
+           "that enqueues, in bursts of 64 rounds that the stream has room for; of the loops, of one launch of all. "
+           "Programs of Whilst overlap their kernels by programmatic launch; the graphs by hand have plain edges. The "
+           "calls are those that are checked, without what handles and guards do. In the loops the device makes the "
+           "next parameters itself; elsewhere they are the host's."},
           {"published",
            {{"what", "NVIDIA, Constructing CUDA Graphs with Dynamic Parameters (2022): 40 000 rounds on an A100"},
             {"no_graph_milliseconds", 706},

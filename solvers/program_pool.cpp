@@ -37,6 +37,7 @@ loan program_pool::lend(std::shared_ptr<const cache_key> key, const make_cached&
     if (!hold.owns_lock()) hold.lock();
     --counts_.on_lease, --entry.on_lease;
     forget(*lent);
+    hold.unlock();  // what is left of the entry goes now, its key perhaps
     throw;
   }
   ++counts_.records;
@@ -67,6 +68,12 @@ void program_pool::take_back(std::unique_ptr<recording> lent) noexcept {
     return;
   }
   count_bytes(*lent);
+  if (lent->bytes > limits_.bytes) {  // nothing else need go for what cannot stay
+    forget(*lent);
+    ++counts_.evictions;
+    hold.unlock();
+    return;
+  }
   idle_.push_back(std::move(lent));  // there is room: see lend
   keep_limits(hold);
 }
@@ -105,12 +112,12 @@ void program_pool::forget(const recording& dropped) {
 template <class Excess>
 void program_pool::evict(lock& hold, Excess excess) {
   while (!idle_.empty() && excess()) {
-    const std::unique_ptr<recording> oldest = std::move(idle_.front());
+    std::unique_ptr<recording> oldest = std::move(idle_.front());
     idle_.erase(idle_.begin());
     forget(*oldest);
     ++counts_.evictions;
     hold.unlock();
-    oldest->content.reset();
+    oldest.reset();
     hold.lock();
   }
 }

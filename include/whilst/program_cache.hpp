@@ -85,7 +85,8 @@ cached& content_of(const loan& lent);
 }  // namespace detail
 
 /// A recording out of a program_cache, nobody else's until the lease ends: it goes back then, also by an exception.
-/// Solves that were enqueued need it until they are done. May outlive the cache.
+/// Solves that were enqueued need it until they are done, their tickets until they have told, and graphs that have
+/// captured one as long as they live: the recording is somebody else's afterwards, or gone. May outlive the cache.
 template <class Held>
 class lease {
  public:
@@ -138,7 +139,8 @@ class program_cache {
   /// For what else is expensive to make. `make` returns it, and is called where there is none for an equal key or all
   /// are on lease; without a lock, so from several threads at once. The key is a value with == that holds all that the
   /// thing depends on, and has `std::string in_words() const` for describe(); the thing has `index bytes() const`, and,
-  /// if it can become useless, `bool is_lost() const`.
+  /// if it can become useless, `bool is_lost() const`. These four throw nothing and do not use the cache, which calls
+  /// them under its lock.
   template <class Key, std::invocable Make>
   auto borrow(const Key& key, const Make& make) {
     using held_type = std::invoke_result_t<const Make&>;

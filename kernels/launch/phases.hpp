@@ -106,8 +106,9 @@ constexpr bool by_warp = requires {
 /// Such a finish may also say in_halves = true. It then is made of first(team, totals, loop, copies) and second(team,
 /// totals, copies), which look at nothing that the other writes, followed by join(team, loop, copies) and keep(team,
 /// copies), which do not either and look at what both halves made. The kernel of a step gives first and join to one
-/// warp, and second and keep to another, at the same time. Elsewhere operator() does all of it in turn; it may leave
-/// out a second half that the first has no use for.
+/// warp, and second and keep to another, at the same time, and keep beside what follows the finish: it writes nothing
+/// that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of it in turn; it
+/// may leave out a second half that the first has no use for.
 template <class Finish>
 constexpr bool in_halves = [] {
   if constexpr (requires { Finish::in_halves; }) {

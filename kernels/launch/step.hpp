@@ -104,7 +104,7 @@ class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
   static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
-  static constexpr index threads_of_small = detail::by_warp<Finish> ? threads_gathered : threads_alone;
+  static constexpr index threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
  public:
@@ -237,13 +237,10 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     constexpr bool spread = detail::by_warp<Finish>;
     const index most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
     const index cluster = std::min<index>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
-    const index at_a_time = cluster * threads_of_small;
-    const index rounds = at_a_time > 0 ? (threads_wanted + at_a_time - 1) / at_a_time : 0;
-    if (cluster > 0 && rounds <= (spread ? indexes_gathered : 1) && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
-      const index share = cluster * std::max<index>(rounds, 1);
+    if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.small = true;
       shape.blocks = static_cast<unsigned>(cluster);
-      shape.threads = whole_warps((threads_wanted + share - 1) / share);
+      shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
       return shape;
     }
   }

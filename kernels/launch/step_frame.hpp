@@ -35,11 +35,6 @@ inline constexpr int threads_alone = 512;
 /// The same where the finish is a whole warp's: each thread has much to do then, and few should share a multiprocessor.
 inline constexpr int threads_spread = 128;
 
-/// The same in one cluster, for grids that would otherwise be a little too large to be one; and most indexes of a
-/// thread or a team there. More of them, and the way from memory to so few multiprocessors is what takes the time.
-inline constexpr int threads_gathered = 320;
-inline constexpr int indexes_gathered = 2;
-
 /// Limits and habits of a device that decide a launch shape.
 struct device_traits {
   int device = 0;

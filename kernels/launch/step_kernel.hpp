@@ -89,7 +89,7 @@ constexpr int blocks_wanted() {
 /// Most threads of a block.
 template <class Map, class Finish, bool small>
 constexpr int most_threads() {
-  if (by_warp<Finish>) return small ? threads_gathered : threads_spread;
+  if (by_warp<Finish>) return threads_spread;
   return small ? threads_alone : team_kind_of<Map>() == team_kind::block ? 1024 : 256;
 }
 
@@ -114,9 +114,8 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
 }
 
 /// The sequel of a step of a small grid, once all of it knows what the finish concluded. Each block has the indexes
-/// that it had before, if on other threads, so it sees what its map wrote. A thread may have a second index where a
-/// thread of the map may.
-template <class Sequel, bool may_have_second>
+/// that it had before, if on other threads, so it sees what its map wrote.
+template <class Sequel>
 class sequel_of_block {
   const Sequel& sequel_;
   index i_;
@@ -131,27 +130,17 @@ class sequel_of_block {
         is_there_(threadIdx.x < of_map.in_block && i_ < of_map.n),
         fetched_(fetch_phase(sequel, is_there_ ? i_ : 0, lanes())) {}
   template <class Handed>
-  __device__ void run(const Handed& handed, [[maybe_unused]] const index_range& of_map) const {
+  __device__ void run(const Handed& handed) const {
     if (!is_there_) return;
     Sequel here = sequel_;
     here.handed = &handed;
-    const auto read = read_phase(here, i_, lanes(), fetched_);
-    if constexpr (may_have_second) {
-      const index second = i_ + of_map.stride;
-      if (second < of_map.n) {
-        const auto read_second = read_phase(here, second, lanes(), fetch_phase(here, second, lanes()));
-        write_phase(here, i_, lanes(), read);
-        write_phase(here, second, lanes(), read_second);
-        return;
-      }
-    }
-    write_phase(here, i_, lanes(), read);
+    write_phase(here, i_, lanes(), read_phase(here, i_, lanes(), fetched_));
   }
 };
 
-/// A small grid is one block or one cluster of a step with a finish, and has a thread or a team for each index, or for
-/// two where a warp's finish has many sums: its sums meet in shared memory, it has registers to spare, so that all it
-/// needs from memory is on its way at once, and it goes on with the step's sequel, if there is one.
+/// A small grid is one block or one cluster of a step with a finish, and has a thread or a team for each index: its
+/// sums meet in shared memory, it has registers to spare, so that all it needs from memory is on its way at once, and
+/// it goes on with the step's sequel, if there is one.
 ///
 /// What a small step takes is the time to bring in its instructions, some 3 cycles for each that runs once, beside
 /// trips to memory. So nothing is in a loop here that runs once.
@@ -172,17 +161,6 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   index i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
-  // A thread of a small grid may have a second index, and fetches for both ahead.
-  constexpr bool may_have_second = small && by_warp<Finish>;
-  static_assert(indexes_gathered == 2);
-  const auto fetch_second = [&] {
-    if constexpr (may_have_second) {
-      const index second = i + range.stride;
-      return fetch_phase(map, second < range.n ? second : range.n - 1, reading_team);
-    } else {
-      return nothing_read{};
-    }
-  };
   const auto read = [&](const auto& fetched) {
     return read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
   };
@@ -223,10 +201,6 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   // A small grid has an index at least, if it has a map, and reads the last one where it has no more.
   decltype(fetch()) fetched{};
   if (small || warp_has_index()) fetched = fetch();
-  [[maybe_unused]] decltype(fetch_second()) fetched_second{};
-  if constexpr (may_have_second) {
-    if (i - range.in_warp + range.stride < range.n) fetched_second = fetch_second();
-  }
   if constexpr (may_send) {
     if (gridDim.x > 1) mailbox.open();
   }
@@ -249,19 +223,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
 
   // Two texts of one thing: written as one, and with another finish, nvcc put the loads of large grids in an order that
   // took a product with 80 entries a row 6 % longer.
-  if constexpr (may_have_second) {
-    const auto share_of_thread = [&] {
-      decltype(total) share{};
-      if (i < range.n) share = write_phase(map, i, team, data);
-      return team.rank() == 0 ? share : decltype(total){};
-    };
-    total = share_of_thread();
-    i += range.stride;
-    if (warp_has_index()) {
-      data = read(fetched_second);
-      total += share_of_thread();
-    }
-  } else if constexpr (small) {
+  if constexpr (small) {
     if (i < range.n) {
       if constexpr (has_sums) {
         const auto share = write_phase(map, i, team, data);
@@ -289,7 +251,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   delay(frame.delay_seed, 2);
   [[maybe_unused]] auto rest = [&] {
     if constexpr (has_sequel) {
-      return sequel_of_block<Sequel, by_warp<Finish>>(sequel, range);
+      return sequel_of_block<Sequel>(sequel, range);
     } else {
       return no_sequel{};
     }
@@ -383,7 +345,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
         }
       }
       delay(frame.delay_seed, 3);
-      if (goes_on) rest.run(concluded.handed(), range);
+      if (goes_on) rest.run(concluded.handed());
     }
   }
 }

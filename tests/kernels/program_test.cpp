@@ -123,8 +123,8 @@ TEST_CASE("a program tells of itself in JSON what it explains", "[semantics]") {
     CHECK(tree["place"] == (w.where.on_host() ? "the host" : "GPU 0"));
     CHECK(tree["executor"] == std::string(name(w.how)));
     CHECK(tree["parameter_words"] == 0);
-    const nlohmann::json outside{{"kernels", 5}, {"loops", 1}, {"branches", 0}, {"calls", 0}};
-    const nlohmann::json in_all{{"kernels", 8}, {"loops", 1}, {"branches", 2}, {"calls", 1}};
+    const nlohmann::json outside{{"kernels", 5}, {"loops", 1}, {"branches", 0}, {"selects", 0}, {"calls", 0}};
+    const nlohmann::json in_all{{"kernels", 8}, {"loops", 1}, {"branches", 2}, {"selects", 0}, {"calls", 1}};
     CHECK(tree["outside_loops"] == outside);
     CHECK(tree["in_all"] == in_all);
     const auto& nodes = tree["nodes"];
