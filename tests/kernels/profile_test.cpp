@@ -239,7 +239,7 @@ TEST_CASE("a program lists what it takes of memory", "[profile]") {
       graphs += item.name == "instantiated graph" && item.estimated;
     }
     CHECK(sums == (1 + 2 + 1) * sizeof(double));
-    CHECK(parameters == 16);
+    CHECK(parameters == sizeof(whilst::word_write));
     CHECK((tickets > 0) == !w.where.on_host());
     CHECK(graphs == (w.how == executor::graph ? 1 : 0));
     CHECK(table.bytes(where) >= 5600);
