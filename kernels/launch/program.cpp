@@ -1,6 +1,7 @@
 #include "kernels/launch/program.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -55,7 +56,8 @@ struct program::implementation {
   form whole;
   std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
   bool prepared = false;
-  std::vector<memory_item> arenas;
+  std::vector<memory_item> memory;
+  std::vector<std::shared_ptr<const void>> kept;
   std::size_t graph_memory = 0;
 
   implementation(place p, std::vector<program_node> recorded, launch_values declared)
@@ -393,7 +395,10 @@ const std::string& program::note() const { return implementation_->note; }
 
 index program::device_bytes() const {
 #if WHILST_WITH_CUDA
-  return static_cast<index>(implementation_->step_memory.bytes()) + static_cast<index>(implementation_->graph_memory);
+  std::size_t bytes = implementation_->step_memory.bytes() + implementation_->graph_memory;
+  for (const memory_item& item : implementation_->memory)
+    if (item.kept == lifetime::owned && !implementation_->where.on_host()) bytes += item.bytes;
+  return static_cast<index>(bytes);
 #else
   return 0;
 #endif
@@ -521,7 +526,11 @@ void program::wait() const {
 #endif
 }
 
-void program::add_arena(memory_item arena) { implementation_->arenas.push_back(std::move(arena)); }
+void program::keep(std::vector<memory_item> items, std::shared_ptr<const void> memory) {
+  implementation& self = *implementation_;
+  self.memory.insert(self.memory.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+  if (memory) self.kept.push_back(std::move(memory));
+}
 
 program_view program::view() const {
   const implementation& self = *implementation_;
@@ -533,7 +542,7 @@ program_view program::view() const {
           .nodes = self.nodes,
           .lowered = self.whole.lowered,
           .words = self.values.words().size(),
-          .arenas = self.arenas,
+          .memory = self.memory,
           .step_memory = self.step_memory_bytes(),
           .graph = self.graph_memory};
 }

@@ -20,7 +20,7 @@ struct program_view {
   const std::vector<program_node>& nodes;
   const lowered_program& lowered;
   std::size_t words;  ///< of parameters
-  const std::vector<memory_item>& arenas;
+  const std::vector<memory_item>& memory;  ///< its arena's, and what it was told of
   std::size_t step_memory;  ///< bytes of partial sums and tickets on a GPU
   std::size_t graph;        ///< bytes of the instantiated graph, an estimate
 };
