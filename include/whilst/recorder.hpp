@@ -302,8 +302,8 @@ class program_recorder : public recorder {
 
   /// Declares that the program works on a buffer. How it is given says how long it lives: a buffer that is moved in
   /// becomes the program's own; a shared one lives as long as the program or longer; any other is borrowed, and its
-  /// owner keeps it until the program is gone. program::memory() lists it under the name, with its lifetime. Returns its
-  /// address. Throws whilst::error for memory of another place.
+  /// owner keeps it until the program is gone. program::memory() lists it under the name, with its lifetime. Returns
+  /// its address. Throws whilst::error for memory of another place.
   template <class T>
   T* uses(const char* name, buffer<T>&& moved) {
     return keep(name, std::make_shared<const buffer<T>>(std::move(moved)), lifetime::owned);
@@ -337,8 +337,7 @@ class program_recorder : public recorder {
  private:
   template <class T>
   T* keep(const char* name, std::shared_ptr<const buffer<T>> memory, lifetime how) {
-    if (!memory)
-      throw error("declaring memory '" + std::string(name) + "'", "the pointer is null", "Give a buffer");
+    if (!memory) throw error("declaring memory '" + std::string(name) + "'", "the pointer is null", "Give a buffer");
     check_place(name, memory->where());
     T* const address = memory->data();
     const auto bytes = static_cast<std::size_t>(memory->bytes());

@@ -90,9 +90,10 @@ struct run_settings {
   bool emulate_select = false;
 };
 
-/// A recorded loop on a place, replayed by every enqueue. Owns everything recorded, its arena and the instantiated graph;
-/// what else its steps point to as memory() tells. One run at a time: a run enqueued on another stream waits for the one before. Runs
-/// of a graph that captured the program are the business of that graph's owner: the program does not know of them.
+/// A recorded loop on a place, replayed by every enqueue. Owns everything recorded, its arena and the instantiated
+/// graph; what else its steps point to as memory() tells. One run at a time: a run enqueued on another stream waits for
+/// the one before. Runs of a graph that captured the program are the business of that graph's owner: the program does
+/// not know of them.
 class program {
  public:
   program(place where, std::vector<program_node> nodes, launch_values values);

@@ -30,8 +30,9 @@ std::string memory_table::text() const {
   }
   std::string text;
   for (const memory_item& item : items) {
-    const char* const kept =
-        item.kept == lifetime::borrowed ? ", borrowed" : item.kept == lifetime::shared ? ", shared" : "";
+    const char* const kept = item.kept == lifetime::borrowed ? ", borrowed"
+                             : item.kept == lifetime::shared ? ", shared"
+                                                             : "";
     text += memory_line(item.name, width, item.bytes, item.where + kept + (item.estimated ? " (estimated)" : ""));
   }
   for (const std::string& where : places) text += memory_line("in all", width, bytes(where), where);

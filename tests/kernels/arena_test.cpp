@@ -13,6 +13,7 @@
 namespace whilst_test {
 
 using whilst::arena_layout;
+using whilst::control_settings;
 using whilst::memory_item;
 using whilst::program_recorder;
 using whilst::recorder;
@@ -46,9 +47,10 @@ struct copy_to {
 template <class Run>
 concept gives_memory = requires(Run& run, placed (*layout)(arena_layout&), whilst::buffer<double>& x) {
   run.arena(layout);
-} || requires(Run& run, whilst::buffer<double>& x) { run.uses("x", x); } ||
-    requires(Run& run) { run.template parameter<float>("p", 1.0f); } ||
-    requires(Run& run) { run.template slot<float>("s"); };
+}
+|| requires(Run& run, whilst::buffer<double>& x) { run.uses("x", x); }
+|| requires(Run& run) { run.template parameter<float>("p", 1.0f); }
+|| requires(Run& run) { run.template slot<float>("s"); };
 static_assert(gives_memory<program_recorder>);
 static_assert(!gives_memory<recorder>, "a body cannot ask for memory");
 
@@ -138,9 +140,8 @@ TEST_CASE("memory is refused while a body is recorded, by the body's name", "[ar
   const auto layout = [](arena_layout& memory) { return memory.take<double>(10); };
   const auto in_inner_body = [&](const auto& ask) {
     record.loop("outer", loops.data(), [&](recorder& run) {
-      run.branch("sometimes", flag.data(), [&](recorder& in_branch) {
-        in_branch.loop("newton", loops.data() + 1, [&](recorder&) { ask(); });
-      });
+      run.branch("sometimes", flag.data(),
+                 [&](recorder& in_branch) { in_branch.loop("newton", loops.data() + 1, [&](recorder&) { ask(); }); });
     });
   };
   const auto named = contains("the body of loop 'newton' is being recorded") && contains("by its arena()");
@@ -153,7 +154,8 @@ TEST_CASE("memory is refused while a body is recorded, by the body's name", "[ar
   CHECK_THROWS_WITH(in_inner_body([&] { const whilst::shared_memory_block taken(place::host(), 16); }),
                     contains("16 bytes of pinned memory") && named);
   const auto in_branch = [&](const auto& ask) {
-    record.branch("sometimes", flag.data(), [&](recorder&) { ask(); }, [](recorder&) {});
+    record.branch(
+        "sometimes", flag.data(), [&](recorder&) { ask(); }, [](recorder&) {});
   };
   CHECK_THROWS_WITH(in_branch([&] { record.arena(layout); }), contains("the body of branch 'sometimes'"));
 

@@ -290,7 +290,8 @@ TEST_CASE("misuse of parameters and slots is told", "[parameters]") {
   CHECK_THROWS_WITH(program.set(foreign, 2.0f), contains("the handle is of another program"));
   CHECK_THROWS_WITH(program.bind(foreign_slot, x.data()), contains("the handle is of another program"));
   CHECK_THROWS_WITH(program.set(whilst::parameter<float>{}, 2.0f), contains("the handle refers to nothing"));
-  CHECK_THROWS_WITH(whilst::program(program_recorder(host).finish()).set("x", 1.0f), contains("run.parameter(name, value)"));
+  CHECK_THROWS_WITH(whilst::program(program_recorder(host).finish()).set("x", 1.0f),
+                    contains("run.parameter(name, value)"));
   other.set(foreign, 2.0f);
   program.set(step_size, 2.0f);
 }

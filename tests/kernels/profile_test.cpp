@@ -68,7 +68,7 @@ struct profiled {
   }
 };
 
-const profile_row& row_of(const whilst::program_profile& profile, const std::string& name) {
+profile_row row_of(const whilst::program_profile& profile, const std::string& name) {
   for (const profile_row& row : profile.rows)
     if (row.name == name) return row;
   throw whilst::error("no row " + name);
@@ -90,7 +90,7 @@ TEST_CASE("a profile tells how often each step and call ran, where, and what it 
     CHECK(profile.rows[0].runs == 1);
     CHECK(profile.rows[0].bytes == 700 * 16);
     for (const char* name : {"y = x + ...", "x = y - 2", "z += x"}) {
-      const profile_row& row = row_of(profile, name);
+      const profile_row row = row_of(profile, name);
       CHECK(row.runs == 5);
       CHECK(row.loops == "three steps");
       CHECK_FALSE(row.bytes);

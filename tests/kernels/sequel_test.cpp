@@ -10,8 +10,8 @@ namespace whilst_test {
 using whilst::control;
 using whilst::control_settings;
 using whilst::loop_state;
-using whilst::reason;
 using whilst::program_recorder;
+using whilst::reason;
 using whilst::recorder;
 using whilst::sums;
 using whilst::workspace;
