@@ -41,7 +41,7 @@ class ticket {
   report wait() const;
   /// Where the solve leaves how it ended: for kernels that come after it, on its stream or in its graph, and decide by
   /// it, with no word to the host. Memory of the solver's that the host and its GPU see, so reading it costs a kernel a
-  /// way over the bus; the host may look once the solve is done. It is this solve's as long as a ticket of it is held,
+  /// way over the bus. Before the solve is done it means nothing. It is this solve's as long as a ticket of it is held,
   /// that of a solve in a captured graph as long as the solver lives, and then tells of the latest run.
   const solve_outcome* outcome() const;
 
