@@ -84,7 +84,7 @@ class jacobi_sweeps {
 
  private:
   whilst::program record(place where, index n) {
-    whilst::recorder record(where);
+    whilst::program_recorder record(where);
     const auto r = record.slot<const double>("r");
     const auto z = record.slot<double>("z");
     record.step("z = 0", n, clear{z_.data()});
