@@ -219,7 +219,7 @@ struct program::implementation {
         throw error("enqueueing a program into a stream's capture",
                     "a loop in a graph needs conditional nodes, and this program runs under stream" +
                         (note.empty() ? std::string() : " (" + note + ")"),
-                    "prepare it for executor graph, on a driver of version 12.4 or later");
+                    "Prepare it for executor graph, on a driver of version 12.4 or later");
       was_captured = true;
       write_words(stream, values.words());
       capture_into(whole.lowered, stream, means);
@@ -412,7 +412,7 @@ void program::prepare(const run_settings& settings) {
     if (settings.how != executor::host)
       throw error("preparing a program",
                   "it was recorded for the host, and executor " + std::string(name(settings.how)) + " runs on a GPU",
-                  "record it on place::gpu(device)");
+                  "Record it on place::gpu(device)");
     self.prepare_on_host();
     self.prepared = true;
     return;
@@ -421,7 +421,7 @@ void program::prepare(const run_settings& settings) {
   if (settings.how != executor::stream && settings.how != executor::graph)
     throw error("preparing a program",
                 "it was recorded for a GPU, where executor " + std::string(name(settings.how)) + " cannot run it",
-                "use stream or graph");
+                "Use stream or graph");
   self.prepare_on_gpu();
   self.prepared = true;
 #endif

@@ -303,7 +303,7 @@ void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const
 namespace detail {
 [[noreturn]] inline void not_compiled_for_gpu(const std::string& name) {
   throw error("recording step '" + name + "' for a GPU", "its source file was not compiled by nvcc",
-              "compile files that define steps as CUDA, or record them on the host");
+              "Compile files that define steps as CUDA, or record them on the host");
 }
 }  // namespace detail
 template <class Map, class Finish, class Sequel>
