@@ -301,14 +301,16 @@ struct add_amount {
 void update_and_profile(const visitor& v) {
   constexpr index n = 100'000;
   const buffer<double> x(v.where, n);
-  const buffer<control> loop(v.where, 1);
   program_recorder record(v.where);
-  step_handle<add_amount, no_finish> adding;
-  record.loop("ten times", loop.data(), [&](auto& body) {
-    adding = body.step("x += amount", n, add_amount{1, x.data()});
+  // What only the program looks at it may as well own: one piece of memory, taken before any body is recorded.
+  control* const loop = record.arena([](arena_layout& memory) {
+    memory.item("the loop's control");
+    return memory.take<control>(1);
   });
-  record.parameter(&loop.data()->settings, control_settings{.limit = 10});
-  record.uses("x", x.data(), n * sizeof(double));
+  double* const borrowed = record.uses("x", x);  // std::move(x) would make it the program's own
+  step_handle<add_amount, no_finish> adding;
+  record.loop("ten times", loop, [&](auto& body) { adding = body.step("x += amount", n, add_amount{1, borrowed}); });
+  record.parameter(&loop->settings, control_settings{.limit = 10});
   program recorded = std::move(record).finish();
   prepare_and_run(recorded, v);
   check(values(x) == std::vector<double>(n, 10), "ten times one");

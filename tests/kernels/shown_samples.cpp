@@ -89,7 +89,7 @@ decay_texts run_decay(place where, executor how) {
   const buffer<control> time(where, 1), newton(where, 1);
 
   // shown: nest
-  recorder record(where);
+  program_recorder record(where);
   const auto h = record.parameter<double>("time step", 0.1);
   const auto u = record.slot<double>("u");
   step_handle<newton_step, stop_when_small> iterate;
@@ -148,7 +148,7 @@ std::string check_frozen(place where, executor how, bool starts_over) {
   std::ostringstream out;
   // shown: strict
   int trip = 0;  // on the host: a recording has what it was when the call was made
-  recorder record(where);
+  program_recorder record(where);
   if (starts_over) record.call("start over", [&](CUstream_st*) { trip = 0; });
   record.loop("trips", loop.data(), [&](auto& run) {
     run.call("number the trip", [&](CUstream_st* stream) { fill(stream, marks, ++trip); });
@@ -185,11 +185,11 @@ struct set_to_one {
 std::string collect_refusals() {
   const buffer<double> x(place::host(), 10);
   const auto library = [](CUstream_st*) {};
-  recorder another(place::host());
+  program_recorder another(place::host());
   const auto of_another = another.parameter<double>("time step", 0);
   std::ostringstream out;
   // shown: refusals
-  recorder record(place::host());
+  program_recorder record(place::host());
   record.parameter<double>("time step", 0.1);
   const auto u = record.slot<double>("u");
   const auto set = [&](auto& run) { run.step("x = 1", 10, set_to_one{x.data(), 10}); };
@@ -222,7 +222,7 @@ std::string collect_diagnoses() {
   const cuda::event fork = cuda::make_event();
   static double pageable = 0;
   const auto with_call = [&](const call_function& library) {
-    recorder record(where);
+    program_recorder record(where);
     record.loop("iterations", loop.data(), [&](auto& run) { run.call("library", library); });
     record.parameter(&loop.data()->settings, control_settings{.limit = 3});
     return std::move(record).finish();
