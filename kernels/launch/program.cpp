@@ -350,20 +350,8 @@ struct program::implementation {
   /// The first loop, of those that are in no other, that yielded in the last run.
   std::optional<std::size_t> yielded_loop() const {
     for (std::size_t k = 0; k < nodes.size(); ++k)
-      if (nodes[k].what == program_node::kind::loop && reason_of(*nodes[k].loop) == reason::yielded) return k;
+      if (nodes[k].what == program_node::kind::loop && copy_of(*nodes[k].loop, where).why == reason::yielded) return k;
     return {};
-  }
-  reason reason_of(const control& loop) const {
-    if (where.on_host()) return loop.why;
-    reason why = reason::running;
-#if WHILST_WITH_CUDA
-    cuda::device_guard current(where.device());
-    const cuda::stream copying = cuda::make_stream();
-    WHILST_CUDA("asking a loop why it stopped",
-                cudaMemcpyAsync(&why, &loop.why, sizeof(why), cudaMemcpyDeviceToHost, copying.get()));
-    WHILST_CUDA("asking a loop why it stopped", cudaStreamSynchronize(copying.get()));
-#endif
-    return why;
   }
 
   void run_each_on_host(const operation_runner& run) {

@@ -25,6 +25,9 @@ struct program_view {
   std::size_t graph;                       ///< bytes of the instantiated graph, an estimate
 };
 
+/// A loop's control as it stands in the memory of its place.
+control copy_of(const control& on_place, place where);
+
 /// What a step or a call is called, for a person. One without a node is the library's own and only follows its links;
 /// one whose kernel runs its sequel, too, has both names.
 std::string title(const operation& op);

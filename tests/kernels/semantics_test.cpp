@@ -6,6 +6,7 @@
 #include "tests/kernels/nests.hpp"
 #include "tests/kernels/runs.hpp"
 #include "tests/kernels/toy.hpp"
+#include "whilst/loop_endings.hpp"
 
 namespace whilst_test {
 
@@ -401,6 +402,15 @@ TEST_CASE("cancel and deadline stop every level", "[semantics]") {
       CHECK(controls[0].why == expected);
       CHECK(controls[1].why == expected);
       CHECK(controls[1].iteration < 20'000'000);
+      const auto endings = whilst::loop_endings(program);
+      REQUIRE(endings.size() == 2);
+      CHECK(endings[0].loop == "outer");
+      CHECK(endings[1].loop == "outer > inner");
+      for (int k = 0; k < 2; ++k) {
+        CHECK(endings[k].ran);
+        CHECK(endings[k].why == expected);
+        CHECK(endings[k].iterations == controls[k].iteration);
+      }
     }
   }
 }
