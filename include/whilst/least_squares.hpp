@@ -123,6 +123,7 @@ class least_squares_solver {
       throw error("fitting",
                   "there are " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
+    const no_run_left_behind guard(program_);
     x_.upload(x.data());
     program_.enqueue(nullptr);
     program_.wait();
