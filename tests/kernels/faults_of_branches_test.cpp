@@ -99,7 +99,7 @@ TEST_CASE("whichever CUDA call fails, choices and bodies side by side can be pre
             program->prepare(settings);
             run(*program);
             w.check();
-            program = std::make_unique<whilst::program>(w.record());
+            program = std::make_unique<whilst::program>(w.record());  // the next one prepares for the first time
           });
       CHECK(calls > 40);
     });

@@ -17,6 +17,19 @@ namespace {
 
 constexpr index n = 40;
 
+/// Updates a program; one whose update failed has to be prepared again, and says so.
+void update(whilst::program& program, const std::function<void()>& by) {
+  try {
+    by();
+  } catch (const whilst::error&) {
+    CHECK_FALSE(program.view().prepared);
+    throw;
+  }
+}
+void prepare_again(whilst::program& program, const whilst::run_settings& settings) {
+  if (!program.view().prepared) program.prepare(settings);
+}
+
 struct fill {
   double* x;
   whilst::slot<const double> source;
@@ -63,8 +76,8 @@ struct exchanging {
   void launch(whilst::program& program, const said& now) const {
     program.set(amount, now.amount);
     program.bind(source, now.source == 5 ? fives.data() : sevens.data());
-    program.update(outside, map(now.factor));
-    program.update(inside, increase{x.data(), now.by});
+    update(program, [&] { program.update(outside, map(now.factor)); });
+    update(program, [&] { program.update(inside, increase{x.data(), now.by}); });
     run(program);
   }
   void check(const said& now) const {
@@ -82,11 +95,6 @@ struct copy_out {
   double* to;
   WHILST_HD void operator()(index i) const { to[i] = from->of[i]; }
 };
-
-/// Prepares a program whose update failed, which says so; others are to run as they are.
-void prepare_again(whilst::program& program, const whilst::run_settings& settings) {
-  if (!program.view().prepared) program.prepare(settings);
-}
 
 }  // namespace
 
@@ -151,7 +159,7 @@ TEST_CASE("whichever CUDA call fails while a step gets another shape, it gets it
     whilst::program program = std::move(record).finish();
     program.prepare(settings);
     const auto count_over = [&](index blocks) {
-      program.update(handle, blocks, bulk{2});
+      update(program, [&] { program.update(handle, blocks, bulk{2}); });
       run(program);
     };
     check_no_leak(bytes_of(program), [&] {

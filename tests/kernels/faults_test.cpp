@@ -1,8 +1,6 @@
 // compiled by nvcc where CUDA is on
 // What is left when a CUDA call fails: nothing that is in the way of the next one.
 
-#include <memory>
-
 #include "tests/kernels/faults.hpp"
 #include "tests/kernels/nests.hpp"
 
@@ -57,31 +55,30 @@ TEST_CASE("whichever CUDA call fails, a program can be prepared and run again, a
   work w;
   for (const executor how : {executor::graph, executor::stream}) {
     INFO(name(how));
-    const double bytes = [&] {
-      whilst::program program = w.record();
-      program.prepare({.how = how});
-      return bytes_of(program);
-    }();
-    index calls = 0;
-    check_no_leak(bytes, [&] {
-      auto program = std::make_unique<whilst::program>(w.record());
-      calls = fail_each_call(
+    whilst::program program = w.record();
+    program.prepare({.how = how});
+    check_no_leak(bytes_of(program), [&] {
+      const index calls = fail_each_call(
           [&] {
-            program->prepare({.how = how, .unroll = 3});
-            program->enqueue(nullptr);
-            program->wait();
+            try {
+              program.prepare({.how = how, .unroll = 3});
+            } catch (const whilst::error&) {
+              CHECK_THROWS_WITH(program.enqueue(nullptr), contains("Call prepare() first"));
+              throw;
+            }
+            program.enqueue(nullptr);
+            program.wait();
           },
           [&] {
-            program->wait();
+            program.wait();
             w.zero();
-            program->prepare({.how = how, .unroll = 3});
-            CHECK(program->running_on() == how);
-            run(*program);
+            program.prepare({.how = how, .unroll = 3});
+            CHECK(program.running_on() == how);
+            run(program);
             w.check();
-            program = std::make_unique<whilst::program>(w.record());  // the next one prepares for the first time
           });
+      CHECK(calls > 20);
     });
-    CHECK(calls > 20);
   }
 }
 
