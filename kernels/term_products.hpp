@@ -147,6 +147,7 @@ struct make_diagonals {
 /// The pieces of a product, K of each term.
 template <class T, class Term>
 struct multiply_terms {
+  static constexpr bool fetches_constants = true;
   static constexpr int K = Term::unknowns;
   term_blocks<T, Term> of;
   const T* v;

@@ -88,6 +88,7 @@ struct bicgstab {
   };
 
   struct apply_to_direction {
+    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
     Operator A;
     const T *r0, *p_hat;
     T* v;
@@ -143,6 +144,7 @@ struct bicgstab {
   };
 
   struct apply_to_residual {
+    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
     Operator A;
     const T *r, *r_hat;
     T* t;

@@ -46,6 +46,7 @@ struct conjugate_gradient {
   }
 
   struct apply_and_dot {
+    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
     Operator A;
     const T *r, *u;
     T* w;

@@ -176,6 +176,7 @@ struct handed_of<Direction> {
 /// Makes the gradient at the trial point, and all sums of it.
 template <class T, class Direction>
 struct examine_trial {
+  static constexpr bool fetches_constants = true;
   static constexpr int products = products_of<Direction>();
   Direction direction;
   descent_vectors<T> v;

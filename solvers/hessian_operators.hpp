@@ -24,6 +24,7 @@ struct assembled_hessian {
 /// the pieces, and the step adds them up.
 template <class T>
 struct product_operator {
+  static constexpr bool fetches_constants = true;
   index n;
   hessian_products<T> H;
   int lanes_a_row;

@@ -276,6 +276,7 @@ report ticket::wait() const {
   state_->desk->wait(*state_);
   return state_->desk->report_of(*state_);
 }
+const solve_outcome* ticket::outcome() const { return state_->target(); }
 
 void batch_ticket::cancel() const { state_->desk->cancel(*state_); }
 bool batch_ticket::done() const { return state_->desk->is_done(*state_); }

@@ -2,21 +2,11 @@
 
 #include "kernels/operators.hpp"
 #include "whilst/control.hpp"
+#include "whilst/solve_outcome.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
-
-/// How a solve ended, as the device writes it for the host.
-struct solve_outcome {
-  index iterations = 0;  ///< completed updates, those that overflowed and were taken back included
-  double residual_norm = 0;
-  double rhs_norm = 0;
-  std::uint64_t nanoseconds = 0;       ///< from the first to the last step
-  std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
-  std::uint64_t launch = 0;
-  reason why = reason::running;
-};
 
 /// The last thing to be written of an outcome: who polls for the number finds the rest there.
 WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {

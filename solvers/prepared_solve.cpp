@@ -72,8 +72,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 
 template <class T>
 index prepared_solve<T>::bytes() const {
-  return static_cast<index>(recorded_.memory.bytes()) + b_on_gpu_.bytes() + x_on_gpu_.bytes() +
-         recorded_.recorded->device_bytes();
+  return b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded_.recorded->device_bytes();
 }
 
 template <class T>

@@ -39,7 +39,7 @@ class recorded_batch {
     n_ = unknowns;
     lanes_ = lanes;
     batch_frame* const frame = desk_->frame().data();
-    recorder record(where());
+    program_recorder record(where());
     x_ = record.parameter<void*>(&frame->x, nullptr);
     launch_ = record.parameter<std::uint64_t>(&frame->root.settings.launch, 0);
     record.parameter(&frame->root.settings.deadline_nanoseconds, desk_->deadline_nanoseconds());

@@ -14,11 +14,10 @@
 
 namespace whilst {
 
-/// A recorded minimization with the memory that it runs on and the parameters that a launch may change.
+/// A recorded minimization and the parameters that a launch may change.
 template <class T>
 struct recorded_descent {
-  raw_buffer memory;
-  std::unique_ptr<program> recorded;  ///< after `memory`, so that it goes first: it waits for its runs
+  std::unique_ptr<program> recorded;
   parameter<T*> x;
   parameter<solve_outcome*> outcome;
   parameter<control_settings> loop_settings;
@@ -194,34 +193,36 @@ template <class T, template <class> class Direction, class Function>
 recorded_descent<T> record_descent(const descent_request<T, Function>& request) {
   const Function& f = *request.function;
   recorded_descent<T> made;
-  recorder record(f.where());
-  // The same takes twice: once to measure, once to place.
-  const auto lay_out = [&](workspace& memory, auto&& use) {
+  program_recorder record(f.where());
+  struct placed {
+    T** x;
+    solve_outcome** outcome;
+    descent_settings* settings;
+    descent_solve<T, Direction> solve;
+  };
+  const placed at = record.arena([&](arena_layout& memory) {
+    memory.item("controls and history");
     T** const x = memory.take<T*>(1);
     solve_outcome** const outcome = memory.take<solve_outcome*>(1);
     descent_settings* const settings = memory.take<descent_settings>(1);
     made.loop = memory.take<control>(1);
     made.history = memory.take<history_record>(request.history_capacity);
     made.records = memory.take<descent_record>(request.history_capacity);
+    memory.item("vectors and scalars");
     descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
     if (request.parallel_search) solve.line_values = memory.take<double>(line_searches::parallel::lengths);
-    use(x, outcome, settings, solve);
-  };
-  workspace measuring;
-  lay_out(measuring, [](auto&&...) {});
-  made.memory = raw_buffer(f.where(), static_cast<std::size_t>(measuring.used()));
-  workspace memory(made.memory.data());
-  lay_out(memory, [&](T** x, solve_outcome** outcome, descent_settings* settings, const auto& solve) {
-    made.state = solve.s;
-    made.x = record.parameter<T*>(x, nullptr);
-    made.outcome = record.parameter<solve_outcome*>(outcome, nullptr);
-    made.settings = record.parameter(settings, descent_settings{});
-    made.loop_settings = record.parameter(&made.loop->settings, control_settings{});
-    if constexpr (requires { solve.direction.inner; })
-      record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
-    if constexpr (requires { solve.direction.damping; }) record.parameter(solve.direction.damping, request.damping);
-    solve(record, f);
+    return placed{x, outcome, settings, solve};
   });
+  const descent_solve<T, Direction>& solve = at.solve;
+  made.state = solve.s;
+  made.x = record.parameter<T*>(at.x, nullptr);
+  made.outcome = record.parameter<solve_outcome*>(at.outcome, nullptr);
+  made.settings = record.parameter(at.settings, descent_settings{});
+  made.loop_settings = record.parameter(&made.loop->settings, control_settings{});
+  if constexpr (requires { solve.direction.inner; })
+    record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
+  if constexpr (requires { solve.direction.damping; }) record.parameter(solve.direction.damping, request.damping);
+  solve(record, f);
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }

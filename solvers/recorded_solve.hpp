@@ -31,11 +31,10 @@ struct solve_request {
   bool in_kernel = false;
 };
 
-/// A recorded solve with the memory that it runs on and the parameters that a launch may change.
+/// A recorded solve and the parameters that a launch may change.
 template <class T>
 struct recorded_solve {
-  raw_buffer memory;
-  std::unique_ptr<program> recorded;  ///< after `memory`, so that it goes first: it waits for its runs
+  std::unique_ptr<program> recorded;
   parameter<const T*> b, values;
   parameter<T*> x;
   parameter<solve_outcome*> outcome;
@@ -125,12 +124,14 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
                               const Preconditioner& M) {
   using solve_type = linear_solve<T, Operator, Preconditioner, Method>;
   recorded_solve<T> made;
-  recorder record(request.where);
-  const auto lay_out = [&](workspace& memory, auto&& use) {
-    const solve_frame<T> frame(request, memory);
+  program_recorder record(request.where);
+  const auto with_values = [&](const solve_frame<T>& frame) {
     Operator A = A_without_values;
     A.values = {frame.values};
-    use(frame, A);
+    return A;
+  };
+  const auto make_solve = [&](const solve_frame<T>& frame, workspace& memory) {
+    return solve_type(with_values(frame), M, frame.template operands<solve_type>(), frame.outer, frame.inner, memory);
   };
   const auto declare = [&](const solve_frame<T>& frame) {
     made.b = record.parameter<const T*>(frame.b, nullptr);
@@ -146,22 +147,18 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
     made.history = frame.history;
   };
 
-  workspace measuring;
   if (!request.in_kernel) {
-    lay_out(measuring, [&](const solve_frame<T>& frame, const Operator& A) {
-      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, measuring);
+    const auto [frame, solve] = record.arena([&](arena_layout& memory) {
+      memory.item("controls and history");
+      const solve_frame<T> placed(request, memory);
+      memory.item("vectors and scalars");
+      return std::pair(placed, make_solve(placed, memory));
     });
-    made.memory = raw_buffer(request.where, static_cast<std::size_t>(measuring.used()));
-    workspace memory(made.memory.data());
-    lay_out(memory, [&](const solve_frame<T>& frame, const Operator& A) {
-      declare(frame);
-      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, memory)(record);
-    });
+    declare(frame);
+    solve(record);
   } else if constexpr (solve_type::runs_in_kernel) {
-    workspace of_problem;
-    lay_out(measuring, [&](const solve_frame<T>& frame, const Operator& A) {
-      solve_type(A, M, frame.template operands<solve_type>(), frame.outer, frame.inner, of_problem);
-    });
+    workspace of_problem, anywhere;
+    make_solve(solve_frame<T>(request, anywhere), of_problem);
     const index alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
     const bool by_block = request.systems == 1 || request.rows >= rows_for_a_block;
     bool in_fast_memory = false;
@@ -172,40 +169,38 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
       in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
     }
 #endif
-    const index bytes_elsewhere = in_fast_memory ? 0 : bytes * request.systems;
-    measuring.take<std::byte>(bytes_elsewhere);
-    made.memory = raw_buffer(request.where, static_cast<std::size_t>(measuring.used()));
-    workspace memory(made.memory.data());
-    lay_out(memory, [&](const solve_frame<T>& frame, const Operator& A) {
-      declare(frame);
-      std::byte* const of_problems = memory.take<std::byte>(bytes_elsewhere);
-      const bool is_batch = request.systems > 1;
-      if (is_batch) record.once("the batch begins", note_time{frame.began});
-      using problems_type = linear_problems<solve_type, T, Operator, Preconditioner>;
-      const problems_type problems{A,
-                                   M,
-                                   frame.template operands<solve_type>(),
-                                   frame.settings,
-                                   is_batch ? frame.began : nullptr,
-                                   frame.outer,
-                                   frame.inner,
-                                   of_problems,
-                                   bytes,
-                                   in_fast_memory};
-      if (by_block) {
-        record.team(
-            solve_type::method_type::name, request.systems,
-            problems_by_block<problems_type>{problems, threads_for_problem(request.rows), in_fast_memory ? bytes : 0});
-      } else {
-        record.step(solve_type::method_type::name, request.systems,
-                    problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
-      }
+    const auto [frame, of_problems] = record.arena([&](arena_layout& memory) {
+      memory.item("controls and history");
+      const solve_frame<T> placed(request, memory);
+      memory.item("vectors and scalars");
+      return std::pair(placed, memory.take<std::byte>(in_fast_memory ? 0 : bytes * request.systems));
     });
+    declare(frame);
+    const bool is_batch = request.systems > 1;
+    if (is_batch) record.once("the batch begins", note_time{frame.began});
+    using problems_type = linear_problems<solve_type, T, Operator, Preconditioner>;
+    const problems_type problems{with_values(frame),
+                                 M,
+                                 frame.template operands<solve_type>(),
+                                 frame.settings,
+                                 is_batch ? frame.began : nullptr,
+                                 frame.outer,
+                                 frame.inner,
+                                 of_problems,
+                                 bytes,
+                                 in_fast_memory};
+    if (by_block) {
+      record.team(
+          solve_type::method_type::name, request.systems,
+          problems_by_block<problems_type>{problems, threads_for_problem(request.rows), in_fast_memory ? bytes : 0});
+    } else {
+      record.step(solve_type::method_type::name, request.systems,
+                  problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
+    }
   } else {
     throw error("recording a solve for a kernel", "the method or its preconditioner needs calls on a stream",
                 "Use executor graph, stream or host");
   }
-  record.uses("vectors, scalars, controls and history", made.memory.data(), made.memory.bytes());
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }
@@ -227,19 +222,21 @@ recorded_solve<T> record_solve(const solve_request<T>& request) {
     return record_with<Method, T>(request, A, identity_preconditioner{});
   };
   if (request.offsets_64) {
-    return with_operator(csr_operator<T, std::int64_t>{request.rows,
-                                                       static_cast<const std::int64_t*>(request.row_offsets),
-                                                       request.column_indices,
-                                                       {},
-                                                       lanes,
-                                                       request.nonzeros});
+    return with_operator(
+        csr_operator<T, std::int64_t, constant_slot<const T>>{request.rows,
+                                                              static_cast<const std::int64_t*>(request.row_offsets),
+                                                              request.column_indices,
+                                                              {},
+                                                              lanes,
+                                                              request.nonzeros});
   }
-  return with_operator(csr_operator<T, std::int32_t>{request.rows,
-                                                     static_cast<const std::int32_t*>(request.row_offsets),
-                                                     request.column_indices,
-                                                     {},
-                                                     lanes,
-                                                     request.nonzeros});
+  return with_operator(
+      csr_operator<T, std::int32_t, constant_slot<const T>>{request.rows,
+                                                            static_cast<const std::int32_t*>(request.row_offsets),
+                                                            request.column_indices,
+                                                            {},
+                                                            lanes,
+                                                            request.nonzeros});
 }
 
 /// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.

@@ -39,6 +39,7 @@ struct truncated_conjugate_gradient {
   }
 
   struct apply_and_dot {
+    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
     Operator A;
     const T* r;
     T* w;

@@ -3,23 +3,27 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <future>
+
+#include "whilst/watch.hpp"
 
 namespace whilst::command {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+/// Set by a handler, on whatever thread that runs.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 /// While it lives, the first interrupt is noted and the second has its usual effect.
 class interrupt_watch {
  public:
   interrupt_watch() {
-    interrupted = 0;
+    interrupted = false;
     struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_handler = [](int) { interrupted = true; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &former_interrupt_);
     sigaction(SIGTERM, &action, &former_terminate_);
@@ -36,32 +40,41 @@ class interrupt_watch {
   }, former_terminate_{};
 };
 
+/// The line on a terminal, cleared when this ends.
+struct rewritten_line {
+  bool shown = false;
+  ~rewritten_line() {
+    if (shown) std::fputs("\r\033[K", stderr);
+  }
+};
+
 }  // namespace
 
-void run_with_progress(const std::function<void()>& solve, const std::function<void()>& cancel,
-                       const std::function<std::string()>& line, bool log) {
+void run_with_progress(replayed_solver& solver, const std::function<void()>& solve,
+                       const std::function<std::string(const progress&)>& line, bool log) {
   using clock = std::chrono::steady_clock;
+  // Short for who waits after Ctrl-C, long beside what a look costs.
+  constexpr std::chrono::milliseconds between_looks(100);
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   const auto period = terminal ? std::chrono::milliseconds(200) : std::chrono::milliseconds(2000);
-  const interrupt_watch watch;
-  std::future<void> solved = std::async(std::launch::async, solve);
+  const interrupt_watch interrupts;
 
   auto next_line = clock::now() + period;
-  bool line_open = false;
-  while (solved.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
-    // Asked for again each time: a first request may come before the loop has started, and then does nothing.
-    if (interrupted != 0) cancel();
-    if (!(terminal || log) || clock::now() < next_line) continue;
-    next_line += period;
-    const std::string now = line();
-    if (now.empty()) continue;
-    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", now,
-               terminal ? (interrupted != 0 ? ", stopping" : " (Ctrl-C stops)") : "\n");
+  rewritten_line on_terminal;
+  bool stopping = false;
+  watch watching(solver, between_looks, [&](const progress& now) {
+    const bool stops_now = interrupted && !stopping;
+    stopping = stopping || stops_now;
+    if (stopping) solver.cancel();
+    if (!(terminal || log) || !(stops_now || clock::now() >= next_line)) return;
+    next_line = clock::now() + period;
+    const char* const hint = stopping ? ", stopping" : terminal ? " (Ctrl-C stops)" : "";
+    fmt::print(stderr, "{}{}{}{}", terminal ? "\r\033[K" : "", line(now), hint, terminal ? "" : "\n");
     std::fflush(stderr);
-    line_open = terminal;
-  }
-  if (line_open) fmt::print(stderr, "\r\033[K");
-  solved.get();
+    on_terminal.shown = terminal;
+  });
+  solve();
+  watching.stop();
 }
 
 }  // namespace whilst::command

@@ -3,14 +3,15 @@
 #include <functional>
 #include <string>
 
+#include "whilst/replayed_solver.hpp"
+
 namespace whilst::command {
 
-/// Runs `solve` on a thread of its own while this one shows how far it is, on standard error: on a terminal a line that
-/// is rewritten, elsewhere a line every two seconds if `log` asks for it, otherwise nothing. An interrupt (Ctrl-C) or a
-/// request to terminate calls `cancel`, again and again until the solve ends; a second one ends the program. What
-/// `solve` throws comes out here.
-/// line: the text to show; empty while there is nothing to tell.
-void run_with_progress(const std::function<void()>& solve, const std::function<void()>& cancel,
-                       const std::function<std::string()>& line, bool log);
+/// Runs `solve`, a solve of `solver`, while a whilst::watch shows how far it is, on standard error: on a terminal a
+/// line that is rewritten, elsewhere a line every two seconds if `log` asks for it, otherwise nothing. An interrupt
+/// (Ctrl-C) or a request to terminate cancels the solve, which the line says at once; a second one ends the program.
+/// What `solve` throws comes out here. line: the text to show.
+void run_with_progress(replayed_solver& solver, const std::function<void()>& solve,
+                       const std::function<std::string(const progress&)>& line, bool log);
 
 }  // namespace whilst::command

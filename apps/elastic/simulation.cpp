@@ -175,8 +175,8 @@ struct simulation::implementation {
   std::vector<buffer<double>> constants;
   buffer<double> x, velocity, target, drag, normal, frames;
   buffer<step_record> records;
+  buffer<control> clock;
   partially_separable<double> potential;
-  raw_buffer memory;
   std::unique_ptr<program> recorded;  ///< after all that its steps point to
   parameter<control_settings> clock_settings;
   parameter<index> first_step;
@@ -194,6 +194,7 @@ struct simulation::implementation {
         normal(where, 3 * n),
         frames(where, 3 * n * (settings.steps / settings.frame_interval + 1)),
         records(where, settings.steps),
+        clock(where, 1),
         potential(where, 3 * n) {
     world w{};
     w.h = settings.step_size;
@@ -253,41 +254,39 @@ struct simulation::implementation {
   }
 
   void record(const world& w) {
-    recorder record(where);
-    // The same takes twice: once to measure, once to place.
-    const auto lay_out = [&](workspace& space, auto&& use) {
-      control* const time = space.take<control>(1);  // first: run() reads it there
-      control* const newton_loop = space.take<control>(1);
-      descent_settings* const newton_settings = space.take<descent_settings>(1);
-      history_record* const history = space.take<history_record>(history_capacity);
-      descent_record* const iterates = space.take<descent_record>(history_capacity);
-      use(time, history, newton_method(potential, {}, {}, newton_loop, newton_settings, iterates, space));
+    program_recorder record(where);
+    struct placed {
+      history_record* history;
+      newton_method newton;
     };
-    workspace measuring;
-    lay_out(measuring, [](auto&&...) {});
-    memory = raw_buffer(where, static_cast<std::size_t>(measuring.used()));
-    workspace placing(memory.data());
-    lay_out(placing, [&](control* time, history_record* history, const newton_method& newton) {
-      clock_settings = record.parameter(&time->settings, control_settings{});
-      first_step = record.parameter(&time->first_iteration, index{0});
-      control_settings newton_loop{.limit = settings.newton_limit, .history = history};
-      newton_loop.history_capacity = history_capacity;
-      newton_loop.trip_limit = 20 * settings.newton_limit + 20;
-      record.parameter(&newton.loop->settings, newton_loop);
-      record.parameter(&newton.direction.inner->settings, control_settings{.limit = std::max<index>(6 * n, 20)});
-      // Backtracking would let steps go to and fro across the edge of a contact, where the Hessian has a kink, with a
-      // little decrease each: it is the condition on the slope that ends this.
-      descent_settings search;
-      search.search = line_search_settings::usual(line_search_kind::strong_wolfe);
-      search.tolerances.gradient = settings.newton_tolerance;
-      record.parameter(const_cast<descent_settings*>(newton.settings), search);
+    const placed at = record.arena([&](arena_layout& memory) {
+      control* const newton_loop = memory.take<control>(1);
+      descent_settings* const newton_settings = memory.take<descent_settings>(1);
+      history_record* const newton_history = memory.take<history_record>(history_capacity);
+      descent_record* const iterates = memory.take<descent_record>(history_capacity);
+      return placed{newton_history, newton_method(potential, {}, {}, newton_loop, newton_settings, iterates, memory)};
+    });
+    const newton_method& newton = at.newton;
+    control* const time = record.uses("clock", clock);
+    clock_settings = record.parameter(&time->settings, control_settings{});
+    first_step = record.parameter(&time->first_iteration, index{0});
+    control_settings newton_loop{.limit = settings.newton_limit, .history = at.history};
+    newton_loop.history_capacity = history_capacity;
+    newton_loop.trip_limit = 20 * settings.newton_limit + 20;
+    record.parameter(&newton.loop->settings, newton_loop);
+    record.parameter(&newton.direction.inner->settings, control_settings{.limit = std::max<index>(6 * n, 20)});
+    // Backtracking would let steps go to and fro across the edge of a contact, where the Hessian has a kink, with a
+    // little decrease each: it is the condition on the slope that ends this.
+    descent_settings search;
+    search.search = line_search_settings::usual(line_search_kind::strong_wolfe);
+    search.tolerances.gradient = settings.newton_tolerance;
+    record.parameter(const_cast<descent_settings*>(newton.settings), search);
 
-      record.loop("time steps", time, [&](recorder& run) {
-        run.step("x + h v + h^2 g", n, foresee{w, newton.v}, begin_step{{newton.s, newton.loop}, time, w.records});
-        newton.descend(run, potential);
-        run.step("v, x, energies", n, settle{w, newton.v, newton.s, time},
-                 write_record{w, newton.s, newton.loop, newton.records});
-      });
+    record.loop("time steps", time, [&](recorder& run) {
+      run.step("x + h v + h^2 g", n, foresee{w, newton.v}, begin_step{{newton.s, newton.loop}, time, w.records});
+      newton.descend(run, potential);
+      run.step("v, x, energies", n, settle{w, newton.v, newton.s, time},
+               write_record{w, newton.s, newton.loop, newton.records});
     });
     recorded = std::make_unique<program>(std::move(record).finish());
   }
@@ -311,7 +310,7 @@ void simulation::run(index steps) {
   self.recorded->enqueue(nullptr);
   self.recorded->wait();
   control stopped;
-  self.memory.download(&stopped, sizeof stopped);
+  self.clock.download(&stopped);
   self.done = stopped.iteration;
 }
 

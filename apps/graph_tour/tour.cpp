@@ -64,7 +64,7 @@ void step_and_parameters(const visitor& v) {
   constexpr index n = 1000;
   const buffer<double> x = one_to(v.where, n), y(v.where, n), factor(v.where, 1), sum(v.where, 1);
 
-  recorder record(v.where);
+  program_recorder record(v.where);
   record.step("y = factor x, and its sum", n, scale{factor.data(), x.data(), y.data()}, keep_sum{sum.data()});
   // Each launch writes this value to that address, before the steps.
   const parameter<double> set_factor = record.parameter(factor.data(), 2.0);
@@ -131,7 +131,7 @@ void loop_and_history(const visitor& v) {
   const buffer<control> loop(v.where, 1);
   const buffer<history_record> history(v.where, 64);
 
-  recorder record(v.where);
+  program_recorder record(v.where);
   record_roots(record, a, x, loop);
   record.parameter(&loop.data()->settings,
                    control_settings{.limit = 100, .history = history.data(), .history_capacity = history.size()});
@@ -163,7 +163,7 @@ void nested_loop(const visitor& v) {
   const buffer<double> a = one_to(v.where, n), x(v.where, n);
   const buffer<control> outer(v.where, 1), inner(v.where, 1);
 
-  recorder record(v.where);
+  program_recorder record(v.where);
   record.loop("three times", outer.data(), [&](auto& body) {
     record_roots(body, a, x, inner);
     body.step("a = x", n, copy{x.data(), a.data()}, count_iteration{});  // a finish that only counts
@@ -200,7 +200,7 @@ void branch(const visitor& v) {
   const buffer<int> flag(v.where, 1);
   const buffer<control> loop(v.where, 1);
 
-  recorder record(v.where);
+  program_recorder record(v.where);
   record.loop("ten times", loop.data(), [&](auto& body) {
     body.step("x += 1", n, add_one{x.data()});
     body.once("is it a third one?", flag_every_third{flag.data()});  // a finish without a map
@@ -235,7 +235,7 @@ void choices(const visitor& v) {
   const buffer<int> choice(v.where, 1);
   const buffer<control> loop(v.where, 1);
 
-  recorder record(v.where);
+  program_recorder record(v.where);
   record.loop("eight times", loop.data(), [&](auto& body) {
     body.once("which?", set_choice{choice.data()});
     body.select(
@@ -271,7 +271,7 @@ void choices(const visitor& v) {
         "choice 1 came twice, with two bodies side by side");
 
   std::string refusal;
-  recorder refused(v.where);
+  program_recorder refused(v.where);
   try {
     refused.parallel(
         "the same",
@@ -301,14 +301,16 @@ struct add_amount {
 void update_and_profile(const visitor& v) {
   constexpr index n = 100'000;
   const buffer<double> x(v.where, n);
-  const buffer<control> loop(v.where, 1);
-  recorder record(v.where);
-  step_handle<add_amount, no_finish> adding;
-  record.loop("ten times", loop.data(), [&](auto& body) {
-    adding = body.step("x += amount", n, add_amount{1, x.data()});
+  program_recorder record(v.where);
+  // What only the program looks at it may as well own: one piece of memory, taken before any body is recorded.
+  control* const loop = record.arena([](arena_layout& memory) {
+    memory.item("the loop's control");
+    return memory.take<control>(1);
   });
-  record.parameter(&loop.data()->settings, control_settings{.limit = 10});
-  record.uses("x", x.data(), n * sizeof(double));
+  double* const borrowed = record.uses("x", x);  // std::move(x) would make it the program's own
+  step_handle<add_amount, no_finish> adding;
+  record.loop("ten times", loop, [&](auto& body) { adding = body.step("x += amount", n, add_amount{1, borrowed}); });
+  record.parameter(&loop->settings, control_settings{.limit = 10});
   program recorded = std::move(record).finish();
   prepare_and_run(recorded, v);
   check(values(x) == std::vector<double>(n, 10), "ten times one");
@@ -342,7 +344,7 @@ void yield_and_resume(const visitor& v) {
   const buffer<double> list(v.where, 100);
   const buffer<index> count(v.where, 1);
   const buffer<control> loop(v.where, 1);
-  recorder record(v.where);
+  program_recorder record(v.where);
   // A parameter without an address has memory of the program's.
   const parameter<index> capacity = record.parameter<index>("capacity", 20);
   record.loop("append", loop.data(), [&](auto& body) {
@@ -369,7 +371,7 @@ void yield_and_resume(const visitor& v) {
 void progress_and_deadline(const visitor& v) {
   const buffer<double> x(v.where, 100);
   const buffer<control> loop(v.where, 1);
-  recorder record(v.where);
+  program_recorder record(v.where);
   record.loop("without end", loop.data(), [&](auto& body) { body.step("x += 1", x.size(), add_one{x.data()}); });
   record.parameter(&loop.data()->settings,
                    control_settings{.limit = index{1} << 50, .deadline_nanoseconds = 20'000'000});
@@ -398,7 +400,7 @@ void progress_and_deadline(const visitor& v) {
 void explain_and_dot(const visitor& v) {
   const buffer<double> a = one_to(v.where, 1000), x(v.where, 1000);
   const buffer<control> loop(v.where, 1);
-  recorder record(v.where);
+  program_recorder record(v.where);
   record_roots(record, a, x, loop);
   program recorded = std::move(record).finish();
   recorded.prepare({.how = v.how});

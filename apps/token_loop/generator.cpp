@@ -91,7 +91,7 @@ generator::generator(place where, const model_size& size, index most_tokens)
       end_token_(where, 1),
       loop_(where, 1),
       at_{weights_.data(), x_.data(), h_.data(), chosen_.data(), outputs_.data(), end_token_.data(), loop_.data()} {
-  recorder record(where);
+  program_recorder record(where);
   record.step("weights", weights_.size(), make_weights{size, scales_of(size), weights_.data()});
   program make = std::move(record).finish();
   make.prepare({.how = where.on_host() ? executor::host : executor::stream});
@@ -101,7 +101,7 @@ generator::generator(place where, const model_size& size, index most_tokens)
 generator::~generator() = default;
 
 generator::looping generator::record_whole() {
-  recorder record(where_);
+  program_recorder record(where_);
   record_first(record, size_, at_);
   record.loop("tokens", loop_.data(), [&](auto& run) {
     record_token(run, size_, at_, test_for_end{end_token_.data(), chosen_.data(), outputs_.data()});
@@ -112,7 +112,7 @@ generator::looping generator::record_whole() {
 }
 
 generator::looping generator::record_start() {
-  recorder record(where_);
+  program_recorder record(where_);
   record_first(record, size_, at_, arm_for_host{loop_.data()});
   const auto settings = record.parameter(&loop_.data()->settings, control_settings{});
   const auto end_token = record.parameter(end_token_.data(), index{-1});
@@ -127,7 +127,7 @@ std::unique_ptr<generator::looping>& generator::prepared(way how) {
   mine = std::make_unique<looping>(how == way::token_a_launch ? record_start() : record_whole());
   mine->recorded.prepare({.how = how != way::whole_launch || on_host ? plain : executor::graph});
   if (how == way::token_a_launch) {
-    recorder record(where_);
+    program_recorder record(where_);
     record_token(record, size_, at_, test_for_host{{end_token_.data(), chosen_.data(), outputs_.data()}, loop_.data()});
     program token = std::move(record).finish();
     token.prepare({.how = plain});
@@ -177,7 +177,7 @@ double generator::read_seconds() {
   buffer<float> kept(where_, 1);
   buffer<control> loop(where_, 1);
   const add_up all{weights_.data(), 2 * size_.layers * size_.entries_of_matrix() / 4};
-  recorder record(where_);
+  program_recorder record(where_);
   record.loop("passes", loop.data(),
               [&](auto& run) { run.step("read all", all.indexes(), all, keep_total{kept.data()}); });
   record.parameter(&loop.data()->settings, control_settings{.limit = passes});

@@ -100,6 +100,7 @@ struct row_product {
 template <int held>
 struct expand {
   static constexpr int blocks_wanted = 4;  // this step's and the next one's, which reads ahead
+  static constexpr bool fetches_constants = true;
   row_product<held> W1;
   const quad* x;
   quad* h;
@@ -126,22 +127,20 @@ struct expand {
 template <int held>
 struct contract {
   static constexpr int blocks_wanted = 4;
+  static constexpr bool fetches_constants = true;
   row_product<held> W2;
   const quad* h;
   quad* x;
 
-  struct fetched {
-    typename row_product<held>::piece row;
-    float x;
-  };
   WHILST_HD int lanes_wanted() const { return 32; }
   template <class Team>
-  WHILST_HD fetched fetch(index i, const Team& team) const {
-    return {W2.fetch(i, team), team.early(&entry(x, i))};
+  WHILST_HD auto fetch(index i, const Team& team) const {
+    return W2.fetch(i, team);
   }
   template <class Team>
-  WHILST_HD float read(index i, const Team& team, const fetched& ahead) const {
-    return ahead.x + team.sum(total(W2.times(i, ahead.row, h, team).product));
+  WHILST_HD float read(index i, const Team& team, const typename row_product<held>::piece& row) const {
+    const float before = entry(x, i);
+    return before + team.sum(total(W2.times(i, row, h, team).product));
   }
   template <class Team>
   WHILST_HD void operator()(index i, const Team& team, float value) const {

@@ -84,12 +84,11 @@ json records_json(const std::vector<descent_record>& records, const history_word
 template <class Solver>
 auto solve_with_progress(Solver& solver, std::vector<double>& x, const char* norm, bool log) {
   decltype(solver.solve(x)) result;
-  const auto line = [&]() -> std::string {
-    const progress now = solver.progress();
-    if (!now.running) return {};
+  const auto line = [&](const progress& now) {
     return fmt::format("iteration {}, {} {:.3e}", now.iteration, norm, now.residual_norm);
   };
-  run_with_progress([&] { result = solver.solve(x); }, [&] { solver.cancel(); }, line, log);
+  run_with_progress(
+      solver, [&] { result = solver.solve(x); }, line, log);
   return result;
 }
 

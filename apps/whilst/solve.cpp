@@ -80,14 +80,13 @@ double norm(const std::vector<T>& vector) {
 template <class T>
 report solve_with_progress(linear_solver<T>& solver, const std::vector<T>& b, std::vector<T>& x, bool log) {
   const double rhs_norm = norm(b);
-  const auto line = [&]() -> std::string {
-    const progress now = solver.progress();
-    if (!now.running) return {};
+  const auto line = [&](const progress& now) {
     return fmt::format("iteration {}, relative residual {:.3e}", now.iteration,
                        rhs_norm > 0 ? now.residual_norm / rhs_norm : now.residual_norm);
   };
   report result;
-  run_with_progress([&] { result = solver.solve(b, x); }, [&] { solver.cancel(); }, line, log);
+  run_with_progress(
+      solver, [&] { result = solver.solve(b, x); }, line, log);
   return result;
 }
 

@@ -101,7 +101,7 @@ class recorded_way : public way {
   void launch() { program_->enqueue(stream_.get()); }
 
   own_stream stream_;
-  whilst::recorder record_;
+  whilst::program_recorder record_;
   std::unique_ptr<whilst::program> program_;
 };
 

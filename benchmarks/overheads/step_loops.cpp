@@ -59,7 +59,7 @@ timing time_step_loop(const way& how, int steps, double budget) {
   whilst::buffer<double> y(where, step_loop_size);
   whilst::buffer<control> c(where, 1);
   const step_loop loop{y.data(), c.data(), steps};
-  whilst::recorder record(where);
+  whilst::program_recorder record(where);
   if (resident) {
     record.team("loop of small steps", 1,
                 whilst::problems_by_block<only_problem>{{loop}, whilst::threads_for_problem(step_loop_size)});

@@ -36,6 +36,7 @@ namespace detail {
 
 template <class T, class Block>
 struct evaluate_blocks {
+  static constexpr bool fetches_constants = true;
   static constexpr int K = Block::unknowns, M = Block::equations;
   Block block;
   typename block_group<T>::arrays on_place;

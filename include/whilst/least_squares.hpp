@@ -199,7 +199,7 @@ class least_squares_solver {
     settings.limit = options.max_iterations;
     settings.history = history_.data();
     settings.history_capacity = options.history_capacity;
-    recorder record(choice.where);
+    program_recorder record(choice.where);
     record.parameter(&control_.data()->settings, settings);
     const whole solve{problem_, x_.data(), tolerances_.data(), state_.data(), control_.data(), nanoseconds_.data()};
     if (choice.how == whilst::executor::resident) {

@@ -6,6 +6,13 @@
 
 namespace whilst {
 
+/// Who keeps memory for as long as a program needs it.
+enum class lifetime {
+  owned,     ///< the program
+  shared,    ///< the program and others: the last of them releases it
+  borrowed,  ///< somebody else, who must keep it until the program is gone
+};
+
 /// A piece of memory that somebody takes.
 struct memory_item {
   std::string name;
@@ -13,6 +20,7 @@ struct memory_item {
   std::size_t bytes = 0;
   const void* address = nullptr;  ///< null where there is no one place
   bool estimated = false;
+  lifetime kept = lifetime::owned;
 };
 
 /// What something takes of memory, item by item.

@@ -57,6 +57,7 @@ struct term_indexes {
 
 template <class T, class Term>
 struct evaluate_terms {
+  static constexpr bool fetches_constants = true;
   static constexpr int K = Term::unknowns;
   Term term;
   typename term_group<T>::arrays on_place;
@@ -93,6 +94,7 @@ struct evaluate_terms {
 /// Terms at several points of a line, without derivatives: unknowns and direction are read once for all of them.
 template <class T, class Term>
 struct evaluate_terms_along {
+  static constexpr bool fetches_constants = true;
   static constexpr int K = Term::unknowns, points = objective<T>::points_of_line;
   Term term;
   typename term_group<T>::arrays on_place;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/arena.hpp"
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/program.hpp"
 #include "kernels/launch/step.hpp"
@@ -13,7 +15,8 @@
 namespace whilst {
 
 /// The runner on the host: it runs nothing, it appends named steps to a program, a tree of steps, calls, loops and
-/// branches. A method talks to it as to any runner:
+/// branches. Bodies get it; a program begins with a program_recorder, below, which also takes memory and declares
+/// parameters: neither can be done in a body. A method talks to it as to any runner:
 ///
 ///     run.step(name, n, map)            map(i) for every index i < n
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
@@ -49,7 +52,6 @@ namespace whilst {
 /// as long as the program.
 class recorder {
  public:
-  explicit recorder(place where) : where_(where), values_(where) {}
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;
 
@@ -103,8 +105,8 @@ class recorder {
     node.loop = c;
     const restored<bool> outer_in_loop(in_loop_, true);
     const restored<const char*> outer_parallel(parallel_, nullptr);
-    record_into(node.start, start);
-    record_into(node.body, [&](recorder& run) {
+    record_into(node, node.start, start);
+    record_into(node, node.body, [&](recorder& run) {
       body(run);
       // Somebody has to count: a body without a finish of its own gets one.
       if (!has_finish(node.body)) once("count the iteration", count_iteration{});
@@ -116,7 +118,7 @@ class recorder {
   void branch(const char* name, const int* flag, const Body& body) {
     program_node node{.what = program_node::kind::branch, .name = name};
     node.flag = flag;
-    record_into(node.body, body);
+    record_into(node, node.body, body);
     current_->push_back(std::move(node));
   }
 
@@ -139,7 +141,7 @@ class recorder {
     {
       const restored<const char*> outer(parallel_, name);
       std::size_t k = 0;
-      (record_into(node.bodies[k++], bodies), ...);
+      (record_into(node, node.bodies[k++], bodies), ...);
     }
     refuse_shared_writes(node);
     current_->push_back(std::move(node));
@@ -156,46 +158,18 @@ class recorder {
     current_->push_back(std::move(node));
   }
 
-  /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read
-  /// it by get(), program::set changes it for the launches to come, by this handle or by the name. Throws whilst::error
-  /// where the name is taken.
-  /// @code
-  ///   const auto step_size = run.parameter<float>("step size", 0.1f);
-  ///   run.step("x -= step size * g", n, descend{step_size.get(), g, x});
-  ///   ...
-  ///   program.set(step_size, 0.2f);    // or program.set("step size", 0.2f), with the type it was declared with
-  ///   program.enqueue(stream);
-  /// @endcode
-  template <launch_value T>
-  whilst::parameter<T> parameter(const char* name, const std::type_identity_t<T>& value) {
-    return values_.add<T>(std::string(name), value);
-  }
-  /// The same at an address of the caller's, in memory of the program's place.
-  template <launch_value T>
-  whilst::parameter<T> parameter(T* address, const std::type_identity_t<T>& value) {
-    return values_.add<T>(address, value);
-  }
+  // A body cannot ask for memory: take it, and declare parameters, at the program_recorder before.
+  void arena(...) = delete;
+  void parameter(...) = delete;
+  void slot(...) = delete;
+  void uses(...) = delete;
 
-  /// Declares a pointer that is bound at launch, by program::bind, so that new memory of the same shape records
-  /// nothing. Maps and finishes hold it as a slot<T>, which the handle becomes by itself. A program is not enqueued
-  /// before all are bound.
-  template <class T>
-  declared_slot<T> slot(const char* name) {
-    return values_.add_slot<T>(name);
-  }
-
-  /// Declares that the program works on this memory of its place, which somebody else owns: program::memory() lists it
-  /// under the name. Pointer and bytes are told as they are; nothing is read.
-  void uses(const char* name, const void* address, std::size_t bytes) {
-    arenas_.push_back({.name = name, .where = name_of(where_), .bytes = bytes, .address = address});
-  }
-
-  /// The program recorded so far; the recorder is spent.
-  program finish() && {
-    program made(where_, std::move(nodes_), std::move(values_));
-    for (memory_item& arena : arenas_) made.add_arena(std::move(arena));
-    return made;
-  }
+ protected:
+  explicit recorder(place where) : where_(where), values_(where) {}
+  ~recorder() = default;
+  place where_;
+  std::vector<program_node> nodes_;
+  launch_values values_;
 
  private:
   /// Changes a variable for as long as it lives: a recording that is refused half-way leaves the recorder as it was.
@@ -244,11 +218,12 @@ class recorder {
     node.has_else = has_else;
     node.bodies.resize(sizeof...(Bodies));
     std::size_t k = 0;
-    (record_into(node.bodies[k++], bodies), ...);
+    (record_into(node, node.bodies[k++], bodies), ...);
     current_->push_back(std::move(node));
   }
   template <class Body>
-  void record_into(std::vector<program_node>& list, const Body& body) {
+  void record_into(const program_node& node, std::vector<program_node>& list, const Body& body) {
+    const recorded_body named(node.title());
     const restored<std::vector<program_node>*> outer(current_, &list);
     body(*this);
   }
@@ -258,13 +233,129 @@ class recorder {
     return false;
   }
 
-  place where_;
-  std::vector<program_node> nodes_;
   std::vector<program_node>* current_ = &nodes_;
   bool in_loop_ = false;
   const char* parallel_ = nullptr;  ///< the parallel bodies that the step at hand is in, if in no loop within them
-  launch_values values_;
-  std::vector<memory_item> arenas_;
+};
+
+/// What a program is recorded with: a recorder that also takes the program's memory, declares its parameters, and gives
+/// the program in the end.
+/// @code
+///   whilst::program_recorder record(where);
+///   const auto at = record.arena([&](whilst::arena_layout& memory) {
+///     return pointers{memory.take<double>(n), memory.take<whilst::control>(1)};
+///   });
+///   record.loop("newton", at.loop, [&](whilst::recorder& run) { run.step(...); });
+///   whilst::program program = std::move(record).finish();
+/// @endcode
+class program_recorder : public recorder {
+ public:
+  explicit program_recorder(place where) : recorder(where) {}
+
+  /// Takes the program's workspace on its place, one piece of zeroed memory that the program owns: `layout` is called
+  /// twice with an arena_layout (null pointers and the sum of the bytes; then the pieces), and what it returns the
+  /// second time is returned. The program's memory() lists it by the layout's items. Throws whilst::error within a body
+  /// and for a second arena.
+  template <class Layout>
+  auto arena(const Layout& layout) {
+    recorded_body::refuse("taking a program's arena");
+    if (arena_)
+      throw error("taking a program's arena", "it has one already", "Lay out all of it together, in one call");
+    arena_layout measuring;
+    measuring.item("workspace");
+    layout(measuring);
+    arena_ = std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measuring.used()));
+    memory_.push_back({itemised(measuring, where_), arena_});
+    arena_layout placing(arena_->data());
+    return layout(placing);
+  }
+
+  /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read
+  /// it by get(), program::set changes it for the launches to come, by this handle or by the name. Throws whilst::error
+  /// where the name is taken, and within a body.
+  /// @code
+  ///   const auto step_size = record.parameter<float>("step size", 0.1f);
+  ///   record.step("x -= step size * g", n, descend{step_size.get(), g, x});
+  ///   ...
+  ///   program.set(step_size, 0.2f);    // or program.set("step size", 0.2f), with the type it was declared with
+  ///   program.enqueue(stream);
+  /// @endcode
+  template <launch_value T>
+  whilst::parameter<T> parameter(const char* name, const std::type_identity_t<T>& value) {
+    recorded_body::refuse("declaring parameter '" + std::string(name) + "'");
+    return values_.add<T>(std::string(name), value);
+  }
+  /// The same at an address of the caller's, in memory of the program's place.
+  template <launch_value T>
+  whilst::parameter<T> parameter(T* address, const std::type_identity_t<T>& value) {
+    return values_.add<T>(address, value);
+  }
+
+  /// Declares a pointer that is bound at launch, by program::bind, so that new memory of the same shape records
+  /// nothing. Maps and finishes hold it as a slot<T>, which the handle becomes by itself. A program is not enqueued
+  /// before all are bound.
+  template <class T>
+  declared_slot<T> slot(const char* name) {
+    recorded_body::refuse("declaring slot '" + std::string(name) + "'");
+    return values_.add_slot<T>(name);
+  }
+
+  /// Declares that the program works on a buffer. How it is given says how long it lives: a buffer that is moved in
+  /// becomes the program's own; a shared one lives as long as the program or longer; any other is borrowed, and its
+  /// owner keeps it until the program is gone. program::memory() lists it under the name, with its lifetime. Returns
+  /// its address. Throws whilst::error for memory of another place.
+  template <class T>
+  T* uses(const char* name, buffer<T>&& moved) {
+    return keep(name, std::make_shared<const buffer<T>>(std::move(moved)), lifetime::owned);
+  }
+  template <class T>
+  T* uses(const char* name, std::shared_ptr<const buffer<T>> shared) {
+    return keep(name, std::move(shared), lifetime::shared);
+  }
+  template <class T>
+  T* uses(const char* name, std::shared_ptr<buffer<T>> shared) {
+    return keep(name, std::shared_ptr<const buffer<T>>(std::move(shared)), lifetime::shared);
+  }
+  template <class T>
+  T* uses(const char* name, const buffer<T>& borrowed) {
+    check_place(name, borrowed.where());
+    uses(name, borrowed.data(), static_cast<std::size_t>(borrowed.bytes()));
+    return borrowed.data();
+  }
+  /// The same for borrowed memory that is in no buffer. Pointer and bytes are told as they are; nothing is read.
+  void uses(const char* name, const void* address, std::size_t bytes) {
+    add(name, address, bytes, lifetime::borrowed, nullptr);
+  }
+
+  /// The program recorded so far; the recorder is spent.
+  program finish() && {
+    program made(where_, std::move(nodes_), std::move(values_));
+    for (auto& [items, memory] : memory_) made.keep(std::move(items), std::move(memory));
+    return made;
+  }
+
+ private:
+  template <class T>
+  T* keep(const char* name, std::shared_ptr<const buffer<T>> memory, lifetime how) {
+    if (!memory) throw error("declaring memory '" + std::string(name) + "'", "the pointer is null", "Give a buffer");
+    check_place(name, memory->where());
+    T* const address = memory->data();
+    const auto bytes = static_cast<std::size_t>(memory->bytes());
+    add(name, address, bytes, how, std::move(memory));
+    return address;
+  }
+  void check_place(const char* name, place of) const {
+    if (of == where_) return;
+    throw error("declaring memory '" + std::string(name) + "'",
+                "it is on " + name_of(of) + ", and the program on " + name_of(where_), "Make the buffer there");
+  }
+  void add(const char* name, const void* address, std::size_t bytes, lifetime how, std::shared_ptr<const void> memory) {
+    const memory_item item{.name = name, .where = name_of(where_), .bytes = bytes, .address = address, .kept = how};
+    memory_.push_back({{item}, std::move(memory)});
+  }
+
+  std::shared_ptr<const raw_buffer> arena_;
+  std::vector<std::pair<std::vector<memory_item>, std::shared_ptr<const void>>> memory_;
 };
 
 }  // namespace whilst

@@ -5,6 +5,7 @@
 
 #include "whilst/memory_table.hpp"
 #include "whilst/report.hpp"
+#include "whilst/solve_outcome.hpp"
 
 struct CUstream_st;
 
@@ -38,6 +39,11 @@ class ticket {
   /// captured graph it does not wait: it tells of the latest launch, and throws whilst::error before the first has
   /// completed. Synchronize with the graph's stream first.
   report wait() const;
+  /// Where the solve leaves how it ended: for kernels that come after it, on its stream or in its graph, and decide by
+  /// it, with no word to the host. Memory of the solver's that the host and its GPU see, so reading it costs a kernel a
+  /// way over the bus. Before the solve is done it means nothing. It is this solve's as long as a ticket of it is held,
+  /// that of a solve in a captured graph as long as the solver lives, and then tells of the latest run.
+  const solve_outcome* outcome() const;
 
   struct state;
   explicit ticket(std::shared_ptr<state> s) : state_(std::move(s)) {}

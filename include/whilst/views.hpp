@@ -61,6 +61,7 @@ sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
 /// program reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
 template <class T>
 struct slot {
+  static constexpr bool constant = false;
   T* const* where = nullptr;
   index offset = 0;
 
@@ -68,9 +69,21 @@ struct slot {
   WHILST_HD slot shifted(index elements) const { return {where, offset + elements}; }
 };
 
+/// The same for memory that no step of the program writes.
+template <class T>
+struct constant_slot {
+  static constexpr bool constant = true;
+  T* const* where = nullptr;
+  index offset = 0;
+
+  WHILST_HD T* get() const { return *where + offset; }
+  WHILST_HD constant_slot shifted(index elements) const { return {where, offset + elements}; }
+};
+
 /// The same for a pointer that stays.
 template <class T>
 struct fixed_slot {
+  static constexpr bool constant = false;
   T* pointer = nullptr;
 
   WHILST_HD T* get() const { return pointer; }

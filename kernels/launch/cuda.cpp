@@ -41,6 +41,9 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
     case cudaErrorUnsupportedPtxVersion:
       cure = "Build with this GPU's architecture in WHILST_CUDA_ARCHITECTURES, or use executor host";
       break;
+    case cudaErrorInvalidResourceHandle:
+      cure = "Give a stream of the GPU that the solver or program is on, and none that has been destroyed";
+      break;
     default:
       const auto of_capture = capture_finding(status);
       cure = of_capture ? of_capture->cure

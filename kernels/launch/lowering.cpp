@@ -133,6 +133,7 @@ class lowering {
     made.frame.ticket = resources.ticket;
     made.shape = resources.shape;
     made.overlaps = after_step && resources.may_overlap;
+    if (made.overlaps) target.back().frame.next_may_start_early = step->fetches_only_constants();
     if (around.loop) made.frame.guard = &around.loop->running;
     made.frame.links.loop = around.loop_of_links();
     made.frame.links.root = around.root;

@@ -6,11 +6,15 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
+#include "kernels/launch/arena.hpp"
 #include "kernels/launch/cuda.hpp"
 
 namespace whilst {
 namespace {
+
+thread_local const recorded_body* innermost = nullptr;
 
 void* allocate_on_host(std::size_t bytes) {
   constexpr std::size_t alignment = 256;  // that of cudaMalloc, and of the pieces of a workspace
@@ -67,7 +71,16 @@ owned_memory owned_in(cuda::context_life life, void* memory, cudaError_t (*relea
 
 std::string name_of(place where) { return where.on_host() ? "the host" : "GPU " + std::to_string(where.device()); }
 
+recorded_body::recorded_body(std::string what) : what_(std::move(what)), outer_(std::exchange(innermost, this)) {}
+recorded_body::~recorded_body() { innermost = outer_; }
+void recorded_body::refuse(const std::string& doing) {
+  if (!innermost) return;
+  throw error(doing, "the body of " + innermost->what_ + " is being recorded, once and for all of its trips",
+              "Do it before, at the program_recorder: memory by its arena(), or in a buffer that outlives the program");
+}
+
 raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
+  recorded_body::refuse("taking " + std::to_string(bytes) + " bytes on " + name_of(where));
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};
     return;
@@ -106,7 +119,19 @@ void raw_buffer::download(void* target, std::size_t bytes) const {
 #endif
 }
 
+std::vector<memory_item> itemised(const arena_layout& layout, place where) {
+  std::vector<memory_item> lines;
+  for (std::size_t k = 0; k < layout.items().size(); ++k) {
+    const auto& [name, begin] = layout.items()[k];
+    const index end = k + 1 < layout.items().size() ? layout.items()[k + 1].second : layout.used();
+    if (end > begin)
+      lines.push_back({.name = name, .where = name_of(where), .bytes = static_cast<std::size_t>(end - begin)});
+  }
+  return lines;
+}
+
 shared_memory_block::shared_memory_block(place where, std::size_t bytes) {
+  recorded_body::refuse("taking " + std::to_string(bytes) + " bytes of pinned memory");
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};
     return;

@@ -28,17 +28,36 @@ class place {
 /// "the host" or "GPU 0".
 std::string name_of(place where);
 
+/// While one lives, this thread records the body of a loop or the like, and memory is refused: a body is recorded once,
+/// and would not take it anew each time that it runs.
+class recorded_body {
+ public:
+  /// what: "loop 'newton'".
+  explicit recorded_body(std::string what);
+  ~recorded_body();
+  recorded_body(const recorded_body&) = delete;
+  recorded_body& operator=(const recorded_body&) = delete;
+  /// Throws whilst::error within a body. `doing` opens the message.
+  static void refuse(const std::string& doing);
+
+ private:
+  std::string what_;
+  const recorded_body* outer_;
+};
+
 /// Owns memory by whatever function releases it.
 using owned_memory = std::unique_ptr<void, std::function<void(void*)>>;
 
 /// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
-/// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve.
+/// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve, and refused while a body is
+/// recorded.
 class raw_buffer {
  public:
   raw_buffer() = default;
   raw_buffer(place where, std::size_t bytes);
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return bytes_; }
+  place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
   /// Copies between host memory and the buffer; return when the copy has been made. Work in flight on the buffer, on
   /// whatever stream, is not waited for. Throw whilst::error where the context that the memory was in is gone.
   void upload(const void* source, std::size_t bytes);
@@ -60,6 +79,7 @@ class buffer {
   T* data() const { return static_cast<T*>(raw_.data()); }
   index size() const { return count_; }
   index bytes() const { return static_cast<index>(raw_.bytes()); }
+  place where() const { return raw_.where(); }
   void upload(const T* source) { raw_.upload(source, raw_.bytes()); }
   void download(T* target) const { raw_.download(target, raw_.bytes()); }
 

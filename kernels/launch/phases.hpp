@@ -45,7 +45,9 @@ struct nothing_read {};
 /// The three phases of a map at one index; only the last one must be there.
 ///
 ///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
-///                            or, by team.early, what older steps wrote
+///                            or, by team.early, what older steps wrote. A map whose fetch reads only what no step of
+///                            the program writes says fetches_constants = true: then its kernel may start before the
+///                            older steps have ended, which hides its launch, and what the fetch takes, better
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
 ///                            warps fetch and read together, so sums over a team cost least here
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
@@ -93,6 +95,16 @@ WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team&
 template <class Map, class Team>
 WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
+}
+
+/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes.
+template <class Functor>
+constexpr bool fetches_only_constants() {
+  if constexpr (requires { Functor::fetches_constants; }) {
+    return Functor::fetches_constants;
+  } else {
+    return !requires(const Functor& functor) { functor.fetch(index{}, lanes{}); };
+  }
 }
 
 /// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,

@@ -1,6 +1,7 @@
 #include "kernels/launch/program.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -55,7 +56,8 @@ struct program::implementation {
   form whole;
   std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
   bool prepared = false;
-  std::vector<memory_item> arenas;
+  std::vector<memory_item> memory;
+  std::vector<std::shared_ptr<const void>> kept;
   std::size_t graph_memory = 0;
 
   implementation(place p, std::vector<program_node> recorded, launch_values declared)
@@ -218,7 +220,7 @@ struct program::implementation {
         throw error("enqueueing a program into a stream's capture",
                     "a loop in a graph needs conditional nodes, and this program runs under stream" +
                         (note.empty() ? std::string() : " (" + note + ")"),
-                    "prepare it for executor graph, on a driver of version 12.4 or later");
+                    "Prepare it for executor graph, on a driver of version 12.4 or later");
       was_captured = true;
       write_words(stream, values.words());
       capture_into(whole.lowered, stream, means);
@@ -394,7 +396,10 @@ const std::string& program::note() const { return implementation_->note; }
 
 index program::device_bytes() const {
 #if WHILST_WITH_CUDA
-  return static_cast<index>(implementation_->step_memory.bytes()) + static_cast<index>(implementation_->graph_memory);
+  std::size_t bytes = implementation_->step_memory.bytes() + implementation_->graph_memory;
+  for (const memory_item& item : implementation_->memory)
+    if (item.kept == lifetime::owned && !implementation_->where.on_host()) bytes += item.bytes;
+  return static_cast<index>(bytes);
 #else
   return 0;
 #endif
@@ -408,7 +413,7 @@ void program::prepare(const run_settings& settings) {
     if (settings.how != executor::host)
       throw error("preparing a program",
                   "it was recorded for the host, and executor " + std::string(name(settings.how)) + " runs on a GPU",
-                  "record it on place::gpu(device)");
+                  "Record it on place::gpu(device)");
     self.prepare_on_host();
     self.prepared = true;
     return;
@@ -417,7 +422,7 @@ void program::prepare(const run_settings& settings) {
   if (settings.how != executor::stream && settings.how != executor::graph)
     throw error("preparing a program",
                 "it was recorded for a GPU, where executor " + std::string(name(settings.how)) + " cannot run it",
-                "use stream or graph");
+                "Use stream or graph");
   self.prepare_on_gpu();
   self.prepared = true;
 #endif
@@ -522,7 +527,11 @@ void program::wait() const {
 #endif
 }
 
-void program::add_arena(memory_item arena) { implementation_->arenas.push_back(std::move(arena)); }
+void program::keep(std::vector<memory_item> items, std::shared_ptr<const void> memory) {
+  implementation& self = *implementation_;
+  self.memory.insert(self.memory.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+  if (memory) self.kept.push_back(std::move(memory));
+}
 
 program_view program::view() const {
   const implementation& self = *implementation_;
@@ -534,7 +543,7 @@ program_view program::view() const {
           .nodes = self.nodes,
           .lowered = self.whole.lowered,
           .words = self.values.words().size(),
-          .arenas = self.arenas,
+          .memory = self.memory,
           .step_memory = self.step_memory_bytes(),
           .graph = self.graph_memory};
 }

@@ -52,6 +52,8 @@ struct program_node {
   std::vector<program_node> body{};                 ///< of a loop or a branch
   std::vector<std::vector<program_node>> bodies{};  ///< of a select or of bodies side by side
 
+  /// "loop 'newton'": what it is and what it is called.
+  std::string title() const;
   /// Calls visit(list) for each list of nodes that this one holds.
   template <class Visit>
   void each_list(const Visit& visit) const {
@@ -88,9 +90,10 @@ struct run_settings {
   bool emulate_select = false;
 };
 
-/// A recorded loop on a place, replayed by every enqueue. Owns everything recorded and the instantiated graph, not the
-/// memory that the steps point to. One run at a time: a run enqueued on another stream waits for the one before. Runs
-/// of a graph that captured the program are the business of that graph's owner: the program does not know of them.
+/// A recorded loop on a place, replayed by every enqueue. Owns everything recorded, its arena and the instantiated
+/// graph; what else its steps point to as memory() tells. One run at a time: a run enqueued on another stream waits for
+/// the one before. Runs of a graph that captured the program are the business of that graph's owner: the program does
+/// not know of them.
 class program {
  public:
   program(place where, std::vector<program_node> nodes, launch_values values);
@@ -206,7 +209,7 @@ class program {
   place where() const;
   executor running_on() const;
   const std::string& note() const;
-  /// Bytes of the GPU's memory that the prepared program holds: partial sums, and the instantiated graph by an
+  /// Bytes of the GPU's memory that the prepared program owns: arena, partial sums, and the instantiated graph by an
   /// estimate, namely what free memory there was less after it had been made and uploaded. CUDA does not tell; what
   /// others took meanwhile is counted, too, and what the driver had in store is not. 0 on the host.
   index device_bytes() const;
@@ -244,12 +247,14 @@ class program {
   strict_report check_strictly(const std::vector<watched_memory>& watched, CUstream_st* stream = nullptr,
                                std::size_t most_bytes = std::size_t{1} << 30);
 
-  /// What the program takes, itemised: what it was told that it works on (recorder::uses), and its own. The graph's is
+  /// What the program takes, itemised: its arena and what it was told that it works on, and whose that is
+  /// (program_recorder::arena, program_recorder::uses); sums, parameters, graph. The graph's is
   /// an estimate: by how much the device's free memory shrank when it was instantiated, which happens in pieces of
   /// megabytes, 0 where it found room, and wrong where others took or freed memory meanwhile.
   memory_table memory() const;
-  /// Adds to memory() what lies elsewhere; see recorder::uses.
-  void add_arena(memory_item arena);
+  /// Adds lines to memory(); the memory that is given with them, the program keeps until it is gone. See
+  /// program_recorder::uses.
+  void keep(std::vector<memory_item> items, std::shared_ptr<const void> memory);
 
   /// For files that tell of programs.
   program_view view() const;

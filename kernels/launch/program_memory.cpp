@@ -29,8 +29,12 @@ std::string memory_table::text() const {
     if (std::find(places.begin(), places.end(), item.where) == places.end()) places.push_back(item.where);
   }
   std::string text;
-  for (const memory_item& item : items)
-    text += memory_line(item.name, width, item.bytes, item.where + (item.estimated ? " (estimated)" : ""));
+  for (const memory_item& item : items) {
+    const char* const kept = item.kept == lifetime::borrowed ? ", borrowed"
+                             : item.kept == lifetime::shared ? ", shared"
+                                                             : "";
+    text += memory_line(item.name, width, item.bytes, item.where + kept + (item.estimated ? " (estimated)" : ""));
+  }
   for (const std::string& where : places) text += memory_line("in all", width, bytes(where), where);
   return text;
 }
@@ -38,7 +42,7 @@ std::string memory_table::text() const {
 memory_table program::memory() const {
   const program_view self = view();
   const std::string host = name_of(place::host());
-  memory_table table{self.arenas};
+  memory_table table{self.memory};
   std::size_t host_sums = 0;
   visit_nodes(self.nodes, [&](const program_node& node, const std::string&) {
     if (node.step) host_sums += node.step->host_bytes();

@@ -24,22 +24,11 @@ void count_nodes(const std::vector<operation>& operations, node_counts& counts, 
 }
 
 std::string describe(const program_node& node) {
-  switch (node.what) {
-    case program_node::kind::step:
-      return "step '" + node.name + "'" + (node.step->count() ? " over " + std::to_string(node.step->count()) : "") +
-             (node.step->has_finish() ? ", with a finish" : "");
-    case program_node::kind::call:
-      return "call '" + node.name + "'" + (node.options.scratch_only ? " (scratch only)" : "");
-    case program_node::kind::loop:
-      return "loop '" + node.name + "'";
-    case program_node::kind::branch:
-      return "branch '" + node.name + "'";
-    case program_node::kind::select:
-      return (node.has_else ? "branch '" : "select '") + node.name + "'";
-    case program_node::kind::parallel:
-      return "parallel '" + node.name + "'";
-  }
-  return {};
+  std::string text = node.title();
+  if (node.what == program_node::kind::call && node.options.scratch_only) text += " (scratch only)";
+  if (node.what != program_node::kind::step) return text;
+  if (node.step->count()) text += " over " + std::to_string(node.step->count());
+  return text + (node.step->has_finish() ? ", with a finish" : "");
 }
 
 void explain_nodes(std::string& text, const std::vector<program_node>& nodes, int depth, int unroll) {
@@ -218,6 +207,11 @@ std::string json_nodes(const program_view& program, const std::vector<program_no
 std::string title(const operation& op) {
   if (!op.node) return "(arm, open, publish)";
   return op.runs_sequel ? op.node->name + "; " + (op.node + 1)->name : op.node->name;
+}
+
+std::string program_node::title() const {
+  constexpr const char* kinds[] = {"step", "call", "loop", "branch", "select", "parallel"};
+  return (has_else ? "branch" : kinds[static_cast<int>(what)]) + (" '" + name + "'");
 }
 
 void visit_nodes(const std::vector<program_node>& nodes,

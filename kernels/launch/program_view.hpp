@@ -19,10 +19,10 @@ struct program_view {
   const std::string& note;
   const std::vector<program_node>& nodes;
   const lowered_program& lowered;
-  std::size_t words;  ///< of parameters
-  const std::vector<memory_item>& arenas;
-  std::size_t step_memory;  ///< bytes of partial sums and tickets on a GPU
-  std::size_t graph;        ///< bytes of the instantiated graph, an estimate
+  std::size_t words;                       ///< of parameters
+  const std::vector<memory_item>& memory;  ///< its arena's, and what it was told of
+  std::size_t step_memory;                 ///< bytes of partial sums and tickets on a GPU
+  std::size_t graph;                       ///< bytes of the instantiated graph, an estimate
 };
 
 /// What a step or a call is called, for a person. One without a node is the library's own and only follows its links;

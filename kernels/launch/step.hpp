@@ -41,6 +41,8 @@ class recorded_step {
   virtual bool has_finish() const = 0;
   /// Whether the step that comes next is this one's sequel, which its kernel runs by itself where its grid is small.
   virtual bool has_sequel() const = 0;
+  /// Whether it reads ahead only what no step writes, if anything.
+  virtual bool fetches_only_constants() const = 0;
   /// Bytes that a run of the step moves between memory and the processor, where its map says.
   virtual std::optional<index> bytes() const = 0;
   /// Host memory that the step holds for its sums.
@@ -138,6 +140,7 @@ class map_step final : public recorded_step {
 
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
   bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
+  bool fetches_only_constants() const override { return detail::fetches_only_constants<Map>(); }
   std::optional<index> bytes() const override {
     if constexpr (requires { map_.bytes(n_); }) {
       return map_.bytes(n_);
@@ -300,7 +303,7 @@ void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const
 namespace detail {
 [[noreturn]] inline void not_compiled_for_gpu(const std::string& name) {
   throw error("recording step '" + name + "' for a GPU", "its source file was not compiled by nvcc",
-              "compile files that define steps as CUDA, or record them on the host");
+              "Compile files that define steps as CUDA, or record them on the host");
 }
 }  // namespace detail
 template <class Map, class Finish, class Sequel>

@@ -14,7 +14,10 @@ struct step_frame {
   void* partials = nullptr;    ///< one entry a block, for the totals
   unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
   const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
-  unsigned delay_seed = 0;     ///< not 0: blocks wait a random while, for tests of the ordering between steps
+  /// The step that comes next reads ahead constants only, so its kernel may start before the step before this one has
+  /// ended.
+  bool next_may_start_early = false;
+  unsigned delay_seed = 0;  ///< not 0: blocks wait a random while, for tests of the ordering between steps
   step_links links;
 };
 

@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   constexpr bool has_finish = !std::is_same_v<Finish, no_finish>;
   constexpr bool has_sums = !std::is_void_v<map_result<Map>>;
   static_assert(has_finish || !has_sums, "a step that produces sums needs a finish that receives them");
+  if (frame.next_may_start_early) let_next_step_start();
   const auto team = team_of_thread<Map>(frame);
   const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);

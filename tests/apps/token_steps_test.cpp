@@ -43,7 +43,7 @@ struct recorded_generation {
   whilst::program record(whilst::place where) {
     const generation_memory at{weights.data(), x.data(),         h.data(),   chosen.data(),
                                outputs.data(), end_token.data(), loop.data()};
-    whilst::recorder record(where);
+    whilst::program_recorder record(where);
     record_first(record, size, at);
     record.loop("tokens", loop.data(), [&](auto& run) {
       record_token(run, size, at, whilst::token_loop::test_for_end{end_token.data(), chosen.data(), outputs.data()});

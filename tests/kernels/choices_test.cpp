@@ -8,7 +8,7 @@
 
 namespace whilst_test {
 
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -58,7 +58,7 @@ struct verdict_by_state {
 TEST_CASE("bodies side by side that declare the same memory are refused, by name", "[choices]") {
   whilst::buffer<double> x(place::host(), 10);
   const auto record = [&](double* first, double* second) {
-    recorder run(place::host());
+    program_recorder run(place::host());
     run.parallel(
         "both",
         [&](auto& run) {
@@ -80,7 +80,7 @@ TEST_CASE("bodies side by side that declare the same memory are refused, by name
     CHECK(message.find(part) != std::string::npos);
 
   // Calls declare, too.
-  recorder run(place::host());
+  program_recorder run(place::host());
   const auto call = [&](auto& run, const char* name, double* target) {
     run.call(name, [](CUstream_st*) {}, {.writes = {whilst::memory_range::of(target, 1)}});
   };
@@ -92,7 +92,7 @@ TEST_CASE("bodies side by side that declare the same memory are refused, by name
 
 TEST_CASE("a verdict on the loop around has no place side by side", "[choices]") {
   whilst::buffer<control> c(place::host(), 2);
-  recorder run(place::host());
+  program_recorder run(place::host());
   std::string message;
   try {
     run.loop("around", c.data(),
@@ -105,7 +105,7 @@ TEST_CASE("a verdict on the loop around has no place side by side", "[choices]")
     CHECK(message.find(part) != std::string::npos);
 
   // In a loop of its own it has.
-  recorder good(place::host());
+  program_recorder good(place::host());
   good.loop("around", c.data(), [&](auto& run) {
     run.parallel("beside", [&](auto& run) {
       run.loop("inner", c.data() + 1, [&](auto& run) { run.once("verdict", verdict_by_state{}); });
@@ -123,7 +123,7 @@ TEST_CASE("explain and dot show choices and bodies side by side", "[choices]") {
   whilst::buffer<control> c(place::host(), 2);
   whilst::buffer<int> flag(place::host(), 1);
   whilst::buffer<double> x(place::host(), 4);
-  recorder run(place::host());
+  program_recorder run(place::host());
   choices{c.data(), flag.data(), {x.data(), x.data(), x.data(), x.data()}, 4, 1}(run);
   run.branch(
       "either", flag.data(), [&](auto& run) { run.step("this", 4, add_one{x.data()}); },

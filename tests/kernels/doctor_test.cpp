@@ -13,10 +13,10 @@
 namespace whilst_test {
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 TEST_CASE("a call that needs a stream is refused on the host, with its name and a cure", "[doctor]") {
-  recorder record(place::host());
+  program_recorder record(place::host());
   CHECK_THROWS_WITH(record.call("library", [](CUstream_st*) {}, {.needs_stream = true}),
                     contains("call 'library'") && contains("needs a stream") && contains("place::gpu(device)"));
   // The recorder goes on.
@@ -29,7 +29,7 @@ TEST_CASE("a call that needs a stream is refused on the host, with its name and 
 }
 
 TEST_CASE("what a call throws on the host goes on as it is, and the program runs again", "[doctor]") {
-  recorder record(place::host());
+  program_recorder record(place::host());
   bool fails = true;
   record.call("mine", [&](CUstream_st*) {
     if (fails) throw std::logic_error("out of ideas");
@@ -67,7 +67,7 @@ struct clinic {
   /// A program whose call enqueues `library` on the stream: in a loop that stops after three trips, or at the top.
   template <class Library>
   whilst::program with_call(bool in_loop, const Library& library) {
-    recorder record(place::gpu(0));
+    program_recorder record(place::gpu(0));
     if (!in_loop) record.call("the culprit", library);
     record.loop("loop", c.data(), [&](auto& run) {
       run.call("innocent", [](CUstream_st*) {});
@@ -222,7 +222,7 @@ TEST_CASE("a call that uses other streams wrongly is named with what it did and 
       "It threw: cudaErrorStreamCaptureMerge", "may not synchronise");
 
   // Joined, it is as it should be, be it by the next call.
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   record.loop("loop", at.c.data(), [&](auto& run) {
     run.call("fork", fork);
     run.call("join", [&](CUstream_st* stream) {
@@ -257,7 +257,7 @@ TEST_CASE("what goes wrong in the caller's own capture is told", "[doctor][gpu]"
   at.check_next();
 
   // Broken by a call that uses the legacy default stream, or synchronises.
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   bool legacy = true;
   record.call("the culprit", [&](CUstream_st* given) {
     if (legacy) {

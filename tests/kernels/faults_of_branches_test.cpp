@@ -12,7 +12,7 @@ namespace whilst_test {
 #if WHILST_WITH_CUDA
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -34,7 +34,7 @@ struct crossroads {
   double* count(index k) const { return counts.data() + k * n; }
 
   whilst::program record() {
-    recorder record(where);
+    program_recorder record(where);
     const auto add = [&](auto& run, index k) { run.step("+= 1", n, add_one{count(k)}); };
     record.loop("six trips", c.data(), [&](auto& run) {
       run.once("odd trip?", odd_trip{c.data(), flag.data()});
@@ -154,7 +154,7 @@ struct appending {
   whilst::buffer<index> count{where, 1}, capacity{where, 1};
 
   whilst::program record() {
-    recorder record(where);
+    program_recorder record(where);
     record.loop("append", c.data(), [&](auto& run) {
       run.once("append", append{list.data(), count.data(), capacity.data()});
     });

@@ -11,7 +11,7 @@ namespace whilst_test {
 #if WHILST_WITH_CUDA
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -47,6 +47,9 @@ struct said {
   double source, amount, factor, by;
 };
 
+/// So much that a program which is left behind is seen in the free memory.
+constexpr index arena_bytes = index{8} << 20;
+
 /// x = factor source + amount; then three trips of x += by.
 struct exchanging {
   place where = place::gpu(0);
@@ -62,7 +65,8 @@ struct exchanging {
     sevens.upload(std::vector<double>(n, 7).data());
   }
   whilst::program record() {
-    recorder record(where);
+    program_recorder record(where);
+    record.arena([](whilst::arena_layout& memory) { return memory.take<double>(arena_bytes / 8); });
     amount = record.parameter<double>("amount", 0);
     source = record.slot<const double>("source");
     outside = record.step("x = factor source + amount", n, map(0));
@@ -98,6 +102,29 @@ struct copy_out {
 
 }  // namespace
 
+TEST_CASE(
+    "whichever CUDA call fails while a program takes its memory and goes on, the next one is right, and nothing leaks",
+    "[update][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  exchanging e;
+  const auto record_and_launch = [&](const said& now) {
+    whilst::program program = e.record();
+    program.prepare({.how = executor::graph});
+    e.launch(program, now);
+  };
+  check_no_leak(arena_bytes, [&] {
+    const index calls = fail_each_call(
+        [&] {
+          record_and_launch({5, 1, 2, 3});
+        },
+        [&] {
+          record_and_launch({7, 11, 13, 17});
+          e.check({7, 11, 13, 17});
+        });
+    CHECK(calls > 40);
+  });
+}
+
 TEST_CASE("whichever CUDA call fails while values, pointers and members change, the next launch has its own",
           "[update][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
@@ -127,7 +154,7 @@ TEST_CASE("whichever CUDA call fails while a graph's first nodes get values, the
           "[update][gpu][sanitizer]") {
   if (whilst::cuda::device_count() == 0) return;
   whilst::buffer<double> found(place::gpu(0), several_writers);
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   const auto numbers = record.parameter<many_numbers>("numbers", {});
   record.step("copy", several_writers, copy_out{numbers.get(), found.data()});
   whilst::program program = std::move(record).finish();
@@ -154,7 +181,7 @@ TEST_CASE("whichever CUDA call fails while a step gets another shape, it gets it
     INFO(name(how));
     const whilst::run_settings settings{.how = how};
     whilst::buffer<double> total(place::gpu(0), 1);
-    recorder record(place::gpu(0));
+    program_recorder record(place::gpu(0));
     const auto handle = record.team("count", bulk_blocks, bulk{1}, keep_bulk{total.data()});
     whilst::program program = std::move(record).finish();
     program.prepare(settings);

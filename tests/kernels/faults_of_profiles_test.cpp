@@ -11,7 +11,7 @@ namespace whilst_test {
 #if WHILST_WITH_CUDA
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -24,7 +24,7 @@ struct watched_work {
   whilst::cuda::stream stream = whilst::cuda::make_stream();
 
   whilst::program record() {
-    recorder record(where);
+    program_recorder record(where);
     record.loop("two trips", c.data(), [&](auto& run) {
       run.step("x += 1", n, add_one{x.data()}, whilst::count_iteration{});
       run.call("y = x",

@@ -9,7 +9,7 @@ namespace whilst_test {
 #if WHILST_WITH_CUDA
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -22,7 +22,7 @@ struct work {
   whilst::buffer<double> in_start{where, 5}, in_loop{where, 5}, after{where, 5}, counted{where, 1};
 
   whilst::program record() {
-    recorder record(where);
+    program_recorder record(where);
     memory.method(1)(record);
     loop_in_branch{c.data(), flag.data(), in_start.data(), in_loop.data(), after.data()}(record);
     record.team("count", bulk_blocks, bulk{1}, keep_bulk{counted.data()});

@@ -12,7 +12,7 @@
 namespace whilst_test {
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 using whilst::slot;
 
 namespace {
@@ -67,7 +67,7 @@ void check_bytes(const way& w) {
     return std::memcmp(values(found).data(), &expected, sizeof(T)) == 0;
   };
   whilst::buffer<unsigned char> found(w.where, bytes), between(w.where, 1);
-  recorder record(w.where);
+  program_recorder record(w.where);
   const auto before = record.parameter<char>("before", 'b');
   const auto given = record.parameter<T>("given", filled<T>(1));
   const auto after = record.parameter<char>("after", 'a');
@@ -93,7 +93,7 @@ TEST_CASE("a parameter has memory of its own, and a launch takes the value of th
   for (const way& w : ways()) {
     INFO(w.name);
     whilst::buffer<double> x(w.where, 300);
-    recorder record(w.where);
+    program_recorder record(w.where);
     const auto step_size = record.parameter<float>("step size", 0.5f);
     record.step("x += step size", 300, add_value{step_size.get(), x.data()});
     whilst::program program = std::move(record).finish();
@@ -139,7 +139,7 @@ TEST_CASE("a parameter at the caller's address leaves its neighbours alone", "[p
     std::vector<unsigned char> expected(32, 0xEE);
     whilst::buffer<unsigned char> memory(w.where, 32);
     memory.upload(expected.data());
-    recorder record(w.where);
+    program_recorder record(w.where);
     const auto odd = record.parameter(reinterpret_cast<struct_of<11>*>(memory.data() + 3), filled<struct_of<11>>(1));
     const auto number = record.parameter(reinterpret_cast<float*>(memory.data() + 20), 1.5f);
     record.step("nothing", 1, copy_bytes{memory.data(), memory.data()});
@@ -164,7 +164,7 @@ TEST_CASE("a thousand parameters arrive, in a loop and without one", "[parameter
       whilst::buffer<control> c(w.where, 1);
       set_limits(c, {2});
       whilst::buffer<double> x(w.where, n);
-      recorder record(w.where);
+      program_recorder record(w.where);
       std::vector<whilst::parameter<float>> all;
       for (index k = 0; k < n; ++k)
         all.push_back(record.parameter<float>(("number " + std::to_string(k)).c_str(), static_cast<float>(k)));
@@ -198,7 +198,7 @@ TEST_CASE("queued launches keep the parameters that they were enqueued with", "[
       whilst::buffer<control> c(w.where, 1);
       set_limits(c, {1});
       whilst::buffer<double> x(w.where, 1);
-      recorder record(w.where);
+      program_recorder record(w.where);
       const auto bit = record.parameter<float>("bit", 0.0f);
       add_slow_step(record);
       const auto append = [&](auto& run) { run.once("x = 2 x + bit", append_bit{bit.get(), x.data()}); };
@@ -238,7 +238,7 @@ TEST_CASE("slots are bound launch by launch", "[parameters]") {
   constexpr index n = 40;
   for (const way& w : ways()) {
     INFO(w.name);
-    recorder record(w.where);
+    program_recorder record(w.where);
     const auto source = record.slot<const double>("source");
     const auto target = record.slot<double>("target");
     record.step("target = 2 source", n, scale{source, target.view()});
@@ -267,7 +267,7 @@ TEST_CASE("slots are bound launch by launch", "[parameters]") {
 TEST_CASE("misuse of parameters and slots is told", "[parameters]") {
   const place host = place::host();
   whilst::buffer<double> x(host, 4);
-  recorder record(host);
+  program_recorder record(host);
   const auto step_size = record.parameter<float>("step size", 1.0f);
   CHECK_THROWS_WITH(record.parameter<int>("step size", 1), contains("there is a 'step size' already"));
   CHECK_THROWS_WITH(record.parameter<int>("", 1), contains("it has no name"));
@@ -283,14 +283,15 @@ TEST_CASE("misuse of parameters and slots is told", "[parameters]") {
   CHECK_THROWS_WITH(program.bind(source, nullptr), contains("the pointer is null"));
   CHECK_THROWS_WITH(program.enqueue(nullptr), contains("slot 'source' is bound to nothing. Call program.bind"));
 
-  recorder another(host);
+  program_recorder another(host);
   const auto foreign = another.parameter<float>("step size", 1.0f);
   const auto foreign_slot = another.slot<double>("x");
   whilst::program other = std::move(another).finish();
   CHECK_THROWS_WITH(program.set(foreign, 2.0f), contains("the handle is of another program"));
   CHECK_THROWS_WITH(program.bind(foreign_slot, x.data()), contains("the handle is of another program"));
   CHECK_THROWS_WITH(program.set(whilst::parameter<float>{}, 2.0f), contains("the handle refers to nothing"));
-  CHECK_THROWS_WITH(whilst::program(recorder(host).finish()).set("x", 1.0f), contains("run.parameter(name, value)"));
+  CHECK_THROWS_WITH(whilst::program(program_recorder(host).finish()).set("x", 1.0f),
+                    contains("run.parameter(name, value)"));
   other.set(foreign, 2.0f);
   program.set(step_size, 2.0f);
 }
@@ -300,7 +301,7 @@ TEST_CASE("misuse of parameters and slots is told", "[parameters]") {
 TEST_CASE("a captured program keeps the parameters of its capture", "[parameters][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   whilst::buffer<double> x(place::gpu(0), 1);
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   const auto amount = record.parameter<float>("amount", 1.0f);
   record.step("x += amount", 1, add_value{amount.get(), x.data()});
   whilst::program program = std::move(record).finish();
@@ -318,7 +319,7 @@ TEST_CASE("a captured program keeps the parameters of its capture", "[parameters
 TEST_CASE("a launch after another on one stream waits for nothing, and costs few calls", "[parameters][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   whilst::buffer<double> x(place::gpu(0), 1);
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   const auto amount = record.parameter<float>("amount", 1.0f);
   record.step("x += amount", 1, add_value{amount.get(), x.data()});
   whilst::program program = std::move(record).finish();

@@ -34,7 +34,7 @@ struct multiply {
 template <class T, class Operator>
 std::vector<T> product(const way& w, const Operator& A, const whilst::buffer<T>& x) {
   whilst::buffer<T> y(w.where, A.rows() + 1);
-  whilst::recorder record(w.where);
+  whilst::program_recorder record(w.where);
   record.step("y = A x", A.rows(), multiply<T, Operator>{A, x.data(), y.data()});
   whilst::program program = std::move(record).finish();
   program.prepare({.how = w.how});

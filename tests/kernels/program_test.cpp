@@ -11,7 +11,7 @@
 namespace whilst_test {
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -24,7 +24,7 @@ struct small_memory {
 
 /// A loop with a start, a branch, and a call that follows a verdict.
 whilst::program small_program(place where, const small_memory& m) {
-  recorder record(where);
+  program_recorder record(where);
   const add_one map{m.x.data()};
   record.step("set \"up\"", 100, map);
   record.loop(
@@ -81,7 +81,7 @@ TEST_CASE("an explained loop counts the kernels of its unrolled body", "[semanti
   for (const way& w : ways()) {
     INFO(w.name);
     const small_memory memory(w.where);
-    recorder record(w.where);
+    program_recorder record(w.where);
     no_finish_in_body{memory.c.data(), memory.x.data(), memory.x.size()}(record);
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how, .unroll = 4});
@@ -145,7 +145,7 @@ TEST_CASE("a program tells of itself in JSON what it explains", "[semantics]") {
 
 TEST_CASE("names of any characters make JSON", "[semantics]") {
   const std::string odd = "a \\ \"b\"\n\t\x01 \xc3\xa9";
-  recorder record(place::host());
+  program_recorder record(place::host());
   record.call(odd.c_str(), [](CUstream_st*) {});
   const whilst::program program = std::move(record).finish();
   CHECK(nlohmann::json::parse(program.json())["nodes"][0]["name"] == odd);

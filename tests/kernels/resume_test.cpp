@@ -7,7 +7,7 @@
 namespace whilst_test {
 
 using whilst::control_settings;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -49,7 +49,7 @@ struct lists {
         n(size) {}
 
   whilst::program record(place where) const {
-    recorder run(where);
+    program_recorder run(where);
     run.step("before", n, add_one{before.data()});
     run.loop("a loop before", c.data() + 1, [&](auto& run) { run.once("count", whilst::count_iteration{}); });
     run.loop(
@@ -170,7 +170,7 @@ TEST_CASE("a loop passes on what an inner one yielded for", "[resume]") {
     INFO(w.name);
     lists m(w.where, 1);
     whilst::buffer<index> rounds(w.where, 1);
-    recorder recorded(w.where);
+    program_recorder recorded(w.where);
     recorded.loop("outer", m.c.data() + 1, [&](auto& run) {
       run.loop("inner", m.c.data(), [&](auto& run) {
         run.once("append", append{m.list.data(), m.count.data(), m.capacity.data()});

@@ -52,7 +52,7 @@ void for_each_run(const Use& use, const whilst::run_settings& special = {}) {
         if (f != form::recorded && unroll > 1) continue;
         INFO(w.name << ", " << name(f) << ", unroll " << unroll);
         use(w.where, [&](const auto& method) {
-          whilst::recorder record(w.where);
+          whilst::program_recorder record(w.where);
           record_as(f, record, method);
           auto program = std::make_shared<whilst::program>(std::move(record).finish());
           whilst::run_settings settings = special;

@@ -12,7 +12,7 @@ namespace whilst_test {
 using whilst::control_settings;
 using whilst::executor;
 using whilst::history_record;
-using whilst::recorder;
+using whilst::program_recorder;
 
 namespace {
 
@@ -55,7 +55,7 @@ TEST_CASE("a loop stops at every k, wherever the verdict is, for every unroll", 
     for (const index n : {1, 1000, 5000}) {
       for (const int verdict_in : {0, 1, 2}) {
         three_steps_memory memory(w.where, n);
-        recorder rec(w.where);
+        program_recorder rec(w.where);
         memory.method(verdict_in)(rec);
         rec.parameter(&memory.c.data()->settings, memory.settings());
         const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
@@ -78,7 +78,7 @@ TEST_CASE("a loop stops at every k, wherever the verdict is, for every unroll", 
 TEST_CASE("a loop ends at its limit, zero included, and can be launched again", "[semantics][sanitizer]") {
   for (const way& w : ways()) {
     three_steps_memory memory(w.where, 300);
-    recorder rec(w.where);
+    program_recorder rec(w.where);
     memory.method(2)(rec);
     const auto settings = rec.parameter(&memory.c.data()->settings, memory.settings());
     rec.parameter(memory.stop_at.data(), index{-1});
@@ -132,7 +132,7 @@ TEST_CASE("a call after a verdict is held back, unless it writes scratch only", 
       INFO(w.name << (scratch_only ? ", scratch only" : ""));
       whilst::buffer<control> c(w.where, 1);
       whilst::buffer<double> before(w.where, 1), after(w.where, 1);
-      recorder rec(w.where);
+      program_recorder rec(w.where);
       rec.loop("calls", c.data(), [&](auto& run) {
         run.call("before", [x = before.data()](CUstream_st* stream) { enqueue_add_one(stream, x); });
         run.once("verdict", stop_at{c.data(), 5});
@@ -206,7 +206,7 @@ struct keep_totals {
 template <class T, int k>
 void check_totals(const way& w, index n, int lanes) {
   whilst::buffer<T> totals(w.where, k);
-  recorder rec(w.where);
+  program_recorder rec(w.where);
   rec.step("totals", n, shares<T, k>{lanes}, keep_totals<T, k>{totals.data()});
   whilst::program program = std::move(rec).finish();
   program.prepare({.how = w.how});
@@ -241,7 +241,7 @@ TEST_CASE("a call in the start of a loop runs once a run of the loop", "[semanti
     whilst::buffer<control> c(w.where, 2);
     whilst::buffer<double> called(w.where, 1), x(w.where, 5);
     set_limits(c, {4, 3});
-    recorder rec(w.where);
+    program_recorder rec(w.where);
     control* const cs = c.data();
     rec.loop("outer", cs, [&](auto& run) {
       run.once("verdict", stop_at{cs, 3});
@@ -281,7 +281,7 @@ TEST_CASE("a call after a loop that may have stopped the loop around it is held 
       const int yes = 1;
       flag.upload(&yes);
       set_limits(c, {5, 2});
-      recorder rec(w.where);
+      program_recorder rec(w.where);
       control* const cs = c.data();
       const stop_other verdict{cs, 2};
       rec.loop("outer", cs, [&](auto& run) {
@@ -315,7 +315,7 @@ TEST_CASE("a block a problem, more problems than a grid has blocks", "[semantics
     INFO(w.name);
     constexpr index problems = 70'000;
     whilst::buffer<double> sums(w.where, problems);
-    recorder rec(w.where);
+    program_recorder rec(w.where);
     rec.team("sum", problems, sum_of_even{sums.data()});
     whilst::program program = std::move(rec).finish();
     program.prepare({.how = w.how});
@@ -329,7 +329,7 @@ TEST_CASE("a block a problem, more problems than a grid has blocks", "[semantics
 }
 
 TEST_CASE("misuse of programs is refused with the cure", "[semantics]") {
-  recorder rec(place::host());
+  program_recorder rec(place::host());
   whilst::program program = std::move(rec).finish();
   CHECK_THROWS_WITH(program.enqueue(nullptr), contains("Call prepare() first"));
   CHECK_THROWS_WITH(program.prepare({.how = executor::graph}), contains("place::gpu"));
@@ -339,7 +339,7 @@ TEST_CASE("the history keeps every other record when it is full", "[semantics]")
   for (const way& w : ways()) {
     INFO(w.name);
     three_steps_memory memory(w.where, 10, /*capacity=*/8);
-    recorder rec(w.where);
+    program_recorder rec(w.where);
     memory.method(0)(rec);
     rec.parameter(&memory.c.data()->settings, memory.settings());
     rec.parameter(memory.stop_at.data(), index{30});
@@ -367,7 +367,7 @@ TEST_CASE("cancel and deadline stop every level", "[semantics]") {
       // On the host and under stream, enqueue returns when the run is done: cancel from another thread.
       INFO(w.name << (by_deadline ? ", deadline" : ", cancel"));
       whilst::buffer<control> c(w.where, 2);
-      recorder rec(w.where);
+      program_recorder rec(w.where);
       control* const cs = c.data();
       rec.loop("outer", cs, [&](auto& run) {
         run.loop("inner", cs + 1, [&](auto& run) { run.once("count", whilst::count_iteration{}); });
@@ -413,7 +413,7 @@ TEST_CASE("one text runs resident and in batch", "[semantics][sanitizer]") {
       for (const int verdict_in : {0, 1, 2}) {
         INFO((where.on_host() ? "host" : "GPU") << ", n " << n << ", verdict in step " << verdict_in);
         three_steps_memory memory(where, n);
-        recorder rec(where);
+        program_recorder rec(where);
         record_as(form::by_block, rec, memory.method(verdict_in), whilst::threads_for_problem(n));
         rec.parameter(&memory.c.data()->settings, memory.settings());
         rec.parameter(memory.stop_at.data(), index{19});
@@ -439,7 +439,7 @@ TEST_CASE("two programs on two streams at once", "[semantics][gpu]") {
   std::vector<one> both;
   for (const index k : {9, 30}) {
     three_steps_memory memory(gpu, 4000);
-    recorder rec(gpu);
+    program_recorder rec(gpu);
     memory.method(1)(rec);
     rec.parameter(&memory.c.data()->settings, memory.settings());
     rec.parameter(memory.stop_at.data(), k);
@@ -460,7 +460,7 @@ TEST_CASE("random delays in blocks change nothing, with programmatic launch on a
   const place gpu = place::gpu(0);
   for (const index n : {64, 4096, 16384, 65536, 1048576}) {
     three_steps_memory memory(gpu, n);
-    recorder rec(gpu);
+    program_recorder rec(gpu);
     memory.method(1)(rec);
     rec.parameter(&memory.c.data()->settings, memory.settings());
     const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
@@ -484,7 +484,7 @@ TEST_CASE("a program becomes part of its caller's capture, nested in the caller'
   if (whilst::cuda::device_count() == 0) return;
   const place gpu = place::gpu(0);
   three_steps_memory memory(gpu, 2000);
-  recorder rec(gpu);
+  program_recorder rec(gpu);
   memory.method(2)(rec);
   rec.parameter(&memory.c.data()->settings, memory.settings());
   const auto stop_at = rec.parameter(memory.stop_at.data(), index{5});
@@ -523,7 +523,7 @@ TEST_CASE("four loops in one another make exact trips in their caller's graph", 
   whilst::buffer<control> c(gpu, 4);
   whilst::buffer<index> trips(gpu, 4);
   whilst::buffer<double> before(gpu, 1), after(gpu, 1);
-  recorder rec(gpu);
+  program_recorder rec(gpu);
   four_loops{c.data(), trips.data()}(rec);
   whilst::program program = std::move(rec).finish();
   program.prepare({.how = executor::graph});

@@ -10,6 +10,7 @@ namespace whilst_test {
 using whilst::control;
 using whilst::control_settings;
 using whilst::loop_state;
+using whilst::program_recorder;
 using whilst::reason;
 using whilst::recorder;
 using whilst::sums;
@@ -179,7 +180,7 @@ void check(const way& w, index n, index stop_at, int unroll, unsigned delays, co
   INFO(w.name << ", n = " << n << ", stop at " << stop_at << ", unroll " << unroll << ", delays " << delays);
   memory_of<Method> memory(w.where, n);
   memory.stop_at.upload(&stop_at);
-  recorder record(w.where);
+  program_recorder record(w.where);
   put(record, memory.method());
   record.parameter(&memory.c.data()->settings, control_settings{.limit = 1000});
   whilst::program program = std::move(record).finish();
@@ -249,7 +250,7 @@ TEST_CASE("a small grid runs a sequel without another kernel", "[semantics][sequ
     if (w.where.on_host()) continue;
     for (const index n : {100, 100'000}) {
       memory_of<growing<1, by::thread>> memory(w.where, n);
-      recorder record(w.where);
+      program_recorder record(w.where);
       memory.method()(record);
       whilst::program program = std::move(record).finish();
       program.prepare({.how = w.how, .unroll = 1});

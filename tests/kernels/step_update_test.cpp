@@ -12,7 +12,7 @@ namespace whilst_test {
 
 using whilst::executor;
 using whilst::no_finish;
-using whilst::recorder;
+using whilst::program_recorder;
 using whilst::step_handle;
 using whilst::sums;
 
@@ -43,7 +43,7 @@ struct everywhere {
   grow map(std::size_t k, double factor, double amount) const { return {x[k].data(), factor, amount}; }
 
   whilst::program record(place where) {
-    recorder record(where);
+    program_recorder record(where);
     add_slow_step(record);
     const auto step = [&](auto& run, std::size_t k) { plain[k] = run.step("x = ...", n, map(k, 1, 1)); };
     step(record, 0);
@@ -134,7 +134,7 @@ TEST_CASE("finishes are updated, with maps and without", "[update]") {
   for (const way& w : ways()) {
     INFO(w.name);
     whilst::buffer<double> alone(w.where, 1), total(w.where, 1);
-    recorder record(w.where);
+    program_recorder record(w.where);
     const auto once = record.once("alone", store{alone.data(), 1});
     const auto summed = record.step("sum", 700, constant{1}, store_total{total.data(), 1});
     whilst::program program = std::move(record).finish();
@@ -158,7 +158,7 @@ TEST_CASE("a step with another count is prepared anew, by itself", "[update][san
       whilst::buffer<double> total(w.where, 1), small(w.where, 1);
       set_limits(c, {3});
       step_handle<constant, store_total> handle;
-      recorder record(w.where);
+      program_recorder record(w.where);
       record.loop("sums", c.data(), [&](auto& run) {
         handle = run.step("sum", 1000, constant{1}, store_total{total.data(), 1});
         run.step("another sum", 100, constant{1}, store_total{small.data(), 1});
@@ -207,7 +207,7 @@ TEST_CASE("a team's step is updated, with as many threads and with others", "[up
   for (const way& w : ways()) {
     INFO(w.name);
     whilst::buffer<double> x(w.where, 20);
-    recorder record(w.where);
+    program_recorder record(w.where);
     const auto handle = record.team("teams", 20, team_total{x.data(), 1, 64});
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how});
@@ -251,7 +251,7 @@ TEST_CASE("a step and its sequel are updated together", "[update]") {
       whilst::buffer<handed_number> handed(w.where, 1);
       whilst::buffer<double> x(w.where, n);
       step_handle<constant, hand_over, take_over> handle;
-      recorder record(w.where);
+      program_recorder record(w.where);
       record.loop("loop", c.data(), [&](auto& run) {
         handle = run.step("sum", n, constant{1}, hand_over{handed.data(), 1}, "x = ...",
                           take_over{x.data(), 0, handed.data()});
@@ -270,7 +270,7 @@ TEST_CASE("a step and its sequel are updated together", "[update]") {
 TEST_CASE("a handle that is not this program's is refused", "[update]") {
   const place host = place::host();
   whilst::buffer<double> x(host, 1);
-  recorder one(host), other(host);
+  program_recorder one(host), other(host);
   const auto mine = one.step("x = ...", 1, grow{x.data(), 1, 1});
   const auto foreign = other.step("x = ...", 1, grow{x.data(), 1, 1});
   whilst::program program = std::move(one).finish();
@@ -303,7 +303,7 @@ TEST_CASE("an update sets each copy of the step and records nothing", "[update][
 TEST_CASE("a captured program keeps the members of its capture, also once its shapes have changed", "[update][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   whilst::buffer<double> total(place::gpu(0), 1);
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   const auto handle = record.step("sum", 300'000, constant{1}, store_total{total.data(), 1});
   whilst::program program = std::move(record).finish();
   program.prepare({.how = executor::graph});
@@ -327,7 +327,7 @@ TEST_CASE("a captured program keeps the members of its capture, also once its sh
 TEST_CASE("an update that fails leaves a program that says so, and can be prepared again", "[update][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   whilst::buffer<double> x(place::gpu(0), 1);
-  recorder record(place::gpu(0));
+  program_recorder record(place::gpu(0));
   const auto handle = record.step("x = ...", 1, grow{x.data(), 1, 1});
   whilst::program program = std::move(record).finish();
   program.prepare({.how = executor::graph});

@@ -13,7 +13,7 @@
 namespace whilst_test {
 
 using whilst::executor;
-using whilst::recorder;
+using whilst::program_recorder;
 using whilst::strict_report;
 using whilst::watch;
 
@@ -43,7 +43,7 @@ void set_first(CUstream_st* stream, double* x, double value) {
 template <class Work>
 whilst::program with_work(place where, const whilst::buffer<control>& c, const whilst::buffer<double>& x,
                           const Work& work) {
-  recorder record(where);
+  program_recorder record(where);
   record.loop("trips", c.data(), [&](auto& run) {
     run.step("x += 1", x.size(), add_one{x.data()});
     run.call("the culprit", work);
@@ -78,7 +78,7 @@ TEST_CASE("a clean program passes the strict check, which leaves what a run leav
     for (const index n : {index{1}, index{700}, index{9000}}) {
       INFO(w.name << " " << n);
       three_steps_memory m(w.where, n);
-      recorder record(w.where);
+      program_recorder record(w.where);
       m.method(1)(record);
       record.parameter(&m.c.data()->settings, m.settings());
       record.parameter(m.stop_at.data(), index{4});
@@ -133,7 +133,7 @@ TEST_CASE("host state that each run resets is frozen by a graph, and found where
   const place where = place::gpu(0);
   looked_at m(where);
   const auto counter = std::make_shared<double>(0.0);
-  recorder record(where);
+  program_recorder record(where);
   record.call("reset", [counter](CUstream_st*) { *counter = 0; });
   record.loop("trips", m.c.data(), [&](auto& run) {
     run.call("count", [counter, x = m.x.data()](CUstream_st* s) { set_first(s, x, *counter += 1); });
@@ -171,7 +171,7 @@ TEST_CASE("memory that the program reads and nobody watches is not blamed on a s
     INFO(w.name);
     looked_at m(w.where, 700);
     whilst::buffer<double> y(w.where, 1);
-    recorder record(w.where);
+    program_recorder record(w.where);
     record.step("x += 1", 700, add_one{m.x.data()});
     record.loop("trips", m.c.data(), [&](auto& run) { run.step("y += 1", 1, add_one{y.data()}); });
     whilst::program program = std::move(record).finish();
@@ -188,7 +188,7 @@ TEST_CASE("what is not a number is equal to itself, as bits are compared", "[str
     INFO(w.name);
     whilst::buffer<float> x(w.where, 3), y(w.where, 3);
     x.upload(std::vector<float>{std::nanf(""), -0.0f, HUGE_VALF}.data());
-    recorder record(w.where);
+    program_recorder record(w.where);
     record.step("y = x", 3, copy_floats{x.data(), y.data()});
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how});
@@ -206,7 +206,7 @@ TEST_CASE("another way through the program is told", "[strict]") {
     looked_at m(w.where);
     whilst::buffer<index> counter(w.where, 1);
     whilst::buffer<int> flag(w.where, 1);
-    recorder record(w.where);
+    program_recorder record(w.where);
     record.once("count runs", add_to{counter.data(), 1});
     record.once("first time?", first_time{counter.data(), flag.data()});
     record.branch("once only", flag.data(), [&](auto& run) { run.step("x += 1", 3, add_one{m.x.data()}); });

@@ -46,7 +46,7 @@ struct evaluated_system {
     const std::int32_t yes = 1;
     x.upload(at.data());
     wanted.upload(&yes);
-    whilst::recorder record(where);
+    whilst::program_recorder record(where);
     const whilst::gathered<T> pieces = system.evaluate(record, x.data());
     buffer<T> gathered_F(where, n);
     record.step("gather", n, gather{pieces, gathered_F.data()});

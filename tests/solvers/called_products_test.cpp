@@ -66,7 +66,7 @@ TEST_CASE("products by a callback stay at the point that was wanted", "[minimize
   const counted_rosenbrock one(4);
   const std::vector<double> x{0.5, -1, 2, 0.25}, other{3, 4, 5, 6}, v{1, -2, 3, 0.5};
   const int yes = 1, no = 0;
-  whilst::recorder record(whilst::place::host());
+  whilst::program_recorder record(whilst::place::host());
   one.f.prepare_products(record, x.data(), &yes, true);
   one.f.prepare_products(record, other.data(), &no, true);
   one.f.multiply(record, v.data());

@@ -201,7 +201,7 @@ TEST_CASE("a solver within a loop of the caller's", "[enqueue]") {
       }
       operands<double> io(w.where, start);
       const buffer<whilst::control> c(w.where, 1);
-      whilst::recorder record(w.where);
+      whilst::program_recorder record(w.where);
       record.loop("time steps", c.data(), [&](auto& run) {
         run.call("A x = b", [&](whilst::stream_handle stream) { solver.enqueue(stream, io.b.data(), io.x.data()); });
         run.step("b = x", n, copy_to{io.x.data(), io.b.data()}, whilst::count_iteration{});

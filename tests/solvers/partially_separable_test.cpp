@@ -139,7 +139,7 @@ template <class T>
 value_and_gradient value_and_gradient_of(const whilst::objective<T>& f, const way& w, const std::vector<double>& at) {
   const buffer<T> x = on_place(w.where, std::vector<T>(at.begin(), at.end())), g(w.where, f.unknowns());
   const buffer<double> value(w.where, 1);
-  whilst::recorder record(w.where);
+  whilst::program_recorder record(w.where);
   const whilst::evaluated<T> at_x = f.evaluate(record, x.data());
   record.step("f, g", f.unknowns(), gather_entries<T>{at_x, f.unknowns(), g.data()}, keep_total{value.data()});
   whilst::program program = std::move(record).finish();
@@ -157,7 +157,7 @@ Eigen::SparseMatrix<double, Eigen::RowMajor> hessian_of(const whilst::objective<
   const buffer<T> x = on_place(w.where, std::vector<T>(at.begin(), at.end())), entries(w.where, H.nonzeros);
   const buffer<std::int32_t> offsets(w.where, H.n + 1), columns(w.where, H.nonzeros);
   const buffer<int> flag = on_place(w.where, std::vector{wanted});
-  whilst::recorder record(w.where);
+  whilst::program_recorder record(w.where);
   f.make_hessian(record, x.data(), flag.data(), positive);
   record.step("entries", H.nonzeros, copy_entries<T>{H.values, entries.data()});
   record.step("columns", H.nonzeros, copy_entries<std::int32_t>{H.column_indices, columns.data()});

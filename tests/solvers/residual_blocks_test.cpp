@@ -190,7 +190,7 @@ found_derivatives derivatives(const whilst::objective<T>& f, const way& w, const
   flag.upload(&wanted);
   const auto H = whilst::assembled_hessian<T>::of(f);
   const auto A = whilst::matrix_free_hessian<T>::of(f);
-  whilst::recorder record(w.where);
+  whilst::program_recorder record(w.where);
   const whilst::evaluated<T> at_x = f.evaluate(record, x.data());
   record.step("f", size, share_of_value<T>{at_x, size}, keep_total{value.data()});
   record.step("g", size, copy_gathered<T>{at_x.gradient, to[0].data()});

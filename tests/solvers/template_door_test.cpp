@@ -177,7 +177,7 @@ void check_by_hand(double skew) {
     SECTION("recorded under " + w.name) {
       const index n = 300;
       by_hand<Method, T> made(w.where, {n, skew}, 1, random_vector<T>(n, 3));
-      whilst::recorder record(w.where);
+      whilst::program_recorder record(w.where);
       made.all.system(0)(record);
       whilst::program program = std::move(record).finish();
       program.prepare({.how = w.how});
@@ -191,7 +191,7 @@ void check_by_hand(double skew) {
         for (const int lanes : {0, 1, 8, 32}) {
           INFO(count << " systems, " << (lanes ? std::to_string(lanes) + " lanes each" : "a block each"));
           by_hand<Method, T> made(w.where, {n, skew}, count, random_vector<T>(n * count, 4));
-          whilst::recorder record(w.where);
+          whilst::program_recorder record(w.where);
           if (lanes) {
             record.step("systems", count, whilst::problems_by_lanes<decltype(made.all)>{made.all, lanes});
           } else {

@@ -80,7 +80,7 @@ std::vector<std::vector<double>> values_along(const whilst::objective<T>& f, con
                                               const std::vector<std::vector<double>>& lengths) {
   const buffer<T> at = on_place(w.where, x), along = on_place(w.where, d);
   buffer<double> length(w.where, points), found(w.where, points);
-  whilst::recorder record(w.where);
+  whilst::program_recorder record(w.where);
   f.values_along(record, at.data(), along.data(), length.data(), found.data());
   whilst::program program = std::move(record).finish();
   program.prepare({.how = w.how});

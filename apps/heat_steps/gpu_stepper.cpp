@@ -1,0 +1,203 @@
+// compiled by nvcc where CUDA is on
+
+/// A time-stepping code that owns its CUDA graphs, and Whilst's loop inside them. It uses the CUDA runtime as any
+/// program does, and of Whilst the library door alone.
+
+#include "stepper.hpp"
+#include "whilst/error.hpp"
+
+#if WHILST_WITH_CUDA
+
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+
+namespace whilst::heat_steps {
+namespace {
+
+void require(cudaError_t status, const char* call) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
+}
+#define CUDA(...) require(__VA_ARGS__, #__VA_ARGS__)
+
+template <auto release>
+struct releaser {
+  template <class Handle>
+  void operator()(Handle handle) const {
+    release(handle);
+  }
+};
+using stream_owner = std::unique_ptr<CUstream_st, releaser<cudaStreamDestroy>>;
+using graph_owner = std::unique_ptr<CUgraph_st, releaser<cudaGraphDestroy>>;
+using exec_owner = std::unique_ptr<CUgraphExec_st, releaser<cudaGraphExecDestroy>>;
+template <class T>
+using device_array = std::unique_ptr<T, releaser<cudaFree>>;
+template <class T>
+using pinned = std::unique_ptr<T, releaser<cudaFreeHost>>;
+
+template <class T>
+device_array<T> make_device_array(index count) {
+  void* memory = nullptr;
+  CUDA(cudaMalloc(&memory, static_cast<std::size_t>(count) * sizeof(T)));
+  return device_array<T>(static_cast<T*>(memory));
+}
+
+__global__ void begin_step_kernel(plate p, fields at) {
+  const index i = index{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < p.points()) begin_step(p, at, i);
+}
+
+constexpr unsigned summing_threads = 1024;
+/// By one block, which adds up in a fixed order. another_step: the condition of the WHILE node around it; 0 for none.
+__global__ void end_step_kernel(plate p, fields at, const solve_outcome* solved,
+                                cudaGraphConditionalHandle another_step) {
+  __shared__ double sums[summing_threads];
+  double sum = 0;
+  for (index i = threadIdx.x; i < p.points(); i += summing_threads) sum += squared_change(at, i);
+  sums[threadIdx.x] = sum;
+  for (unsigned half = summing_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  if (threadIdx.x > 0) return;
+  const bool again = end_step(p, *at.state, sums[0], *solved);
+  if (another_step) cudaGraphSetConditional(another_step, again);
+}
+
+class gpu_stepper final : public stepper {
+ public:
+  explicit gpu_stepper(const plate& p)
+      : plate_(p),
+        solver_(matrix_of(p), solver_options("graph")),
+        u_(make_device_array<double>(p.points())),
+        before_(make_device_array<double>(p.points())),
+        b_(make_device_array<double>(p.points())),
+        state_(make_device_array<run_state>(1)),
+        at_{u_.get(), before_.get(), b_.get(), state_.get()} {
+    cudaStream_t stream = nullptr;
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    stream_.reset(stream);
+    void* seen = nullptr;
+    CUDA(cudaMallocHost(&seen, sizeof(run_state)));
+    seen_.reset(static_cast<run_state*>(seen));
+  }
+  ~gpu_stepper() override { cudaStreamSynchronize(stream_.get()); }
+
+  std::vector<way> ways() const override { return {way::plain, way::step, way::whole}; }
+
+  made_run run(way how, const run_state& begin) override {
+    if (how == way::step && !one_step_) capture_one_step();
+    if (how == way::whole && !all_steps_) build_all_steps();
+    const std::vector<double> start = start_of(plate_);
+    const std::size_t bytes = start.size() * sizeof(double);
+    CUDA(cudaMemcpy(at_.u, start.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA(cudaMemcpy(at_.state, &begin, sizeof begin, cudaMemcpyHostToDevice));
+    CUDA(cudaDeviceSynchronize());
+
+    made_run result;
+    const auto began = std::chrono::steady_clock::now();
+    do {
+      if (how == way::plain) {
+        last_solve_ = enqueue_step(0);
+      } else {
+        CUDA(cudaGraphLaunch(how == way::step ? one_step_.get() : all_steps_.get(), stream_.get()));
+      }
+      if (how != way::step) copy_state();  // a step's graph does it itself
+      CUDA(cudaStreamSynchronize(stream_.get()));
+      result.launches += how == way::plain ? 4 : how == way::step ? 1 : 2;
+    } while (seen_->why == ending::running);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
+    result.end = *seen_;
+    result.u.resize(start.size());
+    CUDA(cudaMemcpy(result.u.data(), at_.u, bytes, cudaMemcpyDeviceToHost));
+    const ticket& last = how == way::plain ? *last_solve_ : how == way::step ? *solve_of_step_ : *solve_of_all_;
+    result.last_solve = last.wait().message();
+    return result;
+  }
+
+ private:
+  /// The parts of a step: kernels, a solve from u to u, kernels. Enqueued, or captured where the stream is capturing.
+  ticket enqueue_step(cudaGraphConditionalHandle another_step) {
+    const auto blocks = static_cast<unsigned>((plate_.points() + 255) / 256);
+    begin_step_kernel<<<blocks, 256, 0, stream_.get()>>>(plate_, at_);
+    CUDA(cudaGetLastError());
+    const ticket solve = solver_.enqueue(stream_.get(), at_.b, at_.u);
+    end_step_kernel<<<1, summing_threads, 0, stream_.get()>>>(plate_, at_, solve.outcome(), another_step);
+    CUDA(cudaGetLastError());
+    return solve;
+  }
+  void copy_state() {
+    CUDA(cudaMemcpyAsync(seen_.get(), at_.state, sizeof(run_state), cudaMemcpyDeviceToHost, stream_.get()));
+  }
+
+  void capture_one_step() {
+    CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
+    solve_of_step_ = enqueue_step(0);
+    copy_state();
+    cudaGraph_t captured = nullptr;
+    CUDA(cudaStreamEndCapture(stream_.get(), &captured));
+    const graph_owner graph(captured);
+    one_step_ = instantiate(graph);
+  }
+
+  /// The outer loop is ours: a WHILE node made by hand, whose body is captured.
+  void build_all_steps() {
+    cudaGraph_t made = nullptr;
+    CUDA(cudaGraphCreate(&made, 0));
+    const graph_owner graph(made);
+    cudaGraphConditionalHandle another_step{};  // 1 when the graph is launched: there is a first step
+    CUDA(cudaGraphConditionalHandleCreate(&another_step, graph.get(), 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams loop{};
+    loop.type = cudaGraphNodeTypeConditional;
+    loop.conditional.handle = another_step;
+    loop.conditional.type = cudaGraphCondTypeWhile;
+    loop.conditional.size = 1;
+    cudaGraphNode_t node = nullptr;
+#if CUDART_VERSION >= 13000
+    CUDA(cudaGraphAddNode(&node, graph.get(), nullptr, nullptr, 0, &loop));
+#else
+    CUDA(cudaGraphAddNode(&node, graph.get(), nullptr, 0, &loop));
+#endif
+    cudaGraph_t body = loop.conditional.phGraph_out[0];  // the node's
+    CUDA(cudaStreamBeginCaptureToGraph(stream_.get(), body, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal));
+    solve_of_all_ = enqueue_step(another_step);
+    CUDA(cudaStreamEndCapture(stream_.get(), &body));
+    all_steps_ = instantiate(graph);
+  }
+
+  static exec_owner instantiate(const graph_owner& graph) {
+    cudaGraphExec_t made = nullptr;
+    CUDA(cudaGraphInstantiate(&made, graph.get(), 0));
+    return exec_owner(made);
+  }
+
+  // In the order of their lives: graphs refer to what is above them, the solver's memory among it.
+  plate plate_;
+  linear_solver<double> solver_;
+  device_array<double> u_, before_, b_;
+  device_array<run_state> state_;
+  fields at_;
+  pinned<run_state> seen_;
+  stream_owner stream_;
+  std::optional<ticket> last_solve_, solve_of_step_, solve_of_all_;
+  exec_owner one_step_, all_steps_;
+};
+
+}  // namespace
+
+std::unique_ptr<stepper> make_gpu_stepper(const plate& p) { return std::make_unique<gpu_stepper>(p); }
+
+}  // namespace whilst::heat_steps
+
+#else
+
+namespace whilst::heat_steps {
+std::unique_ptr<stepper> make_gpu_stepper(const plate&) {
+  throw error("making time steps on a GPU", "this build has no CUDA", "Configure with WHILST_CUDA=ON");
+}
+}  // namespace whilst::heat_steps
+
+#endif

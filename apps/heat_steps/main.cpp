@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "apps/common/command_line.hpp"
+#include "apps/common/program.hpp"
+#include "apps/common/report_json.hpp"
+#include "apps/common/text.hpp"
+#include "benchmarks/measured_at.hpp"
+#include "picture.hpp"
+#include "stepper.hpp"
+#include "whilst/place_of_executor.hpp"
+#include "whilst/version.hpp"
+
+namespace whilst::heat_steps {
+namespace {
+
+using command::json;
+
+/// The command line, as given.
+struct settings {
+  plate of;
+  run_state limits{.most_steps = 200, .steady = 1e-6};
+  std::string executor = "auto", json, picture;
+  int repetitions = 3;
+};
+
+/// A way, and the fastest of its runs.
+struct measured_way {
+  way how;
+  made_run made;
+  bool same_bits = true;  ///< as the first way's first run, in each run
+
+  double seconds_a_step() const { return made.seconds / static_cast<double>(made.end.steps); }
+};
+
+CLI::Validator number_from(double least, const char* example) {
+  return command::number<double>(
+      "NUMBER", [=](double value) { return std::isfinite(value) && value >= least; },
+      fmt::format("a number of at least {}, as {}", least, example));
+}
+
+void add_options(CLI::App& app, settings& given) {
+  using command::add, command::whole_number;
+  app.set_version_flag("--version", fmt::format("heat_steps {}", version), "Print the version and leave");
+  add(&app, "--cells", given.of.cells, "Cells along an edge of the plate (default 64)", whole_number(2, 4096, "64"));
+  add(&app, "--steps", given.limits.most_steps, "Most time steps of a run (default 200)",
+      whole_number(1, 1'000'000, "200"));
+  add(&app, "--time-step", given.of.time_step, "Length of a step (default 0.01)", number_from(1e-9, "0.01"));
+  add(&app, "--flame", given.of.flame, "Heat at the flame's centre (default 100)", number_from(0, "100"));
+  add(&app, "--steady", given.limits.steady,
+      "A run ends with a step that changes u by no more than this, root mean square (default 1e-6)",
+      number_from(0, "1e-6"));
+  add(&app, "--executor", given.executor,
+      "host: the CPU; graph: the GPU; auto: the GPU, where there is one (default auto)",
+      command::one_of({"auto", "host", "graph"}));
+  add(&app, "--repetitions", given.repetitions, "Timed runs of each way, of which the fastest counts (default 3)",
+      whole_number(1, 1000, "3"));
+  add(&app, "--picture", given.picture, "Write the plate's temperature at the end, an SVG picture",
+      command::not_empty());
+  add(&app, "--json", given.json, "Write a report; - for standard output, with nothing else on it",
+      command::not_empty());
+  app.footer(
+      "The problem. u_t = u_xx + u_yy + f on the unit square, u = 0 at its edge, u = sin(pi x) sin(pi y) at time 0;\n"
+      "five-point stencil, backward Euler: each step solves (I + dt A) u_new = u + dt f by conjugate gradients to\n"
+      "rtol 1e-10, from u. f is a flame, F exp(-d^2 / (2 0.05^2)) with d the distance from a point that moves from\n"
+      "(0.25, 0.25) to (0.75, 0.6) until time 1, and rests.\n\n"
+      "The ways, with the same kernels, which are the program's own, around Whilst's solve:\n"
+      "  plain   the host enqueues a step's parts, and asks whether to go on\n"
+      "  step    the parts are captured into a graph, launched for each step by the host, which asks\n"
+      "  whole   the parts are captured into a WHILE node of the program's own: one launch, the device asks\n"
+      "On the CPU there is plain alone.\n\n"
+      "Examples:\n  heat_steps --cells 128 --picture plate.svg\n  heat_steps --flame 0 --steps 20 --json - | jq "
+      ".centre\n\n"
+      "Exit status: 0 all ways made the same bits; 2 not so, or a solve failed; 1 any error.");
+}
+
+bool same(const made_run& a, const made_run& b) {
+  return a.end.steps == b.end.steps && a.end.iterations == b.end.iterations && a.end.why == b.end.why &&
+         a.last_solve == b.last_solve && std::memcmp(a.u.data(), b.u.data(), a.u.size() * sizeof(double)) == 0;
+}
+
+std::vector<measured_way> measure(stepper& steps, const settings& given) {
+  std::vector<measured_way> all;
+  for (const way how : steps.ways()) {
+    measured_way one{how, steps.run(how, given.limits)};  // warms up
+    const made_run first = all.empty() ? one.made : all.front().made;
+    one.same_bits = same(one.made, first);
+    one.made.seconds = HUGE_VAL;
+    for (int repetition = 0; repetition < given.repetitions; ++repetition) {
+      const made_run again = steps.run(how, given.limits);
+      one.same_bits = one.same_bits && same(again, first);
+      one.made.seconds = std::min(one.made.seconds, again.seconds);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void print(std::FILE* out, const settings& given, const std::string& executor, const std::vector<measured_way>& ways) {
+  fmt::print(out, "machine     {}\n", command::machine_line(describe_machine(), executor));
+  fmt::print(out, "plate       {0} x {0} cells, steps of {1}, flame {2}\n\n", given.of.cells, given.of.time_step,
+             given.of.flame);
+  fmt::print(out, "{:<8}{:>8}{:>15}{:>13}{:>13}  {}\n", "way", "steps", "CG iterations", "ms a step", "enqueued",
+             "bits");
+  for (const measured_way& one : ways)
+    fmt::print(out, "{:<8}{:>8}{:>15}{:>13.4g}{:>13}  {}\n", name(one.how), one.made.end.steps, one.made.end.iterations,
+               1e3 * one.seconds_a_step(), one.made.launches, one.same_bits ? "the same" : "DIFFERENT");
+  const made_run& made = ways.front().made;
+  fmt::print(out, "\nend         {} at time {:.4g}, hottest {:.6g}\n", name(made.end.why), made.end.time,
+             *std::max_element(made.u.begin(), made.u.end()));
+  fmt::print(out, "last solve  {}\n", made.last_solve);
+}
+
+json report(const settings& given, const std::string& executor, const std::vector<measured_way>& ways) {
+  json report;
+  report["program"] = "heat_steps";
+  report["version"] = version;
+  const measured_at measured = measured_now();
+  report["commit"] = measured.commit;
+  report["date"] = measured.date;
+  report["machine"] = command::machine_json(describe_machine());
+  report["executor"] = executor;
+  report["cells"] = given.of.cells;
+  report["time_step"] = given.of.time_step;
+  report["flame"] = given.of.flame;
+  report["steady"] = given.limits.steady;
+  report["most_steps"] = given.limits.most_steps;
+  report["repetitions"] = given.repetitions;
+  report["ways"] = json::array();
+  for (const measured_way& one : ways)
+    report["ways"].push_back({{"way", name(one.how)},
+                              {"steps", one.made.end.steps},
+                              {"iterations", one.made.end.iterations},
+                              {"ending", name(one.made.end.why)},
+                              {"seconds_a_step", one.seconds_a_step()},
+                              {"enqueued_by_host", one.made.launches},
+                              {"last_solve", one.made.last_solve},
+                              {"same_bits", one.same_bits}});
+  const made_run& made = ways.front().made;
+  double squares = 0;
+  for (const double value : made.u) squares += value * value;
+  report["time"] = made.end.time;
+  report["change"] = made.end.change;
+  report["norm"] = std::sqrt(squares);
+  report["hottest"] = *std::max_element(made.u.begin(), made.u.end());
+  report["centre"] = made.u[made.u.size() / 2];  // of the square where there is an even number of cells
+  return report;
+}
+
+int parse_and_run(int argument_count, char** argument_values) {
+  settings given;
+  CLI::App app(
+      "Heats a plate in implicit time steps, as a program does that owns its CUDA graph: its kernels and Whilst's "
+      "conjugate gradients, enqueued, captured a step at a time, or in a WHILE node of its own. Its text, "
+      "apps/heat_steps/gpu_stepper.cpp, is to be copied from.",
+      "heat_steps");
+  add_options(app, given);
+  if (const auto status = command::parse_command_line(app, argument_count, argument_values)) return *status;
+  const command::json_destination destination(given.json);
+  const command::output_file picture("--picture", given.picture);
+  command::require_different_files({}, {&picture, &destination.file()});
+
+  const bool on_host = place_of_executor(given.executor).on_host();
+  const auto steps = on_host ? make_host_stepper(given.of) : make_gpu_stepper(given.of);
+  const std::vector<measured_way> ways = measure(*steps, given);
+  const std::string executor = on_host ? "host" : "graph";
+  print(destination.text(), given, executor, ways);
+  if (picture.wanted()) picture.write(heat_map_svg(ways.front().made.u, given.of.cells));
+  if (destination.wanted()) destination.write(report(given, executor, ways));
+  command::require_standard_output();
+  const bool good = std::all_of(ways.begin(), ways.end(), [](const measured_way& one) {
+    return one.same_bits && one.made.end.why != ending::failed_solve;
+  });
+  return good ? command::succeeded : command::not_converged;
+}
+
+}  // namespace
+}  // namespace whilst::heat_steps
+
+int main(int argument_count, char** argument_values) {
+  return whilst::command::report_errors("heat_steps", "a plate of this size", [=] {
+    return whilst::heat_steps::parse_and_run(argument_count, argument_values);
+  });
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plate.hpp"
+#include "whilst/linear_solver.hpp"
+
+namespace whilst::heat_steps {
+
+/// Who puts a step's parts together, and who asks whether another is to be made.
+enum class way {
+  plain,  ///< the host enqueues the parts and asks
+  step,   ///< the parts are a graph, which the host launches for each step, and asks
+  whole,  ///< the parts are the body of a WHILE node; the device asks
+};
+/// "plain", "step", "whole".
+std::string_view name(way how);
+/// "steady", "all_steps", "failed_solve".
+std::string_view name(ending why);
+
+/// What a run left behind.
+struct made_run {
+  run_state end;
+  std::vector<double> u;
+  double seconds = 0;        ///< on the wall, from the first launch until the host knows that all is done
+  index launches = 0;        ///< what the host enqueued: kernels, solves, graphs, copies
+  std::string last_solve{};  ///< report::message of the last step's
+};
+
+/// Makes runs of time steps, each from u = sin(pi x) sin(pi y) at time 0.
+class stepper {
+ public:
+  virtual ~stepper() = default;
+  virtual std::vector<way> ways() const = 0;
+  /// begin: the limits. The first run of a way also makes its graph, which its seconds do not count.
+  virtual made_run run(way how, const run_state& begin) = 0;
+};
+std::unique_ptr<stepper> make_host_stepper(const plate& p);
+/// On the current GPU. Throws whilst::error in a build without CUDA.
+std::unique_ptr<stepper> make_gpu_stepper(const plate& p);
+
+/// u at time 0.
+std::vector<double> start_of(const plate& p);
+/// I + dt A, with A the five-point stencil.
+csr_matrix<double> matrix_of(const plate& p);
+/// executor: "host" or "graph".
+linear_solver_options solver_options(const std::string& executor);
+
+}  // namespace whilst::heat_steps

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/launch/memory.hpp"
+#include "whilst/memory_table.hpp"
+#include "whilst/views.hpp"
+
+namespace whilst {
+
+/// A workspace that knows what its pieces are for.
+class arena_layout : public workspace {
+ public:
+  using workspace::workspace;
+
+  /// What is taken from here on goes under this name in program::memory().
+  void item(std::string name) { items_.push_back({std::move(name), used()}); }
+
+  /// Where the items begin, in bytes.
+  const std::vector<std::pair<std::string, index>>& items() const { return items_; }
+
+ private:
+  std::vector<std::pair<std::string, index>> items_;
+};
+
+/// The lines of memory() for an arena that was laid out so.
+std::vector<memory_item> itemised(const arena_layout& layout, place where);
+
+}  // namespace whilst

@@ -1,0 +1,209 @@
+// Runs heat_steps as a person or script would: arguments in; exit status, output and files out.
+// Its path is the environment variable WHILST_TEST_HEAT_STEPS, or else it is a neighbour of the program whilst.
+
+#include <cmath>
+#include <cstdlib>
+#include <Eigen/Sparse>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/cuda.hpp"
+#include "tests/apps/run_program.hpp"
+#include "tests/catch.hpp"
+#include "whilst/version.hpp"
+
+namespace {
+
+using nlohmann::json;
+using whilst_test::contains;
+using whilst_test::folder;
+using whilst_test::outcome;
+using whilst_test::strings;
+using whilst_test::text_of;
+using whilst_test::with;
+
+constexpr double rtol = 1e-10;  // of each solve
+
+outcome run(const strings& arguments) {
+  const char* given = std::getenv("WHILST_TEST_HEAT_STEPS");
+  return whilst_test::run_program(given ? given : whilst_test::program_path("heat_steps"), arguments);
+}
+
+json report_of(const strings& arguments) {
+  const outcome result = run(with(arguments, {"--json", "-", "--repetitions", "1"}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  return json::parse(result.out);
+}
+
+/// The CPU, and a GPU where there is one.
+strings executors() { return whilst::cuda::device_count() > 0 ? strings{"host", "graph"} : strings{"host"}; }
+
+/// What backward Euler multiplies the sine by in a step: it is an eigenvector of the stencil.
+double decay(double cells, double time_step) {
+  const double half = std::sin(std::numbers::pi / (2 * cells));
+  return 1 / (1 + time_step * 8 * cells * cells * half * half);
+}
+
+/// The hottest point and the 2-norm after some steps, each solved by Eigen's Cholesky.
+std::pair<double, double> by_cholesky(int cells, double time_step, double flame, int steps) {
+  const int m = cells - 1;
+  const double h = 1.0 / cells;
+  std::vector<Eigen::Triplet<double>> entries;
+  Eigen::VectorXd u(m * m), f(m * m);
+  for (int j = 0; j < m; ++j) {
+    for (int i = 0; i < m; ++i) {
+      const int k = j * m + i;
+      entries.emplace_back(k, k, 1 + 4 * time_step / (h * h));
+      if (i + 1 < m) entries.emplace_back(k + 1, k, -time_step / (h * h));  // the lower triangle
+      if (j + 1 < m) entries.emplace_back(k + m, k, -time_step / (h * h));
+      u[k] = std::sin(std::numbers::pi * (i + 1) * h) * std::sin(std::numbers::pi * (j + 1) * h);
+    }
+  }
+  Eigen::SparseMatrix<double> A(m * m, m * m);
+  A.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>> factors(A);
+  for (int step = 1; step <= steps; ++step) {
+    const double moved = std::min(1.0, step * time_step);
+    for (int j = 0; j < m; ++j)
+      for (int i = 0; i < m; ++i)
+        f[j * m + i] =
+            flame *
+            std::exp(-(std::pow((i + 1) * h - 0.25 - 0.5 * moved, 2) + std::pow((j + 1) * h - 0.25 - 0.35 * moved, 2)) /
+                     (2 * 0.05 * 0.05));
+    const Eigen::VectorXd b = u + time_step * f;
+    u = factors.solve(b);
+  }
+  return {u.maxCoeff(), u.norm()};
+}
+
+/// All ways made the same steps; where the host asks, it enqueues for each of them.
+void check_ways(const json& report, const std::string& executor, int steps, const std::string& ending) {
+  REQUIRE(report["ways"].size() == (executor == "host" ? 1 : 3));
+  for (const json& way : report["ways"]) {
+    INFO(way.dump());
+    CHECK(way["steps"] == steps);
+    CHECK(way["ending"] == ending);
+    CHECK(way["same_bits"] == true);
+    CHECK(way["iterations"] == report["ways"][0]["iterations"]);
+    CHECK(way["iterations"] >= steps);
+    CHECK(contains(way["last_solve"], "converged: "));
+    if (executor == "host") CHECK(way["enqueued_by_host"] == 0);
+    if (way["way"] == "step") CHECK(way["enqueued_by_host"] == steps);
+    if (way["way"] == "whole") CHECK(way["enqueued_by_host"] == 2);  // the graph, and a copy
+  }
+}
+
+}  // namespace
+
+TEST_CASE("heat_steps tells its version and how it is used") {
+  CHECK(run({"--version"}).out == std::string("heat_steps ") + whilst::version + "\n");
+  const outcome help = run({"--help"});
+  CHECK(help.status == 0);
+  for (const char* part : {"backward Euler", "--cells", "WHILE node", "Examples", "Exit status"}) {
+    INFO(part);
+    CHECK(contains(help.out, part));
+  }
+}
+
+TEST_CASE("heat_steps: without a flame the sine decays as backward Euler has it, in all ways") {
+  // 2 cells: one unknown. An even number has a point at the centre, where the sine is 1.
+  for (const int cells : {2, 16, 64}) {
+    for (const std::string& executor : executors()) {
+      INFO(executor << ", cells " << cells);
+      constexpr int steps = 12;
+      const json report = report_of({"--flame", "0", "--steady", "0", "--steps", std::to_string(steps), "--cells",
+                                     std::to_string(cells), "--executor", executor});
+      const double expected = std::pow(decay(cells, 0.01), steps), first_norm = 0.5 * cells;
+      // Each solve leaves a residual of rtol times a right-hand side no larger than the first; steps never amplify.
+      const double tolerance = steps * rtol * first_norm;
+      CHECK(double(report["norm"]) == Approx(first_norm * expected).margin(tolerance).epsilon(0));
+      CHECK(double(report["centre"]) == Approx(expected).margin(tolerance).epsilon(0));
+      CHECK(double(report["time"]) == Approx(0.01 * steps));
+      check_ways(report, executor, steps, "all_steps");
+    }
+  }
+}
+
+TEST_CASE("heat_steps ends where a step changes little, in all ways in the same one") {
+  constexpr int cells = 24;
+  constexpr double time_step = 0.004, steady = 1.03e-3;
+  const double factor = decay(cells, time_step), mean_root = 0.5 * cells / (cells - 1);
+  int steps = 1;
+  while (mean_root * std::pow(factor, steps - 1) * (1 - factor) > steady) ++steps;
+  REQUIRE(steps > 10);
+  // Not a matter of rounding.
+  REQUIRE(mean_root * std::pow(factor, steps - 2) * (1 - factor) > 1.01 * steady);
+  REQUIRE(mean_root * std::pow(factor, steps - 1) * (1 - factor) < 0.99 * steady);
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const json report = report_of({"--flame", "0", "--cells", "24", "--time-step", "0.004", "--steady", "1.03e-3",
+                                   "--steps", "1000", "--executor", executor});
+    check_ways(report, executor, steps, "steady");
+    CHECK(double(report["change"]) <= steady);
+  }
+}
+
+TEST_CASE("heat_steps: a flame that moves and rests heats as by Eigen's Cholesky") {
+  constexpr int cells = 20, steps = 26;  // of 0.05: it rests from the 20th on
+  const auto [hottest, norm] = by_cholesky(cells, 0.05, 100, steps);
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const json report =
+        report_of({"--cells", "20", "--time-step", "0.05", "--steps", "26", "--steady", "0", "--executor", executor});
+    check_ways(report, executor, steps, "all_steps");
+    // Right-hand sides are below 2 (norm + flame's), which is some 10.
+    const double tolerance = steps * rtol * 100;
+    CHECK(double(report["norm"]) == Approx(norm).margin(tolerance).epsilon(0));
+    CHECK(double(report["hottest"]) == Approx(hottest).margin(tolerance).epsilon(0));
+  }
+}
+
+TEST_CASE("heat_steps prints a table, writes a report and a picture") {
+  const folder here;
+  const outcome result = run({"--executor", "host", "--cells", "130", "--steps", "3", "--json", here.at("report.json"),
+                              "--picture", here.at("plate.svg")});
+  INFO(result.out << result.err);
+  CHECK(result.status == 0);
+  for (const char* part : {"CG iterations", "ms a step", "plain", "all_steps", "converged"})
+    CHECK(contains(result.out, part));
+  CHECK(json::parse(text_of(here / "report.json"))["program"] == "heat_steps");
+  const std::string picture = text_of(here / "plate.svg");
+  CHECK(picture.rfind("<svg", 0) == 0);
+  CHECK(contains(picture, "#ffffff"));  // the hottest
+  CHECK(picture.size() < 500'000);
+}
+
+TEST_CASE("heat_steps refuses what it cannot do, and says what it can") {
+  const folder here;
+  struct wrong_line {
+    strings arguments;
+    const char* message;
+  };
+  const std::vector<wrong_line> wrong{
+      {{"--cells", "1"}, "whole number"},
+      {{"--cells", "4097"}, "whole number"},
+      {{"--steps", "0"}, "whole number"},
+      {{"--time-step", "0"}, "a number of at least"},
+      {{"--time-step", "inf"}, "a number of at least"},
+      {{"--flame", "-1"}, "a number of at least"},
+      {{"--steady", "nan"}, "a number of at least"},
+      {{"--repetitions", "0"}, "whole number"},
+      {{"--executor", "stream"}, "give one of auto, host, graph"},
+      {{"--json", ""}, "--json"},
+      {{"--picture", here.at("none/x.svg")}, "directory"},
+      {{"--json", here.at("same"), "--picture", here.at("same")}, "same"},
+      {{"more"}, "more"},
+  };
+  for (const auto& [arguments, message] : wrong) {
+    const outcome result = run(with({"--executor", "host"}, arguments));
+    INFO(message << " in: " << result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, message));
+    CHECK(result.err.rfind("heat_steps: ", 0) == 0);
+    CHECK(result.out.empty());
+  }
+  CHECK(here.files() == 0);
+}
