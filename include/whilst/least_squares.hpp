@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/launch/resident.hpp"
+#include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/levenberg_marquardt.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "whilst/error.hpp"
