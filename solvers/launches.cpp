@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/launch/runs_in_flight.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst {
@@ -48,12 +49,7 @@ launch_desk::launch_desk(program& recorded, index systems, control* outer, contr
   for (int i = 0; i < (is_batch() ? prepared_batches : prepared_solves); ++i) prepared_.push_back(make());
 }
 
-launch_desk::~launch_desk() {
-  try {
-    recorded_.wait();
-  } catch (const error&) {
-  }
-}
+launch_desk::~launch_desk() { wait_quietly(recorded_); }
 
 std::shared_ptr<launch_desk::launch> launch_desk::make() {
   auto made = std::make_shared<launch>();
@@ -114,12 +110,12 @@ void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
   WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &status));
   if (status != cudaStreamCaptureStatusNone) {
     recorded_.enqueue(stream);
+    started.in_capture = true;  // also if what comes next fails: the graph writes there if it is ever launched
     // Every outcome holds its launch's number; once a batch is done, any of them will do.
     if (is_batch())
       WHILST_CUDA("marking the end of a batch",
                   cudaMemcpyAsync(const_cast<std::uint64_t*>(&seen(started).launch), &started.target()->launch,
                                   sizeof(std::uint64_t), cudaMemcpyDeviceToHost, stream));
-    started.in_capture = true;
     return;
   }
   if (started.begin) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/solve_options.hpp"
 #include "whilst/place_of_executor.hpp"
@@ -100,6 +101,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
     started = enqueue(nullptr, x.data());
   } else {
 #if WHILST_WITH_CUDA
+    const no_run_left_behind guard(*made_.recorded);
     x_on_gpu_.upload(x.data());
     started = enqueue(own_stream_.get(), x_on_gpu_.data());
     desk_->wait(*started);

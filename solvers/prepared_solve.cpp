@@ -1,5 +1,6 @@
 #include "solvers/prepared_solve.hpp"
 
+#include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/solve_options.hpp"
 
 namespace whilst {
@@ -57,6 +58,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
     b_on_gpu_ = buffer<T>(where, entries_);
     x_on_gpu_ = buffer<T>(where, entries_);
   }
+  const no_run_left_behind guard(recorded());
   b_on_gpu_.upload(b.data());
   x_on_gpu_.upload(x.data());
   auto started = enqueue(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/batch_desk.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/machine.hpp"
@@ -67,6 +68,7 @@ class recorded_batch {
       return wait();
     }
     if (x_on_gpu_.size() != entries) x_on_gpu_ = buffer<T>(where(), entries);
+    const no_run_left_behind guard(*program_);
     x_on_gpu_.upload(x.data());
     enqueue(nullptr, x_on_gpu_.data());
     Report result = wait();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/launch/resident.hpp"
+#include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/levenberg_marquardt.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "whilst/error.hpp"
@@ -123,6 +124,7 @@ class least_squares_solver {
       throw error("fitting",
                   "there are " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
+    const no_run_left_behind guard(program_);
     x_.upload(x.data());
     program_.enqueue(nullptr);
     program_.wait();

@@ -71,6 +71,8 @@ class linear_solver : public replayed_solver {
   /// has completed when this returns. If `stream` is being captured, the loop becomes part of that graph, with these b
   /// and x; it then runs at each launch of that graph, and the solver must outlive it, since what the graph writes to
   /// is kept as long as the solver is.
+  /// Where this throws whilst::error, the solve may be on its way all the same: have the stream done before b and x go.
+  /// A capture may hold a part of it then, and is for nothing.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.

@@ -19,6 +19,11 @@ call_observer& observer() {
   return the_observer;
 }
 
+int& caught_failures::depth() {
+  static thread_local int the_depth = 0;
+  return the_depth;
+}
+
 void fail(cudaError_t status, const char* expression, std::string_view doing) {
   cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
   std::string cure;
@@ -56,6 +61,16 @@ device_guard::device_guard(int device) {
 }
 device_guard::~device_guard() {
   if (changed_) cudaSetDevice(previous_);
+}
+
+void abandon_capture(cudaStream_t stream, bool is_body) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone) {
+    cudaGraph_t abandoned = nullptr;
+    cudaStreamEndCapture(stream, &abandoned);
+    if (!is_body) graph{abandoned};
+  }
+  cudaGetLastError();  // what went wrong is on its way already
 }
 
 stream make_stream() {
@@ -112,6 +127,9 @@ void run_while_node() {
 #endif
   WHILST_CUDA("recording a body", cudaStreamBeginCaptureToGraph(recording.get(), params.conditional.phGraph_out[0],
                                                                 nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed));
+  // Before the graph goes, of which the body is a part.
+  const std::unique_ptr<CUstream_st, void (*)(cudaStream_t)> open(
+      recording.get(), [](cudaStream_t still_capturing) { abandon_capture(still_capturing, /*is_body=*/true); });
   count_down_kernel<<<1, 1, 0, recording.get()>>>(left_buffer.data(), loop);
   WHILST_CUDA("recording a body", cudaGetLastError());
   cudaGraph_t body = nullptr;
@@ -128,6 +146,7 @@ void run_while_node() {
 }  // namespace
 
 answer kernels(int device) {
+  const caught_failures answered;
   try {
     const device_guard current(device);
     cudaFuncAttributes attributes{};
@@ -152,6 +171,7 @@ answer conditional_nodes(int device) {
                        std::to_string(driver % 1000 / 10) + ", and conditional nodes need 12.4"};
   }
   if (const answer code = kernels(device); !code.work) return code;
+  const caught_failures answered;
   try {
     const device_guard current(device);
     run_while_node();

@@ -21,30 +21,48 @@ namespace whilst::cuda {
 
 #if WHILST_WITH_CUDA
 
+/// A call that is about to be made, as an observer sees it.
+struct observed_call {
+  std::string_view expression;
+  bool must_succeed;  ///< its failure is an exception to who asked for the work; false where it is an answer
+  operator std::string_view() const { return expression; }
+};
 /// Sees every call before it is made; returns the error to fail with instead of calling, or cudaSuccess. For tests that
 /// count calls or inject faults; empty otherwise. Not to be changed while calls are in flight.
-using call_observer = std::function<cudaError_t(std::string_view expression)>;
+using call_observer = std::function<cudaError_t(const observed_call&)>;
 call_observer& observer();
+
+/// For as long as it lives, somebody catches what this thread's calls throw: as an answer, or since nothing can be done
+/// about it. Changes nothing but what observers are told.
+class caught_failures {
+ public:
+  caught_failures() { ++depth(); }
+  ~caught_failures() { --depth(); }
+  caught_failures(const caught_failures&) = delete;
+  caught_failures& operator=(const caught_failures&) = delete;
+  static int& depth();
+};
 
 [[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
 
 /// The one function that makes CUDA calls.
 template <class Function>
-cudaError_t make_call(const char* expression, Function&& function) {
-  const cudaError_t status = observer() ? observer()(expression) : cudaSuccess;
+cudaError_t make_call(const char* expression, bool must_succeed, Function&& function) {
+  const cudaError_t status =
+      observer() ? observer()({expression, must_succeed && caught_failures::depth() == 0}) : cudaSuccess;
   return status == cudaSuccess ? function() : status;
 }
 /// Makes a call that must succeed. `doing` says what for, in the message of the exception.
 template <class Function>
 void call(std::string_view doing, const char* expression, Function&& function) {
-  const cudaError_t status = make_call(expression, function);
+  const cudaError_t status = make_call(expression, /*must_succeed=*/true, function);
   if (status != cudaSuccess) fail(status, expression, doing);
 }
 #define WHILST_CUDA(doing, ...) ::whilst::cuda::call(doing, #__VA_ARGS__, [&] { return __VA_ARGS__; })
 /// Makes a call whose failure is an answer, and returns its status.
 template <class Function>
 cudaError_t attempt(const char* expression, Function&& function) {
-  const cudaError_t status = make_call(expression, function);
+  const cudaError_t status = make_call(expression, /*must_succeed=*/false, function);
   if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
   return status;
 }
@@ -95,6 +113,11 @@ using stream = handle<cudaStream_t, cudaStreamDestroy>;
 using event = handle<cudaEvent_t, cudaEventDestroy>;
 using graph = handle<cudaGraph_t, cudaGraphDestroy>;
 using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// Ends the capture in progress on a stream, if there is one, after something has failed: a stream that went on
+/// capturing could not be used again. What was recorded is thrown away, unless it is the body of a conditional node, of
+/// whose graph it is a part. For destructors.
+void abandon_capture(cudaStream_t stream, bool is_body) noexcept;
 
 /// A stream that does not wait for the legacy default stream.
 stream make_stream();

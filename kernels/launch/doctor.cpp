@@ -81,15 +81,7 @@ class trial {
   trial(const std::string& name, cudaStream_t stream) : stream_(stream) {
     WHILST_CUDA("trying to record '" + name + "'", cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   }
-  ~trial() {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(stream_, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone) {
-      cudaGraph_t abandoned = nullptr;
-      cudaStreamEndCapture(stream_, &abandoned);
-      cuda::graph{abandoned};
-    }
-    cudaGetLastError();  // what went wrong is on its way already
-  }
+  ~trial() { cuda::abandon_capture(stream_, /*is_body=*/false); }
   trial(const trial&) = delete;
   trial& operator=(const trial&) = delete;
 

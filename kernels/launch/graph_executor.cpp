@@ -29,15 +29,7 @@ class recording {
       WHILST_CUDA(doing, cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     }
   }
-  ~recording() {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(stream_, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone) {
-      cudaGraph_t abandoned = nullptr;
-      cudaStreamEndCapture(stream_, &abandoned);
-      if (!body_) cuda::graph{abandoned};
-    }
-    cudaGetLastError();  // what went wrong is on its way already
-  }
+  ~recording() { cuda::abandon_capture(stream_, body_ != nullptr); }
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
 

@@ -111,6 +111,7 @@ struct program::implementation {
     cuda::device_guard current(where.device());
     const cuda::relaxed_capture_mode relaxed;
     wait();
+    if (!was_captured) outgrown.clear();  // left there where the wait of give_up_step_memory failed
     load_write_words();
     whole = {};
     resumed.clear();
