@@ -164,6 +164,10 @@ index assembled_equations<T>::unknowns() const {
 }
 
 template <class T>
+void assembled_equations<T>::prepare() const {
+  implementation_->seal();
+}
+template <class T>
 gathered<T> assembled_equations<T>::evaluate(recorder& run, const T* x) const {
   implementation& self = *implementation_;
   self.seal();

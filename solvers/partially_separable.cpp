@@ -193,6 +193,10 @@ index partially_separable<T>::unknowns() const {
 }
 
 template <class T>
+void partially_separable<T>::prepare() const {
+  implementation_->seal();
+}
+template <class T>
 evaluated<T> partially_separable<T>::evaluate(recorder& run, const T* x) const {
   implementation& self = *implementation_;
   self.seal();

@@ -14,6 +14,7 @@ struct posed_equations {
 
   index unknowns() const { return system->unknowns(); }
   place where() const { return system->where(); }
+  void prepare() const { system->prepare(); }
   evaluated<T> evaluate(recorder& run, const T* x) const { return {.gradient = system->evaluate(run, x)}; }
 };
 

@@ -194,6 +194,8 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
   const Function& f = *request.function;
   recorded_descent<T> made;
   program_recorder record(f.where());
+  f.prepare();
+  if constexpr (requires { Direction<T>::wants_hessian; }) f.hessian();
   struct placed {
     T** x;
     solve_outcome** outcome;

@@ -254,6 +254,7 @@ struct simulation::implementation {
   }
 
   void record(const world& w) {
+    potential.prepare();
     program_recorder record(where);
     struct placed {
       history_record* history;

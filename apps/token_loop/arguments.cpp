@@ -21,7 +21,7 @@ CLI::Validator multiple_of_4(index least, index most) {
 }  // namespace
 
 arguments::arguments()
-    : app("Generates tokens one after another, as language models do, in three ways that make the same numbers: steps "
+    : app("Generates tokens one after another, as language models do, in ways that make the same numbers: steps "
           "launched one by one, a CUDA graph a token, and one launch for the whole generation. Shows what each costs.",
           "token_loop") {
   app.set_version_flag("--version", fmt::format("token_loop {}", version), "Print the version and leave");
@@ -58,8 +58,11 @@ arguments::arguments()
       "(\"nan_or_infinity\"), are there as many tokens as may be (\"iteration_limit\")?\n\n"
       "The ways, with the same steps, two a layer and one to choose the token:\n"
       "  plain   each step is launched by itself, and the host looks at the flag after each token\n"
-      "  token   one CUDA graph of a token's steps and the flag's copy, made by capture, without a WHILE node;\n"
-      "          launched for each token by the host, which looks at the flag\n"
+      "  serial-token   one CUDA graph of a token's steps and the flag's copy, made by capture, without a WHILE node;\n"
+      "          launched for each token by the host, which looks at the flag; each step begins when the one before "
+      "has\n"
+      "          ended\n"
+      "  token   the same with steps that overlap by programmatic dependent launch, as they do in the other ways\n"
       "  whole   one launch: a WHILE node around the steps of several tokens; the device looks at the flag\n"
       "On the CPU: a program run once a token, and one run of a program with a loop.\n\n"
       "The floor. The layers' matrices do not fit a GPU's cache at d = 2048, so each token must read them from\n"

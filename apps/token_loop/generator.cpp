@@ -70,7 +70,8 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 }  // namespace
 
 std::string_view name(way how) {
-  return how == way::plain_launches ? "plain" : how == way::token_a_launch ? "token" : "whole";
+  constexpr std::string_view names[] = {"plain", "serial-token", "token", "whole"};
+  return names[static_cast<int>(how)];
 }
 
 bool same(const generated& a, const generated& b) {
@@ -121,24 +122,32 @@ generator::looping generator::record_start() {
 
 std::unique_ptr<generator::looping>& generator::prepared(way how) {
   const bool on_host = where_.on_host();
-  const executor plain = on_host ? executor::host : executor::stream;
   std::unique_ptr<looping>& mine = how == way::plain_launches ? plain_ : how == way::whole_launch ? whole_ : start_;
   if (mine) return mine;
-  mine = std::make_unique<looping>(how == way::token_a_launch ? record_start() : record_whole());
-  mine->recorded.prepare({.how = how != way::whole_launch || on_host ? plain : executor::graph});
-  if (how == way::token_a_launch) {
-    program_recorder record(where_);
-    record_token(record, size_, at_, test_for_host{{end_token_.data(), chosen_.data(), outputs_.data()}, loop_.data()});
-    program token = std::move(record).finish();
-    token.prepare({.how = plain});
-    token_ = std::make_unique<token_launch>(std::move(token), &loop_.data()->running);
-  }
+  mine = std::make_unique<looping>(&mine == &start_ ? record_start() : record_whole());
+  mine->recorded.prepare({.how = on_host                    ? executor::host
+                                 : how == way::whole_launch ? executor::graph
+                                                            : executor::stream});
   return mine;
 }
 
+token_launch* generator::prepared_token(way how) {
+  if (how != way::token_a_launch && how != way::serial_token_a_launch) return nullptr;
+  std::unique_ptr<token_launch>& mine = how == way::token_a_launch ? token_ : serial_token_;
+  if (!mine) {
+    program_recorder record(where_);
+    record_token(record, size_, at_, test_for_host{{end_token_.data(), chosen_.data(), outputs_.data()}, loop_.data()});
+    program token = std::move(record).finish();
+    token.prepare({.how = where_.on_host() ? executor::host : executor::stream,
+                   .programmatic_launch = how == way::token_a_launch});
+    mine = std::make_unique<token_launch>(std::move(token), &loop_.data()->running);
+  }
+  return mine.get();
+}
+
 const program& generator::program_of(way how) {
-  looping& mine = *prepared(how);
-  return how == way::token_a_launch ? token_->token() : mine.recorded;
+  token_launch* const token = prepared_token(how);
+  return token ? token->token() : prepared(how)->recorded;
 }
 std::string generator::note(way how) { return prepared(how)->recorded.note(); }
 
@@ -146,9 +155,9 @@ void generator::launch(way how, index tokens, index end_token) {
   looping& mine = *prepared(how);
   mine.recorded.set(mine.settings, control_settings{.limit = tokens});
   mine.recorded.set(mine.end_token, end_token);
-  if (how == way::token_a_launch) {
-    mine.recorded.enqueue(token_->stream());
-    token_->repeat();
+  if (token_launch* const token = prepared_token(how)) {
+    mine.recorded.enqueue(token->stream());
+    token->repeat();
   } else {
     mine.recorded.enqueue(nullptr);
     mine.recorded.wait();
@@ -157,6 +166,7 @@ void generator::launch(way how, index tokens, index end_token) {
 
 generated generator::run(way how, index tokens, index end_token) {
   prepared(how);
+  prepared_token(how);
   const auto began = std::chrono::steady_clock::now();
   launch(how, tokens, end_token);
   generated result;

@@ -12,11 +12,13 @@ namespace whilst::token_loop {
 
 /// Who asks after each token whether to go on, and how the steps get to the place.
 enum class way {
-  plain_launches,  ///< the host, which launches each step by itself
-  token_a_launch,  ///< the host, which launches a graph of one token's steps; on the CPU it runs such a program
-  whole_launch,    ///< the device: one launch of a graph with a WHILE node; on the CPU one run of a program with a loop
+  plain_launches,         ///< the host, which launches each step by itself
+  serial_token_a_launch,  ///< the host, which launches a graph of one token's steps, each of which begins when the one
+                          ///< before has ended, as in a graph that is captured without more ado; not on the CPU
+  token_a_launch,         ///< the same with steps that overlap, as Whilst's do; on the CPU it runs such a program
+  whole_launch,  ///< the device: one launch of a graph with a WHILE node; on the CPU one run of a program with a loop
 };
-/// "plain", "token", "whole".
+/// "plain", "serial-token", "token", "whole".
 std::string_view name(way how);
 
 /// What a generation left behind.
@@ -62,6 +64,8 @@ class generator {
   looping record_start();
   looping record_whole();
   std::unique_ptr<looping>& prepared(way how);
+  /// Null for ways that launch no token by itself.
+  token_launch* prepared_token(way how);
   void launch(way how, index tokens, index end_token);
 
   place where_;
@@ -72,7 +76,7 @@ class generator {
   buffer<control> loop_;
   generation_memory at_;
   std::unique_ptr<looping> plain_, start_, whole_;
-  std::unique_ptr<token_launch> token_;
+  std::unique_ptr<token_launch> token_, serial_token_;
 };
 
 }  // namespace whilst::token_loop

@@ -27,8 +27,10 @@ const char* description(way how, bool on_host) {
   switch (how) {
     case way::plain_launches:
       return "plain launches";
+    case way::serial_token_a_launch:
+      return "one graph a token";
     case way::token_a_launch:
-      return on_host ? "one program a token" : "one graph a token";
+      return on_host ? "one program a token" : "the same, overlapping";
     case way::whole_launch:
       return on_host ? "one program in all" : "one launch in all";
   }
@@ -58,14 +60,14 @@ void print_problem(std::FILE* out, const token_loop_options& options, const toke
 }
 
 void print_ways(std::FILE* out, const token_loop_options& options, const token_loop_result& result) {
-  const double fastest_of_all = result.ways.back().seconds_a_token();
+  const double seconds_of_last = result.ways.back().seconds_a_token();
   fmt::print(out, "{:<22}{:>8}{:>12}{:>16}{:>10}{:>10}  {}\n", "way", "tokens", "a token", "times the last", "GB/s",
              "of read", "bits");
   for (const measured_way& one : result.ways) {
     const double seconds = one.seconds_a_token();
     fmt::print(out, "{:<22}{:>8}{:>12}{:>16.2f}{:>10.4g}{:>9.1f}%  {}\n",
                description(one.how, result.executor == "host"), one.made.outputs.size(), duration(seconds),
-               seconds / fastest_of_all, gigabytes_a_second(options, seconds), 100 * result.read_seconds / seconds,
+               seconds / seconds_of_last, gigabytes_a_second(options, seconds), 100 * result.read_seconds / seconds,
                one.same_bits ? "the same" : "DIFFERENT");
     if (!one.note.empty()) fmt::print(out, "  {}\n", one.note);
   }

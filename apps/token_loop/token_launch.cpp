@@ -12,11 +12,16 @@ token_launch::token_launch(program token, const int* running) : token_(std::move
   stream_ = cuda::make_stream();
   running_on_host_ = shared_memory_block(token_.where(), sizeof(int));
   WHILST_CUDA("starting to capture a token", cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed));
-  token_.enqueue(stream_.get());
-  WHILST_CUDA("capturing the copy of the flag",
-              cudaMemcpyAsync(running_on_host_.data(), running_, sizeof(int), cudaMemcpyDeviceToHost, stream_.get()));
   cudaGraph_t captured = nullptr;
-  WHILST_CUDA("ending the capture of a token", cudaStreamEndCapture(stream_.get(), &captured));
+  try {
+    token_.enqueue(stream_.get());
+    WHILST_CUDA("capturing the copy of the flag",
+                cudaMemcpyAsync(running_on_host_.data(), running_, sizeof(int), cudaMemcpyDeviceToHost, stream_.get()));
+    WHILST_CUDA("ending the capture of a token", cudaStreamEndCapture(stream_.get(), &captured));
+  } catch (...) {
+    cuda::abandon_capture(stream_.get(), /*is_body=*/false);
+    throw;
+  }
   const cuda::graph graph(captured);
   cudaGraphExec_t made = nullptr;
   WHILST_CUDA("instantiating the graph of a token", cudaGraphInstantiate(&made, graph.get(), 0));

@@ -13,9 +13,10 @@ namespace whilst::token_loop {
 namespace {
 
 std::vector<way> ways_of(const std::string& executor, bool on_host) {
-  if (on_host || executor == "graph") return {way::token_a_launch, way::whole_launch};
+  if (on_host) return {way::token_a_launch, way::whole_launch};
+  if (executor == "graph") return {way::serial_token_a_launch, way::token_a_launch, way::whole_launch};
   if (executor == "stream") return {way::plain_launches};
-  return {way::plain_launches, way::token_a_launch, way::whole_launch};
+  return {way::plain_launches, way::serial_token_a_launch, way::token_a_launch, way::whole_launch};
 }
 
 /// reference: what the first way made; null for the first way itself.

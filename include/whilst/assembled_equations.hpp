@@ -163,6 +163,7 @@ class assembled_equations final : public equations<T> {
   place where() const override;
   index unknowns() const override;
   /// Throws whilst::error where an equation has no block.
+  void prepare() const override;
   gathered<T> evaluate(recorder& run, const T* x) const override;
   bool has_jacobian() const override { return true; }
   jacobian_view<T> jacobian() const override;

@@ -23,11 +23,15 @@ class equations {
   virtual place where() const = 0;
   /// As many as there are equations.
   virtual index unknowns() const = 0;
+  /// Takes the memory that evaluate's steps work on, which cannot be taken in a body: to be called before one is
+  /// recorded that has them.
+  virtual void prepare() const {}
   /// Records the steps that evaluate F at x, and tells where its n entries are then.
   virtual gathered<T> evaluate(recorder& run, const T* x) const = 0;
 
   virtual bool has_jacobian() const { return false; }
-  /// The Jacobian's pattern, and where make_jacobian's steps put its values.
+  /// The Jacobian's pattern, and where make_jacobian's steps put its values. Takes memory the first time, so it is to
+  /// be asked before a body is recorded.
   virtual jacobian_view<T> jacobian() const { return {}; }
   /// Records the steps that make the Jacobian at x, if *wanted is not 0 when they run.
   virtual void make_jacobian([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x,

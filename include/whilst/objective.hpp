@@ -86,6 +86,9 @@ class objective {
   virtual ~objective() = default;
   virtual place where() const = 0;
   virtual index unknowns() const = 0;
+  /// Takes the memory that the steps of evaluate and values_along work on, which cannot be taken in a body: to be
+  /// called before one is recorded that has them.
+  virtual void prepare() const {}
   /// Records the steps that evaluate f and its gradient at x.
   virtual evaluated<T> evaluate(recorder& run, const T* x) const = 0;
 
@@ -99,7 +102,8 @@ class objective {
                             [[maybe_unused]] const double* lengths, [[maybe_unused]] double* values) const {}
 
   virtual bool has_hessian() const { return false; }
-  /// The Hessian's pattern, and where make_hessian's steps put its values.
+  /// The Hessian's pattern, and where make_hessian's steps put its values. Takes memory the first time, so it is to be
+  /// asked before a body is recorded.
   virtual hessian_view<T> hessian() const { return {}; }
   /// Records the steps that make the Hessian at x, if *wanted is not 0 when they run. With `positive`, each term's
   /// Hessian is made positive semi-definite first.
@@ -108,7 +112,7 @@ class objective {
 
   /// Whether products of the Hessian with vectors can be had without a matrix.
   virtual bool has_products() const { return false; }
-  /// Where the steps of prepare_products and multiply leave what they make.
+  /// Where the steps of prepare_products and multiply leave what they make. Takes memory the first time, likewise.
   virtual hessian_products<T> products() const { return {}; }
   /// Records the steps that make the Hessian at x ready for products, if *wanted is not 0 when they run. `positive` as
   /// in make_hessian.

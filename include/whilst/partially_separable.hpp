@@ -296,6 +296,7 @@ class partially_separable final : public objective<T> {
 
   place where() const override;
   index unknowns() const override;
+  void prepare() const override;
   evaluated<T> evaluate(recorder& run, const T* x) const override;
   bool has_values_along() const override { return true; }
   void values_along(recorder& run, const T* x, const T* d, const double* lengths, double* values) const override;

@@ -28,7 +28,7 @@ std::string show_number(float value);
 
 /// An array of `count` elements; with values in the report where T is a number.
 template <class T>
-watched_memory watch(std::string name, T* elements, index count) {
+watched_memory watched(std::string name, T* elements, index count) {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>);
   watched_memory made{std::move(name), elements, static_cast<std::size_t>(count) * sizeof(T), sizeof(T)};
   if constexpr (std::is_arithmetic_v<T>) {

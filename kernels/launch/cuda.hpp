@@ -68,15 +68,21 @@ cudaError_t attempt(const char* expression, Function&& function) {
 }
 #define WHILST_CUDA_ATTEMPT(...) ::whilst::cuda::attempt(#__VA_ARGS__, [&] { return __VA_ARGS__; })
 
-/// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads.
+/// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads. One within
+/// another costs nothing. For scopes only: the first to be made is the last to go.
 class relaxed_capture_mode {
  public:
-  relaxed_capture_mode() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~relaxed_capture_mode() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  relaxed_capture_mode() {
+    if (depth_++ == 0) cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  ~relaxed_capture_mode() {
+    if (--depth_ == 0) cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
   relaxed_capture_mode(const relaxed_capture_mode&) = delete;
   relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
 
  private:
+  static inline thread_local int depth_ = 0;
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 

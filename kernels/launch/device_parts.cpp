@@ -29,8 +29,8 @@ std::unique_ptr<recorded_step> make_publisher() {
 
 namespace {
 
-/// Most programs have few words, and what a launch carries costs the host time; more go by as many as fit 4 KiB.
-constexpr std::size_t few_words = 32, many_words = 160;
+/// What a launch carries costs the host time, and most programs have few words; many go by as many as fit 4 KiB.
+constexpr std::size_t least_words = 8, few_words = 32, many_words = 160;
 
 template <std::size_t most>
 struct word_writes {
@@ -45,7 +45,7 @@ __global__ void write_words_kernel(const __grid_constant__ word_writes<most> wri
 }
 
 std::size_t words_a_launch(const std::vector<word_write>& words) {
-  return words.size() <= few_words ? few_words : many_words;
+  return words.size() <= least_words ? least_words : words.size() <= few_words ? few_words : many_words;
 }
 
 /// Calls use(kernel, threads, arguments) with the kernel that writes the words from `first` on.
@@ -58,10 +58,13 @@ void with_writer(const std::vector<word_write>& words, std::size_t first, const 
     void* arguments[] = {&writes};
     use(reinterpret_cast<void*>(kernel), static_cast<unsigned>(most), arguments);
   };
-  if (words_a_launch(words) == few_words) {
-    with(word_writes<few_words>{}, &write_words_kernel<few_words>, few_words);
-  } else {
-    with(word_writes<many_words>{}, &write_words_kernel<many_words>, many_words);
+  switch (words_a_launch(words)) {
+    case least_words:
+      return with(word_writes<least_words>{}, &write_words_kernel<least_words>, least_words);
+    case few_words:
+      return with(word_writes<few_words>{}, &write_words_kernel<few_words>, few_words);
+    default:
+      return with(word_writes<many_words>{}, &write_words_kernel<many_words>, many_words);
   }
 }
 
@@ -91,6 +94,7 @@ void load_write_words() {
     cudaFuncAttributes attributes{};
     WHILST_CUDA("loading the writer of parameters", cudaFuncGetAttributes(&attributes, kernel));
   };
+  load(&write_words_kernel<least_words>);
   load(&write_words_kernel<few_words>);
   load(&write_words_kernel<many_words>);
 }

@@ -208,8 +208,8 @@ struct program::implementation {
   }
 
   void enqueue_on_gpu(cudaStream_t stream) {
-    require_life("enqueueing a program");
     cuda::device_guard current(where.device());
+    require_life("enqueueing a program");
     cudaStreamCaptureStatus capturing{};
     WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
     if (capturing == cudaStreamCaptureStatusInvalidated)

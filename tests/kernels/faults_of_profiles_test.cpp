@@ -82,7 +82,7 @@ TEST_CASE("whichever CUDA call fails in a strict check, the next one passes and 
   whilst::program program = w.record();
   program.prepare({.how = executor::graph});
   const auto check_strictly = [&] {
-    return program.check_strictly({whilst::watch("x", w.x.data(), w.n), whilst::watch("y", w.y.data(), w.n)},
+    return program.check_strictly({whilst::watched("x", w.x.data(), w.n), whilst::watched("y", w.y.data(), w.n)},
                                   w.stream.get());
   };
   const index calls = fail_each_call([&] { check_strictly(); },

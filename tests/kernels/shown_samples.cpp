@@ -156,7 +156,7 @@ std::string check_frozen(place where, executor how, bool starts_over) {
   record.parameter(&loop.data()->settings, control_settings{.limit = 3});
   program recorded = std::move(record).finish();
   recorded.prepare({.how = how});
-  out << recorded.check_strictly({watch("marks", marks.data(), marks.size())}).message << "\n";
+  out << recorded.check_strictly({watched("marks", marks.data(), marks.size())}).message << "\n";
   // end of shown
   return out.str();
 }
@@ -246,7 +246,7 @@ std::string collect_diagnoses() {
   // A stream that takes no part in the capture runs once, and only a strict check tells.
   program recorded = with_call([&](CUstream_st*) { cudaMemsetAsync(x.data(), 0, sizeof(double), cudaStreamLegacy); });
   recorded.prepare({.how = executor::stream});
-  tell(out, [&] { recorded.check_strictly({watch("x", x.data(), x.size())}); });
+  tell(out, [&] { recorded.check_strictly({watched("x", x.data(), x.size())}); });
   // end of shown
 #endif
   return out.str();

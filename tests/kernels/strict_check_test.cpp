@@ -15,7 +15,7 @@ namespace whilst_test {
 using whilst::executor;
 using whilst::program_recorder;
 using whilst::strict_report;
-using whilst::watch;
+using whilst::watched;
 
 namespace {
 
@@ -68,7 +68,7 @@ struct looked_at {
   whilst::buffer<control> c;
   whilst::buffer<double> x;
   explicit looked_at(place where, index n = 3) : c(where, 1), x(where, n) { set_limits(c, {10}); }
-  std::vector<whilst::watched_memory> all() const { return {watch("x", x.data(), x.size())}; }
+  std::vector<whilst::watched_memory> all() const { return {watched("x", x.data(), x.size())}; }
 };
 
 }  // namespace
@@ -84,8 +84,8 @@ TEST_CASE("a clean program passes the strict check, which leaves what a run leav
       record.parameter(m.stop_at.data(), index{4});
       whilst::program program = std::move(record).finish();
       program.prepare({.how = w.how, .unroll = 3});
-      const strict_report report =
-          program.check_strictly({watch("x", m.x.data(), n), watch("y", m.y.data(), n), watch("z", m.z.data(), n)});
+      const strict_report report = program.check_strictly(
+          {watched("x", m.x.data(), n), watched("y", m.y.data(), n), watched("z", m.z.data(), n)});
       INFO(report.message);
       CHECK(report);
       CHECK(report.runs_compared >= 3 * 3 + 2);
@@ -178,7 +178,7 @@ TEST_CASE("memory that the program reads and nobody watches is not blamed on a s
     program.prepare({.how = w.how});
     // y goes on from run to run, and shows only where it is watched; then it is set back.
     CHECK(program.check_strictly(m.all()));
-    CHECK(program.check_strictly({watch("y", y.data(), 1)}));
+    CHECK(program.check_strictly({watched("y", y.data(), 1)}));
     CHECK(program.check_strictly({}));
   }
 }
@@ -192,7 +192,7 @@ TEST_CASE("what is not a number is equal to itself, as bits are compared", "[str
     record.step("y = x", 3, copy_floats{x.data(), y.data()});
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how});
-    const strict_report report = program.check_strictly({watch("x", x.data(), 3), watch("y", y.data(), 3)});
+    const strict_report report = program.check_strictly({watched("x", x.data(), 3), watched("y", y.data(), 3)});
     INFO(report.message);
     CHECK(report);
     CHECK(report.runs_compared == 1);

@@ -179,8 +179,8 @@ TEST_CASE("whichever CUDA call fails as a watch looks, the watch ends and says s
   for (bool failed = true; failed; ++failures) {
     failing_call fault(failures + 1, cudaErrorUnknown, of_threads::others);
     std::atomic<bool> has_looked = false;
-    class whilst::watch watching(endless.solver, std::chrono::milliseconds(1),
-                                 [&](const whilst::progress&) { has_looked = true; });
+    whilst::watch watching(endless.solver, std::chrono::milliseconds(1),
+                           [&](const whilst::progress&) { has_looked = true; });
     while (!has_looked && !fault.happened()) std::this_thread::yield();
     std::string thrown;
     try {
