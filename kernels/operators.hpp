@@ -54,7 +54,7 @@ inline constexpr int entries_held = 7;
 /// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
 template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
-  static constexpr bool fetches_constants = Values::constant;
+  static constexpr bool fetches_constants = requires { requires Values::constant; };
   index n;
   const Offset* row_offsets;
   const std::int32_t* column_indices;

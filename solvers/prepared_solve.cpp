@@ -72,7 +72,9 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 
 template <class T>
 index prepared_solve<T>::bytes() const {
-  return b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded_.recorded->device_bytes();
+  const program& recorded = *recorded_.recorded;
+  if (recorded.where().on_host()) return static_cast<index>(recorded.memory().bytes(name_of(recorded.where())));
+  return b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
 }
 
 template <class T>

@@ -24,7 +24,7 @@ class interrupt_watch {
     interrupted = false;
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(SIGINT, &action, &former_interrupt_);
     sigaction(SIGTERM, &action, &former_terminate_);
   }

@@ -300,7 +300,7 @@ struct add_amount {
 
 void update_and_profile(const visitor& v) {
   constexpr index n = 100'000;
-  const buffer<double> x(v.where, n);
+  buffer<double> x(v.where, n);
   program_recorder record(v.where);
   // What only the program looks at it may as well own: one piece of memory, taken before any body is recorded.
   control* const loop = record.arena([](arena_layout& memory) {

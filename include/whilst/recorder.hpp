@@ -259,15 +259,22 @@ class program_recorder : public recorder {
   template <class Layout>
   auto arena(const Layout& layout) {
     recorded_body::refuse("taking a program's arena");
-    if (arena_)
+    if (has_arena_)
       throw error("taking a program's arena", "it has one already", "Lay out all of it together, in one call");
     arena_layout measuring;
     measuring.item("workspace");
     layout(measuring);
-    arena_ = std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measuring.used()));
-    memory_.push_back({itemised(measuring, where_), arena_});
-    arena_layout placing(arena_->data());
-    return layout(placing);
+    auto memory = std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measuring.used()));
+    arena_layout placing(memory->data());
+    auto placed = layout(placing);
+    if (placing.used() != measuring.used())
+      throw error("taking a program's arena",
+                  "its layout took " + std::to_string(measuring.used()) + " bytes when it was measured, and " +
+                      std::to_string(placing.used()) + " when it was placed",
+                  "Take the same pieces in both calls");
+    memory_.push_back({itemised(measuring, where_), std::move(memory)});
+    has_arena_ = true;
+    return placed;
   }
 
   /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read
@@ -306,6 +313,7 @@ class program_recorder : public recorder {
   /// its address. Throws whilst::error for memory of another place.
   template <class T>
   T* uses(const char* name, buffer<T>&& moved) {
+    check_place(name, moved.where());
     return keep(name, std::make_shared<const buffer<T>>(std::move(moved)), lifetime::owned);
   }
   template <class T>
@@ -322,6 +330,8 @@ class program_recorder : public recorder {
     uses(name, borrowed.data(), static_cast<std::size_t>(borrowed.bytes()));
     return borrowed.data();
   }
+  template <class T>
+  T* uses(const char* name, const buffer<T>&& gone_at_once) = delete;
   /// The same for borrowed memory that is in no buffer. Pointer and bytes are told as they are; nothing is read.
   void uses(const char* name, const void* address, std::size_t bytes) {
     add(name, address, bytes, lifetime::borrowed, nullptr);
@@ -354,7 +364,7 @@ class program_recorder : public recorder {
     memory_.push_back({{item}, std::move(memory)});
   }
 
-  std::shared_ptr<const raw_buffer> arena_;
+  bool has_arena_ = false;
   std::vector<std::pair<std::vector<memory_item>, std::shared_ptr<const void>>> memory_;
 };
 

@@ -61,7 +61,6 @@ sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
 /// program reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
 template <class T>
 struct slot {
-  static constexpr bool constant = false;
   T* const* where = nullptr;
   index offset = 0;
 
@@ -83,7 +82,6 @@ struct constant_slot {
 /// The same for a pointer that stays.
 template <class T>
 struct fixed_slot {
-  static constexpr bool constant = false;
   T* pointer = nullptr;
 
   WHILST_HD T* get() const { return pointer; }

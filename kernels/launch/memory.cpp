@@ -76,7 +76,8 @@ recorded_body::~recorded_body() { innermost = outer_; }
 void recorded_body::refuse(const std::string& doing) {
   if (!innermost) return;
   throw error(doing, "the body of " + innermost->what_ + " is being recorded, once and for all of its trips",
-              "Do it before, at the program_recorder: memory by its arena(), or in a buffer that outlives the program");
+              "Do it before: memory by program_recorder::arena or in a buffer that outlives the program; solvers and "
+              "other programs, and what an objective or equations take in prepare(), are made before, too");
 }
 
 raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {

@@ -97,13 +97,25 @@ WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
-/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes.
+/// Whether a class has members named fetch, whatever they take: then their name is found twice here.
+struct names_fetch {
+  void fetch();
+};
+template <class Functor>
+struct names_fetch_too : Functor, names_fetch {};
+template <class Functor>
+concept has_fetch = std::is_final_v<Functor> || !requires {
+  &names_fetch_too<Functor>::fetch;
+};
+
+/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes. A class that
+/// derives from one that says so, and fetches more, says anew.
 template <class Functor>
 constexpr bool fetches_only_constants() {
   if constexpr (requires { Functor::fetches_constants; }) {
     return Functor::fetches_constants;
   } else {
-    return !requires(const Functor& functor) { functor.fetch(index{}, lanes{}); };
+    return !has_fetch<Functor>;
   }
 }
 

@@ -144,7 +144,7 @@ TEST_CASE("memory is refused while a body is recorded, by the body's name", "[ar
                  [&](recorder& in_branch) { in_branch.loop("newton", loops.data() + 1, [&](recorder&) { ask(); }); });
     });
   };
-  const auto named = contains("the body of loop 'newton' is being recorded") && contains("by its arena()");
+  const auto named = contains("the body of loop 'newton' is being recorded") && contains("by program_recorder::arena");
   CHECK_THROWS_WITH(in_inner_body([&] { record.arena(layout); }), contains("taking a program's arena") && named);
   CHECK_THROWS_WITH(in_inner_body([&] { record.parameter<float>("p", 1.0f); }),
                     contains("declaring parameter 'p'") && named);

@@ -248,7 +248,7 @@ TEST_CASE("a loop that the host decides is refused within a solve's graph", "[ow
     sweeps.enqueue(stream, r, z);
   };
   CHECK_THROWS_WITH(linear_solver<double>(A, enqueue, {.executor = "graph"}),
-                    contains("conditional nodes") && contains("prepare it for executor graph"));
+                    contains("conditional nodes") && contains("Prepare it for executor graph"));
   // Where the host decides all, it may.
   std::vector<double> b = random_vector<double>(n, 1), x(b.size(), 0);
   CHECK(linear_solver<double>(A, enqueue, {.executor = "stream"}).solve(b, x).converged());
