@@ -15,7 +15,7 @@ constexpr int prepared_solves = 16, prepared_batches = 4;
 constexpr index told_at_once = 4096;
 
 /// What progress is made of, on its way to the host.
-struct watched {
+struct glance {
   loop_state inner;
   int outer_running;
 };
@@ -43,7 +43,7 @@ launch_desk::launch_desk(program& recorded, index systems, control* outer, contr
     life_ = cuda::context_life::current();
     beside_ = cuda::make_stream();
     const auto requests = static_cast<std::size_t>(std::min(systems_, told_at_once)) * sizeof(std::uint64_t);
-    pinned_ = shared_memory_block(where_, std::max(sizeof(watched), requests));
+    pinned_ = shared_memory_block(where_, std::max(sizeof(glance), requests));
   }
 #endif
   for (int i = 0; i < (is_batch() ? prepared_batches : prepared_solves); ++i) prepared_.push_back(make());
@@ -225,7 +225,7 @@ progress launch_desk::progress() const {
 #if WHILST_WITH_CUDA
   life_.require("reading progress");
   const std::lock_guard hold(lock_);
-  watched& now = *static_cast<watched*>(pinned_.data());
+  glance& now = *static_cast<glance*>(pinned_.data());
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
   copy_beside("reading progress", &now.outer_running, &outer_->running, sizeof now.outer_running);
   return {now.inner.iteration, now.inner.residual_norm, now.outer_running != 0};

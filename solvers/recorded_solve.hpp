@@ -221,22 +221,12 @@ recorded_solve<T> record_solve(const solve_request<T>& request) {
     }
     return record_with<Method, T>(request, A, identity_preconditioner{});
   };
-  if (request.offsets_64) {
-    return with_operator(
-        csr_operator<T, std::int64_t, constant_slot<const T>>{request.rows,
-                                                              static_cast<const std::int64_t*>(request.row_offsets),
-                                                              request.column_indices,
-                                                              {},
-                                                              lanes,
-                                                              request.nonzeros});
-  }
-  return with_operator(
-      csr_operator<T, std::int32_t, constant_slot<const T>>{request.rows,
-                                                            static_cast<const std::int32_t*>(request.row_offsets),
-                                                            request.column_indices,
-                                                            {},
-                                                            lanes,
-                                                            request.nonzeros});
+  const auto with_offsets = [&]<class Offset>(const Offset* row_offsets) {
+    return with_operator(csr_operator<T, Offset, constant_slot<const T>>{
+        request.rows, row_offsets, request.column_indices, {}, lanes, request.nonzeros});
+  };
+  if (request.offsets_64) return with_offsets(static_cast<const std::int64_t*>(request.row_offsets));
+  return with_offsets(static_cast<const std::int32_t*>(request.row_offsets));
 }
 
 /// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.

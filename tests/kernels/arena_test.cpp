@@ -144,15 +144,15 @@ TEST_CASE("memory is refused while a body is recorded, by the body's name", "[ar
                  [&](recorder& in_branch) { in_branch.loop("newton", loops.data() + 1, [&](recorder&) { ask(); }); });
     });
   };
-  const auto named = contains("the body of loop 'newton' is being recorded") && contains("by program_recorder::arena");
-  CHECK_THROWS_WITH(in_inner_body([&] { record.arena(layout); }), contains("taking a program's arena") && named);
-  CHECK_THROWS_WITH(in_inner_body([&] { record.parameter<float>("p", 1.0f); }),
-                    contains("declaring parameter 'p'") && named);
-  CHECK_THROWS_WITH(in_inner_body([&] { record.slot<float>("s"); }), contains("declaring slot 's'") && named);
-  CHECK_THROWS_WITH(in_inner_body([&] { const whilst::buffer<double> taken(place::host(), 10); }),
-                    contains("taking 80 bytes on the host") && named);
-  CHECK_THROWS_WITH(in_inner_body([&] { const whilst::shared_memory_block taken(place::host(), 16); }),
-                    contains("16 bytes of pinned memory") && named);
+  const auto refused = [&](const auto& ask, const std::string& doing) {
+    CHECK_THROWS_WITH(in_inner_body(ask), contains(doing) && contains("the body of loop 'newton' is being recorded") &&
+                                              contains("by program_recorder::arena"));
+  };
+  refused([&] { record.arena(layout); }, "taking a program's arena");
+  refused([&] { record.parameter<float>("p", 1.0f); }, "declaring parameter 'p'");
+  refused([&] { record.slot<float>("s"); }, "declaring slot 's'");
+  refused([&] { const whilst::buffer<double> taken(place::host(), 10); }, "taking 80 bytes on the host");
+  refused([&] { const whilst::shared_memory_block taken(place::host(), 16); }, "16 bytes of pinned memory");
   const auto in_branch = [&](const auto& ask) {
     record.branch(
         "sometimes", flag.data(), [&](recorder&) { ask(); }, [](recorder&) {});
