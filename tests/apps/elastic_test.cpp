@@ -18,6 +18,8 @@
 namespace {
 
 using nlohmann::json;
+using whilst_test::check_refused;
+using whilst_test::check_version_and_help;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -50,13 +52,7 @@ json numbers_of(const json& report) {
 
 }  // namespace
 
-TEST_CASE("elastic tells its version and how it is used") {
-  CHECK(run({"--version"}).out == std::string("elastic ") + whilst::version + "\n");
-  const outcome help = run({"--help"});
-  CHECK(help.status == 0);
-  CHECK(contains(help.out, "Examples"));
-  CHECK(contains(help.out, "Exit status"));
-}
+TEST_CASE("elastic tells its version and how it is used") { check_version_and_help("elastic", run); }
 
 TEST_CASE("elastic: falling freely, the centre of mass is on the parabola of implicit Euler") {
   const std::string scene = GENERATE("solid", "cloth", "both");
@@ -222,38 +218,27 @@ TEST_CASE("elastic writes pictures, meshes and a report") {
 TEST_CASE("elastic refuses what it cannot do, and says what it can") {
   const folder here;
   here.with("file", "text");
-  struct wrong_line {
-    strings arguments;
-    const char* message;
-  };
-  const std::vector<wrong_line> wrong{
-      {{"--scene", "water"}, "give one of solid, cloth, both"},
-      {{"--cells", "0"}, "whole number"},
-      {{"--cells", "2.5"}, "whole number"},
-      {{"--steps", "-1"}, "whole number"},
-      {{"--step-size", "0"}, "above 0"},
-      {{"--step-size", "nan"}, "above 0"},
-      {{"--stiffness", "-3"}, "above 0"},
-      {{"--newton-tolerance", "x"}, "above 0"},
-      {{"--newton-limit", "1000"}, "whole number"},
-      {{"--gravity", "-1"}, "from 0 to"},
-      {{"--executor", "fast"}, "give one of auto, host"},
-      {{"--launch", "all"}, "give one of step, animation"},
-      {{"--hessian", "none"}, "give one of projected, exact"},
-      {{"--frames", here.at("file")}, "no directory"},
-      {{"--vtk", here.at("file/below")}, "no directory"},
-      {{"--picture", here.at("none/x.png")}, "directory"},
-      {{"--picture", here.at("x"), "--json", here.at("x")}, "the same file"},
-      {{"--compare", "--picture", here.at("x.png")}, "no pictures"},
-      {{"--frobnicate"}, "--frobnicate"},
-  };
-  for (const auto& [arguments, message] : wrong) {
-    const outcome result = run(arguments);
-    INFO(message << " in: " << result.err);
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, message));
-    CHECK(result.err.rfind("elastic: ", 0) == 0);
-    CHECK(result.out.empty());
-  }
+  check_refused("elastic", run,
+                {
+                    {{"--scene", "water"}, "give one of solid, cloth, both"},
+                    {{"--cells", "0"}, "whole number"},
+                    {{"--cells", "2.5"}, "whole number"},
+                    {{"--steps", "-1"}, "whole number"},
+                    {{"--step-size", "0"}, "above 0"},
+                    {{"--step-size", "nan"}, "above 0"},
+                    {{"--stiffness", "-3"}, "above 0"},
+                    {{"--newton-tolerance", "x"}, "above 0"},
+                    {{"--newton-limit", "1000"}, "whole number"},
+                    {{"--gravity", "-1"}, "from 0 to"},
+                    {{"--executor", "fast"}, "give one of auto, host"},
+                    {{"--launch", "all"}, "give one of step, animation"},
+                    {{"--hessian", "none"}, "give one of projected, exact"},
+                    {{"--frames", here.at("file")}, "no directory"},
+                    {{"--vtk", here.at("file/below")}, "no directory"},
+                    {{"--picture", here.at("none/x.png")}, "directory"},
+                    {{"--picture", here.at("x"), "--json", here.at("x")}, "the same file"},
+                    {{"--compare", "--picture", here.at("x.png")}, "no pictures"},
+                    {{"--frobnicate"}, "--frobnicate"},
+                });
   CHECK(here.files() == 1);
 }

@@ -16,6 +16,8 @@
 namespace {
 
 using nlohmann::json;
+using whilst_test::check_refused;
+using whilst_test::check_version_and_help;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -100,11 +102,7 @@ constexpr double fit_tolerance = 1e5 * epsilon;
 }  // namespace
 
 TEST_CASE("fit tells its version, how it is used, and its models") {
-  CHECK(run({"--version"}).out == std::string("fit ") + whilst::version + "\n");
-  const outcome help = run({"--help"});
-  CHECK(help.status == 0);
-  CHECK(contains(help.out, "Examples"));
-  CHECK(contains(help.out, "Exit status"));
+  check_version_and_help("fit", run);
   const outcome models = run({"--models"});
   CHECK(models.status == 0);
   for (const char* name : {"Misra1a", "Nelson", "line", "michaelis-menten"}) CHECK(contains(models.out, name));
@@ -240,39 +238,29 @@ TEST_CASE("fit refuses what it cannot do, and says what it can") {
   const std::string line = here.with("line.csv", noisy_line::text(","));
   const std::string two = here.with("two.csv", "1,2,-3\n4,5,6\n7,8,9\n1,1,1\n");
   const std::string nelson = here.with("nelson.csv", "1,2,3\n4,5,6\n7,8,9\n1,1,1\n");
-  struct wrong_line {
-    strings arguments;
-    const char* message;
-  };
-  const std::vector<wrong_line> wrong{
-      {{}, "give a FILE"},
-      {{here.at("absent.csv"), "--model", "line"}, "no such file"},
-      {{here.at(""), "--model", "line"}, "directory"},
-      {{line}, "--model"},
-      {{line, "--model", "circle"}, "michaelis-menten"},
-      {{line, "--model", "Nelson"}, "2 predictors"},
-      {{two, "--model", "line"}, "1 predictor"},
-      {{two, "--model", "Nelson"}, "point 1, -3"},
-      {{nelson, "--model", "Nelson", "--plot", here.at("picture.svg")}, "a picture shows one"},
-      {{line, "--model", "line", "--start", "1,2,3"}, "2 parameters"},
-      {{line, "--model", "line", "--start", "1,"}, "give numbers"},
-      {{line, "--model", "line", "--start", "1,inf"}, "give numbers"},
-      {{line, "--model", "line", "--start-1"}, "--start"},
-      {{line, "--model", "line", "--start", "1,2", "--start-1"}, "excludes"},
-      {{line, "--model", "line", "--max-iterations", "-1"}, "whole number"},
-      {{line, "--model", "line", "--executor", "fast"}, "give one of auto, host"},
-      {{line, "--model", "line", "--plot", line}, "the same file"},
-      {{line, "--model", "line", "--plot", here.at("x"), "--json", here.at("x")}, "the same file"},
-      {{line, "--model", "line", "--plot", here.at("none/x.svg")}, "directory"},
-      {{line, "--model", "line", "--frobnicate"}, "--frobnicate"},
-  };
-  for (const auto& [arguments, message] : wrong) {
-    const outcome result = run(arguments);
-    INFO(message << " in: " << result.err);
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, message));
-    CHECK(result.err.rfind("fit: ", 0) == 0);
-  }
+  check_refused("fit", run,
+                {
+                    {{}, "give a FILE"},
+                    {{here.at("absent.csv"), "--model", "line"}, "no such file"},
+                    {{here.at(""), "--model", "line"}, "directory"},
+                    {{line}, "--model"},
+                    {{line, "--model", "circle"}, "michaelis-menten"},
+                    {{line, "--model", "Nelson"}, "2 predictors"},
+                    {{two, "--model", "line"}, "1 predictor"},
+                    {{two, "--model", "Nelson"}, "point 1, -3"},
+                    {{nelson, "--model", "Nelson", "--plot", here.at("picture.svg")}, "a picture shows one"},
+                    {{line, "--model", "line", "--start", "1,2,3"}, "2 parameters"},
+                    {{line, "--model", "line", "--start", "1,"}, "give numbers"},
+                    {{line, "--model", "line", "--start", "1,inf"}, "give numbers"},
+                    {{line, "--model", "line", "--start-1"}, "--start"},
+                    {{line, "--model", "line", "--start", "1,2", "--start-1"}, "excludes"},
+                    {{line, "--model", "line", "--max-iterations", "-1"}, "whole number"},
+                    {{line, "--model", "line", "--executor", "fast"}, "give one of auto, host"},
+                    {{line, "--model", "line", "--plot", line}, "the same file"},
+                    {{line, "--model", "line", "--plot", here.at("x"), "--json", here.at("x")}, "the same file"},
+                    {{line, "--model", "line", "--plot", here.at("none/x.svg")}, "directory"},
+                    {{line, "--model", "line", "--frobnicate"}, "--frobnicate"},
+                });
   CHECK(here.files() == 3);
   CHECK(text_of(line) == noisy_line::text(","));
 }

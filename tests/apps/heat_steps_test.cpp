@@ -17,6 +17,8 @@
 namespace {
 
 using nlohmann::json;
+using whilst_test::check_refused;
+using whilst_test::check_version_and_help;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -99,13 +101,7 @@ void check_ways(const json& report, const std::string& executor, int steps, cons
 }  // namespace
 
 TEST_CASE("heat_steps tells its version and how it is used") {
-  CHECK(run({"--version"}).out == std::string("heat_steps ") + whilst::version + "\n");
-  const outcome help = run({"--help"});
-  CHECK(help.status == 0);
-  for (const char* part : {"backward Euler", "--cells", "WHILE node", "Examples", "Exit status"}) {
-    INFO(part);
-    CHECK(contains(help.out, part));
-  }
+  check_version_and_help("heat_steps", run, {"backward Euler", "--cells", "WHILE node"});
 }
 
 TEST_CASE("heat_steps: without a flame the sine decays as backward Euler has it, in all ways") {
@@ -178,32 +174,24 @@ TEST_CASE("heat_steps prints a table, writes a report and a picture") {
 
 TEST_CASE("heat_steps refuses what it cannot do, and says what it can") {
   const folder here;
-  struct wrong_line {
-    strings arguments;
-    const char* message;
-  };
-  const std::vector<wrong_line> wrong{
-      {{"--cells", "1"}, "whole number"},
-      {{"--cells", "4097"}, "whole number"},
-      {{"--steps", "0"}, "whole number"},
-      {{"--time-step", "0"}, "a number of at least"},
-      {{"--time-step", "inf"}, "a number of at least"},
-      {{"--flame", "-1"}, "a number of at least"},
-      {{"--steady", "nan"}, "a number of at least"},
-      {{"--repetitions", "0"}, "whole number"},
-      {{"--executor", "stream"}, "give one of auto, host, graph"},
-      {{"--json", ""}, "--json"},
-      {{"--picture", here.at("none/x.svg")}, "directory"},
-      {{"--json", here.at("same"), "--picture", here.at("same")}, "same"},
-      {{"more"}, "more"},
-  };
-  for (const auto& [arguments, message] : wrong) {
-    const outcome result = run(with({"--executor", "host"}, arguments));
-    INFO(message << " in: " << result.err);
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, message));
-    CHECK(result.err.rfind("heat_steps: ", 0) == 0);
-    CHECK(result.out.empty());
-  }
+  check_refused("heat_steps",
+                [](const strings& arguments) {
+                  return run(with({"--executor", "host"}, arguments));
+                },
+                {
+                    {{"--cells", "1"}, "whole number"},
+                    {{"--cells", "4097"}, "whole number"},
+                    {{"--steps", "0"}, "whole number"},
+                    {{"--time-step", "0"}, "a number of at least"},
+                    {{"--time-step", "inf"}, "a number of at least"},
+                    {{"--flame", "-1"}, "a number of at least"},
+                    {{"--steady", "nan"}, "a number of at least"},
+                    {{"--repetitions", "0"}, "whole number"},
+                    {{"--executor", "stream"}, "give one of auto, host, graph"},
+                    {{"--json", ""}, "--json"},
+                    {{"--picture", here.at("none/x.svg")}, "directory"},
+                    {{"--json", here.at("same"), "--picture", here.at("same")}, "same"},
+                    {{"more"}, "more"},
+                });
   CHECK(here.files() == 0);
 }

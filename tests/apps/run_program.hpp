@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "whilst/version.hpp"
 
 namespace whilst_test {
 
@@ -123,6 +124,37 @@ class process {
 
 inline outcome run_program(const std::string& program, const strings& arguments) {
   return process(program, arguments).wait();
+}
+
+/// Checks that run({"--version"}) tells it, and that run({"--help"}) succeeds with examples, exit statuses and these
+/// parts.
+template <class Run>
+void check_version_and_help(const std::string& program, const Run& run, const strings& parts = {}) {
+  CHECK(run({"--version"}).out == program + " " + whilst::version + "\n");
+  const outcome help = run({"--help"});
+  CHECK(help.status == 0);
+  for (const std::string& part : with(parts, {"Examples", "Exit status"})) {
+    INFO(part);
+    CHECK(contains(help.out, part));
+  }
+}
+
+/// Arguments that a program refuses, and a part of what it says.
+struct wrong_line {
+  strings arguments;
+  const char* message;
+};
+/// Checks that run(arguments) refuses each: exit status 1, a message that begins with the program's name, nothing else.
+template <class Run>
+void check_refused(const std::string& program, const Run& run, const std::vector<wrong_line>& wrong) {
+  for (const auto& [arguments, message] : wrong) {
+    const outcome result = run(arguments);
+    INFO(message << " in: " << result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, message));
+    CHECK(result.err.rfind(program + ": ", 0) == 0);
+    CHECK(result.out.empty());
+  }
 }
 
 /// The numbers of an "array real general" file: read by hand here, not with the library's reader.

@@ -21,6 +21,8 @@ namespace {
 
 using nlohmann::json;
 using whilst::index;
+using whilst_test::check_refused;
+using whilst_test::check_version_and_help;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -114,13 +116,7 @@ void check_outputs(const json& report) {
 }  // namespace
 
 TEST_CASE("token_loop tells its version and how it is used") {
-  CHECK(run({"--version"}).out == std::string("token_loop ") + whilst::version + "\n");
-  const outcome help = run({"--help"});
-  CHECK(help.status == 0);
-  for (const char* part : {"silu", "--end-token", "one launch", "Examples", "Exit status"}) {
-    INFO(part);
-    CHECK(contains(help.out, part));
-  }
+  check_version_and_help("token_loop", run, {"silu", "--end-token", "one launch"});
 }
 
 TEST_CASE("token_loop: all ways make the same bits, and Eigen's numbers in double") {
@@ -209,40 +205,32 @@ TEST_CASE("token_loop prints a table, writes a report, explains its programs") {
 
 TEST_CASE("token_loop refuses what it cannot do, and says what it can") {
   const folder here;
-  struct wrong_line {
-    strings arguments;
-    const char* message;
-  };
-  const std::vector<wrong_line> wrong{
-      {{"--dimension", "0"}, "multiple of 4"},
-      {{"--dimension", "-8"}, "multiple of 4"},
-      {{"--dimension", "30"}, "multiple of 4"},
-      {{"--dimension", "9999999999999999999999"}, "multiple of 4"},
-      {{"--dimension", "16388"}, "multiple of 4"},
-      {{"--dimension", "64x"}, "multiple of 4"},
-      {{"--layers", "0"}, "whole number"},
-      {{"--layers", "1.5"}, "whole number"},
-      {{"--layers", "129"}, "whole number"},
-      {{"--tokens", "0"}, "whole number"},
-      {{"--tokens", "nan"}, "whole number"},
-      {{"--tokens", "1000001"}, "whole number"},
-      {{"--end-token", "-2"}, "whole number"},
-      {{"--dimension", "64", "--end-token", "64"}, "tokens 0 to 63"},
-      {{"--repetitions", "0"}, "whole number"},
-      {{"--executor", "resident"}, "give one of auto, host"},
-      {{"--executor", ""}, "give one of auto, host"},
-      {{"--json", ""}, "--json"},
-      {{"--json", here.at("none/x.json")}, "directory"},
-      {{"--frobnicate"}, "--frobnicate"},
-      {{"more"}, "more"},
-  };
-  for (const auto& [arguments, message] : wrong) {
-    const outcome result = run(with({"--executor", "host"}, arguments));
-    INFO(message << " in: " << result.err);
-    CHECK(result.status == 1);
-    CHECK(contains(result.err, message));
-    CHECK(result.err.rfind("token_loop: ", 0) == 0);
-    CHECK(result.out.empty());
-  }
+  check_refused("token_loop",
+                [](const strings& arguments) {
+                  return run(with({"--executor", "host"}, arguments));
+                },
+                {
+                    {{"--dimension", "0"}, "multiple of 4"},
+                    {{"--dimension", "-8"}, "multiple of 4"},
+                    {{"--dimension", "30"}, "multiple of 4"},
+                    {{"--dimension", "9999999999999999999999"}, "multiple of 4"},
+                    {{"--dimension", "16388"}, "multiple of 4"},
+                    {{"--dimension", "64x"}, "multiple of 4"},
+                    {{"--layers", "0"}, "whole number"},
+                    {{"--layers", "1.5"}, "whole number"},
+                    {{"--layers", "129"}, "whole number"},
+                    {{"--tokens", "0"}, "whole number"},
+                    {{"--tokens", "nan"}, "whole number"},
+                    {{"--tokens", "1000001"}, "whole number"},
+                    {{"--end-token", "-2"}, "whole number"},
+                    {{"--dimension", "64", "--end-token", "64"}, "tokens 0 to 63"},
+                    {{"--repetitions", "0"}, "whole number"},
+                    {{"--executor", "resident"}, "give one of auto, host"},
+                    {{"--executor", ""}, "give one of auto, host"},
+                    {{"--json", ""}, "--json"},
+                    {{"--json", here.at("none/x.json")}, "directory"},
+                    {{"--frobnicate"}, "--frobnicate"},
+                    {{"more"}, "more"},
+                });
   CHECK(here.files() == 0);
 }
