@@ -69,8 +69,8 @@ struct anderson {
   WHILST_HD const kept* numbers() const { return pairs; }
 
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
-                            const kept& p, handed& made) const {
+  WHILST_HD proposal choose(const Team& team, const double* of, const accepted_step& step, const kept& p,
+                            handed& made) const {
     kept& to = *pairs;
     const int count = step.first ? 0 : ring.kept_beside_new(p.pairs, step.steepest) + 1;
     const int next = step.first ? 0 : ring.after(p.next);
@@ -113,8 +113,10 @@ struct anderson {
     return is_finite_one ? whole_step(step) : proposal{};
   }
 
-  WHILST_HD auto read_entry(index i, const handed& made) const { return ring.read_entry(i, made); }
-  WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e) const { return ring.entry(residual, e); }
+  WHILST_HD auto read_entry(index i) const { return ring.read_entry(i); }
+  WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e, const handed& made) const {
+    return ring.entry(residual, e, made);
+  }
 };
 
 }  // namespace whilst

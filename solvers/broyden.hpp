@@ -76,8 +76,8 @@ struct broyden {
   WHILST_HD const kept* numbers() const { return pairs; }
 
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step,
-                            const kept& p, handed& made) const {
+  WHILST_HD proposal choose(const Team& team, const double* of, const accepted_step& step, const kept& p,
+                            handed& made) const {
     kept& to = *pairs;
     if (step.first) {
       if (team.rank() == 0) to.pairs = to.next = 0;
@@ -139,8 +139,10 @@ struct broyden {
     return fabs(scale) > least_cosine * length ? scale : sy < 0 ? -least_cosine * length : least_cosine * length;
   }
 
-  WHILST_HD auto read_entry(index i, const handed& made) const { return ring.read_entry(i, made); }
-  WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e) const { return ring.entry(residual, e); }
+  WHILST_HD auto read_entry(index i) const { return ring.read_entry(i); }
+  WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e, const handed& made) const {
+    return ring.entry(residual, e, made);
+  }
 };
 
 }  // namespace whilst

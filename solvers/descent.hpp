@@ -92,6 +92,7 @@ struct judge_trial {
     loop.residual_norm = now.gradient_norm;
     loop.record(loop.iteration, now.gradient_norm);
     const bool was_halved = loop.history_stride != stride;
+    if (!loop.history) return;
     for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
       records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
@@ -156,12 +157,16 @@ concept hands_over = chosen_by_products<Direction> && requires {
   typename Direction::handed;
 };
 
+/// What became of a trial point, for who moves on.
+struct trial_verdict {
+  int accepted, steepest;
+  double step;
+};
 /// What the judge of a trial point hands over to who moves on. Not [[no_unique_address]], though `numbers` may be
 /// empty: nvcc 13.0 then counts the struct's size without it and lays it out with it.
 template <class Direction>
 struct alignas(16) orders {
-  int accepted, steepest;
-  double step;
+  trial_verdict verdict;
   typename Direction::handed numbers;
 };
 template <class Direction>
@@ -171,6 +176,12 @@ struct handed_of {
 template <hands_over Direction>
 struct handed_of<Direction> {
   using type = orders<Direction>;
+};
+
+/// A direction chosen by products whose multiply works on vectors of its own, which nothing else writes.
+template <class Direction>
+concept reads_own = requires(const Direction& direction) {
+  direction.read_own(index{}, lanes());
 };
 
 /// Makes the gradient at the trial point, and all sums of it.
@@ -184,8 +195,9 @@ struct examine_trial {
 
   using range = typename gathered<T>::range;
   // In the order in which they are read: what is summed on the way is waited for.
-  template <class Products>
+  template <class Products, class Own>
   struct entries {
+    Own own;
     Products of_direction;
     T d, x;
     double value;
@@ -202,18 +214,29 @@ struct examine_trial {
   WHILST_HD range fetch(index i, const Team&) const {
     return at.gradient.entries(i);
   }
+  /// Of the direction: vectors that its multiply alone writes.
   template <class Team>
-  WHILST_HD auto read(index i, const Team&, const range& of) const {
-    return entries<decltype(read_products(i))>{read_products(i), v.d[i], v.trial[i], at.value(i, v.n),
-                                               at.gradient(i, of)};
+  requires reads_own<Direction> WHILST_HD auto read_own(index i, const Team& team) const {
+    return direction.read_own(i, team);
   }
-  template <class Products>
-  WHILST_HD sums<double, trial_sums::number + products> operator()(index i, const entries<Products>& e) const {
+  template <class Team, class Own = detail::nothing_read>
+  WHILST_HD auto read(index i, const Team&, const range& of, const Own& own = {}) const {
+    return entries<decltype(read_products(i)), Own>{own,        read_products(i), v.d[i],
+                                                    v.trial[i], at.value(i, v.n), at.gradient(i, of)};
+  }
+  template <class Products, class Own>
+  WHILST_HD sums<double, trial_sums::number + products> operator()(index i, const entries<Products, Own>& e) const {
     v.trial_gradient[i] = e.gradient;
     const double g = e.gradient, d = e.d, x = e.x;
     sums<double, trial_sums::number + products> share{e.value, g * d, g * g, d * d, x * x};
     if constexpr (chosen_by_products<Direction>) {
-      const sums<double, products> more = direction.multiply(i, e.gradient, e.x, e.d, e.of_direction);
+      const sums<double, products> more = [&] {
+        if constexpr (reads_own<Direction>) {
+          return direction.multiply(i, e.gradient, e.x, e.d, e.of_direction, e.own);
+        } else {
+          return direction.multiply(i, e.gradient, e.x, e.d, e.of_direction);
+        }
+      }();
       for (int k = 0; k < products; ++k) share.value[trial_sums::number + k] = more[k];
     }
     return share;
@@ -233,7 +256,7 @@ template <class Direction>
 struct judge_and_choose {
   static constexpr int products = products_of<Direction>();
   static constexpr bool whole_warp = true;
-  static constexpr bool in_halves = chosen_ahead<Direction>;
+  static constexpr bool in_halves = chosen_ahead<Direction>, by_each_block = in_halves;
   using totals = sums<double, trial_sums::number + products>;
   using judge = typename judge_of<Direction>::type;
   Direction direction;
@@ -247,7 +270,6 @@ struct judge_and_choose {
     descent_state ahead;  ///< if the point is accepted: its search, and what that needs
     descent_settings settings;
     typename Direction::kept kept;
-    sums<double, products == 0 ? 1 : products> of_direction;
   };
   template <class Copy>
   WHILST_HD void copy_ahead(copied& to, const Copy& copy) const {
@@ -280,16 +302,15 @@ struct judge_and_choose {
   WHILST_HD void second(const Team& team, const totals& total, copied& copies) const {
     if constexpr (chosen_by_products<Direction>) {
       descent_state& ahead = copies.ahead;
-      for (int k = team.rank(); k < products; k += Team::size())
-        copies.of_direction.value[k] = total[trial_sums::number + k];
+      const double* const of_direction = total.value + trial_sums::number;
       accepted_step step = step_of(ahead);
-      step.gradient_norm = sqrt(trial(total).gg);  // there; all else is how it was reached
-      team.sync();
+      step.gradient_square = trial(total).gg;  // there; all else is how it was reached
+      team.sync();                             // it may change what has been looked at
       const proposal chosen = [&] {
         if constexpr (hands_over<Direction>) {
-          return direction.choose(team, copies.of_direction, step, copies.kept, handed->numbers);
+          return direction.choose(team, of_direction, step, copies.kept, handed->numbers);
         } else {
-          return direction.choose(team, copies.of_direction, step, copies.kept);
+          return direction.choose(team, of_direction, step, copies.kept);
         }
       }();
       if (team.rank() == 0) {
@@ -303,24 +324,21 @@ struct judge_and_choose {
   template <class Team>
   WHILST_HD void join(const Team& team, const loop_state& loop, copied& copies) const {
     descent_state& now = copies.state;
+    const descent_state& ahead = copies.ahead;
+    const bool begins = chosen_by_products<Direction> && now.accepted && loop.running,
+               begun = begins && !ahead.steepest;
+    if (begun) team.assign(now.search, ahead.search);
     if (team.rank() == 0) {
-      if (chosen_by_products<Direction> && now.accepted && loop.running) {
-        const descent_state& ahead = copies.ahead;
-        if (ahead.steepest) {  // begun with numbers that the judge alone has
-          begin_search(now, copies.settings.search, {});
-        } else {
-          now.slope = ahead.slope;
-          now.promise = ahead.promise;
-          now.steepest = 0;
-          now.search = ahead.search;
-        }
-        now.first = 0;
+      if (begun) {
+        now.slope = ahead.slope;
+        now.promise = ahead.promise;
+        now.steepest = 0;
+      } else if (begins) {  // with numbers that the judge alone has
+        begin_search(now, copies.settings.search, {});
       }
-      if constexpr (hands_over<Direction>) {
-        handed->accepted = now.accepted;
-        handed->steepest = now.steepest;
-        handed->step = now.search.step;
-      }
+      if (begins) now.first = 0;
+      if constexpr (hands_over<Direction>)
+        handed->verdict = {now.accepted, now.steepest, begun ? ahead.search.step : now.search.step};
     }
     team.sync();
     team.copy(*s, now);
@@ -350,44 +368,58 @@ struct move_on {
   };
   template <class Entry>
   struct entries {
-    int accepted, steepest;
-    double step;
     own old;
     T trial_gradient;
     Entry of_direction;
+  };
+  template <class Entry>
+  struct judged_entries {
+    trial_verdict verdict;
+    entries<Entry> at;
   };
   // No step that comes before this one writes any of these.
   template <class Team>
   WHILST_HD own fetch(index i, const Team& team) const {
     return {team.early(v.x + i), team.early(v.d + i), team.early(v.gradient + i), team.early(v.trial + i)};
   }
-  // All at once, wanted or not: what waits for `accepted` waits long.
+  // All at once, wanted or not: what waits for the verdict waits long.
   template <class Team>
   WHILST_HD auto read(index i, const Team&, const own& old) const {
+    using of_direction = decltype(direction.read_entry(i));
+    const entries<of_direction> at{old, v.trial_gradient[i], direction.read_entry(i)};
     if constexpr (hands_over<Direction>) {
-      return entries<decltype(direction.read_entry(i, handed->numbers))>{
-          handed->accepted,    handed->steepest,
-          handed->step,        old,
-          v.trial_gradient[i], direction.read_entry(i, handed->numbers)};
+      return at;
     } else {
-      return entries<decltype(direction.read_entry(i))>{s->accepted, s->steepest,         s->search.step,
-                                                        old,         v.trial_gradient[i], direction.read_entry(i)};
+      return judged_entries<of_direction>{{s->accepted, s->steepest, s->search.step}, at};
     }
   }
   template <class Entry>
-  WHILST_HD void operator()(index i, const entries<Entry>& e) const {
+  requires hands_over<Direction> WHILST_HD void operator()(index i, const entries<Entry>& e,
+                                                           const typename handed_of<Direction>::type& told) const {
+    move(i, e, told.verdict,
+         [&](T gradient, T step, T d) { return direction.entry(gradient, step, d, e.of_direction, told.numbers); });
+  }
+  template <class Entry>
+  WHILST_HD void operator()(index i, const judged_entries<Entry>& e) const {
+    move(i, e.at, e.verdict,
+         [&](T gradient, T step, T d) { return direction.entry(gradient, step, d, e.at.of_direction); });
+  }
+
+ private:
+  template <class Entry, class Make>
+  WHILST_HD void move(index i, const entries<Entry>& e, const trial_verdict& verdict, const Make& entry_of_d) const {
     T x = e.old.x, d = e.old.d, gradient = e.old.gradient;
-    if (e.accepted) {
+    if (verdict.accepted) {
       gradient = e.trial_gradient;
-      if (!e.steepest && !within_radius<Direction>) d = direction.entry(gradient, e.old.trial - x, d, e.of_direction);
+      if (!verdict.steepest && !within_radius<Direction>) d = entry_of_d(gradient, e.old.trial - x, d);
       x = e.old.trial;
       v.x[i] = x;
       v.gradient[i] = gradient;
     }
-    if (e.steepest) d = -gradient;
-    if (within_radius<Direction>) d = direction.entry(gradient, T(0), d, e.of_direction);
+    if (verdict.steepest) d = -gradient;
+    if (within_radius<Direction>) d = entry_of_d(gradient, T(0), d);
     v.d[i] = d;
-    v.trial[i] = x + static_cast<T>(e.step) * d;
+    v.trial[i] = x + static_cast<T>(verdict.step) * d;
   }
 };
 

@@ -97,13 +97,13 @@ WHILST_HD inline void begin_search(descent_state& now, const line_search_setting
 
 /// How an accepted point was reached.
 struct accepted_step {
-  double gradient_norm;  ///< there
-  double length, slope;  ///< x came from by length * d, where g' d was this
-  bool first;            ///< the start, reached by no step at all
-  bool steepest;         ///< d was that of steepest descent
+  double gradient_square;  ///< g'g there
+  double length, slope;    ///< x came from by length * d, where g' d was this
+  bool first;              ///< the start, reached by no step at all
+  bool steepest;           ///< d was that of steepest descent
 };
 WHILST_HD inline accepted_step step_of(const descent_state& now) {
-  return {now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
+  return {now.gradient_norm * now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
 }
 
 /// For a finish that chooses the direction from an accepted point: begins the search along what choose(accepted_step)

@@ -32,14 +32,13 @@ struct gradient_descent {
   }
   static constexpr bool chosen_ahead = true;
   template <class Team>
-  WHILST_HD proposal choose(const Team&, const sums<double, products>& of, const accepted_step& step, const kept&,
-                            handed&) const {
+  WHILST_HD proposal choose(const Team&, const double* of, const accepted_step& step, const kept&, handed&) const {
     if (step.first) return {};
-    return {-step.gradient_norm * step.gradient_norm, of[1] > 0 ? of[0] / of[1] : 2 * step.length};
+    return {-step.gradient_square, of[1] > 0 ? of[0] / of[1] : 2 * step.length};
   }
 
-  WHILST_HD static handed read_entry(index, const handed&) { return {}; }
-  WHILST_HD static T entry(T gradient, T, T, kept) { return -gradient; }
+  WHILST_HD static nothing_kept read_entry(index) { return {}; }
+  WHILST_HD static T entry(T gradient, T, T, nothing_kept, const handed&) { return -gradient; }
 };
 
 }  // namespace whilst

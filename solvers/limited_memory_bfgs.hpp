@@ -57,17 +57,22 @@ struct limited_memory_bfgs {
   static constexpr int products = 2 * memory + 4;
   struct places {
     int next, first;
-    T x, gradient, s[memory], y[memory];
+    T x, gradient;
   };
-  WHILST_HD places read_products(index i) const {
-    places read{pairs->next, state->first, v.x[i], v.gradient[i], {}, {}};
+  WHILST_HD places read_products(index i) const { return {pairs->next, state->first, v.x[i], v.gradient[i]}; }
+  struct entries {
+    T s[memory], y[memory];
+  };
+  template <class Team>
+  WHILST_HD entries read_own(index i, const Team& team) const {
+    entries read;
     for (int k = 0; k < memory; ++k) {
-      read.s[k] = S[k * v.n + i];
-      read.y[k] = Y[k * v.n + i];
+      read.s[k] = team.early(S + k * v.n + i);
+      read.y[k] = team.early(Y + k * v.n + i);
     }
     return read;
   }
-  WHILST_HD sums<double, products> multiply(index i, T gradient, T x, T, const places& old) const {
+  WHILST_HD sums<double, products> multiply(index i, T gradient, T x, T, const places& old, const entries& of) const {
     sums<double, products> share{};
     if (old.first) {
       // What lies there may not be a number, and a product with 0 should be 0.
@@ -80,8 +85,8 @@ struct limited_memory_bfgs {
     S[old.next * v.n + i] = usable ? static_cast<T>(step) : T(0);
     Y[old.next * v.n + i] = usable ? static_cast<T>(change) : T(0);
     for (int k = 0; k < memory; ++k) {
-      share.value[k] = g * old.s[k];
-      share.value[memory + k] = g * old.y[k];
+      share.value[k] = g * of.s[k];
+      share.value[memory + k] = g * of.y[k];
     }
     share.value[2 * memory] = g * step;
     share.value[2 * memory + 1] = g * change;
@@ -94,32 +99,26 @@ struct limited_memory_bfgs {
 
   /// On the copy, where threads meet: each has the numbers of a pair, or two have half a product each.
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, kept& p,
+  WHILST_HD proposal choose(const Team& team, const double* of, const accepted_step& step, kept& p,
                             handed& made) const {
     return step.first ? begin(team, p) : update(team, of, step, p, made);
   }
 
-  struct coefficients {
-    T of_gradient, of_s[memory], of_y[memory], s[memory], y[memory];
-  };
-  WHILST_HD coefficients read_entry(index i, const handed& made) const {
-    coefficients read;
-    read.of_gradient = static_cast<T>(made.of_gradient);
+  WHILST_HD entries read_entry(index i) const {
+    entries read;
     for (int k = 0; k < memory; ++k) {
-      read.of_s[k] = static_cast<T>(made.of_s[k]);
-      read.of_y[k] = static_cast<T>(made.of_y[k]);
       read.s[k] = S[k * v.n + i];
       read.y[k] = Y[k * v.n + i];
     }
     return read;
   }
-  WHILST_HD static T entry(T gradient, T, T, const coefficients& c) {
+  WHILST_HD static T entry(T gradient, T, T, const entries& of, const handed& made) {
     T by_s[2] = {}, by_y[2] = {};  // four chains of additions, which are slow one by one
     for (int k = 0; k < memory; ++k) {
-      by_s[k % 2] += c.of_s[k] * c.s[k];
-      by_y[k % 2] += c.of_y[k] * c.y[k];
+      by_s[k % 2] += static_cast<T>(made.of_s[k]) * of.s[k];
+      by_y[k % 2] += static_cast<T>(made.of_y[k]) * of.y[k];
     }
-    return c.of_gradient * gradient + ((by_s[0] + by_s[1]) + (by_y[0] + by_y[1]));
+    return static_cast<T>(made.of_gradient) * gradient + ((by_s[0] + by_s[1]) + (by_y[0] + by_y[1]));
   }
 
  private:
@@ -158,8 +157,8 @@ struct limited_memory_bfgs {
   }
 
   template <class Team>
-  WHILST_HD static proposal update(const Team& team, const sums<double, products>& of, const accepted_step& step,
-                                   kept& p, handed& made) {
+  WHILST_HD static proposal update(const Team& team, const double* of, const accepted_step& step, kept& p,
+                                   handed& made) {
     const int place = p.next;
     const double new_sg = of[2 * memory], new_yg = of[2 * memory + 1];
     const double new_sy = of[2 * memory + 2], new_yy = of[2 * memory + 3];
@@ -227,7 +226,7 @@ struct limited_memory_bfgs {
       made.of_s[k] = -of_s;
       made.of_y[k] = of_y;
     });
-    slope = team.sum(slope) - scale * step.gradient_norm * step.gradient_norm;
+    slope = team.sum(slope) - scale * step.gradient_square;
     if (team.rank() == 0) {
       p.next = curved ? (place + 1) % memory : place;
       p.scale = scale;

@@ -29,7 +29,7 @@ enum class line_search_verdict : int {
 /// that the length was too far; steps stay within the bounds. A step whose gain is lost in rounding is accepted where
 /// the slope has fallen as the curvature condition asks. A search that cannot do better goes back to the lowest point
 /// with sufficient decrease, and only fails where there is none.
-struct line_search {
+struct alignas(16) line_search {
   double step;     ///< the length to try
   int trials;      ///< evaluations of this search so far
   int usable;      ///< value and slope at 0 are finite, the slope is negative, the first length positive

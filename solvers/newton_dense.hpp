@@ -184,9 +184,7 @@ struct newton_dense {
         loop.stop(reason::nan_or_infinity);
       } else {
         // All of F goes, if F is as linear as the step believes.
-        change_direction(s, *settings, [](const accepted_step& step) {
-          return proposal{-step.gradient_norm * step.gradient_norm, 1};
-        });
+        change_direction(s, *settings, [](const accepted_step& step) { return proposal{-step.gradient_square, 1}; });
       }
     }
   };

@@ -34,7 +34,7 @@ struct nonlinear_conjugate_gradient {
   }
   static constexpr bool chosen_ahead = true;
   template <class Team>
-  WHILST_HD proposal choose(const Team& team, const sums<double, products>& of, const accepted_step& step, const kept&,
+  WHILST_HD proposal choose(const Team& team, const double* of, const accepted_step& step, const kept&,
                             handed& made) const {
     const double gy = of[0], yy = of[1], dy = of[2], dg = of[3], dd = of[4], old_gg = of[5];
     if (step.first || !(dy > 0)) return {};
@@ -47,13 +47,15 @@ struct nonlinear_conjugate_gradient {
       value = fmax(gy / old_gg, 0.0);
     }
     if (team.rank() == 0) made.beta = value;
-    const double slope = -step.gradient_norm * step.gradient_norm + value * dg;
+    const double slope = -step.gradient_square + value * dg;
     // To first order the next step gains what the last one did.
     return {slope, step.length * step.slope / slope};
   }
 
-  WHILST_HD static double read_entry(index, const handed& made) { return made.beta; }
-  WHILST_HD static T entry(T gradient, T, T d, double beta) { return -gradient + static_cast<T>(beta) * d; }
+  WHILST_HD static nothing_kept read_entry(index) { return {}; }
+  WHILST_HD static T entry(T gradient, T, T d, nothing_kept, const handed& made) {
+    return -gradient + static_cast<T>(made.beta) * d;
+  }
 };
 
 template <class T>

@@ -56,7 +56,9 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
                                       const descent_settings& settings, const std::string& method, index unknowns,
                                       clock::time_point began)
     : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
-  made_.recorded->prepare({how, options_.unroll, options_.programmatic_launch});
+  // Two or three kernels an evaluation, and tens of evaluations.
+  made_.recorded->prepare(
+      {.how = how, .unroll = options_.unroll, .usual_unroll = 8, .programmatic_launch = options_.programmatic_launch});
   desk_ = std::make_unique<launch_desk>(*made_.recorded, 1, made_.loop, made_.loop, made_.history);
 #if WHILST_WITH_CUDA
   const place where = made_.recorded->where();

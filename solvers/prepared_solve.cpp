@@ -16,6 +16,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
             recorded_.history) {
   const place where = request.where;
   recorded().prepare(settings_of_run(options_, where, how, request.in_kernel));
+  if (where.on_host()) host_bytes_ = static_cast<index>(recorded().memory().bytes(name_of(where)));
 #if WHILST_WITH_CUDA
   if (!where.on_host()) {
     cuda::device_guard current(where.device());
@@ -73,8 +74,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 template <class T>
 index prepared_solve<T>::bytes() const {
   const program& recorded = *recorded_.recorded;
-  if (recorded.where().on_host()) return static_cast<index>(recorded.memory().bytes(name_of(recorded.where())));
-  return b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
+  return recorded.where().on_host() ? host_bytes_ : b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
 }
 
 template <class T>

@@ -45,6 +45,7 @@ class prepared_solve final : public prepared_program {
 
   linear_solver_options options_;
   index entries_, history_capacity_;  ///< of b
+  index host_bytes_ = 0;              ///< of a program on the host, which does not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;

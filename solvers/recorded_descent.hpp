@@ -66,18 +66,19 @@ concept told_along_lines = requires {
 /// A Direction is made of (vectors, state, settings, function, workspace). Of an accepted point, x, the gradient and d
 /// being the old ones yet and the new ones at v.trial,
 /// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
-///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of; choose(team, sums, accepted_step, copy),
+///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of, with one more argument where there is
+///   read_own(i, team), of vectors that multiply alone writes; choose(team, sums, accepted_step, copy),
 ///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`; where it names a type
-///   `handed`, choose leaves one in its fifth argument for accepted points, and read_entry(i, handed) gets it. One that
+///   `handed`, choose leaves one in its fifth argument for accepted points, and entry gets it as its fifth. One that
 ///   says chosen_ahead has a choose that writes nothing else and the copy, which it may change: it may then be called
 ///   before it is known whether the point is accepted, and if so the copy goes back to numbers();
 /// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
 ///   that calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish
 ///   of the evaluation, too, and proposes anew whatever became of the trial point. Its last step writes none of v's x,
 ///   d, gradient and trial, which the step after it fetches.
-/// The direction is entry(g_i, s_i, d_i, read_entry(i)), s being new x - old x, and d the old one. A Direction that
-/// names a trial_judge has the trial points judged by it and not by judge_trial: those for equations do, whose F is in
-/// the place of g, and f is not looked at.
+/// The direction is entry(g_i, s_i, d_i, read_entry(i)), and what was handed over if so, s being new x - old x, and d
+/// the old one. A Direction that names a trial_judge has the trial points judged by it and not by judge_trial: those
+/// for equations do, whose F is in the place of g, and f is not looked at.
 template <class T, template <class> class Direction>
 struct descent_solve {
   slot<T> io;

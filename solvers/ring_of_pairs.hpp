@@ -36,26 +36,24 @@ struct ring_of_pairs {
     double of_residual, of_s[memory], of_y[memory];
   };
   struct entries {
-    T of_residual, of_s[memory], of_y[memory], s[memory], y[memory];
+    T s[memory], y[memory];
   };
-  WHILST_HD entries read_entry(index i, const shares& made) const {
+  WHILST_HD entries read_entry(index i) const {
     entries read;
-    read.of_residual = static_cast<T>(made.of_residual);
     for (int k = 0; k < memory; ++k) {
       if (k >= depth) continue;
-      read.of_s[k] = static_cast<T>(made.of_s[k]);
-      read.of_y[k] = static_cast<T>(made.of_y[k]);
       read.s[k] = S[k * n + i];
       read.y[k] = Y[k * n + i];
     }
     return read;
   }
-  WHILST_HD T entry(T residual, const entries& e) const {
-    T d = e.of_residual * residual;
+  WHILST_HD T entry(T residual, const entries& e, const shares& made) const {
+    T d = static_cast<T>(made.of_residual) * residual;
     for (int k = 0; k < memory; ++k) {
       if (k >= depth) continue;
+      const T of_s = static_cast<T>(made.of_s[k]), of_y = static_cast<T>(made.of_y[k]);
       // Where a place holds no pair, its shares are 0, and what lies there may not be a number.
-      if (e.of_s[k] != 0 || e.of_y[k] != 0) d += e.of_s[k] * e.s[k] + e.of_y[k] * e.y[k];
+      if (of_s != 0 || of_y != 0) d += of_s * e.s[k] + of_y * e.y[k];
     }
     return d;
   }

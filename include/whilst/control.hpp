@@ -69,11 +69,13 @@ struct alignas(16) outside_wish {
   WHILST_HD bool any() const { return (cancel_request | deadline_at) != 0; }
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
+  /// The same wish for all who look at it later, whatever the time is then.
+  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
 };
 
 /// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
 WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index count) {
-  for (index i = 0; i < count / 2; ++i) history[i] = history[2 * i];
+  for (index i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
 }
 
@@ -101,7 +103,7 @@ struct alignas(16) loop_state {
   index first_iteration;
   // From the settings, when the loop is armed.
   index limit;
-  history_record* history;
+  history_record* history;  ///< null where another block, which runs the same finish, keeps it: counts go on
   index history_capacity;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
@@ -165,7 +167,7 @@ struct alignas(16) loop_state {
       count = halve(history, count);
       history_stride = 2 * stride;
     }
-    history[count] = {completed, norm};
+    if (history) history[count] = {completed, norm};
     history_count = count + 1;
   }
 
@@ -208,6 +210,8 @@ static_assert(sizeof(loop_state) <= 128);
 struct alignas(128) control : loop_state {
   control_settings settings;
   outside_wish outside;
+  /// For a finish that several blocks run: what was wished when its sums began.
+  outside_wish decided;
   /// On the place's clock; the end is that of the trip in which the loop stopped.
   std::uint64_t started_at, stopped_at;
 

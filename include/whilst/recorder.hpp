@@ -27,8 +27,10 @@ namespace whilst {
 ///                                       what the map wrote only what map(i) did, and of what the finish wrote only the
 ///                                       struct that the `handed` of both points to; no other step may. The finish
 ///                                       takes the loop's state. On a small grid both share a kernel, which saves a
-///                                       launch; what the next step fetches ahead may be nothing that either of them
-///                                       writes
+///                                       launch, or the finish is the sequel's kernel's work; what the next step
+///                                       fetches ahead may be nothing that any of them writes. A sequel that has a
+///                                       read(i) beside (i, what was read, *handed) reads while the finish runs: see
+///                                       kernels/launch/phases.hpp
 ///                                       A finish that receives totals may ask for a whole warp, or for two that have
 ///                                       a half of it each: see kernels/launch/phases.hpp
 ///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above.
@@ -266,15 +268,23 @@ class program_recorder : public recorder {
     layout(measuring);
     auto memory = std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measuring.used()));
     arena_layout placing(memory->data());
-    auto placed = layout(placing);
-    if (placing.used() != measuring.used())
-      throw error("taking a program's arena",
-                  "its layout took " + std::to_string(measuring.used()) + " bytes when it was measured, and " +
-                      std::to_string(placing.used()) + " when it was placed",
-                  "Take the same pieces in both calls");
-    memory_.push_back({itemised(measuring, where_), std::move(memory)});
-    has_arena_ = true;
-    return placed;
+    const auto keep_it = [&] {
+      if (placing.used() != measuring.used())
+        throw error("taking a program's arena",
+                    "its layout took " + std::to_string(measuring.used()) + " bytes when it was measured, and " +
+                        std::to_string(placing.used()) + " when it was placed",
+                    "Take the same pieces in both calls");
+      memory_.push_back({itemised(measuring, where_), std::move(memory)});
+      has_arena_ = true;
+    };
+    if constexpr (std::is_void_v<decltype(layout(placing))>) {
+      layout(placing);
+      keep_it();
+    } else {
+      auto placed = layout(placing);
+      keep_it();
+      return placed;
+    }
   }
 
   /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read

@@ -170,7 +170,7 @@ class team_runner {
   struct copy_by_warp {
     template <class T>
     __device__ void operator()(T& target, const T* source) const {
-      whole_warp::copy(target, *source);
+      whole_warp().copy(target, *source);
     }
   };
   template <class Finish, class Total>

@@ -76,13 +76,24 @@ struct one_thread {
   WHILST_HD static double broadcast(double value, int) { return value; }
   WHILST_HD static double sum(double value) { return value; }
   WHILST_HD static void sync() {}
+  /// What a finish works on; and what goes back to memory.
+  template <class T>
+  WHILST_HD static void assign(T& target, const T& source) {
+    target = source;
+  }
   template <class T>
   WHILST_HD static void copy(T& target, const T& source) {
     target = source;
   }
 };
 #if defined(__CUDACC__)
-struct whole_warp {
+class whole_warp {
+  bool writes_ = true;
+
+ public:
+  whole_warp() = default;
+  /// Of one of several blocks that run the same finish: `writes` for the one whose copy() does something.
+  __device__ explicit whole_warp(bool writes) : writes_(writes) {}
   __device__ static int rank() { return static_cast<int>(threadIdx.x) & 31; }
   __device__ static constexpr int size() { return 32; }
   __device__ static double broadcast(double value, int from) { return __shfl_sync(0xffffffffu, value, from); }
@@ -95,10 +106,14 @@ struct whole_warp {
   __device__ static void sync() { __syncwarp(); }
   /// The threads share the work, in pieces of 16 bytes.
   template <class T>
-  __device__ static void copy(T& target, const T& source) {
+  __device__ static void assign(T& target, const T& source) {
     static_assert(alignof(T) % 16 == 0 && sizeof(T) % 16 == 0);
     for (unsigned k = threadIdx.x & 31; k < sizeof(T) / 16; k += 32)
       reinterpret_cast<int4*>(&target)[k] = reinterpret_cast<const int4*>(&source)[k];
+  }
+  template <class T>
+  __device__ void copy(T& target, const T& source) const {
+    if (writes_) assign(target, source);
   }
 };
 #endif
@@ -152,35 +167,87 @@ struct scattered_sums {
     each_part([&]<int p>() { total.part[p] = of_lanes_part<p>(value, of_warp); });
     return total;
   }
+
+ private:
+  /// Lanes that have different entries of a part; the other lanes have the same again.
+  static constexpr int period(int part) {
+    int lanes = 1;
+    while (lanes < 32 && lanes < k - 32 * part) lanes *= 2;
+    return lanes;
+  }
+  /// The pieces of which this lane reads entry j of part p: first, first + stride, ... below end.
+  template <int p>
+  struct pieces_of_lane {
+    const T* entry;
+    unsigned first, stride, end;
+    __device__ pieces_of_lane(const T* pieces, unsigned count, unsigned warp, unsigned warps) {
+      constexpr unsigned lanes = period(p), groups_a_warp = 32 / lanes;
+      const unsigned lane = threadIdx.x % 32, j = 32 * p + lane % lanes;
+      entry = pieces + j;
+      first = warp * groups_a_warp + lane / lanes;
+      stride = warps * groups_a_warp;
+      end = j < k ? count : 0;
+    }
+    /// All under way before the first is waited for; 0 where there is none.
+    template <unsigned at_once>
+    __device__ void read(T (&into)[at_once], unsigned from) const {
+#pragma unroll
+      for (unsigned q = 0; q < at_once; ++q) {
+        const unsigned piece = from + q * stride;
+        into[q] = piece < end ? entry[piece * k] : T(0);
+      }
+    }
+  };
+  /// A chain of additions is slow.
+  template <unsigned count>
+  __device__ static T in_a_tree(T (&value)[count]) {
+#pragma unroll
+    for (unsigned distance = 1; distance < count; distance *= 2)
+#pragma unroll
+      for (unsigned q = 0; q + distance < count; q += 2 * distance) value[q] += value[q + distance];
+    return value[0];
+  }
+
+ public:
   /// Of `count` pieces of k values each; warps share them. A lane reads `at_once` of them at a time.
   template <unsigned at_once>
   __device__ static scattered_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
     scattered_sums total;
     each_part([&]<int p>() {
-      constexpr unsigned lanes = period(p), groups_a_warp = 32 / lanes;
-      const unsigned lane = threadIdx.x % 32, j = 32 * p + lane % lanes, stride = warps * groups_a_warp;
+      const pieces_of_lane<p> mine(pieces, count, warp, warps);
       T sum = 0;
-      if (j < k) {
-        WHILST_ROLLED
-        for (unsigned first = warp * groups_a_warp + lane / lanes; first < count; first += at_once * stride) {
-          T read[at_once];  // all under way before the first is waited for
-#pragma unroll
-          for (unsigned q = 0; q < at_once; ++q) {
-            const unsigned piece = first + q * stride;
-            read[q] = piece < count ? pieces[piece * k + j] : T(0);
-          }
-          // In a tree: a chain of additions is slow.
-#pragma unroll
-          for (unsigned distance = 1; distance < at_once; distance *= 2)
-#pragma unroll
-            for (unsigned q = 0; q + distance < at_once; q += 2 * distance) read[q] += read[q + distance];
-          sum += read[0];
-        }
+      WHILST_ROLLED
+      for (unsigned first = mine.first; first < mine.end; first += at_once * mine.stride) {
+        T read[at_once];
+        mine.read(read, first);
+        sum += in_a_tree(read);
       }
-      total.part[p] = over_groups<lanes>(sum);
+      total.part[p] = over_groups<period(p)>(sum);
     });
     return total;
   }
+  /// The same by some warps, in two parts: the first pieces are on their way, `usual` of them; the total.
+  template <unsigned warps, unsigned usual>
+  class pieces_ahead {
+    static_assert(parts == 1);
+    static constexpr unsigned stride = warps * (32 / period(0)), at_once = (usual + stride - 1) / stride;
+    pieces_of_lane<0> mine_;
+    T read_[at_once];
+
+   public:
+    __device__ pieces_ahead(const T* pieces, unsigned count, unsigned warp) : mine_(pieces, count, warp, warps) {
+      mine_.read(read_, mine_.first);
+    }
+    __device__ scattered_sums total() {
+      T sum = in_a_tree(read_);
+      WHILST_ROLLED
+      for (unsigned first = mine_.first + at_once * stride; first < mine_.end; first += at_once * stride) {
+        mine_.read(read_, first);
+        sum += in_a_tree(read_);
+      }
+      return {{over_groups<period(0)>(sum)}};
+    }
+  };
   /// Calls use(j, sum j): each sum by one lane.
   template <class Use>
   __device__ void each_once(const Use& use) const {
@@ -193,12 +260,6 @@ struct scattered_sums {
   }
 
  private:
-  /// Lanes that have different entries of a part; the other lanes have the same again.
-  static constexpr int period(int part) {
-    int lanes = 1;
-    while (lanes < 32 && lanes < k - 32 * part) lanes *= 2;
-    return lanes;
-  }
   template <class Use, int... p>
   __device__ static void each_part(const Use& use, std::integer_sequence<int, p...>) {
     (use.template operator()<p>(), ...);

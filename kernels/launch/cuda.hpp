@@ -69,7 +69,8 @@ cudaError_t attempt(const char* expression, Function&& function) {
 #define WHILST_CUDA_ATTEMPT(...) ::whilst::cuda::attempt(#__VA_ARGS__, [&] { return __VA_ARGS__; })
 
 /// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads. One within
-/// another costs nothing. For scopes only: the first to be made is the last to go.
+/// another costs nothing. For scopes only: the first to be made is the last to go. A user's call that changes the mode
+/// within one has to put it back.
 class relaxed_capture_mode {
  public:
   relaxed_capture_mode() {

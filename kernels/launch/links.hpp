@@ -35,6 +35,11 @@ struct step_links {
   /// To be read some time before the step ends, so that the answer is there when it does.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
   WHILST_HD const outside_wish* wish_at() const { return counts_trip ? &root->outside : nullptr; }
+  /// Where the finish runs in several blocks of a later kernel, which must agree: decided by one thread, read there.
+  WHILST_HD void decide(const outside_wish& wish) const {
+    if (counts_trip) loop->decided = wish.decided();
+  }
+  WHILST_HD const outside_wish* decided_wish_at() const { return counts_trip ? &loop->decided : nullptr; }
 
   /// Whether a loop or a branch comes next.
   WHILST_HD bool lead_on() const { return arms || opens || branch; }
@@ -51,6 +56,11 @@ struct step_links {
   WHILST_HD bool conclude(loop_state& read_ahead, const outside_wish& wish) const {
     return conclude_trip(read_ahead, wish);
   }
+  /// The first part where several blocks come to it, for those that do not write.
+  WHILST_HD bool would_conclude(loop_state& copy, const outside_wish& wish) const {
+    if (counts_trip) copy.count_trip(wish);
+    return copy.running != 0;
+  }
   WHILST_HD void follow(const loop_state& concluded) const {
     static_cast<loop_state&>(*loop) = concluded;
     go_on(concluded.running != 0);
@@ -66,8 +76,7 @@ struct step_links {
 
  private:
   WHILST_HD bool conclude_trip(loop_state& state, const outside_wish& wish) const {
-    if (counts_trip) state.count_trip(wish);
-    if (state.running) return true;
+    if (would_conclude(state, wish)) return true;
     loop->stopped_at = now_nanoseconds();
     publish(loop_condition, false);
     return false;

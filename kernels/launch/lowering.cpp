@@ -47,6 +47,7 @@ class lowering {
     int loop_condition = 0;
     bool finish_seen = false;                   ///< a verdict may have been given in this loop before the node at hand
     const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
+    bool in_body = false;                       ///< of the loop, which is armed and open: not in its start
     int depth = 0;
     /// Beside other steps of the same loop: guarded by it, but with nothing to say about it, since no two threads that
     /// nothing orders may set one condition.
@@ -61,9 +62,13 @@ class lowering {
       switch (node.what) {
         case program_node::kind::step:
           add_step(target, node, around);
-          if (node.step->has_sequel() && target.back().shape.small) {
-            target.back().runs_sequel = true;
+          if (node.step->has_sequel() && target.back().shape.form != step_form::large) {
+            target.back().runs_sequel = target.back().shape.form == step_form::small;
             ++k;
+            if (!target.back().runs_sequel) {
+              keep_own_writes_older(target);
+              add_finish(target, *nodes[k]);
+            }
           }
           break;
         case program_node::kind::loop:
@@ -116,7 +121,7 @@ class lowering {
   operation& publisher(std::vector<operation>& target, const surroundings& around, bool any_loop = false) {
     if (!target.empty()) {
       operation& last = target.back();
-      if (last.what == operation::kind::step && last.step->has_finish() && !last.runs_sequel &&
+      if (last.what == operation::kind::step && last.step->has_finish() && !last.step->has_sequel() &&
           (any_loop || last.frame.links.loop == around.loop_of_links())) {
         return last;
       }
@@ -135,6 +140,7 @@ class lowering {
     made.overlaps = after_step && resources.may_overlap;
     if (made.overlaps) target.back().frame.next_may_start_early = step->fetches_only_constants();
     if (around.loop) made.frame.guard = &around.loop->running;
+    made.frame.guard_only_falls = around.in_body;
     made.frame.links.loop = around.loop_of_links();
     made.frame.links.root = around.root;
     made.loop_condition = around.in_parallel ? 0 : around.loop_condition;
@@ -146,6 +152,29 @@ class lowering {
     operation& made = append_step(target, &node, node.step.get(), around);
     made.frame.links.counts_trip = &node == around.last_finish;
     if (node.step->has_finish()) around.finish_seen = true;
+  }
+
+  /// A step whose kernel leaves sums only may read ahead what its own map wrote: its last run must be over then. So of
+  /// the kernels between, one at least starts only once what was before it is complete.
+  static void keep_own_writes_older(std::vector<operation>& target) {
+    const std::size_t count = target.size();
+    if (count < 2 || !target.back().step->reads_own_ahead()) return;
+    operation& before = target[count - 2];
+    if (before.step == target.back().step) {
+      before.frame.next_may_start_early = false;
+    } else if (count >= 3 && before.frame.next_may_start_early) {
+      target[count - 3].frame.next_may_start_early = false;
+    }
+  }
+
+  /// Of a step whose kernel leaves sums only: the kernel of its finish and of its sequel.
+  void add_finish(std::vector<operation>& target, const program_node& sequel) {
+    operation made = target.back();
+    made.node = &sequel;
+    made.shape.form = step_form::finish_sequel;
+    made.overlaps = options_.resources(*made.step).may_overlap;
+    if (made.overlaps) target.back().frame.next_may_start_early = sequel.step->fetches_only_constants();
+    target.push_back(std::move(made));
   }
 
   void add_loop(std::vector<operation>& target, const program_node& node, surroundings& around) {
@@ -172,6 +201,7 @@ class lowering {
     opener.opens_condition = made.condition;
     inside.loop_condition = made.condition;
     inside.finish_seen = false;
+    inside.in_body = true;
     for (const program_node& inner : node.body)
       if (inner.step && inner.step->has_finish()) inside.last_finish = &inner;
     const int copies = can_unroll(node) ? std::max(1, options_.unroll) : 1;

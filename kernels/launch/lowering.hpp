@@ -13,8 +13,10 @@ struct operation {
   enum class kind { step, call, loop, branch, select, parallel };
   kind what;
   const program_node* node = nullptr;
-  recorded_step* step = nullptr;  ///< of a step: the node's, or the shared one that only follows its links
-  step_frame frame{};             ///< of a step: all but the conditions
+  /// Of a step: the node's; or of the step before it, whose finish and sequel this is; or the shared one that only
+  /// follows its links.
+  recorded_step* step = nullptr;
+  step_frame frame{};  ///< of a step: all but the conditions
   launch_shape shape{};
   bool overlaps = false;     ///< may start while the step before it ends
   bool runs_sequel = false;  ///< of a step: with its own work done, it is the next step, too

@@ -42,6 +42,17 @@ constexpr team_kind team_kind_of() {
 /// What a map without a phase of its own hands from it to the next.
 struct nothing_read {};
 
+/// Of a sequel that has a read, and whose operator() takes what the finish handed over besides what was read: its read
+/// looks at nothing of that, and comes before the finish where the two share a kernel.
+template <class Map, class Data>
+concept is_told = team_kind_of<Map>()
+== team_kind::none&& requires(const Map& map, const Data& data) { map(index{}, data, *map.handed); };
+template <class Data, class Handed>
+struct read_and_told {
+  Data read;
+  Handed told;
+};
+
 /// The three phases of a map at one index; only the last one must be there.
 ///
 ///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
@@ -50,7 +61,12 @@ struct nothing_read {};
 ///                            older steps have ended, which hides its launch, and what the fetch takes, better
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
 ///                            warps fetch and read together, so sums over a team cost least here
-///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read
+///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read,
+///                            then, in a sequel, perhaps what the finish handed over
+///
+/// A read may be preceded by read_own(i, team), which reads by team.early what no step of the program writes but this
+/// one's own map, and nothing else; read(i, team, fetched, own) then gets it. That is read ahead where the map's last
+/// run is known to be over.
 ///
 /// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
 /// and as fast as can be where memory bandwidth decides.
@@ -63,16 +79,50 @@ WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] ind
     return nothing_read{};
   }
 }
-template <class Map, class Team, class Fetched>
-WHILST_HD auto read_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i, [[maybe_unused]] const Team& team,
-                          const Fetched& fetched) {
-  if constexpr (requires { map.read(i, team, fetched); }) {
+template <class Map>
+concept has_read_own = requires(const Map& map, const lanes& team) {
+  map.read_own(index{}, team);
+};
+template <class Map, class Team>
+WHILST_HD auto read_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+                              [[maybe_unused]] const Team& team) {
+  if constexpr (has_read_own<Map>) {
+    return map.read_own(i, team);
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Map, class Team, class Fetched, class Own>
+WHILST_HD auto read_after_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+                                    [[maybe_unused]] const Team& team, const Fetched& fetched,
+                                    [[maybe_unused]] const Own& own) {
+  if constexpr (has_read_own<Map>) {
+    return map.read(i, team, fetched, own);
+  } else if constexpr (requires { map.read(i, team, fetched); }) {
     return map.read(i, team, fetched);
   } else if constexpr (requires { map.read(i); }) {
     return map.read(i);
   } else {
     return fetched;
   }
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto untold_read_phase(const Map& map, index i, const Team& team, const Fetched& fetched) {
+  return read_after_own_phase(map, i, team, fetched, read_own_phase(map, i, team));
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto read_phase(const Map& map, index i, const Team& team, const Fetched& fetched) {
+  using data = decltype(untold_read_phase(map, i, team, fetched));
+  if constexpr (is_told<Map, data>) {
+    using told = std::remove_cvref_t<decltype(*map.handed)>;
+    return read_and_told<data, told>{untold_read_phase(map, i, team, fetched), *map.handed};
+  } else {
+    return untold_read_phase(map, i, team, fetched);
+  }
+}
+template <class Map, class Team, class Data, class Handed>
+WHILST_HD void write_phase(const Map& map, index i, const Team&, const read_and_told<Data, Handed>& data) {
+  map(i, data.read, data.told);
 }
 template <class Map, class Team, class Data>
 WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team& team,
@@ -103,10 +153,15 @@ struct names_fetch {
 };
 template <class Functor>
 struct names_fetch_too : Functor, names_fetch {};
+/// Nothing can derive from a union or a final class: they may have them. A pointer to a function has none.
 template <class Functor>
-concept has_fetch = std::is_final_v<Functor> || !requires {
-  &names_fetch_too<Functor>::fetch;
-};
+constexpr bool has_fetch() {
+  if constexpr (!std::is_class_v<Functor> || std::is_final_v<Functor>) {
+    return std::is_class_v<Functor> || std::is_union_v<Functor>;
+  } else {
+    return !requires { &names_fetch_too<Functor>::fetch; };
+  }
+}
 
 /// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes. A class that
 /// derives from one that says so, and fetches more, says anew.
@@ -115,7 +170,7 @@ constexpr bool fetches_only_constants() {
   if constexpr (requires { Functor::fetches_constants; }) {
     return Functor::fetches_constants;
   } else {
-    return !has_fetch<Functor>;
+    return !has_fetch<Functor>();
   }
 }
 
@@ -133,10 +188,24 @@ constexpr bool by_warp = requires {
 /// warp, and second and keep to another, at the same time, and keep beside what follows the finish: it writes nothing
 /// that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of it in turn; it
 /// may leave out a second half that the first has no use for.
+///
+/// A finish in halves may say by_each_block = true: several blocks may run it at the same time, each with copies of its
+/// own, and find the same. So it asks for no clock and no block's number; it reads memory in copy_ahead only, and there
+/// nothing that the sequel writes; and it writes memory in join and keep only, by team.copy, but for `handed` and for
+/// histories: where loop.history is null it writes none.
 template <class Finish>
 constexpr bool in_halves = [] {
   if constexpr (requires { Finish::in_halves; }) {
     return Finish::in_halves;
+  } else {
+    return false;
+  }
+}();
+template <class Finish>
+constexpr bool by_each_block = [] {
+  if constexpr (requires { Finish::by_each_block; }) {
+    static_assert(in_halves<Finish> || !Finish::by_each_block, "a finish that each block runs is one in halves");
+    return Finish::by_each_block;
   } else {
     return false;
   }

@@ -80,8 +80,10 @@ struct step_handle {
 /// How a program is to be run.
 struct run_settings {
   executor how = executor::host;
-  /// Iterations a trip; 0 chooses.
+  /// Iterations a trip; 0 chooses, and no more than `usual_unroll`. After the verdict the rest of a trip runs for
+  /// nothing, so loops that usually end after some tens of iterations say fewer.
   int unroll = 0;
+  int usual_unroll = 16;
   /// Overlap steps by programmatic dependent launch, where code and device allow.
   bool programmatic_launch = true;
   /// Not 0: random delays in blocks, for tests of ordering.

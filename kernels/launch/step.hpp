@@ -16,6 +16,7 @@
 #include "kernels/launch/phases.hpp"
 #include "kernels/launch/step_frame.hpp"
 #if defined(__CUDACC__)
+#include "kernels/launch/split_step_kernels.hpp"
 #include "kernels/launch/step_kernel.hpp"
 #endif
 #include "whilst/index.hpp"
@@ -39,10 +40,13 @@ class recorded_step {
   const std::string& name() const { return name_; }
   index count() const { return n_; }
   virtual bool has_finish() const = 0;
-  /// Whether the step that comes next is this one's sequel, which its kernel runs by itself where its grid is small.
+  /// Whether the step that comes next is this one's sequel, which the kernel of its finish runs by itself where the
+  /// grid is not large.
   virtual bool has_sequel() const = 0;
   /// Whether it reads ahead only what no step writes, if anything.
   virtual bool fetches_only_constants() const = 0;
+  /// Whether it has a read_own, which its kernel may call while the step before it still runs.
+  virtual bool reads_own_ahead() const = 0;
   /// Bytes that a run of the step moves between memory and the processor, where its map says.
   virtual std::optional<index> bytes() const = 0;
   /// Host memory that the step holds for its sums.
@@ -141,6 +145,7 @@ class map_step final : public recorded_step {
   bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
   bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
   bool fetches_only_constants() const override { return detail::fetches_only_constants<Map>(); }
+  bool reads_own_ahead() const override { return detail::has_read_own<Map>; }
   std::optional<index> bytes() const override {
     if constexpr (requires { map_.bytes(n_); }) {
       return map_.bytes(n_);
@@ -241,9 +246,21 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     const index most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
     const index cluster = std::min<index>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
     if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
-      shape.small = true;
+      shape.form = step_form::small;
       shape.blocks = static_cast<unsigned>(cluster);
       shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
+      return shape;
+    }
+  }
+  if constexpr (detail::splits<Map, Finish, Sequel>) {
+    // Each block reads the sums of all, and should have a multiprocessor to itself. Threads with two indexes take
+    // longer.
+    const index of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
+    const index blocks = of_one <= device.multiprocessors ? of_one : of_two;
+    if (n_ > 0 && blocks <= device.multiprocessors) {
+      shape.form = step_form::sums;
+      shape.blocks = static_cast<unsigned>(blocks);
+      shape.threads = threads_spread;
       return shape;
     }
   }
@@ -288,14 +305,26 @@ void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
-  const auto with = [&](auto* kernel, auto sequel) {
-    void* arguments[] = {const_cast<Map*>(&map_), const_cast<Finish*>(&finish_), &sequel, &filled};
+  const auto with = [&](auto* kernel, const auto&... parts) {
+    void* arguments[] = {const_cast<void*>(static_cast<const void*>(&parts))..., &filled};
     use(reinterpret_cast<const void*>(kernel), arguments);
   };
   if constexpr (may_be_small) {
-    if (shape.small) return with(&detail::step_kernel<Map, Finish, Sequel, true>, sequel_);
+    if (shape.form == step_form::small)
+      return with(&detail::step_kernel<Map, Finish, Sequel, true>, map_, finish_, sequel_);
   }
-  with(&detail::step_kernel<Map, Finish, no_sequel, false>, no_sequel{});
+  if constexpr (detail::splits<Map, Finish, Sequel>) {
+    using total = detail::map_result<Map>;
+    const auto with_each = [&](auto each) {
+      if (shape.form == step_form::sums) return with(&detail::sums_kernel<each(), Map>, map_);
+      with(&detail::finish_sequel_kernel<each(), total, Finish, Sequel>, finish_, sequel_);
+    };
+    if (shape.form != step_form::large) {
+      if (static_cast<index>(shape.blocks) * threads_spread >= n_) return with_each(std::integral_constant<int, 1>());
+      return with_each(std::integral_constant<int, 2>());
+    }
+  }
+  with(&detail::step_kernel<Map, Finish, no_sequel, false>, map_, finish_, no_sequel{});
 }
 
 #else  // a CUDA build, but this file is not compiled by nvcc

@@ -11,9 +11,10 @@ namespace whilst {
 struct step_frame {
   index n = 0;
   int lanes = 1;
-  void* partials = nullptr;    ///< one entry a block, for the totals
-  unsigned* ticket = nullptr;  ///< counts blocks that are done; returns to 0 by itself
-  const int* guard = nullptr;  ///< the running flag that the step obeys; null outside loops
+  void* partials = nullptr;       ///< one entry a block, for the totals
+  unsigned* ticket = nullptr;     ///< counts blocks that are done; returns to 0 by itself
+  const int* guard = nullptr;     ///< the running flag that the step obeys; null outside loops
+  bool guard_only_falls = false;  ///< it was up before the first step that may overlap this one: in a loop's body
   /// The step that comes next reads ahead constants only, so its kernel may start before the step before this one has
   /// ended.
   bool next_may_start_early = false;
@@ -21,11 +22,20 @@ struct step_frame {
   step_links links;
 };
 
+/// The kernels that a step may run as.
+enum class step_form {
+  large,  ///< any number of blocks, which meet by a ticket
+  small,  ///< one block or one cluster, which goes on with the step's sequel
+  // A step with a sequel, on no more blocks than there are multiprocessors, as two kernels:
+  sums,          ///< each block leaves its sums
+  finish_sequel  ///< each block adds up what they left, finishes for itself, and goes on with the sequel
+};
+
 /// Launch geometry and attributes of a step.
 struct launch_shape {
   unsigned blocks = 1;
   unsigned threads = 1;
-  bool small = false;  ///< one block or one cluster, for the kernel made for these
+  step_form form = step_form::large;
   std::size_t fast_memory_bytes = 0;
 };
 

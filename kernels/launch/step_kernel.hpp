@@ -113,28 +113,39 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
   }
 }
 
-/// The sequel of a step of a small grid, once all of it knows what the finish concluded. Each block has the indexes
-/// that it had before, if on other threads, so it sees what its map wrote.
+/// The sequel of a step within the kernel of the step's finish. Each block has the indexes that it had before, if on
+/// other threads, so it sees what its map wrote.
 template <class Sequel>
 class sequel_of_block {
+  using fetched = decltype(fetch_phase(std::declval<const Sequel&>(), index{}, lanes()));
+  using data = decltype(untold_read_phase(std::declval<const Sequel&>(), index{}, lanes(), std::declval<fetched>()));
   const Sequel& sequel_;
   index i_;
   bool is_there_;
-  decltype(fetch_phase(std::declval<const Sequel&>(), index{}, lanes())) fetched_;
+  fetched fetched_;
+  std::conditional_t<is_told<Sequel, data>, data, nothing_read> data_;
 
  public:
+  static constexpr bool reads_before_finish = is_told<Sequel, data>;
+
   /// Reads ahead what neither the map nor the finish writes.
-  __device__ sequel_of_block(const Sequel& sequel, const index_range& of_map)
-      : sequel_(sequel),
-        i_(static_cast<index>(blockIdx.x) * of_map.in_block + threadIdx.x),
-        is_there_(threadIdx.x < of_map.in_block && i_ < of_map.n),
-        fetched_(fetch_phase(sequel, is_there_ ? i_ : 0, lanes())) {}
+  __device__ sequel_of_block(const Sequel& sequel, index i, bool is_there)
+      : sequel_(sequel), i_(i), is_there_(is_there), fetched_(fetch_phase(sequel, is_there ? i : 0, lanes())) {}
+  /// After the map, and before the finish: reads what needs not be told.
+  __device__ void read() {
+    if constexpr (reads_before_finish) data_ = untold_read_phase(sequel_, is_there_ ? i_ : 0, lanes(), fetched_);
+  }
+  /// Once the block knows what the finish concluded.
   template <class Handed>
   __device__ void run(const Handed& handed) const {
     if (!is_there_) return;
-    Sequel here = sequel_;
-    here.handed = &handed;
-    write_phase(here, i_, lanes(), read_phase(here, i_, lanes(), fetched_));
+    if constexpr (reads_before_finish) {
+      sequel_(i_, data_, handed);
+    } else {
+      Sequel here = sequel_;
+      here.handed = &handed;
+      write_phase(here, i_, lanes(), untold_read_phase(here, i_, lanes(), fetched_));
+    }
   }
 };
 
@@ -252,11 +263,17 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   delay(frame.delay_seed, 2);
   [[maybe_unused]] auto rest = [&] {
     if constexpr (has_sequel) {
-      return sequel_of_block<Sequel>(sequel, range);
+      const index own = static_cast<index>(blockIdx.x) * range.in_block + threadIdx.x;
+      return sequel_of_block<Sequel>(sequel, own, threadIdx.x < range.in_block && own < range.n);
     } else {
       return no_sequel{};
     }
   }();
+  if constexpr (has_sequel) {
+    // Other threads may have had the map's indexes.
+    if constexpr (decltype(rest)::reads_before_finish && team_kind_of<Map>() != team_kind::none) __syncthreads();
+    rest.read();
+  }
   if constexpr (has_finish) {
     if (!small) read_for_finish();
     // With a sequel, one thread's copy of the loop's state is wanted once more; a warp works on the one that it shares.

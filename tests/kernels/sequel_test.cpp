@@ -18,12 +18,13 @@ using whilst::workspace;
 
 namespace {
 
-enum class by { thread, warp, two_warps };
+enum class by { thread, warp, two_warps, two_warps_of_each_block };
 
 /// A loop whose trip is x = y + 1, in small integers, then, with what its finish makes, y = x + multiple. The finish
 /// may stop the loop, and then y stays. `lanes` lanes of a team make each x.
 template <int lanes_a_row, by who>
 struct growing {
+  static constexpr bool counts_runs = who == by::two_warps_of_each_block;
   struct made_of_sums {
     double multiple;
     index trip;
@@ -37,6 +38,7 @@ struct growing {
   const index* stop_at;
   control* c;
   counted* count;  ///< what a finish in halves keeps
+  double* runs;    ///< of a map that counts them
 
   struct map {
     const double* y;
@@ -49,6 +51,24 @@ struct growing {
       const double next = y[i] + team.sum(sum);
       if (team.rank() == 0) x[i] = next;
       return sums{next};
+    }
+  };
+  /// The same without a team; it counts its runs in a vector of its own.
+  struct map_of_thread {
+    const double* y;
+    double *x, *runs;
+    template <class Team>
+    WHILST_HD double read_own(index i, const Team& team) const {
+      return team.early(runs + i);
+    }
+    template <class Team>
+    WHILST_HD double read(index, const Team&, const whilst::detail::nothing_read&, double runs_before) const {
+      return runs_before;
+    }
+    WHILST_HD auto operator()(index i, double runs_before) const {
+      runs[i] = runs_before + 1;
+      x[i] = y[i] + 1;
+      return sums{x[i]};
     }
   };
   /// Of the trips so far, 1, 2, 3 and over again.
@@ -120,18 +140,48 @@ struct growing {
       keep(team, copies);
     }
   };
+  /// What it keeps goes to memory from one block only.
+  struct finish_in_each_block : finish_in_halves {
+    static constexpr bool by_each_block = true;
+    using copied = typename finish_in_halves::copied;
+    template <class Team>
+    WHILST_HD void keep(const Team& team, copied& of) const {
+      if (team.rank() == 0) of.before.trips += of.goes_on;
+      team.sync();
+      team.copy(*this->count, of.before);
+    }
+    template <class Team>
+    WHILST_HD void operator()(const Team& team, const sums<double, 1>& total, loop_state& loop, copied& copies) const {
+      this->first(team, total, loop, copies);
+      this->second(team, total, copies);
+      team.sync();
+      this->join(team, loop, copies);
+      keep(team, copies);
+    }
+  };
   struct sequel {
     const double* x;
     double* y;
     const made_of_sums* handed;
     WHILST_HD void operator()(index i) const { y[i] = x[i] + handed->multiple; }
   };
+  /// Reads before it is told.
+  struct told_sequel {
+    const double* x;
+    double* y;
+    const made_of_sums* handed;
+    WHILST_HD double read(index i) const { return x[i]; }
+    WHILST_HD void operator()(index i, double before, const made_of_sums& told) const { y[i] = before + told.multiple; }
+  };
 
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("growing", c, [&](auto& inner) {
       const sequel then{x, y, made};
-      if constexpr (who == by::thread) {
+      if constexpr (who == by::two_warps_of_each_block) {
+        inner.step("x = y + 1", n, map_of_thread{y, x, runs}, finish_in_each_block{{made, stop_at, count}},
+                   "y = x + multiple", told_sequel{x, y, made});
+      } else if constexpr (who == by::thread) {
         inner.step("x = y + 1", n, map{y, x}, finish_by_thread{made, stop_at}, "y = x + multiple", then);
       } else {
         using finish = std::conditional_t<who == by::warp, finish_by_warp, finish_in_halves>;
@@ -141,24 +191,35 @@ struct growing {
   }
 };
 
+template <class Method>
 struct only_growing {
-  growing<1, by::thread> method;
+  Method method;
   template <class Team>
-  WHILST_HD growing<1, by::thread> operator()(index, const Team&) const {
+  WHILST_HD Method operator()(index, const Team&) const {
     return method;
   }
 };
 
 template <class Method>
 struct memory_of {
-  whilst::buffer<double> x, y;
+  whilst::buffer<double> x, y, runs;
   whilst::buffer<typename Method::made_of_sums> made;
   whilst::buffer<index> stop_at;
   whilst::buffer<control> c;
   whilst::buffer<typename Method::counted> count;
+  whilst::buffer<whilst::history_record> history;
   memory_of(whilst::place where, index n)
-      : x(where, n), y(where, n), made(where, 1), stop_at(where, 1), c(where, 1), count(where, 1) {}
-  Method method() { return {x.size(), x.data(), y.data(), made.data(), stop_at.data(), c.data(), count.data()}; }
+      : x(where, n),
+        y(where, n),
+        runs(where, n),
+        made(where, 1),
+        stop_at(where, 1),
+        c(where, 1),
+        count(where, 1),
+        history(where, 4) {}
+  Method method() {
+    return {x.size(), x.data(), y.data(), made.data(), stop_at.data(), c.data(), count.data(), runs.data()};
+  }
 };
 
 /// What a plain loop of `trips` trips leaves, and the last verdict's sum.
@@ -175,6 +236,17 @@ struct left_behind {
   }
 };
 
+/// The history holds every so many sums, as its room allows.
+template <class Method>
+void check_history(const memory_of<Method>& memory, const control& c, index n) {
+  REQUIRE(c.history_count > 0);
+  for (index k = 0; k < c.history_count; ++k) {
+    const whilst::history_record kept = values(memory.history)[static_cast<std::size_t>(k)];
+    CHECK(kept.iteration == k * c.history_stride);
+    CHECK(kept.residual_norm == left_behind(n, kept.iteration + 1).last_sum);
+  }
+}
+
 template <class Method, class Record>
 void check(const way& w, index n, index stop_at, int unroll, unsigned delays, const Record& put) {
   INFO(w.name << ", n = " << n << ", stop at " << stop_at << ", unroll " << unroll << ", delays " << delays);
@@ -182,7 +254,8 @@ void check(const way& w, index n, index stop_at, int unroll, unsigned delays, co
   memory.stop_at.upload(&stop_at);
   program_recorder record(w.where);
   put(record, memory.method());
-  record.parameter(&memory.c.data()->settings, control_settings{.limit = 1000});
+  record.parameter(&memory.c.data()->settings,
+                   control_settings{.limit = 1000, .history = memory.history.data(), .history_capacity = 4});
   whilst::program program = std::move(record).finish();
   program.prepare({.how = w.how, .unroll = unroll, .delay_seed = delays});
   for (int launch = 0; launch < 2; ++launch) {  // the second one begins where the first one began
@@ -199,6 +272,12 @@ void check(const way& w, index n, index stop_at, int unroll, unsigned delays, co
     CHECK(c.residual_norm == expected.last_sum);
     CHECK((values(memory.x) == expected.x));
     CHECK((values(memory.y) == expected.y));
+    check_history(memory, c, n);
+    const std::vector<double> runs = values(memory.runs);
+    if (Method::counts_runs) {
+      const auto all = static_cast<double>((launch + 1) * (stop_at + 1));
+      CHECK((runs == std::vector<double>(runs.size(), all)));
+    }
   }
 }
 
@@ -206,8 +285,9 @@ template <class Method>
 void check_everywhere() {
   const auto recorded = [](recorder& record, const Method& method) { method(record); };
   for (const way& w : ways())
-    // One thread, one block and not quite, one cluster of each kind and not quite, and beyond.
-    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 10'241, 20'011})
+    // One thread, one block and not quite, one cluster of each kind and not quite, some blocks with one index a thread
+    // and with two, and beyond.
+    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 10'241, 16'896, 20'011, 40'000})
       for (const index stop_at : {0, 1, 5})
         for (const int unroll : {1, 4}) check<Method>(w, n, stop_at, unroll, 0, recorded);
 }
@@ -220,27 +300,56 @@ TEST_CASE("a sequel knows what the finish made, and does not run after a verdict
   SECTION("4 lanes an index") { check_everywhere<growing<4, by::thread>>(); }
   SECTION("16 lanes an index, a finish by a warp") { check_everywhere<growing<16, by::warp>>(); }
   SECTION("a thread an index, a finish by two warps") { check_everywhere<growing<1, by::two_warps>>(); }
+  SECTION("a thread an index, a finish by two warps of each block") {
+    check_everywhere<growing<1, by::two_warps_of_each_block>>();
+  }
 }
 
 TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer]") {
   const auto recorded = [](recorder& record, const auto& method) { method(record); };
   for (const way& w : ways())
-    for (const index n : {300, 3001})
+    for (const index n : {300, 3001, 20'011})
       for (const unsigned seed : {1u, 2u, 3u}) {
         check<growing<1, by::thread>>(w, n, 20, 16, seed, recorded);
         check<growing<4, by::warp>>(w, n, 20, 16, seed, recorded);
         check<growing<1, by::two_warps>>(w, n, 20, 16, seed, recorded);
+        check<growing<1, by::two_warps_of_each_block>>(w, n, 20, 16, seed, recorded);
       }
 }
 
-TEST_CASE("within a kernel a sequel is a step", "[semantics][sequel]") {
+TEST_CASE("blocks that finish for themselves agree when a deadline stops them", "[semantics][sequel][sanitizer]") {
+  using method = growing<1, by::two_warps_of_each_block>;
+  for (const way& w : ways())
+    for (const index n : {300, 9000, 20'011})
+      for (const std::uint64_t nanoseconds : {1, 50'000, 80'000, 110'000, 200'000}) {
+        INFO(w.name << ", n = " << n << ", " << nanoseconds << " ns");
+        memory_of<method> memory(w.where, n);
+        const index never = -1;
+        memory.stop_at.upload(&never);
+        program_recorder record(w.where);
+        memory.method()(record);
+        record.parameter(&memory.c.data()->settings,
+                         control_settings{.limit = 1'000'000'000, .deadline_nanoseconds = nanoseconds});
+        whilst::program program = std::move(record).finish();
+        program.prepare({.how = w.how, .unroll = 4, .delay_seed = static_cast<unsigned>(nanoseconds)});
+        run(program);
+        const control c = value(memory.c);
+        REQUIRE(c.why == reason::deadline);
+        const left_behind expected(n, c.iteration + 1);
+        CHECK((values(memory.x) == expected.x));
+        CHECK((values(memory.y) == expected.y));
+      }
+}
+
+TEMPLATE_TEST_CASE("within a kernel a sequel is a step", "[semantics][sequel]", (growing<1, by::thread>),
+                   (growing<1, by::two_warps_of_each_block>)) {
   for (const way& w : ways())
     for (const int threads : {1, 32, 64})
-      check<growing<1, by::thread>>(w, 300, 5, 1, 0, [&](recorder& record, const growing<1, by::thread>& method) {
+      check<TestType>(w, 300, 5, 1, 0, [&](recorder& record, const TestType& method) {
         if (threads > 32) {
-          record.team("in a kernel", 1, whilst::problems_by_block<only_growing>{{method}, threads});
+          record.team("in a kernel", 1, whilst::problems_by_block<only_growing<TestType>>{{method}, threads});
         } else {
-          record.step("in a kernel", 1, whilst::problems_by_lanes<only_growing>{{method}, threads});
+          record.step("in a kernel", 1, whilst::problems_by_lanes<only_growing<TestType>>{{method}, threads});
         }
       });
 }

@@ -65,6 +65,17 @@ minimize_report minimized(const Make& make, const minimizer_options& options, st
   return r;
 }
 
+struct executor_and_size {
+  std::string executor;
+  index n;
+};
+std::vector<executor_and_size> executors_and_sizes(const std::vector<index>& sizes) {
+  std::vector<executor_and_size> all;
+  for (const std::string& executor : recorded_executors())
+    for (const index n : sizes) all.push_back({executor, n});
+  return all;
+}
+
 template <class T>
 auto rosenbrock(index n) {
   return [n](whilst::place where) { return make_rosenbrock<T>(where, n); };
@@ -286,15 +297,15 @@ TEST_CASE("limits are respected exactly", "[minimizer]") {
 }
 
 TEST_CASE("a history too small for all is thinned", "[minimizer]") {
-  for (const std::string& executor : recorded_executors()) {
-    std::vector<double> x = rosenbrock_start<double>(2);
-    const minimize_report whole = minimized(rosenbrock<double>(2), {.executor = executor, .history_capacity = 512}, x);
+  for (const auto& [executor, n] : executors_and_sizes({2, 5000})) {
+    std::vector<double> x = rosenbrock_start<double>(n);
+    const minimize_report whole = minimized(rosenbrock<double>(n), {.executor = executor, .history_capacity = 512}, x);
     REQUIRE(whole.records.size() == static_cast<std::size_t>(whole.iterations() + 1));
     for (const index capacity : {0, 2, 8, 20}) {
-      INFO(executor << ", capacity " << capacity);
-      x = rosenbrock_start<double>(2);
+      INFO(executor << ", n = " << n << ", capacity " << capacity);
+      x = rosenbrock_start<double>(n);
       const minimize_report r =
-          minimized(rosenbrock<double>(2), {.executor = executor, .history_capacity = capacity}, x);
+          minimized(rosenbrock<double>(n), {.executor = executor, .history_capacity = capacity}, x);
       CHECK(r.iterations() == whole.iterations());
       CHECK(r.records.size() <= static_cast<std::size_t>(capacity));
       CHECK(r.records.size() >= static_cast<std::size_t>(capacity / 2));
@@ -340,16 +351,23 @@ TEST_CASE("each tolerance ends a minimization by itself", "[minimizer]") {
 }
 
 TEST_CASE("the same launch gives the same bits, however it is run", "[minimizer]") {
-  constexpr index n = 300;
-  for (const std::string& method : all_methods) {
+  struct solved {
+    std::string method;
+    index n;
+  };
+  std::vector<solved> all;
+  for (const std::string& method : all_methods) all.push_back({method, 300});
+  for (const std::string method : {"lbfgs", "conjugate-gradient-hz"}) all.push_back({method, 9001});
+  for (const auto& [method, n] : all) {
     std::vector<std::vector<double>> on_gpu;
     std::vector<minimize_report> reports;
     for (const std::string& executor : recorded_executors()) {
       for (const int unroll : executor == "graph" ? std::vector<int>{1, 2, 5, 16} : std::vector<int>{1}) {
-        INFO(method << ", " << executor << ", " << unroll << " a trip");
+        INFO(method << ", " << executor << ", n = " << n << ", " << unroll << " a trip");
         own_minimizer<double> again(springs<double>(n),
                                     {.method = method, .max_iterations = 25, .executor = executor, .unroll = unroll});
-        std::vector<double> x(n, 0), y(n, 0), other(n, 7);
+        const auto entries = static_cast<std::size_t>(n);
+        std::vector<double> x(entries, 0), y(entries, 0), other(entries, 7);
         const minimize_report first = again.solve(x);
         again.solve(other);
         const minimize_report second = again.solve(y);
