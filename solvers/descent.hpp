@@ -216,7 +216,7 @@ struct examine_trial {
   }
   /// Of the direction: vectors that its multiply alone writes.
   template <class Team>
-  requires reads_own<Direction> WHILST_HD auto read_own(index i, const Team& team) const {
+  requires(reads_own<Direction>) WHILST_HD auto read_own(index i, const Team& team) const {
     return direction.read_own(i, team);
   }
   template <class Team, class Own = detail::nothing_read>
@@ -325,8 +325,8 @@ struct judge_and_choose {
   WHILST_HD void join(const Team& team, const loop_state& loop, copied& copies) const {
     descent_state& now = copies.state;
     const descent_state& ahead = copies.ahead;
-    const bool begins = chosen_by_products<Direction> && now.accepted && loop.running,
-               begun = begins && !ahead.steepest;
+    const bool begins = chosen_by_products<Direction> && team.broadcast(now.accepted && loop.running, 0) != 0;
+    const bool begun = begins && !ahead.steepest;
     if (begun) team.assign(now.search, ahead.search);
     if (team.rank() == 0) {
       if (begun) {
@@ -394,8 +394,8 @@ struct move_on {
     }
   }
   template <class Entry>
-  requires hands_over<Direction> WHILST_HD void operator()(index i, const entries<Entry>& e,
-                                                           const typename handed_of<Direction>::type& told) const {
+  requires(hands_over<Direction>) WHILST_HD void operator()(index i, const entries<Entry>& e,
+                                                            const typename handed_of<Direction>::type& told) const {
     move(i, e, told.verdict,
          [&](T gradient, T step, T d) { return direction.entry(gradient, step, d, e.of_direction, told.numbers); });
   }

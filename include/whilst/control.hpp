@@ -210,8 +210,6 @@ static_assert(sizeof(loop_state) <= 128);
 struct alignas(128) control : loop_state {
   control_settings settings;
   outside_wish outside;
-  /// For a finish that several blocks run: what was wished when its sums began.
-  outside_wish decided;
   /// On the place's clock; the end is that of the trip in which the loop stopped.
   std::uint64_t started_at, stopped_at;
 
@@ -225,7 +223,7 @@ struct alignas(128) control : loop_state {
     updating = 0;
     limit = settings.limit;
     history = settings.history;
-    history_capacity = settings.history_capacity;
+    history_capacity = history ? settings.history_capacity : 0;
     trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
     started_at = stopped_at = now_nanoseconds();
     outside.launch = settings.launch;

@@ -35,11 +35,6 @@ struct step_links {
   /// To be read some time before the step ends, so that the answer is there when it does.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
   WHILST_HD const outside_wish* wish_at() const { return counts_trip ? &root->outside : nullptr; }
-  /// Where the finish runs in several blocks of a later kernel, which must agree: decided by one thread, read there.
-  WHILST_HD void decide(const outside_wish& wish) const {
-    if (counts_trip) loop->decided = wish.decided();
-  }
-  WHILST_HD const outside_wish* decided_wish_at() const { return counts_trip ? &loop->decided : nullptr; }
 
   /// Whether a loop or a branch comes next.
   WHILST_HD bool lead_on() const { return arms || opens || branch; }

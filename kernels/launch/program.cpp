@@ -42,7 +42,7 @@ int program::implementation::choose_unroll() const {
     ++steps;
   });
   // Calls are not guarded against a verdict earlier in the trip if they write scratch only: keep that waste small.
-  const int wanted = holds_call(nodes) ? 2 : largest <= small_step ? settings.usual_unroll : 4;
+  const int wanted = std::min(settings.usual_unroll, holds_call(nodes) ? 2 : largest <= small_step ? 16 : 4);
   return std::max(1, std::min(wanted, longest_unrolled_body / std::max(1, steps)));
 }
 

@@ -80,8 +80,8 @@ struct step_handle {
 /// How a program is to be run.
 struct run_settings {
   executor how = executor::host;
-  /// Iterations a trip; 0 chooses, and no more than `usual_unroll`. After the verdict the rest of a trip runs for
-  /// nothing, so loops that usually end after some tens of iterations say fewer.
+  /// Iterations a trip; 0 chooses, no more than `usual_unroll` and no more than 16. After the verdict the rest of a
+  /// trip runs for nothing, so who records a loop that usually ends after some tens of iterations says fewer.
   int unroll = 0;
   int usual_unroll = 16;
   /// Overlap steps by programmatic dependent launch, where code and device allow.

@@ -57,7 +57,9 @@ void program::implementation::prepare_on_gpu() {
         made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device);
       }
       made.ticket = memory.take<unsigned>(1);
-      made.partials = memory.take<std::byte>(static_cast<index>(step.partial_bytes() * made.shape.blocks));
+      std::size_t sums = step.partial_bytes() * made.shape.blocks;
+      if (made.shape.form == step_form::sums) sums = aligned_for_wish(sums) + sizeof(outside_wish);
+      made.partials = memory.take<std::byte>(static_cast<index>(sums));
     };
     provide(*publisher);
     visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });

@@ -20,8 +20,22 @@ namespace whilst::detail {
 
 /// Whether a step may run as these two kernels.
 template <class Map, class Finish, class Sequel>
-constexpr bool splits =
-    !std::is_same_v<Sequel, no_sequel> && team_kind_of<Map>() == team_kind::none && by_each_block<Finish>;
+constexpr bool splits = [] {
+  if constexpr (std::is_same_v<Sequel, no_sequel> || team_kind_of<Map>() != team_kind::none || !by_each_block<Finish>) {
+    return false;
+  } else {
+    return sizeof(map_result<Map>) <= 32 * sizeof(map_result<Map>{}.value[0]);  // a lane for each sum
+  }
+}();
+
+/// What is wished of the loop is decided once, by a thread of the first kernel, since all blocks of the second must
+/// agree. It lies behind the blocks' sums; null where it is not asked for.
+template <class Total>
+__device__ outside_wish* decided_wish(const step_frame& frame) {
+  if (!frame.links.counts_trip) return nullptr;
+  return reinterpret_cast<outside_wish*>(static_cast<std::byte*>(frame.partials) +
+                                         aligned_for_wish(gridDim.x * sizeof(Total)));
+}
 
 /// Entry q of what a thread does is index i(q) of the step, where that is there. A block has indexes in a row.
 template <int each>
@@ -71,7 +85,7 @@ __global__ void __launch_bounds__(threads_spread)
   using number = std::remove_cvref_t<decltype(total.value[0])>;
   constexpr unsigned count = sizeof(total_sums) / sizeof(number);
   if (threadIdx.x < 32) of_block.store(static_cast<number*>(frame.partials) + blockIdx.x * count);
-  if (decides) frame.links.decide(wish);
+  if (outside_wish* const decided = decided_wish<total_sums>(frame); decided && decides) *decided = wish.decided();
 }
 
 /// The sequel of all indexes of a thread.
@@ -129,7 +143,7 @@ __global__ void __launch_bounds__(threads_spread)
   int running = frame.guard ? read_early(frame.guard) : 1;
   // All that is read is on its way before the first is waited for; what is wanted first is asked for first.
   if (warp == 0) finish.copy_ahead(copies, copy_by_warp());
-  if (leads) controls.start(frame.links.loop, frame.links.decided_wish_at());
+  if (leads) controls.start(frame.links.loop, decided_wish<Total>(frame));
   typename scattered::template pieces_ahead<warps, 128> sums_of_blocks(static_cast<const number*>(frame.partials),
                                                                        gridDim.x, warp);
   rest.read();

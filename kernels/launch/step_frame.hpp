@@ -39,6 +39,11 @@ struct launch_shape {
   std::size_t fast_memory_bytes = 0;
 };
 
+/// Where the memory for partial sums goes on with an outside_wish, in the last two forms.
+WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
+  return (bytes_of_sums + alignof(outside_wish) - 1) / alignof(outside_wish) * alignof(outside_wish);
+}
+
 /// Most blocks in a cluster; devices may allow fewer.
 inline constexpr int largest_cluster = 16;
 

@@ -22,7 +22,8 @@ enum class by { thread, warp, two_warps, two_warps_of_each_block };
 
 /// A loop whose trip is x = y + 1, in small integers, then, with what its finish makes, y = x + multiple. The finish
 /// may stop the loop, and then y stays. `lanes` lanes of a team make each x.
-template <int lanes_a_row, by who>
+///  `between` steps that do nothing come after each trip's.
+template <int lanes_a_row, by who, int between = 0>
 struct growing {
   static constexpr bool counts_runs = who == by::two_warps_of_each_block;
   struct made_of_sums {
@@ -61,8 +62,8 @@ struct growing {
     WHILST_HD double read_own(index i, const Team& team) const {
       return team.early(runs + i);
     }
-    template <class Team>
-    WHILST_HD double read(index, const Team&, const whilst::detail::nothing_read&, double runs_before) const {
+    template <class Team, class Fetched>
+    WHILST_HD double read(index, const Team&, const Fetched&, double runs_before) const {
       return runs_before;
     }
     WHILST_HD auto operator()(index i, double runs_before) const {
@@ -165,6 +166,9 @@ struct growing {
     const made_of_sums* handed;
     WHILST_HD void operator()(index i) const { y[i] = x[i] + handed->multiple; }
   };
+  struct idle {
+    WHILST_HD void operator()(index) const {}
+  };
   /// Reads before it is told.
   struct told_sequel {
     const double* x;
@@ -181,6 +185,7 @@ struct growing {
       if constexpr (who == by::two_warps_of_each_block) {
         inner.step("x = y + 1", n, map_of_thread{y, x, runs}, finish_in_each_block{{made, stop_at, count}},
                    "y = x + multiple", told_sequel{x, y, made});
+        for (int k = 0; k < between; ++k) inner.step("between", n, idle{});
       } else if constexpr (who == by::thread) {
         inner.step("x = y + 1", n, map{y, x}, finish_by_thread{made, stop_at}, "y = x + multiple", then);
       } else {
@@ -314,6 +319,8 @@ TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[se
         check<growing<4, by::warp>>(w, n, 20, 16, seed, recorded);
         check<growing<1, by::two_warps>>(w, n, 20, 16, seed, recorded);
         check<growing<1, by::two_warps_of_each_block>>(w, n, 20, 16, seed, recorded);
+        check<growing<1, by::two_warps_of_each_block, 1>>(w, n, 20, 16, seed, recorded);
+        check<growing<1, by::two_warps_of_each_block, 2>>(w, n, 20, 16, seed, recorded);
       }
 }
 
@@ -352,6 +359,33 @@ TEMPLATE_TEST_CASE("within a kernel a sequel is a step", "[semantics][sequel]", 
           record.step("in a kernel", 1, whilst::problems_by_lanes<only_growing<TestType>>{{method}, threads});
         }
       });
+}
+
+TEST_CASE("a grid of some blocks, and no other, is split", "[semantics][sequel]") {
+#if WHILST_WITH_CUDA
+  if (whilst::cuda::device_count() == 0) {
+    WARN("skipped: no GPU");
+    return;
+  }
+  using method = growing<1, by::two_warps_of_each_block>;
+  const method of{};
+  const whilst::device_traits& device = whilst::traits_of_device(0);
+  const index most = index{2} * whilst::threads_spread * device.multiprocessors;
+  const auto shape = [&](index n) {
+    return whilst::map_step<method::map_of_thread, method::finish_in_each_block, method::told_sequel>(
+               "x = y + 1", n, {of.y, of.x, of.runs}, {{of.made, of.stop_at, of.count}}, {of.x, of.y, of.made})
+        .shape(device);
+  };
+  CHECK(shape(1000).form == whilst::step_form::small);
+  for (const index n : {9000, 20'011}) {
+    CHECK(shape(n).form == whilst::step_form::sums);
+    CHECK(shape(n).blocks <= static_cast<unsigned>(device.multiprocessors));
+  }
+  CHECK(shape(most).form == whilst::step_form::sums);
+  CHECK(shape(most + 1).form == whilst::step_form::large);
+#else
+  WARN("skipped: not a CUDA build");
+#endif
 }
 
 TEST_CASE("a small grid runs a sequel without another kernel", "[semantics][sequel]") {
