@@ -20,7 +20,7 @@ enum class residual_rule {
 
 /// The whole of d, for methods that go by the second rule: its `slope` is minus the square of the lowest ||F||.
 WHILST_HD inline proposal whole_step(const accepted_step& step) {
-  const double square = step.gradient_square;
+  const double norm = sqrt(step.gradient_square), square = norm * norm;  // to the rounding of the norm that is judged
   return {step.first ? -square : fmax(-square, step.slope), 1};
 }
 
