@@ -99,6 +99,19 @@ TEST_CASE("a program owns its arena, of one piece, and lists it", "[arena][sanit
   }
 }
 
+TEST_CASE("a layout may keep what it takes, and return nothing", "[arena]") {
+  for (const way& w : ways()) {
+    double* x = nullptr;
+    program_recorder record(w.where);
+    record.arena([&](arena_layout& memory) { x = memory.take<double>(100); });
+    REQUIRE(x != nullptr);
+    index count = 0;
+    const auto take_less_and_less = [&](arena_layout& memory) { memory.take<double>(100 - 50 * count++); };
+    program_recorder other(w.where);
+    REQUIRE_THROWS_WITH(other.arena(take_less_and_less), contains("Take the same pieces in both calls"));
+  }
+}
+
 TEST_CASE("how a buffer is given to a program says how long it lives", "[arena]") {
   for (const way& w : ways()) {
     INFO(w.name);

@@ -25,9 +25,15 @@ struct fetches_declared : fetches_by_lanes {
   static constexpr bool fetches_constants = true;
 };
 struct closed final {};
+union either {
+  int one;
+  float other;
+};
 static_assert(fetches_only_constants<add_one>() && fetches_only_constants<whilst::detail::no_map>());
 static_assert(!fetches_only_constants<fetches_by_lanes>() && !fetches_only_constants<fetches_otherwise>());
 static_assert(!fetches_only_constants<closed>(), "what cannot be looked into says so itself");
+static_assert(!fetches_only_constants<either>(), "likewise");
+static_assert(fetches_only_constants<void (*)(index)>());
 static_assert(fetches_only_constants<fetches_declared>());
 
 // The values of a solve's matrix are nobody's to write while it runs; those behind other slots may be made by a step.
