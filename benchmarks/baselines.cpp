@@ -69,7 +69,7 @@ __global__ void invert_diagonal(int n, const Offset* offsets, const std::int32_t
 }  // namespace
 
 template <class T>
-baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index iterations,
+baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index_type iterations,
                                                   bool jacobi) {
   baseline_result<T> result{.name = baselines::host_driven_name};
   baselines::check_sizes(result.name, A, b);
@@ -194,7 +194,7 @@ baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::s
 namespace whilst {
 
 template <class T>
-baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index, bool) {
+baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index_type, bool) {
   baseline_result<T> result{.name = baselines::host_driven_name};
   baselines::check_sizes(result.name, A, b);
   result.why_not = "this build has no cuSPARSE and cuBLAS";
@@ -203,9 +203,9 @@ baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::s
 
 #endif
 
-template baseline_result<float> host_driven_conjugate_gradient(const csr_matrix<float>&, std::span<const float>, index,
-                                                               bool);
+template baseline_result<float> host_driven_conjugate_gradient(const csr_matrix<float>&, std::span<const float>,
+                                                               index_type, bool);
 template baseline_result<double> host_driven_conjugate_gradient(const csr_matrix<double>&, std::span<const double>,
-                                                                index, bool);
+                                                                index_type, bool);
 
 }  // namespace whilst

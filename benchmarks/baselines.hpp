@@ -20,7 +20,7 @@ struct baseline_result {
   /// Why not, in one sentence; empty where available.
   std::string why_not = {};
   /// Completed updates of x: as many as asked for, unless the residual vanished or the method broke down before.
-  index iterations = 0;
+  index_type iterations = 0;
   /// By CUDA events around the loop alone, setup left out: the median of several runs, after one to warm up.
   double seconds_per_iteration = 0;
   /// The last run's solution, from x = 0.
@@ -34,7 +34,7 @@ struct baseline_result {
 /// A: square, on the host or on the current device; b: host memory, one entry a row; jacobi: precondition by the
 /// diagonal. Throws whilst::error on sizes that do not agree and on failing CUDA calls.
 template <class T>
-baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index iterations,
+baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index_type iterations,
                                                   bool jacobi);
 
 /// What hand_written_graph_conjugate_gradient does on top of the plain structure; each can be taken away to see what it
@@ -56,7 +56,8 @@ struct hand_written_options {
 /// the norm of the residual. Leaner than the library's loop, which does more in its time: here is no history, no
 /// cancel, no deadline and no restart from the recomputed residual. Arguments and errors as above.
 template <class T>
-baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index iterations,
-                                                         bool jacobi, const hand_written_options& options = {});
+baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b,
+                                                         index_type iterations, bool jacobi,
+                                                         const hand_written_options& options = {});
 
 }  // namespace whilst

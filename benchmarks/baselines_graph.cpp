@@ -20,7 +20,7 @@ constexpr int warps_a_block = threads_a_block / 32;
 struct alignas(64) loop_state {
   double alpha, beta, gamma;
   double threshold_squared;
-  index iteration, limit;
+  index_type iteration, limit;
   int running;
 };
 
@@ -311,12 +311,12 @@ __global__ void hold(std::uint64_t nanoseconds) {
 }
 
 /// As many blocks as indexes want, but no more than fit the device at once: the rule of Whilst's own steps.
-unsigned blocks_for(const void* kernel, index threads_wanted, int multiprocessors) {
+unsigned blocks_for(const void* kernel, index_type threads_wanted, int multiprocessors) {
   int resident = 1;
   WHILST_CUDA("asking how many blocks fit a multiprocessor",
               cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_a_block, 0));
-  const index wanted = (threads_wanted + threads_a_block - 1) / threads_a_block;
-  return static_cast<unsigned>(std::clamp<index>(wanted, 1, static_cast<index>(resident) * multiprocessors));
+  const index_type wanted = (threads_wanted + threads_a_block - 1) / threads_a_block;
+  return static_cast<unsigned>(std::clamp<index_type>(wanted, 1, static_cast<index_type>(resident) * multiprocessors));
 }
 
 template <class... Arguments>
@@ -373,10 +373,10 @@ cuda::graph_exec while_graph(cudaStream_t stream, Record&& record) {
 }
 
 template <class T, class Offset, bool one_lane, bool jacobi>
-void run_loop(const csr_matrix<T>& A, std::span<const T> b, index iterations, const hand_written_options& options,
+void run_loop(const csr_matrix<T>& A, std::span<const T> b, index_type iterations, const hand_written_options& options,
               baseline_result<T>& result) {
   const place gpu = current_gpu();
-  const index n = A.rows();
+  const index_type n = A.rows();
   const auto stream_owner = cuda::make_stream();
   cudaStream_t stream = stream_owner.get();
   const device_matrix<T> matrix(A, gpu);
@@ -404,7 +404,7 @@ void run_loop(const csr_matrix<T>& A, std::span<const T> b, index iterations, co
   const unsigned advance_blocks = blocks_for(advance_code, n, multiprocessors);
   const bool overlap =
       options.programmatic_launch && waits_for_previous(apply_code) && waits_for_previous(advance_code);
-  buffer<double> partials(gpu, 3 * static_cast<index>(apply_blocks));
+  buffer<double> partials(gpu, 3 * static_cast<index_type>(apply_blocks));
   buffer<unsigned> ticket(gpu, 1);
   buffer<loop_state> state(gpu, 1);
 
@@ -441,8 +441,9 @@ void run_loop(const csr_matrix<T>& A, std::span<const T> b, index iterations, co
 }  // namespace
 
 template <class T>
-baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index iterations,
-                                                         bool jacobi, const hand_written_options& options) {
+baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b,
+                                                         index_type iterations, bool jacobi,
+                                                         const hand_written_options& options) {
   baseline_result<T> result{.name = baselines::hand_written_name};
   baselines::check_sizes(result.name, A, b);
   if (options.unroll < 1)
@@ -474,7 +475,7 @@ baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A,
 namespace whilst {
 
 template <class T>
-baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index, bool,
+baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b, index_type, bool,
                                                          const hand_written_options&) {
   baseline_result<T> result{.name = baselines::hand_written_name};
   baselines::check_sizes(result.name, A, b);
@@ -485,9 +486,9 @@ baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A,
 #endif
 
 template baseline_result<float> hand_written_graph_conjugate_gradient(const csr_matrix<float>&, std::span<const float>,
-                                                                      index, bool, const hand_written_options&);
+                                                                      index_type, bool, const hand_written_options&);
 template baseline_result<double> hand_written_graph_conjugate_gradient(const csr_matrix<double>&,
-                                                                       std::span<const double>, index, bool,
+                                                                       std::span<const double>, index_type, bool,
                                                                        const hand_written_options&);
 
 }  // namespace whilst

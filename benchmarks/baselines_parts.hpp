@@ -20,7 +20,7 @@ inline constexpr const char* hand_written_name = "hand-written WHILE graph";
 
 template <class T>
 void check_sizes(const std::string& name, const csr_matrix<T>& A, std::span<const T> b) {
-  if (A.rows() == A.columns() && static_cast<index>(b.size()) == A.rows()) return;
+  if (A.rows() == A.columns() && static_cast<index_type>(b.size()) == A.rows()) return;
   throw error("running the baseline '" + name + "'",
               "the matrix is " + std::to_string(A.rows()) + " x " + std::to_string(A.columns()) + " and b has " +
                   std::to_string(b.size()) + " entries",
@@ -31,7 +31,7 @@ void check_sizes(const std::string& name, const csr_matrix<T>& A, std::span<cons
 
 /// Why nothing can be timed; empty where it can.
 template <class T>
-std::string why_not(const csr_matrix<T>& A, index iterations) {
+std::string why_not(const csr_matrix<T>& A, index_type iterations) {
   if (A.rows() == 0 || iterations <= 0) return "there is nothing to time";
   std::string note;
   if (cuda::device_count(&note) == 0) return note.empty() ? "there is no CUDA device" : note;

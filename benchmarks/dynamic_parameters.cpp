@@ -25,13 +25,13 @@ using nlohmann::json;
 
 struct settings {
   std::string json_file, executor = "auto";
-  index rounds = 40'000;
+  index_type rounds = 40'000;
   int repeats = 3;
 };
 
 /// Rounds that a stream takes without having the host wait until there is room.
-constexpr index burst = 64;
-constexpr index most_bursts = 50;
+constexpr index_type burst = 64;
+constexpr index_type most_bursts = 50;
 
 double seconds_on(clockid_t clock) {
   timespec now{};
@@ -57,7 +57,7 @@ struct timing {
 template <class Body>
 double count_calls([[maybe_unused]] const Body& body) {
 #if WHILST_WITH_CUDA
-  index calls = 0;
+  index_type calls = 0;
   whilst::cuda::observer() = [&](std::string_view) { return ++calls, cudaSuccess; };
   body();
   whilst::cuda::observer() = nullptr;
@@ -69,8 +69,8 @@ double count_calls([[maybe_unused]] const Body& body) {
 
 timing measure(const named_way& named, const settings& asked) {
   const std::unique_ptr<way> one = named.make();
-  const index at_once = std::min(burst, asked.rounds), enqueued = named.is_one_launch ? asked.rounds : at_once;
-  const auto per = [](double whole, index rounds) { return whole / static_cast<double>(rounds); };
+  const index_type at_once = std::min(burst, asked.rounds), enqueued = named.is_one_launch ? asked.rounds : at_once;
+  const auto per = [](double whole, index_type rounds) { return whole / static_cast<double>(rounds); };
   one->reset();
   one->enqueue(0, at_once);
   one->wait();
@@ -88,7 +88,8 @@ timing measure(const named_way& named, const settings& asked) {
     one->check(asked.rounds);
   }
   one->reset();
-  for (index k = 0; k < std::clamp<index>(asked.rounds / burst, 1, named.is_one_launch ? 3 : most_bursts); ++k) {
+  for (index_type k = 0; k < std::clamp<index_type>(asked.rounds / burst, 1, named.is_one_launch ? 3 : most_bursts);
+       ++k) {
     const double thread = seconds_on(CLOCK_THREAD_CPUTIME_ID);
     one->enqueue(0, enqueued);
     hosts.push_back(per(seconds_on(CLOCK_THREAD_CPUTIME_ID) - thread, enqueued));

@@ -5,7 +5,7 @@
 #include "kernels/symmetric_eigen.hpp"
 #include "whilst/dual.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 /// @file
 /// Energies of elastic bodies as terms of whilst::partially_separable: inertia, elasticity, contact and friction of an
@@ -82,7 +82,7 @@ struct principal_stretches {
 /// the value tells its rounding.
 struct neo_hookean {
   static constexpr int unknowns = 12;
-  index count;
+  index_type count;
   const double* inverse_shape;  ///< entry (k, d) of element e at (3 k + d) * count + e
   const double* volume;
   double mu, lambda;
@@ -91,7 +91,7 @@ struct neo_hookean {
   WHILST_HD static double rest_energy(double mu, double all_volume) { return all_volume * mu / 2; }
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     S F[3][3];
     deformation(e, x, F);
     S square = F[0][0] * F[0][0];
@@ -101,7 +101,7 @@ struct neo_hookean {
   }
 
   /// By the eigenvectors of d^2 W / dF^2, which are known: section 4 of the paper.
-  WHILST_HD void second_derivatives(index e, const double* x, bool positive, double* upper) const {
+  WHILST_HD void second_derivatives(index_type e, const double* x, bool positive, double* upper) const {
     double F[3][3];
     deformation(e, x, F);
     const principal_stretches p(F);
@@ -155,7 +155,7 @@ struct neo_hookean {
 
  private:
   template <class S>
-  WHILST_HD void deformation(index e, const S* x, S (&F)[3][3]) const {
+  WHILST_HD void deformation(index_type e, const S* x, S (&F)[3][3]) const {
     for (int c = 0; c < 3; ++c) {
       const S edge[3] = {x[3 + c] - x[c], x[6 + c] - x[c], x[9 + c] - x[c]};
       for (int d = 0; d < 3; ++d)
@@ -180,7 +180,7 @@ struct green_spring {
   WHILST_HD static double rest_energy(double stiffness, double length) { return stiffness * length / 8; }
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     const double L = rest_length[e];
     const S d[3] = {x[3] - x[0], x[4] - x[1], x[5] - x[2]};
     const S q = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / (L * L);
@@ -188,7 +188,7 @@ struct green_spring {
   }
 
   /// Of d they are stiffness / L (E I + d d' / L^2), whose eigenvectors are d and what is at right angles to it.
-  WHILST_HD void second_derivatives(index e, const double* x, bool positive, double* upper) const {
+  WHILST_HD void second_derivatives(index_type e, const double* x, bool positive, double* upper) const {
     const double L = rest_length[e], d[3] = {x[3] - x[0], x[4] - x[1], x[5] - x[2]};
     const double dd = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], q = dd / (L * L);
     double across = (q - 1) / 2, along = q + across;
@@ -240,7 +240,7 @@ struct contact {
   obstacles where;
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     S energy = 0;
     if (stiffness[e] > 0)
       where.for_each_contact(
@@ -257,7 +257,7 @@ struct inertia {
   const double* target;
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     const S d[3] = {x[0] - target[3 * e], x[1] - target[3 * e + 1], x[2] - target[3 * e + 2]};
     return mass_by_square[e] / 2 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   }
@@ -272,7 +272,7 @@ struct friction {
   const double* start;   ///< positions when the step began
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     if (!(drag[e] > 0)) return S(0);
     const S d[3] = {x[0] - start[3 * e], x[1] - start[3 * e + 1], x[2] - start[3 * e + 2]};
     const S away = d[0] * normal[3 * e] + d[1] * normal[3 * e + 1] + d[2] * normal[3 * e + 2];
@@ -288,7 +288,7 @@ struct vertex_energy {
   whilst::elastic::friction friction;
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     return inertia(e, x) + contact(e, x) + friction(e, x);
   }
 };

@@ -2,7 +2,7 @@
 
 #include "kernels/launch/step.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
@@ -15,7 +15,7 @@ namespace whilst {
 /// must you: then row may read what they have made of x.
 
 template <class Operator, class Team>
-WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index i,
+WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index_type i,
                          [[maybe_unused]] const Team& team) {
   if constexpr (requires { A.fetch(i, team); }) {
     return A.fetch(i, team);
@@ -24,7 +24,7 @@ WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] in
   }
 }
 template <class Fetched, class Operator, class T, class Team>
-WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index i, const T* x,
+WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index_type i, const T* x,
                       const Team& team) {
   if constexpr (requires { A.row(fetched, i, x, team); }) {
     return A.row(fetched, i, x, team);
@@ -55,17 +55,17 @@ inline constexpr int entries_held = 7;
 template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
   static constexpr bool fetches_constants = requires { requires Values::constant; };
-  index n;
+  index_type n;
   const Offset* row_offsets;
   const std::int32_t* column_indices;
   Values values;
   int lanes_a_row;
-  index nonzeros = 0;  ///< for bytes() alone
+  index_type nonzeros = 0;  ///< for bytes() alone
 
-  WHILST_HD index rows() const { return n; }
-  index bytes() const {
-    return nonzeros * static_cast<index>(sizeof(T) + sizeof(std::int32_t)) +
-           (n + 1) * static_cast<index>(sizeof(Offset));
+  WHILST_HD index_type rows() const { return n; }
+  index_type bytes() const {
+    return nonzeros * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t)) +
+           (n + 1) * static_cast<index_type>(sizeof(Offset));
   }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
   /// The first entries of a row in registers, so that all their reads are under way at once.
@@ -76,7 +76,7 @@ struct csr_operator {
     Offset next, end;
   };
   template <class Team>
-  WHILST_HD entries fetch(index i, const Team& team) const {
+  WHILST_HD entries fetch(index_type i, const Team& team) const {
     entries e;
     e.next = read_constant(row_offsets + i) + static_cast<Offset>(team.rank());
     e.end = read_constant(row_offsets + i + 1);
@@ -84,7 +84,7 @@ struct csr_operator {
     return e;
   }
   template <class Team>
-  WHILST_HD T row(entries e, index, const T* x, const Team& team) const {
+  WHILST_HD T row(entries e, index_type, const T* x, const Team& team) const {
     T sum = times(e, x);
     while (e.next < e.end) {
       load(e, team);
@@ -93,18 +93,18 @@ struct csr_operator {
     return team.sum(sum);
   }
   template <class Team>
-  WHILST_HD T row(index i, const T* x, const Team& team) const {
+  WHILST_HD T row(index_type i, const T* x, const Team& team) const {
     return row(fetch(i, team), i, x, team);
   }
 
   /// The matrix of problem k where the values of many problems with this pattern follow one another.
-  WHILST_HD csr_operator of_problem(index k) const {
+  WHILST_HD csr_operator of_problem(index_type k) const {
     csr_operator result = *this;
-    result.values = values.shifted(k * static_cast<index>(row_offsets[n]));
+    result.values = values.shifted(k * static_cast<index_type>(row_offsets[n]));
     return result;
   }
   /// The entry on the diagonal, duplicates added; 0 where there is none.
-  WHILST_HD T diagonal(index i) const {
+  WHILST_HD T diagonal(index_type i) const {
     const T* const v = values.get();
     T sum = 0;
     for (Offset k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
@@ -150,7 +150,7 @@ struct csr_operator {
 };
 
 /// Whether 32-bit offsets do for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
-inline bool offsets_suffice_32(index nonzeros) { return nonzeros <= 2147483647 - 256; }
+inline bool offsets_suffice_32(index_type nonzeros) { return nonzeros <= 2147483647 - 256; }
 
 /// Lanes that work on one row of a matrix with so many entries a row on average: as few as read it in one piece.
 inline int lanes_for_row(double entries_a_row) {
@@ -163,14 +163,14 @@ inline int lanes_for_row(double entries_a_row) {
 /// -1 beside it. No matrix in memory.
 template <class T>
 struct poisson_2d_operator {
-  index nx, ny;
+  index_type nx, ny;
 
-  WHILST_HD index rows() const { return nx * ny; }
-  index bytes() const { return 0; }
+  WHILST_HD index_type rows() const { return nx * ny; }
+  index_type bytes() const { return 0; }
   WHILST_HD int lanes_wanted() const { return 1; }
   template <class Team>
-  WHILST_HD T row(index i, const T* x, const Team&) const {
-    const index column = i % nx, line = i / nx;
+  WHILST_HD T row(index_type i, const T* x, const Team&) const {
+    const index_type column = i % nx, line = i / nx;
     T sum = 4 * x[i];
     if (line > 0) sum -= x[i - nx];
     if (column > 0) sum -= x[i - 1];
@@ -178,20 +178,20 @@ struct poisson_2d_operator {
     if (line < ny - 1) sum -= x[i + nx];
     return sum;
   }
-  WHILST_HD T diagonal(index) const { return 4; }
+  WHILST_HD T diagonal(index_type) const { return 4; }
 };
 
 /// The 7-point Laplacian on an nx x ny x nz grid, likewise.
 template <class T>
 struct poisson_3d_operator {
-  index nx, ny, nz;
+  index_type nx, ny, nz;
 
-  WHILST_HD index rows() const { return nx * ny * nz; }
-  index bytes() const { return 0; }
+  WHILST_HD index_type rows() const { return nx * ny * nz; }
+  index_type bytes() const { return 0; }
   WHILST_HD int lanes_wanted() const { return 1; }
   template <class Team>
-  WHILST_HD T row(index i, const T* x, const Team&) const {
-    const index column = i % nx, line = i / nx % ny, plane = i / (nx * ny);
+  WHILST_HD T row(index_type i, const T* x, const Team&) const {
+    const index_type column = i % nx, line = i / nx % ny, plane = i / (nx * ny);
     T sum = 6 * x[i];
     if (plane > 0) sum -= x[i - nx * ny];
     if (line > 0) sum -= x[i - nx];
@@ -201,7 +201,7 @@ struct poisson_3d_operator {
     if (plane < nz - 1) sum -= x[i + nx * ny];
     return sum;
   }
-  WHILST_HD T diagonal(index) const { return 6; }
+  WHILST_HD T diagonal(index_type) const { return 6; }
 };
 
 }  // namespace whilst

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/views.hpp"
 
 struct CUstream_st;
@@ -19,11 +19,11 @@ namespace whilst {
 /// A pointwise one may say by bytes(n) what it reads of its own for n entries, as an operator does.
 template <class Preconditioner>
 concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
-  M.bytes(index{});
+  M.bytes(index_type{});
 };
 template <class Preconditioner>
-requires says_own_bytes<Preconditioner> index bytes_of([[maybe_unused]] const Preconditioner& M,
-                                                       [[maybe_unused]] index n) {
+requires says_own_bytes<Preconditioner> index_type bytes_of([[maybe_unused]] const Preconditioner& M,
+                                                            [[maybe_unused]] index_type n) {
   if constexpr (Preconditioner::pointwise) {
     return M.bytes(n);
   } else {
@@ -35,11 +35,11 @@ requires says_own_bytes<Preconditioner> index bytes_of([[maybe_unused]] const Pr
 struct identity_preconditioner {
   static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true;
   template <class T>
-  WHILST_HD T operator()(index, T r) const {
+  WHILST_HD T operator()(index_type, T r) const {
     return r;
   }
-  index bytes(index) const { return 0; }
-  WHILST_HD identity_preconditioner with_memory(index, workspace&) const { return {}; }
+  index_type bytes(index_type) const { return 0; }
+  WHILST_HD identity_preconditioner with_memory(index_type, workspace&) const { return {}; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}
 };
@@ -51,15 +51,15 @@ struct jacobi_preconditioner {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
   T* inverse_diagonal = nullptr;
 
-  WHILST_HD T operator()(index i, T r) const { return inverse_diagonal[i] * r; }
-  index bytes(index n) const { return n * static_cast<index>(sizeof(T)); }
-  WHILST_HD jacobi_preconditioner with_memory(index n, workspace& memory) const { return {memory.take<T>(n)}; }
+  WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
+  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+  WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const { return {memory.take<T>(n)}; }
 
   template <class Operator>
   struct invert_diagonal {
     Operator A;
     T* inverse_diagonal;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       const T d = A.diagonal(i);
       inverse_diagonal[i] = d == 0 ? T(1) : 1 / d;
     }
@@ -74,14 +74,14 @@ struct jacobi_preconditioner {
 template <class T>
 struct called_preconditioner {
   static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false;
-  using function = std::function<void(CUstream_st* stream, index n, const T* r, T* z)>;
+  using function = std::function<void(CUstream_st* stream, index_type n, const T* r, T* z)>;
   const function* apply;  ///< the caller's; must live as long as the program
 
-  called_preconditioner with_memory(index, workspace&) const { return *this; }
+  called_preconditioner with_memory(index_type, workspace&) const { return *this; }
   template <class Run, class Operator>
   void prepare(Run&, const Operator&) const {}
   template <class Run>
-  void record(Run& run, index n, const T* r, T* z) const {
+  void record(Run& run, index_type n, const T* r, T* z) const {
     run.call("z = M r", [call = *apply, n, r, z](CUstream_st* stream) { call(stream, n, r, z); },
              {.scratch_only = true});
   }
@@ -93,15 +93,15 @@ struct precondition_pointwise {
   Preconditioner M;
   const T* r;
   T* u;
-  WHILST_HD void operator()(index i) const { u[i] = M(i, r[i]); }
-  index bytes(index n) const requires says_own_bytes<Preconditioner> {
-    return bytes_of(M, n) + 2 * n * static_cast<index>(sizeof(T));
+  WHILST_HD void operator()(index_type i) const { u[i] = M(i, r[i]); }
+  index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+    return bytes_of(M, n) + 2 * n * static_cast<index_type>(sizeof(T));
   }
 };
 
 /// u = M r where it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.
 template <class Run, class T, class Preconditioner>
-WHILST_HD void precondition(Run& run, const Preconditioner& M, index n, const T* r, T* u) {
+WHILST_HD void precondition(Run& run, const Preconditioner& M, index_type n, const T* r, T* u) {
   if constexpr (!Preconditioner::pointwise) {
     M.record(run, n, r, u);
   } else if constexpr (!Preconditioner::is_identity) {

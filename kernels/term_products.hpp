@@ -4,7 +4,7 @@
 
 #include "whilst/dual.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/views.hpp"
 
 /// @file
@@ -21,7 +21,7 @@ struct sum_of_residuals {
   Residuals of;
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     S r[residuals];
     of(e, x, static_cast<S*>(r));
     S sum = r[0] * r[0];
@@ -31,7 +31,7 @@ struct sum_of_residuals {
 
   /// J, row by row. A few columns at a time, so that numbers and their derivatives do not fill all registers.
   template <class T>
-  WHILST_HD void jacobian(index e, const T* x, T* J) const {
+  WHILST_HD void jacobian(index_type e, const T* x, T* J) const {
     constexpr int most = 6, passes = (unknowns + most - 1) / most, width = (unknowns + passes - 1) / passes;
     using number = dual<T, width>;
     for (int first = 0; first < unknowns; first += width) {
@@ -45,7 +45,7 @@ struct sum_of_residuals {
   }
   /// The upper triangle of J' J, which is positive semi-definite whether asked for or not.
   template <class T>
-  WHILST_HD void second_derivatives(index e, const T* x, bool, T* upper) const {
+  WHILST_HD void second_derivatives(index_type e, const T* x, bool, T* upper) const {
     T J[residuals * unknowns];
     jacobian(e, x, static_cast<T*>(J));
     for (int i = 0, at = 0; i < unknowns; ++i)
@@ -58,12 +58,12 @@ struct sum_of_residuals {
 
 template <class Term, class T>
 concept has_second_derivatives = requires(const Term& term, const T* x, T* upper) {
-  term.second_derivatives(index{}, x, true, upper);
+  term.second_derivatives(index_type{}, x, true, upper);
 };
 /// Where its own second_derivatives are J' J, too: products and the matrix are to be the same.
 template <class Term, class T>
 concept has_jacobian = has_second_derivatives<Term, T> && requires(const Term& term, const T* x, T* J) {
-  term.jacobian(index{}, x, J);
+  term.jacobian(index_type{}, x, J);
   Term::residuals;
 };
 
@@ -81,7 +81,7 @@ constexpr int block_size() {
 template <class T, class Term>
 struct term_blocks {
   static constexpr int K = Term::unknowns;
-  index terms;
+  index_type terms;
   const std::int32_t* unknowns;  ///< -1: none
   T* blocks;
 
@@ -89,7 +89,7 @@ struct term_blocks {
     T of[K];
   };
   /// The product of term e's matrix with K numbers.
-  WHILST_HD row times(index e, const T (&v)[K]) const {
+  WHILST_HD row times(index_type e, const T (&v)[K]) const {
     row product{};
     if constexpr (has_jacobian<Term, T>) {
       for (int m = 0; m < Term::residuals; ++m) {
@@ -118,7 +118,7 @@ struct make_diagonals {
   T* diagonals;
   const int* wanted;
 
-  WHILST_HD void operator()(index e) const {
+  WHILST_HD void operator()(index_type e) const {
     if (!*wanted) return;
     std::int32_t unknown[K];
     for (int k = 0; k < K; ++k) unknown[k] = of.unknowns[k * of.terms + e];
@@ -157,18 +157,18 @@ struct multiply_terms {
     std::int32_t of[K];
   };
   template <class Team>
-  WHILST_HD indexes fetch(index e, const Team&) const {
+  WHILST_HD indexes fetch(index_type e, const Team&) const {
     indexes unknown;
     for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(of.unknowns + k * of.terms + e);
     return unknown;
   }
   template <class Team>
-  WHILST_HD auto read(index e, const Team&, const indexes& unknown) const {
+  WHILST_HD auto read(index_type e, const Team&, const indexes& unknown) const {
     T at[K];
     for (int k = 0; k < K; ++k) at[k] = unknown.of[k] >= 0 ? v[unknown.of[k]] : T(0);
     return of.times(e, at);
   }
-  WHILST_HD void operator()(index e, const typename term_blocks<T, Term>::row& product) const {
+  WHILST_HD void operator()(index_type e, const typename term_blocks<T, Term>::row& product) const {
     for (int k = 0; k < K; ++k) products[k * of.terms + e] = product.of[k];
   }
 };
@@ -181,7 +181,7 @@ struct make_jacobians {
   const T* x;
   const int* wanted;
 
-  WHILST_HD void operator()(index e) const {
+  WHILST_HD void operator()(index_type e) const {
     if (!*wanted) return;
     T at[K], J[block_size<T, Term>()];
     bool is_there[K];

@@ -21,9 +21,9 @@ struct test_problem {
   std::string title;
   int number = 0;
   /// Unknowns and residuals.
-  index n = 0, residuals = 0;
+  index_type n = 0, residuals = 0;
   /// Sparse, and to be had at other sizes: any multiple of this; 0: at those of the paper only.
-  index multiple = 0;
+  index_type multiple = 0;
   test_functions::published_minima minima;
   /// The standard starting point: n entries.
   std::vector<double> start;
@@ -34,7 +34,7 @@ const std::vector<test_problem>& test_problems();
 
 /// The problem of that name with n unknowns; 0: the first of the paper's sizes. Throws whilst::error where there is
 /// none.
-test_problem find_test_problem(std::string_view name, index n = 0);
+test_problem find_test_problem(std::string_view name, index_type n = 0);
 
 /// Whether f is one of the published minima, local ones included: |f - f*| <= 1e-8 max(1, |f*|), and a unit in the last
 /// of the six digits to which they are published.
@@ -43,6 +43,6 @@ bool is_published_minimum(double f, const test_functions::published_minima& mini
 /// Such a problem as a function to be minimized: the sum of its residuals' squares, without a factor 1/2. Dense ones
 /// have a term for each residual, of all n unknowns; of sparse ones, residuals of the same unknowns make one term. On
 /// a place as partially_separable. Throws as find_test_problem.
-std::unique_ptr<objective<double>> make_test_problem(place where, std::string_view name, index n = 0);
+std::unique_ptr<objective<double>> make_test_problem(place where, std::string_view name, index_type n = 0);
 
 }  // namespace whilst

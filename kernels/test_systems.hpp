@@ -23,7 +23,7 @@ struct test_system {
   /// Of the problem in More, Garbow and Hillstrom's paper; 0: it is not from there.
   int number = 0;
   /// Unknowns, and equations.
-  index n = 0;
+  index_type n = 0;
   /// Those that it can have: "any multiple of 4"; empty: this one only.
   std::string sizes;
   /// n entries, or none where there is no formula.
@@ -36,10 +36,10 @@ struct test_system {
 const std::vector<test_system>& test_systems();
 
 /// The system of that name with n unknowns; 0: as many as is usual. Throws whilst::error where there is none.
-test_system find_test_system(std::string_view name, index n = 0);
+test_system find_test_system(std::string_view name, index_type n = 0);
 
 /// Such a system, with its Jacobian; a block for each equation. Throws as find_test_system.
 template <class T>
-std::unique_ptr<equations<T>> make_test_system(place where, std::string_view name, index n = 0);
+std::unique_ptr<equations<T>> make_test_system(place where, std::string_view name, index_type n = 0);
 
 }  // namespace whilst

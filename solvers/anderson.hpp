@@ -45,13 +45,13 @@ struct anderson {
     int pairs, next;
     T x, residual, y[memory];
   };
-  WHILST_HD places read_products(index i) const {
+  WHILST_HD places read_products(index_type i) const {
     places read{pairs->pairs, pairs->next, v.x[i], v.gradient[i], {}};
     for (int k = 0; k < memory; ++k)
       if (k < ring.depth) read.y[k] = ring.Y[k * v.n + i];
     return read;
   }
-  WHILST_HD sums<double, products> multiply(index i, T residual, T x, T, const places& old) const {
+  WHILST_HD sums<double, products> multiply(index_type i, T residual, T x, T, const places& old) const {
     sums<double, products> share{};
     const T change = residual - old.residual;
     ring.S[old.next * v.n + i] = x - old.x;
@@ -113,7 +113,7 @@ struct anderson {
     return is_finite_one ? whole_step(step) : proposal{};
   }
 
-  WHILST_HD auto read_entry(index i) const { return ring.read_entry(i); }
+  WHILST_HD auto read_entry(index_type i) const { return ring.read_entry(i); }
   WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e, const handed& made) const {
     return ring.entry(residual, e, made);
   }

@@ -17,20 +17,20 @@ template <class T>
 struct assembled_equations<T>::implementation {
   struct group {
     std::unique_ptr<block_group<T>> blocks;
-    index count;
+    index_type count;
     std::vector<std::int32_t> unknowns, equations;  ///< input after input, output after output
     buffer<std::int32_t> on_place;                  ///< the unknowns
-    index first_output = 0, first_derivative = 0;
+    index_type first_output = 0, first_derivative = 0;
   };
   place where;
-  index n;
+  index_type n;
   std::vector<group> groups;
   bool sealed = false, has_pattern = false;
   gather_tables<T> residual, jacobian;
   buffer<std::int32_t> row_offsets, columns;
   buffer<T> values;
 
-  implementation(place on, index unknowns) : where(on), n(unknowns) {}
+  implementation(place on, index_type unknowns) : where(on), n(unknowns) {}
 
   typename block_group<T>::arrays arrays_of(const group& g) const {
     return {g.count, g.on_place.data(), residual.pieces.data() + g.first_output,
@@ -42,7 +42,7 @@ struct assembled_equations<T>::implementation {
     if (sealed) return;
     std::vector<std::int64_t> owner;
     for (group& g : groups) {
-      g.first_output = static_cast<index>(owner.size());
+      g.first_output = static_cast<index_type>(owner.size());
       g.on_place = copied(where, g.unknowns);
       owner.insert(owner.end(), g.equations.begin(), g.equations.end());
     }
@@ -63,9 +63,9 @@ struct assembled_equations<T>::implementation {
     // In the order of the pieces: output after output, for each input after input, for each block after block.
     const auto each_piece = [&](const auto& use) {
       for (const group& g : groups)
-        for (index m = 0; m < g.blocks->equations_a_block(); ++m)
-          for (index k = 0; k < g.blocks->unknowns_a_block(); ++k)
-            for (index e = 0; e < g.count; ++e)
+        for (index_type m = 0; m < g.blocks->equations_a_block(); ++m)
+          for (index_type k = 0; k < g.blocks->unknowns_a_block(); ++k)
+            for (index_type e = 0; e < g.count; ++e)
               use(g.equations[static_cast<std::size_t>(m * g.count + e)],
                   g.unknowns[static_cast<std::size_t>(k * g.count + e)]);
     };
@@ -92,21 +92,21 @@ struct assembled_equations<T>::implementation {
       owner.push_back(std::lower_bound(begin, end, j) - column.begin());
     });
     check_number(owner.size(), solving, "they have", "derivatives of blocks");
-    index first = 0;
+    index_type first = 0;
     for (group& g : groups) {
       g.first_derivative = first;
       first += g.count * g.blocks->unknowns_a_block() * g.blocks->equations_a_block();
     }
-    jacobian = gather_tables<T>(where, incidence(owner, static_cast<index>(column.size())), owner.size());
+    jacobian = gather_tables<T>(where, incidence(owner, static_cast<index_type>(column.size())), owner.size());
     row_offsets = copied(where, offsets);
     columns = copied(where, column);
-    values = buffer<T>(where, static_cast<index>(column.size()));
+    values = buffer<T>(where, static_cast<index_type>(column.size()));
     has_pattern = true;
   }
 };
 
 template <class T>
-assembled_equations<T>::assembled_equations(place where, index unknowns) {
+assembled_equations<T>::assembled_equations(place where, index_type unknowns) {
   if (unknowns < 1 || unknowns > std::numeric_limits<std::int32_t>::max())
     throw error("making equations", "they have " + std::to_string(unknowns) + " unknowns",
                 "Give 1 or more, and fewer than 2^31");
@@ -148,7 +148,7 @@ void assembled_equations<T>::add_group(const char* name, std::unique_ptr<block_g
         "there are unknowns for " + std::to_string(count) + " blocks and equations for " + std::to_string(outputs),
         "Give both for each block");
   self.groups.push_back({std::move(blocks),
-                         static_cast<index>(count),
+                         static_cast<index_type>(count),
                          by_input({unknowns_of_blocks.begin(), unknowns_of_blocks.end()}, count),
                          by_input({equations_of_blocks.begin(), equations_of_blocks.end()}, count),
                          {}});
@@ -159,7 +159,7 @@ place assembled_equations<T>::where() const {
   return implementation_->where;
 }
 template <class T>
-index assembled_equations<T>::unknowns() const {
+index_type assembled_equations<T>::unknowns() const {
   return implementation_->n;
 }
 

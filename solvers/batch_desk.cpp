@@ -16,7 +16,8 @@ const batch_settings& checked(const batch_settings& settings) {
     throw error(settings.doing, what, cure);
   };
   if (settings.problems < 1) refuse("the number of problems is " + std::to_string(settings.problems), "Give 1 or more");
-  constexpr index most_problems = std::numeric_limits<index>::max() / 65536;  // their bytes must be numbers, too
+  constexpr index_type most_problems =
+      std::numeric_limits<index_type>::max() / 65536;  // their bytes must be numbers, too
   if (settings.problems > most_problems)
     refuse(std::to_string(settings.problems) + " problems are beyond any memory", "Solve them in parts");
   if (settings.max_iterations < 0 || settings.max_iterations > std::numeric_limits<std::int32_t>::max())

@@ -15,8 +15,8 @@ namespace whilst::detail {
 struct batch_settings {
   std::string doing;  ///< opens the message of an exception: "making a batch of fits"
   std::string alone;  ///< what is for one problem: "a least_squares_solver"
-  index problems = 1;
-  index max_iterations = 0;
+  index_type problems = 1;
+  index_type max_iterations = 0;
   double deadline = 0;
   std::string executor = "auto";
   int device = -1;

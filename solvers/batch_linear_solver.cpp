@@ -17,14 +17,14 @@ batch_report::batch_report(batch_report_fields fields) : fields_(std::move(field
     const double a = one.relative_residual(), b = other.relative_residual();
     return a > b || (a != a && b == b);
   };
-  for (index k = 0; k < size(); ++k) {
+  for (index_type k = 0; k < size(); ++k) {
     const system_outcome& system = fields_.systems[static_cast<std::size_t>(k)];
     number_converged_ += system.converged();
     if (is_worse(system, fields_.systems[static_cast<std::size_t>(worst_)])) worst_ = k;
   }
 }
 
-const system_outcome& batch_report::operator[](index k) const {
+const system_outcome& batch_report::operator[](index_type k) const {
   if (k < 0 || k >= size())
     throw error("looking up a system of a batch",
                 "there is no system " + std::to_string(k) + " among " + std::to_string(size()), "Systems count from 0");
@@ -50,21 +50,22 @@ constexpr std::string_view making = "making a batch solver";
 [[noreturn]] void refuse(const std::string& what, const std::string& cure) { throw error(making, what, cure); }
 
 /// Sizes are multiplied by the number of systems; the products and the bytes they stand for must be numbers, too.
-constexpr index most_entries = std::numeric_limits<index>::max() / 64;
+constexpr index_type most_entries = std::numeric_limits<index_type>::max() / 64;
 
-void check(const linear_solver_options& options, index rows, index columns, index nonzeros, index systems) {
+void check(const linear_solver_options& options, index_type rows, index_type columns, index_type nonzeros,
+           index_type systems) {
   if (rows != columns)
     refuse("the pattern has " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
            "Give a square one");
   if (systems < 1) refuse("the number of systems is " + std::to_string(systems), "Give 1 or more");
-  if (systems > most_entries / std::max<index>({rows, nonzeros, 1}))
+  if (systems > most_entries / std::max<index_type>({rows, nonzeros, 1}))
     refuse(std::to_string(systems) + " systems of " + std::to_string(nonzeros) + " nonzeros are beyond any memory",
            "Solve them in parts");
   check_options(making, options);
 }
 
 /// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
-place choose_place(linear_solver_options options, index rows, bool on_device) {
+place choose_place(linear_solver_options options, index_type rows, bool on_device) {
   executor how = executor_from_name(options.executor);
   if (how != executor::automatic && how != executor::host && how != executor::batch)
     refuse("executor '" + options.executor + "' is for single systems",
@@ -85,12 +86,12 @@ place choose_place(linear_solver_options options, index rows, bool on_device) {
 
 template <class T>
 struct batch_linear_solver<T>::implementation {
-  index systems;
+  index_type systems;
   matrix_on_place<T> pattern;
   buffer<T> values_on_gpu;                   ///< for solves from host memory
   std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
 
-  implementation(const csr_matrix<T>& given, index number, linear_solver_options options) : systems(number) {
+  implementation(const csr_matrix<T>& given, index_type number, linear_solver_options options) : systems(number) {
     const auto began = std::chrono::steady_clock::now();
     const linear_method<T>& method = method_from_name<T>(making, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
@@ -103,8 +104,8 @@ struct batch_linear_solver<T>::implementation {
                                                 began);
   }
 
-  void check_size(const char* what, std::size_t given, const char* of_one_system, index one) const {
-    if (static_cast<index>(given) == systems * one) return;
+  void check_size(const char* what, std::size_t given, const char* of_one_system, index_type one) const {
+    if (static_cast<index_type>(given) == systems * one) return;
     throw error("solving a batch of linear systems",
                 std::string(what) + " has " + std::to_string(given) + " entries, and " + std::to_string(systems) +
                     " systems of " + std::to_string(one) + " " + of_one_system + " have " +
@@ -114,7 +115,8 @@ struct batch_linear_solver<T>::implementation {
 };
 
 template <class T>
-batch_linear_solver<T>::batch_linear_solver(const csr_matrix<T>& pattern, index systems, linear_solver_options options)
+batch_linear_solver<T>::batch_linear_solver(const csr_matrix<T>& pattern, index_type systems,
+                                            linear_solver_options options)
     : implementation_(std::make_unique<implementation>(pattern, systems, std::move(options))) {}
 template <class T>
 batch_linear_solver<T>::~batch_linear_solver() = default;
@@ -134,7 +136,7 @@ batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<
   if (where.on_host()) {
     self.solve->bind_values(values.data());
   } else {
-    const index count = self.systems * common.nonzeros;
+    const index_type count = self.systems * common.nonzeros;
     if (self.values_on_gpu.size() != count) self.values_on_gpu = buffer<T>(where, count);
     self.values_on_gpu.upload(values.data());
     self.solve->bind_values(self.values_on_gpu.data());
@@ -153,7 +155,7 @@ void batch_linear_solver<T>::set_tolerances(double rtol, double atol) {
   implementation_->solve->set_tolerances(rtol, atol);
 }
 template <class T>
-void batch_linear_solver<T>::set_max_iterations(index limit) {
+void batch_linear_solver<T>::set_max_iterations(index_type limit) {
   implementation_->solve->set_max_iterations(limit);
 }
 template <class T>
@@ -165,7 +167,7 @@ void batch_linear_solver<T>::cancel() {
   implementation_->solve->desk().cancel_all();
 }
 template <class T>
-index batch_linear_solver<T>::systems() const {
+index_type batch_linear_solver<T>::systems() const {
   return implementation_->systems;
 }
 template <class T>

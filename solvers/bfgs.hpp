@@ -15,7 +15,7 @@ namespace whilst {
 template <class T>
 struct bfgs {
   static constexpr const char* name = "bfgs";
-  static constexpr index most_unknowns = 20'000;
+  static constexpr index_type most_unknowns = 20'000;
 
   struct scalars {
     int fresh;       ///< H is a multiple of the identity, and not in memory
@@ -51,14 +51,14 @@ struct bfgs {
     bfgs of;
     WHILST_HD int lanes_wanted() const { return of.v.n >= 32 ? 32 : 8; }
     template <class Team>
-    WHILST_HD products operator()(index i, const Team& team) const {
+    WHILST_HD products operator()(index_type i, const Team& team) const {
       const descent_vectors<T>& v = of.v;
       if (!of.s->accepted || of.s->first) return {};
       const bool fresh = of.c->fresh || of.s->steepest;
       double ui = v.trial_gradient[i];
       if (!fresh) {
         ui = 0;
-        for (index j = team.rank(); j < v.n; j += team.size()) ui += of.H[i * v.n + j] * v.trial_gradient[j];
+        for (index_type j = team.rank(); j < v.n; j += team.size()) ui += of.H[i * v.n + j] * v.trial_gradient[j];
         ui = team.sum(ui);
       }
       const double g = v.trial_gradient[i], old = v.gradient[i], y = g - old, si = v.trial[i] - v.x[i];
@@ -118,12 +118,12 @@ struct bfgs {
     bfgs of;
     WHILST_HD int lanes_wanted() const { return of.v.n >= 32 ? 32 : 8; }
     template <class Team>
-    WHILST_HD void operator()(index i, const Team& team) const {
+    WHILST_HD void operator()(index_type i, const Team& team) const {
       const scalars& c = *of.c;
       if (!of.s->accepted || !c.updated) return;
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       const double hi = of.curved(i), si = of.step[i];
-      for (index j = team.rank(); j < n; j += team.size()) {
+      for (index_type j = team.rank(); j < n; j += team.size()) {
         const double hj = of.curved(j), sj = of.step[j];
         const double was = c.fresh ? (i == j ? c.scale : 0) : static_cast<double>(of.H[i * n + j]);
         of.H[i * n + j] = static_cast<T>(was - c.inverse * (si * hj + hi * sj) + c.spread * si * sj);
@@ -137,7 +137,7 @@ struct bfgs {
       if (s->accepted && c->updated) c->fresh = 0;
     }
   };
-  WHILST_HD double curved(index i) const { return c->theta * c->scale * h[i] + (1 - c->theta) * step[i]; }
+  WHILST_HD double curved(index_type i) const { return c->theta * c->scale * h[i] + (1 - c->theta) * step[i]; }
 
   template <class Run, class Function>
   WHILST_HD void propose(Run& run, const Function&) const {
@@ -145,7 +145,7 @@ struct bfgs {
     run.step("H", v.n, update{*this}, settle{s, c});
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const {
+  WHILST_HD T read_entry(index_type i) const {
     const double hi = curved(i), si = step[i], scaled = c->scale * u[i];
     return static_cast<T>(-(scaled - c->inverse * (si * c->hg + hi * c->sg) + c->spread * si * c->sg));
   }

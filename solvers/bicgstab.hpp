@@ -31,7 +31,7 @@ struct bicgstab {
 
   WHILST_HD bicgstab(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
-    const index n = A.rows();
+    const index_type n = A.rows();
     r0 = memory.take<T>(n);
     p = memory.take<T>(n);
     v = memory.take<T>(n);
@@ -44,12 +44,12 @@ struct bicgstab {
   struct dots_at_start {
     const T* r;
     T* r0;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       const T ri = r[i];
       r0[i] = ri;
       return sums{static_cast<double>(ri) * ri, static_cast<double>(ri) * ri};
     }
-    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
   /// Receives (r, r) and (r0, r) after an update, or at the start.
   struct judge_update {
@@ -75,15 +75,15 @@ struct bicgstab {
     const scalars* s;
     const T *r, *v;
     T *p, *p_hat;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       const T beta = static_cast<T>(s->beta), omega = static_cast<T>(s->omega);
       const T pi = s->first ? r[i] : r[i] + beta * (p[i] - omega * v[i]);
       p[i] = pi;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) p_hat[i] = M(i, pi);
     }
-    index bytes(index n) const requires says_own_bytes<Preconditioner> {
-      constexpr index vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 5 : 4;
-      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+      constexpr index_type vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 5 : 4;
+      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
 
@@ -97,20 +97,20 @@ struct bicgstab {
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(A, i, team);
     }
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, A, i, p_hat, team), r0[i]};
     }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
       if (team.rank() == 0) v[i] = e.vi;
       return sums{static_cast<double>(e.r0) * e.vi};
     }
-    index bytes(index n) const requires says_bytes<Operator> {
-      return A.bytes() + 3 * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      return A.bytes() + 3 * n * static_cast<index_type>(sizeof(T));
     }
   };
   struct choose_alpha {
@@ -130,16 +130,16 @@ struct bicgstab {
     const scalars* s;
     const T *v, *p_hat;
     T *x, *r, *r_hat;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       const T alpha = static_cast<T>(s->alpha);
       x[i] += alpha * p_hat[i];
       const T ri = r[i] - alpha * v[i];
       r[i] = ri;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) r_hat[i] = M(i, ri);
     }
-    index bytes(index n) const requires says_own_bytes<Preconditioner> {
-      constexpr index vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 7 : 6;
-      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+      constexpr index_type vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 7 : 6;
+      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
 
@@ -153,22 +153,22 @@ struct bicgstab {
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(A, i, team);
     }
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, A, i, r_hat, team), r[i]};
     }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
       if (team.rank() == 0) t[i] = e.ti;
       const double ti = e.ti, ri = e.r;
       return sums{ti * ri, ti * ti, ri * ri};
     }
-    index bytes(index n) const requires says_bytes<Operator> {
-      constexpr index vectors = Preconditioner::is_identity ? 2 : 3;
-      return A.bytes() + vectors * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;
+      return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
   struct choose_omega {
@@ -193,16 +193,16 @@ struct bicgstab {
     const scalars* s;
     const T *r0, *t, *r_hat;
     T *x, *r;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       const T omega = static_cast<T>(s->omega);
       x[i] += omega * r_hat[i];
       const T ri = r[i] - omega * t[i];
       r[i] = ri;
       return sums{static_cast<double>(ri) * ri, static_cast<double>(r0[i]) * ri};
     }
-    index bytes(index n) const {
-      constexpr index vectors = Preconditioner::is_identity ? 6 : 7;
-      return vectors * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const {
+      constexpr index_type vectors = Preconditioner::is_identity ? 6 : 7;
+      return vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
 
@@ -213,7 +213,7 @@ struct bicgstab {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    const index n = A.rows();
+    const index_type n = A.rows();
     run.step("p = r + beta (p - omega v)", n, update_direction{M, s, r, v, p, p_hat});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, n, p, p_hat);
     before_apply(run, A, static_cast<const T*>(p_hat));

@@ -47,7 +47,7 @@ struct broyden {
     int pairs, next;
     T x, residual, s[memory], y[memory];
   };
-  WHILST_HD places read_products(index i) const {
+  WHILST_HD places read_products(index_type i) const {
     places read{pairs->pairs, pairs->next, v.x[i], v.gradient[i], {}, {}};
     for (int k = 0; k < memory; ++k) {
       read.s[k] = ring.S[k * v.n + i];
@@ -55,7 +55,7 @@ struct broyden {
     }
     return read;
   }
-  WHILST_HD sums<double, products> multiply(index i, T residual, T x, T, const places& old) const {
+  WHILST_HD sums<double, products> multiply(index_type i, T residual, T x, T, const places& old) const {
     sums<double, products> share{};
     const T step = x - old.x, change = residual - old.residual;
     ring.S[old.next * v.n + i] = step;
@@ -139,7 +139,7 @@ struct broyden {
     return fabs(scale) > least_cosine * length ? scale : sy < 0 ? -least_cosine * length : least_cosine * length;
   }
 
-  WHILST_HD auto read_entry(index i) const { return ring.read_entry(i); }
+  WHILST_HD auto read_entry(index_type i) const { return ring.read_entry(i); }
   WHILST_HD T entry(T residual, T, T, const typename ring_type::entries& e, const handed& made) const {
     return ring.entry(residual, e, made);
   }

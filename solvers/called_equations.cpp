@@ -3,7 +3,7 @@
 namespace whilst {
 
 template <class T>
-called_equations<T>::called_equations(place where, index unknowns, callback evaluate)
+called_equations<T>::called_equations(place where, index_type unknowns, callback evaluate)
     : where_(where), n_(unknowns), evaluate_(std::move(evaluate)) {
   const std::string doing = "making equations of a callback";
   if (n_ < 1) throw error(doing, "they have " + std::to_string(n_) + " unknowns", "Give 1 or more");

@@ -9,7 +9,7 @@ struct keep_point {
   const T* x;
   T* point;
   const int* wanted;
-  WHILST_HD void operator()(index i) const {
+  WHILST_HD void operator()(index_type i) const {
     if (*wanted) point[i] = x[i];
   }
 };
@@ -17,7 +17,7 @@ struct keep_point {
 }  // namespace
 
 template <class T>
-called_objective<T>::called_objective(place where, index unknowns, callback evaluate, product_callback product,
+called_objective<T>::called_objective(place where, index_type unknowns, callback evaluate, product_callback product,
                                       line_callback along)
     : where_(where),
       n_(unknowns),

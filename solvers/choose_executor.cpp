@@ -7,18 +7,18 @@ namespace whilst {
 namespace {
 
 /// Up to here one block beats a graph: no trips, no launches, vectors in shared memory.
-constexpr index rows_for_resident = 1024;
+constexpr index_type rows_for_resident = 1024;
 /// Nor more nonzeros than this. One block gets the matrix through one multiprocessor, at 0.4 ns a nonzero in double
 /// (some 30 GB/s), while a graph's iteration takes hardly longer for ten times as many. Measured on an H200 with 5 a
 /// row (benchmarks/results): the block wins by 1.2 us an iteration with 5000 and loses 4.2 us with 20 000; the lines
 /// cross near 8000. So many, 96 KiB in double, are also about what the multiprocessor's own cache keeps from one
 /// iteration to the next beside 1024 rows of vectors in shared memory.
-constexpr index nonzeros_for_resident = 8192;
+constexpr index_type nonzeros_for_resident = 8192;
 
 }  // namespace
 
-executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel,
-                                index nonzeros) {
+executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
+                                bool runs_in_kernel, index_type nonzeros) {
   std::string asked = options.executor;
   std::string doing = "choosing an executor";
   if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); asked == "auto" && from_environment) {

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -16,18 +16,18 @@ class compact_workspace {
   WHILST_HD explicit compact_workspace(std::byte* base) : base_(base) {}
 
   template <class T>
-  WHILST_HD constexpr T* take(index count) {
+  WHILST_HD constexpr T* take(index_type count) {
     static_assert(std::is_trivially_copyable_v<T>);
-    constexpr index alignment = alignof(T) > 16 ? alignof(T) : 16;
-    const index begin = (used_ + alignment - 1) / alignment * alignment;
-    used_ = begin + count * static_cast<index>(sizeof(T));
+    constexpr index_type alignment = alignof(T) > 16 ? alignof(T) : 16;
+    const index_type begin = (used_ + alignment - 1) / alignment * alignment;
+    used_ = begin + count * static_cast<index_type>(sizeof(T));
     return base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
   }
-  WHILST_HD constexpr index used() const { return used_; }
+  WHILST_HD constexpr index_type used() const { return used_; }
 
  private:
   std::byte* base_ = nullptr;
-  index used_ = 0;
+  index_type used_ = 0;
 };
 
 }  // namespace whilst

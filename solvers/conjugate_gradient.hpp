@@ -37,7 +37,7 @@ struct conjugate_gradient {
   /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
   WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
-    const index n = A.rows();
+    const index_type n = A.rows();
     u = Preconditioner::is_identity ? r : memory.take<T>(n);
     w = memory.take<T>(n);
     p = memory.take<T>(n);
@@ -56,16 +56,16 @@ struct conjugate_gradient {
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(A, i, team);
     }
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       const T ui = u[i], ri = Preconditioner::is_identity ? ui : r[i];
       return {row_times(row, A, i, u, team), ui, ri};
     }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
       if (team.rank() == 0) w[i] = e.wi;
       const double wi = e.wi, ui = e.ui, ri = e.ri;
       if constexpr (Preconditioner::is_identity) {
@@ -74,9 +74,9 @@ struct conjugate_gradient {
         return sums{ri * ui, ui * wi, ri * ri};
       }
     }
-    index bytes(index n) const requires says_bytes<Operator> {
-      constexpr index vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
-      return A.bytes() + vectors * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
+      return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
 
@@ -119,16 +119,16 @@ struct conjugate_gradient {
     };
     // The step before writes w and the scalars only.
     template <class Team>
-    WHILST_HD own fetch(index i, const Team& team) const {
+    WHILST_HD own fetch(index_type i, const Team& team) const {
       const T ui = team.early(u + i);
       return {team.early(x + i), Preconditioner::is_identity ? ui : team.early(r + i), ui, team.early(p + i),
               team.early(q + i)};
     }
     template <class Team>
-    WHILST_HD entries read(index i, const Team&, const own& e) const {
+    WHILST_HD entries read(index_type i, const Team&, const own& e) const {
       return {*handed, e.x, e.r, e.u, e.p, e.q, w[i]};
     }
-    WHILST_HD void operator()(index i, const entries& e) const {
+    WHILST_HD void operator()(index_type i, const entries& e) const {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
       // What the first p and q hold may not even be a number.
       const T pi = e.s.first ? e.u : e.u + beta * e.p;
@@ -140,10 +140,10 @@ struct conjugate_gradient {
       r[i] = ri;
       if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
     }
-    index bytes(index n) const requires says_own_bytes<Preconditioner> {
+    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
       // x, r, p, q read and written, w read; u read, and written where M is applied here.
-      constexpr index vectors = Preconditioner::is_identity ? 9 : Preconditioner::pointwise ? 11 : 10;
-      return bytes_of(M, n) + vectors * n * static_cast<index>(sizeof(T));
+      constexpr index_type vectors = Preconditioner::is_identity ? 9 : Preconditioner::pointwise ? 11 : 10;
+      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
     }
   };
 

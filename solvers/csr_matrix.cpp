@@ -8,21 +8,23 @@ namespace whilst {
 
 namespace {
 
-std::string shape(index rows, index columns) { return std::to_string(rows) + " x " + std::to_string(columns); }
+std::string shape(index_type rows, index_type columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
 
-[[noreturn]] void refuse(index rows, index columns, const std::string& problem, const std::string& cure) {
+[[noreturn]] void refuse(index_type rows, index_type columns, const std::string& problem, const std::string& cure) {
   throw error("making a CSR matrix of " + shape(rows, columns), problem, cure);
 }
 
-void check_shape(index rows, index columns) {
+void check_shape(index_type rows, index_type columns) {
   if (rows < 0 || columns < 0) refuse(rows, columns, "a size is negative", "Give sizes of at least 0");
-  if (columns > index{std::numeric_limits<std::int32_t>::max()} + 1) {
+  if (columns > index_type{std::numeric_limits<std::int32_t>::max()} + 1) {
     refuse(rows, columns, "column indices have 32 bits", "Give at most 2147483648 columns");
   }
 }
 
 template <class Offset>
-void check_arrays(index rows, index columns, std::span<const Offset> row_offsets,
+void check_arrays(index_type rows, index_type columns, std::span<const Offset> row_offsets,
                   std::span<const std::int32_t> column_indices, std::size_t values) {
   // rows + 1 may overflow, the size less one does not once the array is known to hold something.
   if (row_offsets.empty() || std::cmp_not_equal(row_offsets.size() - 1, rows)) {
@@ -56,8 +58,8 @@ void check_arrays(index rows, index columns, std::span<const Offset> row_offsets
   }
 }
 
-void check_pointers(index rows, index columns, index nonzeros, const void* row_offsets, const void* column_indices,
-                    const void* values) {
+void check_pointers(index_type rows, index_type columns, index_type nonzeros, const void* row_offsets,
+                    const void* column_indices, const void* values) {
   check_shape(rows, columns);
   if (nonzeros < 0) refuse(rows, columns, "the number of nonzeros is negative", "Give at least 0");
   if (row_offsets == nullptr) refuse(rows, columns, "row_offsets is null", "Give a device pointer to rows + 1 offsets");
@@ -84,7 +86,7 @@ struct csr_matrix<T>::host_arrays {
 };
 
 template <class T>
-csr_matrix<T> csr_matrix<T>::from_host(index rows, index columns, std::shared_ptr<const host_arrays> arrays) {
+csr_matrix<T> csr_matrix<T>::from_host(index_type rows, index_type columns, std::shared_ptr<const host_arrays> arrays) {
   check_shape(rows, columns);
   csr_matrix matrix;
   std::visit(
@@ -96,7 +98,7 @@ csr_matrix<T> csr_matrix<T>::from_host(index rows, index columns, std::shared_pt
       arrays->row_offsets);
   matrix.rows_ = rows;
   matrix.columns_ = columns;
-  matrix.nonzeros_ = static_cast<index>(arrays->values.size());
+  matrix.nonzeros_ = static_cast<index_type>(arrays->values.size());
   matrix.column_indices_ = arrays->column_indices.data();
   matrix.values_ = arrays->values.data();
   matrix.host_ = std::move(arrays);
@@ -104,21 +106,21 @@ csr_matrix<T> csr_matrix<T>::from_host(index rows, index columns, std::shared_pt
 }
 
 template <class T>
-csr_matrix<T>::csr_matrix(index rows, index columns, std::span<const std::int32_t> row_offsets,
+csr_matrix<T>::csr_matrix(index_type rows, index_type columns, std::span<const std::int32_t> row_offsets,
                           std::span<const std::int32_t> column_indices, std::span<const T> values)
     : csr_matrix(adopt(rows, columns, std::vector(row_offsets.begin(), row_offsets.end()),
                        std::vector(column_indices.begin(), column_indices.end()),
                        std::vector<T>(values.begin(), values.end()))) {}
 
 template <class T>
-csr_matrix<T>::csr_matrix(index rows, index columns, std::span<const std::int64_t> row_offsets,
+csr_matrix<T>::csr_matrix(index_type rows, index_type columns, std::span<const std::int64_t> row_offsets,
                           std::span<const std::int32_t> column_indices, std::span<const T> values)
     : csr_matrix(adopt(rows, columns, std::vector(row_offsets.begin(), row_offsets.end()),
                        std::vector(column_indices.begin(), column_indices.end()),
                        std::vector<T>(values.begin(), values.end()))) {}
 
 template <class T>
-csr_matrix<T> csr_matrix<T>::adopt(index rows, index columns, std::vector<std::int32_t> row_offsets,
+csr_matrix<T> csr_matrix<T>::adopt(index_type rows, index_type columns, std::vector<std::int32_t> row_offsets,
                                    std::vector<std::int32_t> column_indices, std::vector<T> values) {
   return from_host(rows, columns,
                    std::make_shared<const host_arrays>(
@@ -126,7 +128,7 @@ csr_matrix<T> csr_matrix<T>::adopt(index rows, index columns, std::vector<std::i
 }
 
 template <class T>
-csr_matrix<T> csr_matrix<T>::adopt(index rows, index columns, std::vector<std::int64_t> row_offsets,
+csr_matrix<T> csr_matrix<T>::adopt(index_type rows, index_type columns, std::vector<std::int64_t> row_offsets,
                                    std::vector<std::int32_t> column_indices, std::vector<T> values) {
   return from_host(rows, columns,
                    std::make_shared<const host_arrays>(
@@ -134,8 +136,9 @@ csr_matrix<T> csr_matrix<T>::adopt(index rows, index columns, std::vector<std::i
 }
 
 template <class T>
-csr_matrix<T> csr_matrix<T>::on_device(index rows, index columns, index nonzeros, const std::int32_t* row_offsets,
-                                       const std::int32_t* column_indices, const T* values) {
+csr_matrix<T> csr_matrix<T>::on_device(index_type rows, index_type columns, index_type nonzeros,
+                                       const std::int32_t* row_offsets, const std::int32_t* column_indices,
+                                       const T* values) {
   check_pointers(rows, columns, nonzeros, row_offsets, column_indices, values);
   csr_matrix matrix;
   matrix.rows_ = rows;
@@ -148,8 +151,9 @@ csr_matrix<T> csr_matrix<T>::on_device(index rows, index columns, index nonzeros
 }
 
 template <class T>
-csr_matrix<T> csr_matrix<T>::on_device(index rows, index columns, index nonzeros, const std::int64_t* row_offsets,
-                                       const std::int32_t* column_indices, const T* values) {
+csr_matrix<T> csr_matrix<T>::on_device(index_type rows, index_type columns, index_type nonzeros,
+                                       const std::int64_t* row_offsets, const std::int32_t* column_indices,
+                                       const T* values) {
   check_pointers(rows, columns, nonzeros, row_offsets, column_indices, values);
   csr_matrix matrix;
   matrix.rows_ = rows;
@@ -203,7 +207,7 @@ bool csr_matrix<T>::has_pattern_of(const csr_matrix& other) const {
 }
 
 template <class T>
-index csr_matrix<T>::row_offset(index i) const {
+index_type csr_matrix<T>::row_offset(index_type i) const {
   require_host(is_on_device(), "row offsets");
   if (i < 0 || i > rows_) {
     throw error("reading a row offset of a CSR matrix of " + shape(rows_, columns_),

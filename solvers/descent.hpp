@@ -76,7 +76,7 @@ struct handed_of<Direction> {
 /// A direction chosen by products whose multiply works on vectors of its own, which nothing else writes.
 template <class Direction>
 concept reads_own = requires(const Direction& direction) {
-  direction.read_own(index{}, lanes());
+  direction.read_own(index_type{}, lanes());
 };
 
 /// Makes the gradient at the trial point, and all sums of it.
@@ -98,7 +98,7 @@ struct examine_trial {
     double value;
     T gradient;
   };
-  WHILST_HD auto read_products(index i) const {
+  WHILST_HD auto read_products(index_type i) const {
     if constexpr (chosen_by_products<Direction>) {
       return direction.read_products(i);
     } else {
@@ -106,21 +106,22 @@ struct examine_trial {
     }
   }
   template <class Team>
-  WHILST_HD range fetch(index i, const Team&) const {
+  WHILST_HD range fetch(index_type i, const Team&) const {
     return at.gradient.entries(i);
   }
   /// Of the direction: vectors that its multiply alone writes.
   template <class Team>
-  requires(reads_own<Direction>) WHILST_HD auto read_own(index i, const Team& team) const {
+  requires(reads_own<Direction>) WHILST_HD auto read_own(index_type i, const Team& team) const {
     return direction.read_own(i, team);
   }
   template <class Team, class Own = detail::nothing_read>
-  WHILST_HD auto read(index i, const Team&, const range& of, const Own& own = {}) const {
+  WHILST_HD auto read(index_type i, const Team&, const range& of, const Own& own = {}) const {
     return entries<decltype(read_products(i)), Own>{own,        read_products(i), v.d[i],
                                                     v.trial[i], at.value(i, v.n), at.gradient(i, of)};
   }
   template <class Products, class Own>
-  WHILST_HD sums<double, trial_sums::number + products> operator()(index i, const entries<Products, Own>& e) const {
+  WHILST_HD sums<double, trial_sums::number + products> operator()(index_type i,
+                                                                   const entries<Products, Own>& e) const {
     v.trial_gradient[i] = e.gradient;
     const double g = e.gradient, d = e.d, x = e.x;
     sums<double, trial_sums::number + products> share{e.value, g * d, g * g, d * d, x * x};
@@ -274,12 +275,12 @@ struct move_on {
   };
   // No step that comes before this one writes any of these.
   template <class Team>
-  WHILST_HD own fetch(index i, const Team& team) const {
+  WHILST_HD own fetch(index_type i, const Team& team) const {
     return {team.early(v.x + i), team.early(v.d + i), team.early(v.gradient + i), team.early(v.trial + i)};
   }
   // All at once, wanted or not: what waits for the verdict waits long.
   template <class Team>
-  WHILST_HD auto read(index i, const Team&, const own& old) const {
+  WHILST_HD auto read(index_type i, const Team&, const own& old) const {
     using of_direction = decltype(direction.read_entry(i));
     const entries<of_direction> at{old, v.trial_gradient[i], direction.read_entry(i)};
     if constexpr (hands_over<Direction>) {
@@ -289,20 +290,21 @@ struct move_on {
     }
   }
   template <class Entry>
-  requires(hands_over<Direction>) WHILST_HD void operator()(index i, const entries<Entry>& e,
+  requires(hands_over<Direction>) WHILST_HD void operator()(index_type i, const entries<Entry>& e,
                                                             const typename handed_of<Direction>::type& told) const {
     move(i, e, told.verdict,
          [&](T gradient, T step, T d) { return direction.entry(gradient, step, d, e.of_direction, told.numbers); });
   }
   template <class Entry>
-  WHILST_HD void operator()(index i, const judged_entries<Entry>& e) const {
+  WHILST_HD void operator()(index_type i, const judged_entries<Entry>& e) const {
     move(i, e.at, e.verdict,
          [&](T gradient, T step, T d) { return direction.entry(gradient, step, d, e.at.of_direction); });
   }
 
  private:
   template <class Entry, class Make>
-  WHILST_HD void move(index i, const entries<Entry>& e, const trial_verdict& verdict, const Make& entry_of_d) const {
+  WHILST_HD void move(index_type i, const entries<Entry>& e, const trial_verdict& verdict,
+                      const Make& entry_of_d) const {
     T x = e.old.x, d = e.old.d, gradient = e.old.gradient;
     if (verdict.accepted) {
       gradient = e.trial_gradient;

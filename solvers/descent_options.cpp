@@ -32,7 +32,7 @@ void check_descent(std::string_view making, const descent_tolerances& tolerances
   if (std::isnan(lower_bound)) throw error(making, "lower_bound is not a number", "Give one, or minus infinity");
 }
 
-void check_unknowns(std::string_view making, const std::string& method, index unknowns, index most,
+void check_unknowns(std::string_view making, const std::string& method, index_type unknowns, index_type most,
                     const std::string& instead) {
   if (unknowns > most)
     throw error(
@@ -54,10 +54,10 @@ descent_settings usual_descent_settings(std::string_view method, line_search_kin
   return made;
 }
 
-index trip_limit(index max_iterations, index max_evaluations) {
-  constexpr index most = std::numeric_limits<index>::max() / 20 - 1;
-  const index usual = 20 * (std::min(max_iterations, most) + 1);
-  const index evaluations = max_evaluations ? max_evaluations : usual;
+index_type trip_limit(index_type max_iterations, index_type max_evaluations) {
+  constexpr index_type most = std::numeric_limits<index_type>::max() / 20 - 1;
+  const index_type usual = 20 * (std::min(max_iterations, most) + 1);
+  const index_type evaluations = max_evaluations ? max_evaluations : usual;
   return evaluations > 1 ? evaluations - 1 : -1;
 }
 

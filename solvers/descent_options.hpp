@@ -29,7 +29,7 @@ void check_tolerance(std::string_view making, const char* name, double value);
 void check_descent(std::string_view making, const descent_tolerances& tolerances, double lower_bound);
 /// For methods that hold a dense matrix: throws whilst::error where a function has more than `most` unknowns. `instead`
 /// names the methods for it.
-void check_unknowns(std::string_view making, const std::string& method, index unknowns, index most,
+void check_unknowns(std::string_view making, const std::string& method, index_type unknowns, index_type most,
                     const std::string& instead);
 
 /// Throws whilst::error where there is none by that name.
@@ -39,6 +39,6 @@ descent_settings usual_descent_settings(std::string_view method, line_search_kin
                                         const descent_tolerances& tolerances, double lower_bound, bool single);
 /// For a loop with a trip an evaluation, max_evaluations being 0 where the number is to be chosen. A loop ends after
 /// one trip more than its limit of trips, where 0 stands for none.
-index trip_limit(index max_iterations, index max_evaluations);
+index_type trip_limit(index_type max_iterations, index_type max_evaluations);
 
 }  // namespace whilst

@@ -32,12 +32,12 @@ static_assert(sizeof(descent_settings) % 8 == 0);
 
 /// One line of the history of a minimization: after `iteration` accepted steps.
 struct descent_record {
-  index iteration;
+  index_type iteration;
   double value, gradient_norm;
-  double step_length;      ///< ||s||_2 of the last step
-  index evaluations;       ///< of f and g, since the beginning
-  index inner_iterations;  ///< likewise
-  index trial_values;      ///< likewise: of f alone, by the parallel line search
+  double step_length;           ///< ||s||_2 of the last step
+  index_type evaluations;       ///< of f and g, since the beginning
+  index_type inner_iterations;  ///< likewise
+  index_type trial_values;      ///< likewise: of f alone, by the parallel line search
 };
 
 /// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
@@ -48,7 +48,7 @@ struct alignas(16) descent_state {
   double step_length;  ///< ||s||_2 of the step that led to x
   double promise;      ///< what the search's first length would gain if f were linear
   line_search search;
-  index evaluations, restarts, inner_iterations, trial_values;
+  index_type evaluations, restarts, inner_iterations, trial_values;
   int idle;    ///< accepted steps in a row that gained nothing but rounding
   int hidden;  ///< the direction before this one promised no more than rounding
   /// The trial point is to be the new x: a new direction is wanted.
@@ -62,13 +62,13 @@ struct alignas(16) descent_state {
 /// The vectors of a minimization, n entries each.
 template <class T>
 struct descent_vectors {
-  index n;
+  index_type n;
   T *x, *gradient;            ///< the point, and the gradient there
   T *trial, *trial_gradient;  ///< the trial point, x + step d, and the gradient there
   T* d;                       ///< the direction
 
   template <class Workspace>
-  WHILST_HD constexpr descent_vectors(index n, Workspace& memory)
+  WHILST_HD constexpr descent_vectors(index_type n, Workspace& memory)
       : n(n),
         x(memory.template take<T>(n)),
         gradient(memory.template take<T>(n)),

@@ -59,7 +59,7 @@ struct dogleg {
 
   struct begin {
     typename newton::begin same;
-    WHILST_HD sums<double, 1> operator()(index i) const {
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
       const double diagonal = same.with_diagonal(i), x = same.v.trial[i];
       return {knows_diagonal(same.H) ? diagonal * x * x : 0.0};
     }
@@ -82,15 +82,15 @@ struct dogleg {
     };
     WHILST_HD int lanes_wanted() const { return H.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(H, i, team);
     }
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, H, i, r, team), r[i]};
     }
     template <class Team>
-    WHILST_HD auto operator()(index, const Team&, const entries& e) const {
+    WHILST_HD auto operator()(index_type, const Team&, const entries& e) const {
       const double r = e.r;
       return sums{r * r, r * e.Hr};
     }
@@ -105,7 +105,7 @@ struct dogleg {
   struct measure {
     descent_vectors<T> v;
     const T *p, *r;
-    WHILST_HD sums<double, 4> operator()(index i) const {
+    WHILST_HD sums<double, 4> operator()(index_type i) const {
       const double g = v.trial_gradient[i], pi = p[i], ri = r[i];
       return {g * pi, pi * pi, g * ri, pi * ri};
     }
@@ -188,7 +188,7 @@ struct dogleg {
     weights of;
     T p;
   };
-  WHILST_HD entries read_entry(index i) const { return {step->of, p[i]}; }
+  WHILST_HD entries read_entry(index_type i) const { return {step->of, p[i]}; }
   WHILST_HD static T entry(T gradient, T, T, const entries& e) {
     // p may not even be a number where it is not wanted.
     const T newton = e.of.along_newton != 0 ? static_cast<T>(e.of.along_newton) * e.p : T(0);

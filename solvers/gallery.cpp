@@ -16,7 +16,7 @@ using detail::grid_point;
 
 /// The difference stencil with coefficient weights[k] along axis k; an axis of weight 0 is not there.
 template <class T>
-gallery_problem<T> laplacian(index size, const std::array<double, 3>& weights, std::string name,
+gallery_problem<T> laplacian(index_type size, const std::array<double, 3>& weights, std::string name,
                              std::string description) {
   grid_point extents{1, 1, 1};
   std::vector<std::pair<grid_point, double>> entries;
@@ -25,7 +25,7 @@ gallery_problem<T> laplacian(index size, const std::array<double, 3>& weights, s
     if (weights[axis] == 0) continue;
     extents[axis] = size;
     diagonal += 2 * weights[axis];
-    for (const index step : {-1, 1}) {
+    for (const index_type step : {-1, 1}) {
       grid_point way{};
       way[axis] = step;
       entries.emplace_back(way, -weights[axis]);
@@ -44,22 +44,22 @@ gallery_problem<T> laplacian(index size, const std::array<double, 3>& weights, s
 }
 
 template <class T>
-gallery_problem<T> poisson_1d(index size, std::string name) {
+gallery_problem<T> poisson_1d(index_type size, std::string name) {
   return laplacian<T>(size, {0, 0, 1}, std::move(name), "Poisson equation on a line, 3-point stencil 2, -1");
 }
 
 template <class T>
-gallery_problem<T> poisson_2d(index size, std::string name) {
+gallery_problem<T> poisson_2d(index_type size, std::string name) {
   return laplacian<T>(size, {0, 1, 1}, std::move(name), "Poisson equation on a square, 5-point stencil 4, -1");
 }
 
 template <class T>
-gallery_problem<T> poisson_3d(index size, std::string name) {
+gallery_problem<T> poisson_3d(index_type size, std::string name) {
   return laplacian<T>(size, {1, 1, 1}, std::move(name), "Poisson equation on a cube, 7-point stencil 6, -1");
 }
 
 template <class T>
-gallery_problem<T> anisotropic_2d(index size, std::string name) {
+gallery_problem<T> anisotropic_2d(index_type size, std::string name) {
   return laplacian<T>(size, {0, 0.01, 1}, std::move(name),
                       "-u_xx - 0.01 u_yy on a square, 5-point stencil 2.02, -1, -0.01");
 }
@@ -76,14 +76,14 @@ constexpr std::array<gallery_entry, 6> entries{{
 /// How to make a problem, and how large it gets: rows as a floating-point number, which cannot overflow.
 template <class T>
 struct recipe {
-  gallery_problem<T> (*make)(index size, std::string name);
+  gallery_problem<T> (*make)(index_type size, std::string name);
   double (*rows)(double size);
   int entries_per_row;
 
-  bool fits(index size) const {
+  bool fits(index_type size) const {
     constexpr double most_rows = std::numeric_limits<std::int32_t>::max(), most_bytes = 64e9;
     const double n = rows(static_cast<double>(size));
-    const double bytes_per_row = sizeof(index) + sizeof(T) + entries_per_row * (sizeof(std::int32_t) + sizeof(T));
+    const double bytes_per_row = sizeof(index_type) + sizeof(T) + entries_per_row * (sizeof(std::int32_t) + sizeof(T));
     return n <= most_rows && n * bytes_per_row <= most_bytes;
   }
 };
@@ -123,7 +123,7 @@ gallery_problem<T> make_gallery(std::string_view name_and_size) {
 
   const std::string_view text = name_and_size.substr(colon + 1);
   const char* const end = text.data() + text.size();
-  index size = 0;
+  index_type size = 0;
   const auto [parsed, code] = std::from_chars(text.data(), end, size);
   const bool is_huge = code == std::errc::result_out_of_range && text.front() != '-';
   if (parsed != end || (code != std::errc() && !is_huge) || (!is_huge && size < 1)) {
@@ -132,9 +132,9 @@ gallery_problem<T> make_gallery(std::string_view name_and_size) {
   }
   const recipe<T>& chosen = recipes<T>[found - entries.begin()];
   if (is_huge || !chosen.fits(size)) {
-    index largest = 1, too_large = index{1} << 31;
+    index_type largest = 1, too_large = index_type{1} << 31;
     while (too_large - largest > 1) {
-      const index middle = (largest + too_large) / 2;
+      const index_type middle = (largest + too_large) / 2;
       (chosen.fits(middle) ? largest : too_large) = middle;
     }
     throw error(doing, "it would have more than 2^31 - 1 rows or take more than 64 GB",

@@ -63,10 +63,10 @@ gallery_problem<T> cantilever(const elastic_box& box, double force, std::string 
 
   // Share of the force for each node of the end face, the last nodes in the numbering: half for a node on an edge of
   // the face, a quarter in its corner.
-  const index across = box.elements[1], deep = dimension == 3 ? box.elements[2] : 0;
+  const index_type across = box.elements[1], deep = dimension == 3 ? box.elements[2] : 0;
   std::vector<double> shares;
-  for (index j = 0; j <= across; ++j) {
-    for (index k = 0; k <= deep; ++k) {
+  for (index_type j = 0; j <= across; ++j) {
+    for (index_type k = 0; k <= deep; ++k) {
       double share = (j == 0 || j == across ? 0.5 : 1.0) / static_cast<double>(across);
       if (deep > 0) share *= (k == 0 || k == deep ? 0.5 : 1.0) / static_cast<double>(deep);
       shares.push_back(share);
@@ -74,13 +74,14 @@ gallery_problem<T> cantilever(const elastic_box& box, double force, std::string 
   }
 
   csr_matrix<T> matrix = stiffness<T>(box);
-  const index rows = matrix.rows();
-  const index first = rows - static_cast<index>(shares.size()) * dimension + 1;  // axis 1 of the face's first node
+  const index_type rows = matrix.rows();
+  const index_type first =
+      rows - static_cast<index_type>(shares.size()) * dimension + 1;  // axis 1 of the face's first node
   std::vector<T> rhs(rows);
   for (std::size_t i = 0; i < shares.size(); ++i) rhs[first + i * dimension] = static_cast<T>(-force * shares[i]);
 
   auto tip_deflection = [=, shares = std::move(shares)](std::span<const T> x) {
-    if (static_cast<index>(x.size()) != rows) {
+    if (static_cast<index_type>(x.size()) != rows) {
       throw error("evaluating the tip deflection",
                   "x has " + std::to_string(x.size()) + " entries, the problem has " + std::to_string(rows) + " rows",
                   "Give the solution of this very problem");
@@ -97,8 +98,8 @@ gallery_problem<T> cantilever(const elastic_box& box, double force, std::string 
 
 std::vector<double> element_stiffness(const elastic_box& box) {
   const int dimension = box.dimension();
-  const index corners = index{1} << dimension;
-  const index kept = corners * dimension, size = kept + index{dimension} * dimension;
+  const index_type corners = index_type{1} << dimension;
+  const index_type kept = corners * dimension, size = kept + index_type{dimension} * dimension;
   const double nu = box.poissons_ratio;
   const double mu = box.youngs_modulus / (2 * (1 + nu));
   // Lame's first parameter; in plane stress the one that is left when the stress across the plane vanishes.
@@ -107,9 +108,9 @@ std::vector<double> element_stiffness(const elastic_box& box) {
   const gradient element_sizes = element_sizes_of(box);
 
   std::vector<double> full(size * size, 0.0);
-  const auto K = [&](index i, index j) -> double& { return full[i * size + j]; };
+  const auto K = [&](index_type i, index_type j) -> double& { return full[i * size + j]; };
   // Two Gauss points along each axis: exact for a box, where the integrand is at most quadratic in each coordinate.
-  for (index gauss = 0; gauss < corners; ++gauss) {
+  for (index_type gauss = 0; gauss < corners; ++gauss) {
     gradient xi{};
     double weight = box.thickness;
     for (int axis = 0; axis < dimension; ++axis) {
@@ -117,24 +118,24 @@ std::vector<double> element_stiffness(const elastic_box& box) {
       weight *= element_sizes[axis] / 2;
     }
     const std::vector<gradient> gradients = shape_gradients(xi, element_sizes, dimension);
-    for (index row = 0; row < size; ++row) {
-      for (index column = 0; column < size; ++column) {
+    for (index_type row = 0; row < size; ++row) {
+      for (index_type column = 0; column < size; ++column) {
         const gradient &a = gradients[row / dimension], &b = gradients[column / dimension];
-        const index i = row % dimension, j = column % dimension;
+        const index_type i = row % dimension, j = column % dimension;
         const double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         K(row, column) += weight * (lambda * (a[i] * b[j]) + mu * (a[j] * b[i]) + (i == j ? mu * dot : 0));
       }
     }
   }
   // Static condensation: Gaussian elimination of the modes, the last one first.
-  for (index pivot = size - 1; pivot >= kept; --pivot) {
-    for (index i = 0; i < pivot; ++i) {
-      for (index j = 0; j < pivot; ++j) K(i, j) -= K(i, pivot) * K(pivot, j) / K(pivot, pivot);
+  for (index_type pivot = size - 1; pivot >= kept; --pivot) {
+    for (index_type i = 0; i < pivot; ++i) {
+      for (index_type j = 0; j < pivot; ++j) K(i, j) -= K(i, pivot) * K(pivot, j) / K(pivot, pivot);
     }
   }
   std::vector<double> condensed;
   condensed.reserve(kept * kept);
-  for (index i = 0; i < kept; ++i) condensed.insert(condensed.end(), &K(i, 0), &K(i, 0) + kept);
+  for (index_type i = 0; i < kept; ++i) condensed.insert(condensed.end(), &K(i, 0), &K(i, 0) + kept);
   return condensed;
 }
 
@@ -147,14 +148,14 @@ csr_matrix<T> stiffness(const elastic_box& box) {
     elements[axis] = box.elements[axis];
     nodes[axis] = elements[axis] + 1;
   }
-  const index first_plane = box.clamped ? 1 : 0;
+  const index_type first_plane = box.clamped ? 1 : 0;
   nodes[0] -= first_plane;
 
   std::vector<grid_point> stencil;
-  for (index i = -1; i <= 1; ++i) {
-    for (index j = -1; j <= 1; ++j) {
+  for (index_type i = -1; i <= 1; ++i) {
+    for (index_type j = -1; j <= 1; ++j) {
       if (dimension == 2) stencil.push_back({i, j, 0});
-      for (index k = -1; k <= 1 && dimension == 3; ++k) stencil.push_back({i, j, k});
+      for (index_type k = -1; k <= 1 && dimension == 3; ++k) stencil.push_back({i, j, k});
     }
   }
 
@@ -167,7 +168,7 @@ csr_matrix<T> stiffness(const elastic_box& box) {
       int other = 0;
       bool has_both = true;
       for (int axis = 0; axis < dimension; ++axis) {
-        const index side = corner >> axis & 1, other_side = side + stencil[s][axis];
+        const index_type side = corner >> axis & 1, other_side = side + stencil[s][axis];
         owner[axis] -= side;
         has_both = has_both && (other_side == 0 || other_side == 1);
         other |= static_cast<int>(other_side) << axis;
@@ -185,7 +186,7 @@ csr_matrix<T> stiffness(const elastic_box& box) {
 }
 
 template <class T>
-gallery_problem<T> cantilever_2d(index size, std::string name) {
+gallery_problem<T> cantilever_2d(index_type size, std::string name) {
   elastic_box box;
   box.sizes = {1, 0.25};
   box.elements = {4 * size, size};
@@ -196,7 +197,7 @@ gallery_problem<T> cantilever_2d(index size, std::string name) {
 }
 
 template <class T>
-gallery_problem<T> cantilever_3d(index size, std::string name) {
+gallery_problem<T> cantilever_3d(index_type size, std::string name) {
   elastic_box box;
   box.sizes = {1, 0.25, 0.25};
   box.elements = {4 * size, size, size};
@@ -206,9 +207,9 @@ gallery_problem<T> cantilever_3d(index size, std::string name) {
 
 template csr_matrix<float> stiffness(const elastic_box&);
 template csr_matrix<double> stiffness(const elastic_box&);
-template gallery_problem<float> cantilever_2d(index, std::string);
-template gallery_problem<double> cantilever_2d(index, std::string);
-template gallery_problem<float> cantilever_3d(index, std::string);
-template gallery_problem<double> cantilever_3d(index, std::string);
+template gallery_problem<float> cantilever_2d(index_type, std::string);
+template gallery_problem<double> cantilever_2d(index_type, std::string);
+template gallery_problem<float> cantilever_3d(index_type, std::string);
+template gallery_problem<double> cantilever_3d(index_type, std::string);
 
 }  // namespace whilst::detail

@@ -14,7 +14,7 @@ struct elastic_box {
   double youngs_modulus = 210e9, poissons_ratio = 0.3;
   /// Metres along each axis, and elements.
   std::vector<double> sizes;
-  std::vector<index> elements;
+  std::vector<index_type> elements;
   /// Metres across the plane; 1 for a solid.
   double thickness = 1;
   /// Holds every node with coordinate 0 along axis 0, and leaves it out of the system.
@@ -33,8 +33,8 @@ csr_matrix<T> stiffness(const elastic_box& box);
 
 /// The gallery's cantilevers; see make_gallery.
 template <class T>
-gallery_problem<T> cantilever_2d(index size, std::string name);
+gallery_problem<T> cantilever_2d(index_type size, std::string name);
 template <class T>
-gallery_problem<T> cantilever_3d(index size, std::string name);
+gallery_problem<T> cantilever_3d(index_type size, std::string name);
 
 }  // namespace whilst::detail

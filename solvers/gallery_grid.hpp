@@ -15,7 +15,7 @@ namespace whilst::detail {
 
 /// A point of a grid, or the way from one to another. Axis 0 varies slowest in the numbering of points, axis 2 fastest;
 /// a grid of fewer dimensions has extent 1 along the axes that it lacks.
-using grid_point = std::array<index, 3>;
+using grid_point = std::array<index_type, 3>;
 
 inline bool is_inside(const grid_point& point, const grid_point& extents) {
   for (int axis = 0; axis < 3; ++axis) {
@@ -29,21 +29,21 @@ inline grid_point operator+(grid_point a, const grid_point& b) {
   return a;
 }
 
-inline grid_point point_of(index number, const grid_point& extents) {
+inline grid_point point_of(index_type number, const grid_point& extents) {
   return {number / (extents[1] * extents[2]), number / extents[2] % extents[1], number % extents[2]};
 }
 
-inline index number_of(const grid_point& point, const grid_point& extents) {
+inline index_type number_of(const grid_point& point, const grid_point& extents) {
   return (point[0] * extents[1] + point[1]) * extents[2] + point[2];
 }
 
 template <class T, class Offset, class Block>
 csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::span<const grid_point> stencil,
-                               index nonzeros, const Block& block) {
-  const index points = extents[0] * extents[1] * extents[2];
+                               index_type nonzeros, const Block& block) {
+  const index_type points = extents[0] * extents[1] * extents[2];
   std::vector<Offset> row_offsets(points * unknowns + 1);
 #pragma omp parallel for
-  for (index number = 0; number < points; ++number) {
+  for (index_type number = 0; number < points; ++number) {
     const grid_point point = point_of(number, extents);
     const auto neighbours =
         std::ranges::count_if(stencil, [&](const grid_point& way) { return is_inside(point + way, extents); });
@@ -54,13 +54,13 @@ csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::spa
   std::vector<std::int32_t> column_indices(nonzeros);
   std::vector<T> values(nonzeros);
 #pragma omp parallel for
-  for (index number = 0; number < points; ++number) {
+  for (index_type number = 0; number < points; ++number) {
     const grid_point point = point_of(number, extents);
     const Offset* const row = &row_offsets[number * unknowns];
-    index filled = 0;  // entries so far in each of this point's rows
+    index_type filled = 0;  // entries so far in each of this point's rows
     for (std::size_t s = 0; s < stencil.size(); ++s) {
       if (!is_inside(point + stencil[s], extents)) continue;
-      const index first_column = number_of(point + stencil[s], extents) * unknowns;
+      const index_type first_column = number_of(point + stencil[s], extents) * unknowns;
       const std::array<double, 9> entries = block(point, s);
       for (int i = 0; i < unknowns; ++i) {
         for (int j = 0; j < unknowns; ++j) {
@@ -71,7 +71,7 @@ csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::spa
       filled += unknowns;
     }
   }
-  const index rows = points * unknowns;
+  const index_type rows = points * unknowns;
   return csr_matrix<T>::adopt(rows, rows, std::move(row_offsets), std::move(column_indices), std::move(values));
 }
 
@@ -84,10 +84,10 @@ csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::spa
 template <class T, class Block>
 csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::span<const grid_point> stencil,
                                const Block& block) {
-  index nonzeros = 0;
+  index_type nonzeros = 0;
   for (const grid_point& way : stencil) {
-    index pairs = index{unknowns} * unknowns;
-    for (int axis = 0; axis < 3; ++axis) pairs *= std::max<index>(0, extents[axis] - std::abs(way[axis]));
+    index_type pairs = index_type{unknowns} * unknowns;
+    for (int axis = 0; axis < 3; ++axis) pairs *= std::max<index_type>(0, extents[axis] - std::abs(way[axis]));
     nonzeros += pairs;
   }
   return nonzeros <= std::numeric_limits<std::int32_t>::max()

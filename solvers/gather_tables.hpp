@@ -19,7 +19,7 @@ struct incidence {
   std::vector<std::int32_t> positions;
 
   /// owner[k] of piece k, below `owners`; negative: nobody's.
-  incidence(const std::vector<std::int64_t>& owner, index owners) : offsets(static_cast<std::size_t>(owners) + 1) {
+  incidence(const std::vector<std::int64_t>& owner, index_type owners) : offsets(static_cast<std::size_t>(owners) + 1) {
     for (const std::int64_t to : owner)
       if (to >= 0) ++offsets[static_cast<std::size_t>(to) + 1];
     std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
@@ -34,7 +34,7 @@ struct incidence {
 /// Throws whilst::error on more pieces or entries than 32-bit offsets tell apart; `has` and `of` go
 /// around the number, as "it has" and "entries of the Hessian".
 inline void check_number(std::size_t number, std::string_view doing, const std::string& has, const std::string& of) {
-  if (!offsets_suffice_32(static_cast<index>(number)))
+  if (!offsets_suffice_32(static_cast<index_type>(number)))
     throw error(doing, has + " " + std::to_string(number) + " " + of,
                 "Make it smaller: fewer than 2^31 - 256 can be told apart");
 }
@@ -54,14 +54,14 @@ struct gather_entries {
   gathered<T> pieces;
   T* values;
   const int* wanted;
-  WHILST_HD void operator()(index k) const {
+  WHILST_HD void operator()(index_type k) const {
     if (*wanted) values[k] = pieces(k, pieces.entries(k));
   }
 };
 
 template <class Value>
 buffer<Value> copied(place where, const std::vector<Value>& values) {
-  buffer<Value> made(where, static_cast<index>(values.size()));
+  buffer<Value> made(where, static_cast<index_type>(values.size()));
   if (!values.empty()) made.upload(values.data());
   return made;
 }
@@ -77,7 +77,7 @@ struct gather_tables {
   gather_tables(place where, const incidence& order, std::size_t number_of_pieces)
       : offsets(copied(where, order.offsets)),
         positions(copied(where, order.positions)),
-        pieces(where, static_cast<index>(number_of_pieces)) {}
+        pieces(where, static_cast<index_type>(number_of_pieces)) {}
   gathered<T> view() const { return {pieces.data(), offsets.data(), positions.data()}; }
 };
 

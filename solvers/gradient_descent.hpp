@@ -25,8 +25,8 @@ struct gradient_descent {
   struct old {
     T x, gradient;
   };
-  WHILST_HD old read_products(index i) const { return {v.x[i], v.gradient[i]}; }
-  WHILST_HD sums<double, products> multiply(index, T gradient, T x, T, const old& was) const {
+  WHILST_HD old read_products(index_type i) const { return {v.x[i], v.gradient[i]}; }
+  WHILST_HD sums<double, products> multiply(index_type, T gradient, T x, T, const old& was) const {
     const double step = x - was.x, change = gradient - was.gradient;
     return {step * step, step * change};
   }
@@ -37,7 +37,7 @@ struct gradient_descent {
     return {-step.gradient_square, of[1] > 0 ? of[0] / of[1] : 2 * step.length};
   }
 
-  WHILST_HD static nothing_kept read_entry(index) { return {}; }
+  WHILST_HD static nothing_kept read_entry(index_type) { return {}; }
   WHILST_HD static T entry(T gradient, T, T, nothing_kept, const handed&) { return -gradient; }
 };
 

@@ -25,7 +25,7 @@ struct assembled_hessian {
 template <class T>
 struct product_operator {
   static constexpr bool fetches_constants = true;
-  index n;
+  index_type n;
   hessian_products<T> H;
   int lanes_a_row;
   const objective<T>* of;  ///< read when the steps are recorded, and never when they run
@@ -34,14 +34,14 @@ struct product_operator {
     static constexpr int held = on_device ? 4 : 1;
     std::int32_t next, end, position[held];
   };
-  WHILST_HD index rows() const { return n; }
+  WHILST_HD index_type rows() const { return n; }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
   template <class Run>
   void before_apply(Run& run, const T* x) const {
     of->multiply(run, x);
   }
   template <class Team>
-  WHILST_HD pieces fetch(index i, const Team& team) const {
+  WHILST_HD pieces fetch(index_type i, const Team& team) const {
     pieces p{};
     if (!H.product.offsets) return p;
     p.next = read_constant(H.product.offsets + i) + team.rank();
@@ -51,7 +51,7 @@ struct product_operator {
     return p;
   }
   template <class Team>
-  WHILST_HD T row(const pieces& p, index i, const T*, const Team& team) const {
+  WHILST_HD T row(const pieces& p, index_type i, const T*, const Team& team) const {
     if (!H.product.offsets) return H.product.pieces[i];
     T first[pieces::held], sum = 0;
     for (int k = 0; k < pieces::held; ++k) first[k] = p.position[k] >= 0 ? H.product.pieces[p.position[k]] : T(0);
@@ -62,7 +62,7 @@ struct product_operator {
   }
   WHILST_HD bool knows_diagonal() const { return H.diagonal.pieces != nullptr; }
   /// 1 where nobody knows it.
-  WHILST_HD T diagonal(index i) const { return H.diagonal.pieces ? H.diagonal(i, H.diagonal.entries(i)) : T(1); }
+  WHILST_HD T diagonal(index_type i) const { return H.diagonal.pieces ? H.diagonal(i, H.diagonal.entries(i)) : T(1); }
 };
 
 /// The same as products, without a matrix.
@@ -93,7 +93,7 @@ template <class T>
 struct inverse_diagonal {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
   T* inverse;
-  WHILST_HD T operator()(index i, T r) const { return inverse[i] * r; }
+  WHILST_HD T operator()(index_type i, T r) const { return inverse[i] * r; }
 };
 
 /// A + damping D, D diagonal.
@@ -103,18 +103,18 @@ struct damped_operator {
   const T* D;
   const double* damping;
 
-  WHILST_HD index rows() const { return A.rows(); }
+  WHILST_HD index_type rows() const { return A.rows(); }
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Run>
   void before_apply(Run& run, const T* x) const {
     whilst::before_apply(run, A, x);
   }
   template <class Team>
-  WHILST_HD auto fetch(index i, const Team& team) const {
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
     return fetch_row(A, i, team);
   }
   template <class Row, class Team>
-  WHILST_HD T row(const Row& fetched, index i, const T* x, const Team& team) const {
+  WHILST_HD T row(const Row& fetched, index_type i, const T* x, const Team& team) const {
     return row_times(fetched, A, i, x, team) + static_cast<T>(*damping) * D[i] * x[i];
   }
 };

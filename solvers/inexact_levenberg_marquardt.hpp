@@ -136,7 +136,7 @@ struct inexact_levenberg_marquardt {
     const scalars* step;
     matrix H;
     T *solution, *r, *inverse, *scale;
-    WHILST_HD sums<double, 1> operator()(index i) const {
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
       const T curvature = H.diagonal(i), x = s->accepted ? v.trial[i] : v.x[i];
       T of_i = scale[i];
       if (s->accepted) {
@@ -169,7 +169,7 @@ struct inexact_levenberg_marquardt {
     descent_vectors<T> v;
     const descent_state* s;
     const T *solution, *r, *scale;
-    WHILST_HD sums<double, 4> operator()(index i) const {
+    WHILST_HD sums<double, 4> operator()(index_type i) const {
       const double d = solution[i], g = s->accepted ? v.trial_gradient[i] : v.gradient[i];
       return {g * d, scale[i] * d * d, d * r[i], d * d};
     }
@@ -199,7 +199,7 @@ struct inexact_levenberg_marquardt {
     run.step("g'd, d'D d, d'r, d'd", v.n, measure{v, s, solution, r, scale}, settle{s, step, inner});
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return solution[i]; }
+  WHILST_HD T read_entry(index_type i) const { return solution[i]; }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -84,12 +84,12 @@ struct judge_trial {
 
   /// The loop's own history has the norms; ours is thinned with it.
   WHILST_HD void note(const descent_state& now, loop_state& loop) const {
-    const index count = loop.history_count, stride = loop.history_stride;
+    const index_type count = loop.history_count, stride = loop.history_stride;
     loop.residual_norm = now.gradient_norm;
     loop.record(loop.iteration, now.gradient_norm);
     const bool was_halved = loop.history_stride != stride;
     if (!loop.history) return;
-    for (index k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
+    for (index_type k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
       records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
                                          now.step_length, now.evaluations, now.inner_iterations,

@@ -12,7 +12,7 @@ namespace {
 /// Outcomes that are ready for enqueue to use: as many as there may be tickets before it has to allocate.
 constexpr int prepared_solves = 16, prepared_batches = 4;
 /// Systems of a batch that one copy tells of a cancel.
-constexpr index told_at_once = 4096;
+constexpr index_type told_at_once = 4096;
 
 /// What progress is made of, on its way to the host.
 struct glance {
@@ -30,7 +30,7 @@ const solve_outcome& seen(const ticket::state& which) { return *static_cast<cons
 
 }  // namespace
 
-launch_desk::launch_desk(program& recorded, index systems, control* outer, control* inner, history_record* history)
+launch_desk::launch_desk(program& recorded, index_type systems, control* outer, control* inner, history_record* history)
     : recorded_(recorded),
       where_(recorded.where()),
       systems_(systems),
@@ -65,7 +65,7 @@ std::shared_ptr<launch_desk::launch> launch_desk::make() {
   return made;
 }
 
-void launch_desk::describe(bool in_float, index rows, std::chrono::steady_clock::time_point began) {
+void launch_desk::describe(bool in_float, index_type rows, std::chrono::steady_clock::time_point began) {
   const machine_description machine = describe_machine(where_.on_host() ? -1 : where_.device());
   common.executor = name(recorded_.running_on());
   common.precision = in_float ? "float" : "double";
@@ -184,7 +184,7 @@ report launch_desk::report_of(const launch& which) const {
   if (where_.on_host()) {
     fields.history.assign(history_, history_ + inner_->history_count);
   } else {
-    index count = 0;
+    index_type count = 0;
     copy_beside("copying the history", &count, &inner_->history_count, sizeof count);
     fields.history.resize(static_cast<std::size_t>(count));
     copy_beside("copying the history", fields.history.data(), history_, fields.history.size() * sizeof(history_record));
@@ -250,7 +250,7 @@ void launch_desk::cancel_all() {
 void launch_desk::request_cancel(launch_set launches) {
   cancelled_ = launches;
   if (where_.on_host()) {
-    for (index k = 0; k < systems_; ++k)
+    for (index_type k = 0; k < systems_; ++k)
       shared(outer_[k].outside.cancel_request).store(launches.word, std::memory_order_relaxed);
     return;
   }
@@ -260,7 +260,7 @@ void launch_desk::request_cancel(launch_set launches) {
   auto* const words = static_cast<std::uint64_t*>(pinned_.data());
   std::fill_n(words, std::min(systems_, told_at_once), launches.word);
   // By copies, since a kernel would not find a place beside a batch that fills the device.
-  for (index k = 0; k < systems_; k += told_at_once)
+  for (index_type k = 0; k < systems_; k += told_at_once)
     WHILST_CUDA("cancelling a solve",
                 cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,
                                   sizeof *words, static_cast<std::size_t>(std::min(told_at_once, systems_ - k)),

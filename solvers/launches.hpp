@@ -47,7 +47,7 @@ class launch_desk {
 
   /// recorded outlives the desk. outer: the root loop's control, one a system. inner, history: of a single system, null
   /// for a batch. All on the program's place.
-  launch_desk(program& recorded, index systems, control* outer, control* inner, history_record* history);
+  launch_desk(program& recorded, index_type systems, control* outer, control* inner, history_record* history);
   /// Waits for the runs in flight, which write outcomes.
   ~launch_desk();
 
@@ -55,7 +55,7 @@ class launch_desk {
   report_fields common;
   /// Fills that in, but for method, preconditioner and nonzeros, once the program has been prepared. began: when making
   /// the solver did.
-  void describe(bool in_float, index rows, std::chrono::steady_clock::time_point began);
+  void describe(bool in_float, index_type rows, std::chrono::steady_clock::time_point began);
 
   const program& recorded() const { return recorded_; }
 
@@ -87,7 +87,7 @@ class launch_desk {
   program& recorded_;
   place where_;
   cuda::context_life life_;
-  index systems_;
+  index_type systems_;
   control *outer_, *inner_;
   history_record* history_;
   std::vector<std::shared_ptr<launch>> prepared_;
@@ -106,7 +106,7 @@ class prepared_program {
   virtual ~prepared_program() = default;
   virtual launch_desk& desk() = 0;
   /// For the launches to come.
-  virtual void set_max_iterations(index limit) = 0;
+  virtual void set_max_iterations(index_type limit) = 0;
   virtual void set_deadline(double seconds) = 0;
 };
 

@@ -58,7 +58,7 @@ struct levenberg_marquardt {
     double damping, growth;
     double predicted;     ///< by how much the model says that f falls at the trial
     double last_promise;  ///< the same for the trial before, where rounding hid what became of it; else infinite
-    index accepted;
+    index_type accepted;
     int evaluated;  ///< whether f and what follows it belong to x yet
     least_squares_tolerances tolerances;
   };
@@ -84,7 +84,7 @@ struct levenberg_marquardt {
   struct evaluate {
     Problem problem;
     const state* s;
-    WHILST_HD totals operator()(index i) const {
+    WHILST_HD totals operator()(index_type i) const {
       dual<T, n> b[n];
       for (int j = 0; j < n; ++j) b[j] = dual<T, n>::variable(static_cast<T>(s->trial[j]), j);
       const dual<T, n> r = problem(i, b);

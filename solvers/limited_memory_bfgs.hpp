@@ -59,12 +59,12 @@ struct limited_memory_bfgs {
     int next, first;
     T x, gradient;
   };
-  WHILST_HD places read_products(index i) const { return {pairs->next, state->first, v.x[i], v.gradient[i]}; }
+  WHILST_HD places read_products(index_type i) const { return {pairs->next, state->first, v.x[i], v.gradient[i]}; }
   struct entries {
     T s[memory], y[memory];
   };
   template <class Team>
-  WHILST_HD entries read_own(index i, const Team& team) const {
+  WHILST_HD entries read_own(index_type i, const Team& team) const {
     entries read;
     for (int k = 0; k < memory; ++k) {
       read.s[k] = team.early(S + k * v.n + i);
@@ -72,7 +72,8 @@ struct limited_memory_bfgs {
     }
     return read;
   }
-  WHILST_HD sums<double, products> multiply(index i, T gradient, T x, T, const places& old, const entries& of) const {
+  WHILST_HD sums<double, products> multiply(index_type i, T gradient, T x, T, const places& old,
+                                            const entries& of) const {
     sums<double, products> share{};
     if (old.first) {
       // What lies there may not be a number, and a product with 0 should be 0.
@@ -104,7 +105,7 @@ struct limited_memory_bfgs {
     return step.first ? begin(team, p) : update(team, of, step, p, made);
   }
 
-  WHILST_HD entries read_entry(index i) const {
+  WHILST_HD entries read_entry(index_type i) const {
     entries read;
     for (int k = 0; k < memory; ++k) {
       read.s[k] = S[k * v.n + i];

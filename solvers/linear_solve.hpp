@@ -66,13 +66,13 @@ struct linear_solve {
   struct bring_in {
     operands io;
     T *x, *b;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       const T bi = io.b.get()[i];
       b[i] = bi;
       x[i] = io.x.get()[i];
       return sums{static_cast<double>(bi) * bi};
     }
-    index bytes(index n) const { return 4 * n * static_cast<index>(sizeof(T)); }
+    index_type bytes(index_type n) const { return 4 * n * static_cast<index_type>(sizeof(T)); }
   };
   struct begin {
     scalars* s;
@@ -96,13 +96,13 @@ struct linear_solve {
     T* r;
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team) const {
+    WHILST_HD auto operator()(index_type i, const Team& team) const {
       const T ri = b[i] - A.row(i, x, team);
       if (team.rank() == 0) r[i] = ri;
       return sums{static_cast<double>(ri) * ri};
     }
-    index bytes(index n) const requires says_bytes<Operator> {
-      return A.bytes() + 3 * n * static_cast<index>(sizeof(T));
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      return A.bytes() + 3 * n * static_cast<index_type>(sizeof(T));
     }
   };
   /// The verdict on the recomputed residual.
@@ -147,15 +147,15 @@ struct linear_solve {
   struct keep {
     const T* x;
     T* kept;
-    WHILST_HD void operator()(index i) const { kept[i] = x[i]; }
-    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
+    WHILST_HD void operator()(index_type i) const { kept[i] = x[i]; }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
   struct hand_back {
     const scalars* s;
     slot<T> target;
     const T *x, *kept;
-    WHILST_HD void operator()(index i) const { target.get()[i] = s->overflowed ? kept[i] : x[i]; }
-    index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(T)); }
+    WHILST_HD void operator()(index_type i) const { target.get()[i] = s->overflowed ? kept[i] : x[i]; }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
   struct tell {
     const scalars* s;
@@ -175,7 +175,7 @@ struct linear_solve {
 
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
-    const index n = A.rows();
+    const index_type n = A.rows();
     run.step("bring in b and x", n, bring_in{io, x, b}, begin{s, inner});
     M.prepare(run, A);
     run.loop("until the true residual agrees", outer, [&](auto& run) {

@@ -112,7 +112,7 @@ memory_table linear_solver<T>::memory() const {
   return table;
 }
 template <class T>
-index linear_solver<T>::bytes() const {
+index_type linear_solver<T>::bytes() const {
   return implementation_->matrix.bytes() + implementation_->solve->bytes();
 }
 template <class T>

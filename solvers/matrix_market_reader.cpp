@@ -47,36 +47,36 @@ void reader::read_kind() {
   scanner_.expect_line_end();
 }
 
-index reader::read_size(int which, index largest, const char* what) {
+index_type reader::read_size(int which, index_type largest, const char* what) {
   scanner_.skip_blanks();
   sizes_[which] = scanner_.here();
   return scanner_.read_whole_number(0, largest, what);
 }
 
 void reader::read_sizes() {
-  constexpr index largest = std::numeric_limits<std::int32_t>::max();
+  constexpr index_type largest = std::numeric_limits<std::int32_t>::max();
   scanner_.skip_to_line();
-  const index rows = header_.rows = read_size(0, largest, "a number of rows");
-  const index columns = header_.columns = read_size(1, largest, "a number of columns");
+  const index_type rows = header_.rows = read_size(0, largest, "a number of rows");
+  const index_type columns = header_.columns = read_size(1, largest, "a number of columns");
   if (header_.symmetry != symmetry::general && rows != columns) {
     fail_at_sizes(std::to_string(columns) + " columns",
                   std::to_string(rows) + ", as rows, in a matrix that is not general", 1);
   }
   if (header_.format == format::coordinate) {
-    const index most = rows == 0 || columns == 0 ? 0 : index{10'000'000'000'000'000};
+    const index_type most = rows == 0 || columns == 0 ? 0 : index_type{10'000'000'000'000'000};
     header_.entries = read_size(2, most, "a number of entries");
   } else if (header_.symmetry == symmetry::general) {
     // Both sizes fit 31 bits, so their product fits 62.
     header_.entries = rows * columns;
   } else {
-    const index diagonal = header_.symmetry == symmetry::symmetric ? 1 : -1;
+    const index_type diagonal = header_.symmetry == symmetry::symmetric ? 1 : -1;
     header_.entries = rows * (rows + diagonal) / 2;
   }
   scanner_.expect_line_end();
 }
 
 void reader::check_rows() const {
-  constexpr index rows_of_any_file = index{1} << 26;
+  constexpr index_type rows_of_any_file = index_type{1} << 26;
   const std::size_t bytes = scanner_.text().size();
   if (header_.rows > rows_of_any_file && std::cmp_greater(header_.rows, bytes)) {
     fail_at_sizes(std::to_string(header_.rows) + " rows in a file of " + std::to_string(bytes) + " bytes",
@@ -94,7 +94,7 @@ std::size_t reader::plausible_entries() const {
 }
 
 /// Goes on to the entry that `number` others came before.
-void reader::expect_line_of_entry(index number) {
+void reader::expect_line_of_entry(index_type number) {
   if (!scanner_.skip_to_line()) {
     scanner_.fail_at(scanner_.here(), "the end of the file after " + std::to_string(number) + " entries",
                      std::to_string(header_.entries) + " entries");
@@ -111,9 +111,9 @@ T reader::read_value() {
 template <class T>
 void reader::read_array(std::vector<entry<T>>& entries) {
   const bool general = header_.symmetry == symmetry::general;
-  const index diagonal = header_.symmetry == symmetry::skew_symmetric ? 1 : 0;
-  for (index column = 0, number = 0; number < header_.entries; ++column) {
-    for (index row = general ? 0 : column + diagonal; row < header_.rows; ++row, ++number) {
+  const index_type diagonal = header_.symmetry == symmetry::skew_symmetric ? 1 : 0;
+  for (index_type column = 0, number = 0; number < header_.entries; ++column) {
+    for (index_type row = general ? 0 : column + diagonal; row < header_.rows; ++row, ++number) {
       expect_line_of_entry(number);
       entries.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(column), read_value<T>()});
       scanner_.expect_line_end();
@@ -125,11 +125,11 @@ template <class T>
 void reader::read_coordinates(std::vector<entry<T>>& entries) {
   const bool general = header_.symmetry == symmetry::general;
   const bool skew = header_.symmetry == symmetry::skew_symmetric;
-  for (index number = 0; number < header_.entries; ++number) {
+  for (index_type number = 0; number < header_.entries; ++number) {
     expect_line_of_entry(number);
     const char* const start = scanner_.here();
-    const index row = scanner_.read_whole_number(1, header_.rows, "a row index");
-    const index column = scanner_.read_whole_number(1, header_.columns, "a column index");
+    const index_type row = scanner_.read_whole_number(1, header_.rows, "a row index");
+    const index_type column = scanner_.read_whole_number(1, header_.columns, "a column index");
     if (!general && column > row) {
       scanner_.fail_at(start, "an entry above the diagonal", "the lower triangle only, as the matrix is not general");
     }
@@ -156,7 +156,7 @@ std::vector<T> reader::read_column() {
   std::vector<T> column;
   if (header_.format == format::array && header_.symmetry == symmetry::general) {
     column.reserve(plausible_entries());
-    for (index number = 0; number < header_.entries; ++number) {
+    for (index_type number = 0; number < header_.entries; ++number) {
       expect_line_of_entry(number);
       column.push_back(read_value<T>());
       scanner_.expect_line_end();

@@ -47,10 +47,10 @@ class reader {
   void read_header();
   void read_kind();
   void read_sizes();
-  index read_size(int which, index largest, const char* what);
+  index_type read_size(int which, index_type largest, const char* what);
 
   std::size_t plausible_entries() const;
-  void expect_line_of_entry(index number);
+  void expect_line_of_entry(index_type number);
   template <class T>
   T read_value();
   template <class T>

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst::detail::matrix_market {
 
@@ -56,7 +56,7 @@ class scanner {
   template <class Meaning, std::size_t n>
   Meaning read_word(const std::pair<std::string_view, Meaning> (&words)[n]);
   /// The next token as a number without sign, for which a message says `what`.
-  index read_whole_number(index smallest, index largest, const char* what);
+  index_type read_whole_number(index_type smallest, index_type largest, const char* what);
   /// The next token as an integer with or without sign.
   std::int64_t read_integer();
   /// The next token as the nearest T, which must be finite.
@@ -107,7 +107,7 @@ Meaning scanner::read_word(const std::pair<std::string_view, Meaning> (&words)[n
   fail_at_token(here_, expected);
 }
 
-inline index scanner::read_whole_number(index smallest, index largest, const char* what) {
+inline index_type scanner::read_whole_number(index_type smallest, index_type largest, const char* what) {
   // What has more digits is far above every limit asked for; wrapped around, it is not looked at.
   constexpr std::ptrdiff_t most_digits = 18;
   skip_blanks();
@@ -115,7 +115,7 @@ inline index scanner::read_whole_number(index smallest, index largest, const cha
   std::uint64_t value = 0;
   for (; p != end_ && *p >= '0' && *p <= '9'; ++p) value = value * 10 + static_cast<std::uint64_t>(*p - '0');
   const std::ptrdiff_t digits = p - here_;
-  const auto number = static_cast<index>(value);
+  const auto number = static_cast<index_type>(value);
   if (digits == 0 || digits > most_digits || !is_token_end(p) || number < smallest || number > largest) {
     fail_at_token(here_, std::string(what) + " from " + std::to_string(smallest) + " to " + std::to_string(largest));
   }

@@ -56,7 +56,7 @@ class new_file {
     add({digits.data(), static_cast<std::size_t>(end - digits.data())});
   }
   template <class T>
-  void add_value(T value, index row, index column) {
+  void add_value(T value, index_type row, index_type column) {
     if (!std::isfinite(value)) {
       throw error(doing_,
                   "the value in row " + std::to_string(row) + " and column " + std::to_string(column) +
@@ -104,12 +104,12 @@ void write_matrix(const std::filesystem::path& path, const csr_matrix<T>& matrix
   file.add(" ");
   file.add_number(matrix.nonzeros());
   file.add("\n");
-  for (index row = 0; row < matrix.rows(); ++row) {
-    const index last = matrix.row_offset(row + 1);
-    for (index k = matrix.row_offset(row); k < last; ++k) {
+  for (index_type row = 0; row < matrix.rows(); ++row) {
+    const index_type last = matrix.row_offset(row + 1);
+    for (index_type k = matrix.row_offset(row); k < last; ++k) {
       file.add_number(row + 1);
       file.add(" ");
-      file.add_number(index{columns[k]} + 1);
+      file.add_number(index_type{columns[k]} + 1);
       file.add(" ");
       file.add_value(values[k], row, columns[k]);
       file.add("\n");
@@ -125,7 +125,7 @@ void write_vector(const std::filesystem::path& path, std::span<const T> vector) 
   file.add_number(vector.size());
   file.add(" 1\n");
   for (std::size_t row = 0; row < vector.size(); ++row) {
-    file.add_value(vector[row], static_cast<index>(row), 0);
+    file.add_value(vector[row], static_cast<index_type>(row), 0);
     file.add("\n");
   }
   file.finish();

@@ -55,13 +55,15 @@ class matrix_on_place {
             .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
   }
   /// Of the copies, where there are any.
-  index bytes() const { return values_.bytes() + columns_.bytes() + static_cast<index>(row_offsets_.bytes()); }
+  index_type bytes() const {
+    return values_.bytes() + columns_.bytes() + static_cast<index_type>(row_offsets_.bytes());
+  }
 
   void update_values(std::span<const T> values) {
     if (A_->is_on_device())
       throw error("updating a matrix's values", "they lie in the caller's device memory",
                   "Change them there, or bind_values() another array");
-    if (static_cast<index>(values.size()) != request_.nonzeros)
+    if (static_cast<index_type>(values.size()) != request_.nonzeros)
       throw error(
           "updating a matrix's values",
           "there are " + std::to_string(values.size()) + " for " + std::to_string(request_.nonzeros) + " nonzeros",
@@ -85,7 +87,7 @@ struct executor_choice {
 
 /// What the options ask for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. nonzeros: 0 where there is
 /// no matrix in memory. Throws whilst::error where that cannot be had.
-executor_choice choose_executor(const linear_solver_options& options, index rows, bool on_device, bool runs_in_kernel,
-                                index nonzeros = 0);
+executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
+                                bool runs_in_kernel, index_type nonzeros = 0);
 
 }  // namespace whilst

@@ -86,12 +86,12 @@ struct minimizer<T>::implementation {
     if (in_parallel && !f.has_values_along())
       throw error(making, "line search 'parallel' wants values of f along a line, and the function has none",
                   "Give a called_objective the callback for them, or use another line search, as strong-wolfe");
-    const index n = f.unknowns();
+    const index_type n = f.unknowns();
     if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
     const loop_options loop(options);
     const whilst::executor how = loop.executor_on(f.where(), making, "the function");
-    const index inner_limit = std::max<index>(2 * n, 20);  // in exact arithmetic n would do
+    const index_type inner_limit = std::max<index_type>(2 * n, 20);  // in exact arithmetic n would do
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
         usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4), options.method,

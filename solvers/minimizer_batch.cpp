@@ -18,7 +18,7 @@ const std::string making = "making a batch of minimizations";
 
 }  // namespace
 
-batch_settings settings_of_minimizations(const minimizer_batch_options& options, index problems) {
+batch_settings settings_of_minimizations(const minimizer_batch_options& options, index_type problems) {
   check_descent(making, options.tolerances, options.lower_bound);
   if (options.max_evaluations < 0)
     throw error(making, "max_evaluations is " + std::to_string(options.max_evaluations),
@@ -50,12 +50,12 @@ void refuse_method(const std::string& asked, const std::string& known) {
               "Use one of " + known);
 }
 
-void check_dense(const char* method, index unknowns, index most) {
+void check_dense(const char* method, index_type unknowns, index_type most) {
   check_unknowns(making, method, unknowns, most, "lbfgs");
 }
 
-index bytes_of_all(index problems, index bytes_a_problem) {
-  constexpr index most = std::numeric_limits<index>::max() / 2;
+index_type bytes_of_all(index_type problems, index_type bytes_a_problem) {
+  constexpr index_type most = std::numeric_limits<index_type>::max() / 2;
   if (problems > most / bytes_a_problem)
     throw error(making, std::to_string(problems) + " problems want more memory than can be counted",
                 "Solve them in parts");
@@ -65,20 +65,20 @@ index bytes_of_all(index problems, index bytes_a_problem) {
 int lanes_for_minimizations(const pattern_view& pattern, bool by_threads) {
   // One term is one thread's work, whatever the others do meanwhile.
   if (by_threads) return 1;
-  constexpr index unknowns_for_a_block = 64;
+  constexpr index_type unknowns_for_a_block = 64;
   constexpr int most = 256;
   int threads = 32;
   while (pattern.unknowns >= unknowns_for_a_block && threads < pattern.unknowns && threads < most) threads *= 2;
   return threads;
 }
 
-index fast_memory_for_problem([[maybe_unused]] place where, [[maybe_unused]] index problems) {
+index_type fast_memory_for_problem([[maybe_unused]] place where, [[maybe_unused]] index_type problems) {
 #if WHILST_WITH_CUDA
   if (where.on_host()) return 0;
   // Sums over a block want some for themselves. Of many blocks several are to share a multiprocessor.
-  constexpr index for_sums = 16 * 1024;
+  constexpr index_type for_sums = 16 * 1024;
   const device_traits& traits = traits_of_device(where.device());
-  const index most = static_cast<index>(traits.fast_memory_bytes) - for_sums;
+  const index_type most = static_cast<index_type>(traits.fast_memory_bytes) - for_sums;
   return problems <= traits.multiprocessors ? most : most / 4;
 #else
   return 0;

@@ -13,7 +13,7 @@ template <class T>
 struct newton {
   static constexpr const char* name = "newton";
   static constexpr bool wants_hessian = true;
-  static constexpr index most_unknowns = 1000;
+  static constexpr index_type most_unknowns = 1000;
   descent_vectors<T> v;
   descent_state* s;
   const descent_settings* settings;
@@ -37,9 +37,9 @@ struct newton {
     int threads_wanted() const { return static_cast<int>(of.v.n <= 32 ? 64 : 256); }
     /// g' d.
     template <class Team>
-    WHILST_HD sums<double, 1> operator()(index, const Team& team) const {
+    WHILST_HD sums<double, 1> operator()(index_type, const Team& team) const {
       if (!of.s->accepted) return {};
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       const double least_diagonal = choose_units(team);
       constexpr int most_tries = 60;
       constexpr double first_shift = 1e-3;
@@ -51,7 +51,7 @@ struct newton {
       }
       substitute(team);
       double slope = 0;
-      for (index i = team.rank(); i < n; i += team.size()) {
+      for (index_type i = team.rank(); i < n; i += team.size()) {
         of.solution[i] *= of.unit[i];
         slope += of.solution[i] * of.v.trial_gradient[i];
       }
@@ -64,7 +64,7 @@ struct newton {
     template <class Team>
     WHILST_HD double choose_units(const Team& team) const {
       double negative = 0;
-      for (index i = team.rank(); i < of.v.n; i += team.size()) {
+      for (index_type i = team.rank(); i < of.v.n; i += team.size()) {
         double diagonal = 0;
         for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k)
           if (H.column_indices[k] == i) diagonal = H.values[k];
@@ -75,11 +75,11 @@ struct newton {
     }
     template <class Team>
     WHILST_HD void fill(const Team& team, double shift) const {
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       team.sync();
-      for (index k = team.rank(); k < n * n; k += team.size()) of.L[k] = 0;
+      for (index_type k = team.rank(); k < n * n; k += team.size()) of.L[k] = 0;
       team.sync();
-      for (index i = team.rank(); i < n; i += team.size()) {
+      for (index_type i = team.rank(); i < n; i += team.size()) {
         for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k) {
           const std::int32_t j = H.column_indices[k];
           of.L[i * n + j] = H.values[k] * of.unit[i] * of.unit[j];
@@ -95,20 +95,20 @@ struct newton {
     template <class Team>
     WHILST_HD bool factor(const Team& team) const {
       constexpr double least_pivot = 1e-14;
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       const int lanes = team.size() < 32 ? team.size() : 32, lane = team.rank() % lanes;
       const int group = team.rank() / lanes, groups = team.size() / lanes;
-      for (index k = 0; k < n; ++k) {
+      for (index_type k = 0; k < n; ++k) {
         const double pivot = of.L[k * n + k];
         if (!(pivot > least_pivot)) return false;  // the same for every thread
         const double root = sqrt(pivot);
         team.sync();
-        for (index i = k + team.rank(); i < n; i += team.size())
+        for (index_type i = k + team.rank(); i < n; i += team.size())
           of.L[k * n + i] = of.L[i * n + k] = i == k ? root : of.L[i * n + k] / root;
         team.sync();
-        for (index i = k + 1 + group; i < n; i += groups) {
+        for (index_type i = k + 1 + group; i < n; i += groups) {
           const double lik = of.L[k * n + i];
-          for (index j = k + 1 + lane; j <= i; j += lanes) of.L[i * n + j] -= lik * of.L[k * n + j];
+          for (index_type j = k + 1 + lane; j <= i; j += lanes) of.L[i * n + j] -= lik * of.L[k * n + j];
         }
         team.sync();
       }
@@ -116,18 +116,18 @@ struct newton {
     }
     template <class Team>
     WHILST_HD void substitute(const Team& team) const {
-      const index n = of.v.n;
-      for (index k = 0; k < n; ++k) {
+      const index_type n = of.v.n;
+      for (index_type k = 0; k < n; ++k) {
         const double xk = of.solution[k] / of.L[k * n + k];
         team.sync();
-        for (index i = k + team.rank(); i < n; i += team.size())
+        for (index_type i = k + team.rank(); i < n; i += team.size())
           of.solution[i] = i == k ? xk : of.solution[i] - of.L[k * n + i] * xk;
         team.sync();
       }
-      for (index k = n - 1; k >= 0; --k) {
+      for (index_type k = n - 1; k >= 0; --k) {
         const double xk = of.solution[k] / of.L[k * n + k];
         team.sync();
-        for (index i = team.rank(); i <= k; i += team.size())
+        for (index_type i = team.rank(); i <= k; i += team.size())
           of.solution[i] = i == k ? xk : of.solution[i] - of.L[k * n + i] * xk;
         team.sync();
       }
@@ -148,7 +148,7 @@ struct newton {
     run.team("d = -(H + shift)^-1 g", 1, solve{*this, f.hessian()}, choose{s, settings});
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i]); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -40,9 +40,9 @@ struct newton_cg {
     descent_vectors<T> v;
     matrix H;
     T *solution, *r, *inverse;
-    WHILST_HD void operator()(index i) const { with_diagonal(i); }
+    WHILST_HD void operator()(index_type i) const { with_diagonal(i); }
     /// The entry of the diagonal. Its size is what preconditions: the matrix need not be positive definite.
-    WHILST_HD T with_diagonal(index i) const {
+    WHILST_HD T with_diagonal(index_type i) const {
       const T d = H.diagonal(i);
       inverse[i] = d == 0 ? T(1) : 1 / std::fabs(d);
       r[i] = -v.trial_gradient[i];
@@ -63,7 +63,7 @@ struct newton_cg {
   struct descend {
     descent_vectors<T> v;
     const T* solution;
-    WHILST_HD sums<double, 1> operator()(index i) const {
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
       return sums{static_cast<double>(solution[i]) * v.trial_gradient[i]};
     }
   };
@@ -88,7 +88,7 @@ struct newton_cg {
     });
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i]); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -44,14 +44,14 @@ struct newton_dense {
     int threads_wanted() const { return of.v.n <= 32 ? 64 : threads; }
     /// Whether there is no solution; d' d, of d as it will be taken.
     template <class Team>
-    WHILST_HD sums<double, 2> operator()(index, const Team& team) const {
+    WHILST_HD sums<double, 2> operator()(index_type, const Team& team) const {
       if (!of.s->accepted) return {};
       // Before a pivot vanishes: what is not a number may lie behind it.
       if (team.sum(fill(team)) > 0) return {0, team.rank() == 0 ? NAN : 0.0};
       const bool regular = eliminate(team);
       if (regular) substitute(team);
       double square = 0;
-      for (index i = team.rank(); regular && i < of.v.n; i += team.size()) {
+      for (index_type i = team.rank(); regular && i < of.v.n; i += team.size()) {
         const double d = of.read_entry(i);
         square += d * d;
       }
@@ -64,11 +64,11 @@ struct newton_dense {
     /// Returns how many of a thread's rows hold what is not finite.
     template <class Team>
     WHILST_HD double fill(const Team& team) const {
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       double rows_not_finite = 0;
-      for (index k = team.rank(); k < n * n; k += team.size()) of.A[k] = 0;
+      for (index_type k = team.rank(); k < n * n; k += team.size()) of.A[k] = 0;
       team.sync();
-      for (index i = team.rank(); i < n; i += team.size()) {
+      for (index_type i = team.rank(); i < n; i += team.size()) {
         double largest = 0;
         bool finite = true;
         for (std::int32_t k = J.row_offsets[i]; k < J.row_offsets[i + 1]; ++k) {
@@ -82,9 +82,9 @@ struct newton_dense {
         of.solution[i] = -scale * of.v.trial_gradient[i];
       }
       team.sync();
-      for (index j = team.rank(); j < n; j += team.size()) {
+      for (index_type j = team.rank(); j < n; j += team.size()) {
         double largest = 0;
-        for (index i = 0; i < n; ++i) largest = fmax(largest, fabs(of.A[j * n + i]));
+        for (index_type i = 0; i < n; ++i) largest = fmax(largest, fabs(of.A[j * n + i]));
         of.of_columns[j] = largest;
       }
       team.sync();
@@ -94,10 +94,10 @@ struct newton_dense {
     /// The row of the largest entry of a column from its diagonal on: by each thread, then among the threads, 16 of
     /// which look at a share of them first.
     template <class Team>
-    WHILST_HD index pivot_row(const Team& team, const double* column, index k) const {
+    WHILST_HD index_type pivot_row(const Team& team, const double* column, index_type k) const {
       double largest = -1;
-      index row = k;
-      for (index i = k + team.rank(); i < of.v.n; i += team.size()) {
+      index_type row = k;
+      for (index_type i = k + team.rank(); i < of.v.n; i += team.size()) {
         // What is not a number is taken at once, and kept: it is to be seen, not hidden.
         if (largest == largest && !(fabs(column[i]) <= largest)) {
           largest = fabs(column[i]);
@@ -131,42 +131,43 @@ struct newton_dense {
     /// False where a pivot vanishes. One that is not a number passes, and so does then the solution.
     template <class Team>
     WHILST_HD bool eliminate(const Team& team) const {
-      const index n = of.v.n;
+      const index_type n = of.v.n;
       const int lanes = team.size() < 32 ? team.size() : 32, lane = team.rank() % lanes;
       const int group = team.rank() / lanes, groups = team.size() / lanes;
-      for (index k = 0; k < n; ++k) {
+      for (index_type k = 0; k < n; ++k) {
         double* const column = of.A + k * n;
-        const index p = pivot_row(team, column, k);
+        const index_type p = pivot_row(team, column, k);
         if (fabs(column[p]) <= least_pivot * of.of_columns[k]) return false;  // the same for every thread
         team.sync();
-        for (index j = k + team.rank(); j <= n; j += team.size()) exchange(j < n ? of.A + j * n : of.solution, k, p);
+        for (index_type j = k + team.rank(); j <= n; j += team.size())
+          exchange(j < n ? of.A + j * n : of.solution, k, p);
         team.sync();
         const double inverse = 1 / column[k];
-        for (index i = k + 1 + team.rank(); i < n; i += team.size()) column[i] *= inverse;
+        for (index_type i = k + 1 + team.rank(); i < n; i += team.size()) column[i] *= inverse;
         team.sync();
-        for (index j = k + 1 + group; j <= n; j += groups) {
+        for (index_type j = k + 1 + group; j <= n; j += groups) {
           double* const other = j < n ? of.A + j * n : of.solution;
           const double factor = other[k];
           if (factor == 0) continue;
-          for (index i = k + 1 + lane; i < n; i += lanes) other[i] -= column[i] * factor;
+          for (index_type i = k + 1 + lane; i < n; i += lanes) other[i] -= column[i] * factor;
         }
         team.sync();
       }
       return true;
     }
-    WHILST_HD static void exchange(double* column, index a, index b) {
+    WHILST_HD static void exchange(double* column, index_type a, index_type b) {
       const double kept = column[a];
       column[a] = column[b];
       column[b] = kept;
     }
     template <class Team>
     WHILST_HD void substitute(const Team& team) const {
-      const index n = of.v.n;
-      for (index k = n - 1; k >= 0; --k) {
+      const index_type n = of.v.n;
+      for (index_type k = n - 1; k >= 0; --k) {
         const double* const column = of.A + k * n;
         const double xk = of.solution[k] / column[k];
         team.sync();
-        for (index i = team.rank(); i <= k; i += team.size())
+        for (index_type i = team.rank(); i <= k; i += team.size())
           of.solution[i] = i == k ? xk : of.solution[i] - column[i] * xk;
         team.sync();
       }
@@ -195,7 +196,7 @@ struct newton_dense {
     run.team("d = -J^-1 F", 1, solve{*this, f.system->jacobian()}, choose{s, settings});
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i]); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -57,7 +57,7 @@ struct newton_krylov {
     descent_vectors<T> v;
     matrix J;
     T *solution, *r, *inverse;
-    WHILST_HD sums<double, 1> operator()(index i) const {
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
       const T d = J.diagonal(i);
       inverse[i] = d == 0 ? T(1) : 1 / d;
       r[i] = -v.trial_gradient[i];
@@ -107,18 +107,18 @@ struct newton_krylov {
     const T* solution;
     WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(J, i, team);
     }
     struct entries {
       T change, residual, d;
     };
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, J, i, solution, team), v.trial_gradient[i], solution[i]};
     }
     template <class Team>
-    WHILST_HD sums<double, 2> operator()(index, const Team&, const entries& e) const {
+    WHILST_HD sums<double, 2> operator()(index_type, const Team&, const entries& e) const {
       const double d = e.d;
       return {static_cast<double>(e.residual) * e.change, d * d};
     }
@@ -151,7 +151,7 @@ struct newton_krylov {
   struct begin_again {
     begin as_before;
     T* p_hat;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       as_before(i);
       p_hat[i] = as_before.inverse[i] * as_before.r[i];
     }
@@ -174,18 +174,18 @@ struct newton_krylov {
     T* r0;
     WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(J, i, team);
     }
     struct entries {
       T product, r;
     };
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, J, i, p_hat, team), r[i]};
     }
     template <class Team>
-    WHILST_HD sums<double, 2> operator()(index i, const Team& team, const entries& e) const {
+    WHILST_HD sums<double, 2> operator()(index_type i, const Team& team, const entries& e) const {
       const T made = e.r + e.product;
       if (team.rank() == 0) r0[i] = made;
       return {static_cast<double>(e.r) * e.r, static_cast<double>(made) * e.r};
@@ -213,7 +213,7 @@ struct newton_krylov {
     });
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return solution[i]; }
+  WHILST_HD T read_entry(index_type i) const { return solution[i]; }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -27,8 +27,8 @@ struct nonlinear_conjugate_gradient {
   };
   /// With y the change of the gradient, and g the new one: g'y, y'y, d'y, d'g, d'd, and the old g'g.
   static constexpr int products = 6;
-  WHILST_HD T read_products(index i) const { return v.gradient[i]; }
-  WHILST_HD sums<double, products> multiply(index, T gradient, T, T direction, T old_gradient) const {
+  WHILST_HD T read_products(index_type i) const { return v.gradient[i]; }
+  WHILST_HD sums<double, products> multiply(index_type, T gradient, T, T direction, T old_gradient) const {
     const double g = gradient, old = old_gradient, d = direction, y = g - old;
     return {g * y, y * y, d * y, d * g, d * d, old * old};
   }
@@ -52,7 +52,7 @@ struct nonlinear_conjugate_gradient {
     return {slope, step.length * step.slope / slope};
   }
 
-  WHILST_HD static nothing_kept read_entry(index) { return {}; }
+  WHILST_HD static nothing_kept read_entry(index_type) { return {}; }
   WHILST_HD static T entry(T gradient, T, T d, nothing_kept, const handed& made) {
     return -gradient + static_cast<T>(made.beta) * d;
   }

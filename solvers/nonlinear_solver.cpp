@@ -36,7 +36,7 @@ void check(const nonlinear_solver_options& options) {
 
 /// For systems that somebody else has written.
 template <class T>
-void check(const jacobian_view<T>& J, index n) {
+void check(const jacobian_view<T>& J, index_type n) {
   if (J.n != n)
     throw error(making, "the Jacobian has " + std::to_string(J.n) + " rows, and the system " + std::to_string(n),
                 "Have jacobian() tell of as many as there are unknowns");
@@ -49,7 +49,7 @@ void check(const jacobian_view<T>& J, index n) {
 }
 
 /// Twice the unknowns; where some thousand do not do, neither do more, as a rule.
-constexpr index usual_inner_limit(index n) { return std::clamp<index>(2 * n, 20, 2000); }
+constexpr index_type usual_inner_limit(index_type n) { return std::clamp<index_type>(2 * n, 20, 2000); }
 
 }  // namespace
 
@@ -78,7 +78,7 @@ struct nonlinear_solver<T>::implementation {
     if (method.wants_hessian && !system.has_jacobian())
       throw error(making, "method '" + options.method + "' wants the Jacobian, and the system has none",
                   "Use broyden or anderson");
-    const index n = system.unknowns();
+    const index_type n = system.unknowns();
     if (n < 1) throw error(making, "the system has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     if (n > method.most_unknowns)
       throw error(
@@ -88,7 +88,7 @@ struct nonlinear_solver<T>::implementation {
     if (method.wants_hessian) check(system.jacobian(), n);
     const loop_options loop(options);
     const whilst::executor how = loop.executor_on(system.where(), making, "the system");
-    const index inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
+    const index_type inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
     constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has one
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&posed, options.history_capacity, inner}), how, loop,

@@ -20,7 +20,7 @@ struct go_to_best_length {
   };
   // The step before this one writes values only.
   template <class Team>
-  WHILST_HD own fetch(index i, const Team& team) const {
+  WHILST_HD own fetch(index_type i, const Team& team) const {
     return {team.early(v.x + i), team.early(v.d + i)};
   }
   struct entries {
@@ -29,10 +29,10 @@ struct go_to_best_length {
     double step;
   };
   template <class Team>
-  WHILST_HD entries read(index, const Team&, const own& at) const {
+  WHILST_HD entries read(index_type, const Team&, const own& at) const {
     return {s->first, at.x, at.d, s->search.choose(settings->search, values).step};
   }
-  WHILST_HD void operator()(index i, const entries& e) const {
+  WHILST_HD void operator()(index_type i, const entries& e) const {
     if (!e.first) v.trial[i] = e.x + static_cast<T>(e.step) * e.d;
   }
 };

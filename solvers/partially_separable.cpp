@@ -17,17 +17,17 @@ template <class T>
 struct partially_separable<T>::implementation {
   struct group {
     std::unique_ptr<term_group<T>> terms;
-    index count;
+    index_type count;
     std::vector<std::int32_t> unknowns;  ///< term after term
     buffer<std::int32_t> on_place;       ///< unknown after unknown
-    index first_value = 0, first_gradient = 0, first_hessian = 0, first_block = 0;
+    index_type first_value = 0, first_gradient = 0, first_hessian = 0, first_block = 0;
 
     int unknowns_a_term() const { return terms->unknowns_a_term(); }
-    index pieces() const { return count * unknowns_a_term(); }
-    index hessian_pieces() const { return pieces() * (unknowns_a_term() + 1) / 2; }
+    index_type pieces() const { return count * unknowns_a_term(); }
+    index_type hessian_pieces() const { return pieces() * (unknowns_a_term() + 1) / 2; }
   };
   place where;
-  index n;
+  index_type n;
   std::vector<group> groups;
   bool sealed = false, has_hessian = false, has_products = false;
   buffer<double> values_of_terms;
@@ -36,7 +36,7 @@ struct partially_separable<T>::implementation {
   buffer<T> values;
   buffer<T> blocks, diagonals, products;  ///< the last two with the tables of the gradient
 
-  implementation(place on, index unknowns) : where(on), n(unknowns) {}
+  implementation(place on, index_type unknowns) : where(on), n(unknowns) {}
 
   typename term_group<T>::arrays arrays_of(const group& g) const {
     return {g.count,
@@ -57,11 +57,11 @@ struct partially_separable<T>::implementation {
     if (sealed) return;
     if (groups.empty()) throw error(minimizing, "it has no terms", "Add some");
     std::vector<std::int64_t> owner;
-    index terms = 0;
+    index_type terms = 0;
     for (group& g : groups) {
       g.first_value = terms;
       terms += g.count;
-      g.first_gradient = static_cast<index>(owner.size());
+      g.first_gradient = static_cast<index_type>(owner.size());
       const std::vector<std::int32_t> by_unknown = by_input(g.unknowns, static_cast<std::size_t>(g.count));
       g.on_place = copied(where, by_unknown);
       owner.insert(owner.end(), by_unknown.begin(), by_unknown.end());
@@ -82,7 +82,7 @@ struct partially_separable<T>::implementation {
         const int K = g.unknowns_a_term();
         for (int a = 0; a < K; ++a)
           for (int b = a; b < K; ++b)
-            for (index e = 0; e < g.count; ++e) {
+            for (index_type e = 0; e < g.count; ++e) {
               const auto at = static_cast<std::size_t>(e * K);
               use(g.unknowns[at + static_cast<std::size_t>(a)], g.unknowns[at + static_cast<std::size_t>(b)], a == b);
             }
@@ -109,7 +109,7 @@ struct partially_separable<T>::implementation {
     // A piece off a term's diagonal goes to two entries; so there are two owners, the second of copies that share the
     // piece. Where a term names an unknown twice, its diagonal gets both.
     std::vector<std::int64_t> owner, mirrored;
-    index pieces = 0;
+    index_type pieces = 0;
     for (group& g : groups) {
       g.first_hessian = pieces;
       pieces += g.hessian_pieces();
@@ -121,12 +121,12 @@ struct partially_separable<T>::implementation {
     });
     owner.insert(owner.end(), mirrored.begin(), mirrored.end());
     check_number(owner.size(), minimizing, "it has", "second derivatives of terms");
-    incidence order(owner, static_cast<index>(column.size()));
+    incidence order(owner, static_cast<index_type>(column.size()));
     for (std::int32_t& position : order.positions) position = static_cast<std::int32_t>(position % pieces);
     hessian = gather_tables<T>(where, order, static_cast<std::size_t>(pieces));
     row_offsets = copied(where, offsets);
     columns = copied(where, column);
-    values = buffer<T>(where, static_cast<index>(column.size()));
+    values = buffer<T>(where, static_cast<index_type>(column.size()));
     has_hessian = true;
   }
 
@@ -134,7 +134,7 @@ struct partially_separable<T>::implementation {
   void make_room_for_products() {
     seal();
     if (has_products) return;
-    index size = 0;
+    index_type size = 0;
     for (group& g : groups) {
       g.first_block = size;
       size += g.count * g.terms->block_size();
@@ -147,7 +147,7 @@ struct partially_separable<T>::implementation {
 };
 
 template <class T>
-partially_separable<T>::partially_separable(place where, index unknowns) {
+partially_separable<T>::partially_separable(place where, index_type unknowns) {
   if (unknowns < 1 || unknowns > std::numeric_limits<std::int32_t>::max())
     throw error("making a function", "it has " + std::to_string(unknowns) + " unknowns",
                 "Give it 1 or more, and fewer than 2^31");
@@ -178,7 +178,7 @@ void partially_separable<T>::add_group(const char* name, std::unique_ptr<term_gr
                       ", and there are " + std::to_string(self.n),
                   "Unknowns count from 0; -1 stands for none");
   self.groups.push_back({std::move(terms),
-                         static_cast<index>(unknowns_of_terms.size() / K),
+                         static_cast<index_type>(unknowns_of_terms.size() / K),
                          {unknowns_of_terms.begin(), unknowns_of_terms.end()},
                          {}});
 }
@@ -188,7 +188,7 @@ place partially_separable<T>::where() const {
   return implementation_->where;
 }
 template <class T>
-index partially_separable<T>::unknowns() const {
+index_type partially_separable<T>::unknowns() const {
   return implementation_->n;
 }
 

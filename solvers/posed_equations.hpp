@@ -12,7 +12,7 @@ struct posed_equations {
   int depth = 5;
   double mixing = 1;
 
-  index unknowns() const { return system->unknowns(); }
+  index_type unknowns() const { return system->unknowns(); }
   place where() const { return system->where(); }
   void prepare() const { system->prepare(); }
   evaluated<T> evaluate(recorder& run, const T* x) const { return {.gradient = system->evaluate(run, x)}; }

@@ -53,7 +53,7 @@ place place_of_executor(const std::string& executor, int device) {
 
 template <class T>
 prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how, loop_options options,
-                                      const descent_settings& settings, const std::string& method, index unknowns,
+                                      const descent_settings& settings, const std::string& method, index_type unknowns,
                                       clock::time_point began)
     : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
   // Two or three kernels an evaluation, and tens of evaluations.
@@ -93,7 +93,7 @@ std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream,
 template <class T>
 typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view doing, const std::string& what,
                                                                std::span<T> x) {
-  if (static_cast<index>(x.size()) != n_)
+  if (static_cast<index_type>(x.size()) != n_)
     throw error(doing,
                 what + " " + std::to_string(n_) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                 "Make both agree");
@@ -117,7 +117,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
   told.inner_iterations = state.inner_iterations;
   told.restarts = state.restarts;
   told.records.resize(told.history().size());
-  read(where, told.records.data(), made_.records, static_cast<index>(told.records.size()));
+  read(where, told.records.data(), made_.records, static_cast<index_type>(told.records.size()));
   return {std::move(told), state.value, state.trial_values};
 }
 
@@ -130,7 +130,7 @@ void prepared_descent<T>::change(const Change& apply) {
   options_ = std::move(changed);
 }
 template <class T>
-void prepared_descent<T>::set_max_iterations(index limit) {
+void prepared_descent<T>::set_max_iterations(index_type limit) {
   change([&](loop_options& o) { o.max_iterations = limit; });
 }
 template <class T>
@@ -140,7 +140,7 @@ void prepared_descent<T>::set_deadline(double seconds) {
 
 template <class T>
 template <class Value>
-void prepared_descent<T>::read(place where, Value* target, const Value* source, index count) {
+void prepared_descent<T>::read(place where, Value* target, const Value* source, index_type count) {
   const auto bytes = static_cast<std::size_t>(count) * sizeof(Value);
   if (bytes == 0) return;
   if (where.on_host()) {

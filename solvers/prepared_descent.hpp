@@ -17,11 +17,11 @@ namespace whilst {
 /// What options of minimizers and of solvers of equations have in common.
 struct loop_options {
   std::string executor;
-  index max_iterations, max_evaluations;
+  index_type max_iterations, max_evaluations;
   double deadline;
   int unroll;
   bool programmatic_launch;
-  index history_capacity;
+  index_type history_capacity;
 
   template <class Options>
   explicit loop_options(const Options& of)
@@ -49,7 +49,7 @@ class prepared_descent final : public prepared_program {
 
   /// `began`: when it began to be made.
   prepared_descent(recorded_descent<T> recorded, executor how, loop_options options, const descent_settings& settings,
-                   const std::string& method, index unknowns, clock::time_point began);
+                   const std::string& method, index_type unknowns, clock::time_point began);
 
   /// x is a pointer of the place.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x);
@@ -58,25 +58,25 @@ class prepared_descent final : public prepared_program {
   struct ended {
     descent_report told;
     double value;
-    index trial_values;
+    index_type trial_values;
   };
   /// Blocks. `doing` opens the message of an exception; `what` names what is solved: "it has 3 unknowns".
   ended solve(std::string_view doing, const std::string& what, std::span<T> x);
 
   /// Those have been checked.
   void set_tolerances(const descent_tolerances& tolerances) { settings_.tolerances = tolerances; }
-  void set_max_iterations(index limit) override;
+  void set_max_iterations(index_type limit) override;
   void set_deadline(double seconds) override;
 
   launch_desk& desk() override { return *desk_; }
 
  private:
   template <class Value>
-  static void read(place where, Value* target, const Value* source, index count);
+  static void read(place where, Value* target, const Value* source, index_type count);
   template <class Change>
   void change(const Change& apply);
 
-  index n_;
+  index_type n_;
   loop_options options_;
   descent_settings settings_;
   recorded_descent<T> made_;

@@ -16,7 +16,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
             recorded_.history) {
   const place where = request.where;
   recorded().prepare(settings_of_run(options_, where, how, request.in_kernel));
-  if (where.on_host()) host_bytes_ = static_cast<index>(recorded().memory().bytes(name_of(where)));
+  if (where.on_host()) host_bytes_ = static_cast<index_type>(recorded().memory().bytes(name_of(where)));
 #if WHILST_WITH_CUDA
   if (!where.on_host()) {
     cuda::device_guard current(where.device());
@@ -72,7 +72,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 }
 
 template <class T>
-index prepared_solve<T>::bytes() const {
+index_type prepared_solve<T>::bytes() const {
   const program& recorded = *recorded_.recorded;
   return recorded.where().on_host() ? host_bytes_ : b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
 }
@@ -94,7 +94,7 @@ void prepared_solve<T>::set_divergence(double dtol) {
   change([&](linear_solver_options& o) { o.dtol = dtol; });
 }
 template <class T>
-void prepared_solve<T>::set_max_iterations(index limit) {
+void prepared_solve<T>::set_max_iterations(index_type limit) {
   change([&](linear_solver_options& o) { o.max_iterations = limit; });
 }
 template <class T>

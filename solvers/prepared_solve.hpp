@@ -29,11 +29,11 @@ class prepared_solve final : public prepared_program {
   void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
-  void set_max_iterations(index limit) override;
+  void set_max_iterations(index_type limit) override;
   void set_deadline(double seconds) override;
 
   /// Held on the place, the program's memory included.
-  index bytes() const;
+  index_type bytes() const;
 
   launch_desk& desk() override { return desk_; }
   const report_fields& common() const { return desk_.common; }
@@ -44,8 +44,8 @@ class prepared_solve final : public prepared_program {
   void change(const Change& apply);
 
   linear_solver_options options_;
-  index entries_, history_capacity_;  ///< of b
-  index host_bytes_ = 0;              ///< of a program on the host, which does not change
+  index_type entries_, history_capacity_;  ///< of b
+  index_type host_bytes_ = 0;              ///< of a program on the host, which does not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;

@@ -98,7 +98,7 @@ std::unique_ptr<recording> program_pool::idle_of(const cache_entry& entry) {
 }
 
 void program_pool::count_bytes(recording& of) {
-  const index more = of.content->bytes() - of.bytes;
+  const index_type more = of.content->bytes() - of.bytes;
   of.bytes += more, of.entry->bytes += more, counts_.bytes += more;
 }
 

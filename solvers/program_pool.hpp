@@ -12,14 +12,14 @@ namespace whilst::detail {
 /// What is known of one key, as long as there are recordings for it.
 struct cache_entry {
   std::shared_ptr<const cache_key> key;
-  index hits = 0, recordings = 0, on_lease = 0, bytes = 0;
+  index_type hits = 0, recordings = 0, on_lease = 0, bytes = 0;
 };
 
 struct recording {
   std::shared_ptr<cache_entry> entry;
   std::unique_ptr<cached> content;
-  index bytes = 0;  ///< as counted
-  index age = 0;    ///< how many resets there had been when it was begun
+  index_type bytes = 0;  ///< as counted
+  index_type age = 0;    ///< how many resets there had been when it was begun
 };
 
 /// Recordings and the rules by which they are lent and dropped; knows nothing of what they are. Nothing is made or
@@ -53,7 +53,7 @@ class program_pool : public std::enable_shared_from_this<program_pool> {
   mutable std::mutex lock_;  ///< of all below
   cache_limits limits_;
   cache_counters counts_;
-  index resets_ = 0;
+  index_type resets_ = 0;
   std::vector<std::shared_ptr<cache_entry>> entries_;
   std::vector<std::unique_ptr<recording>> idle_;  ///< the least recently used first
 };

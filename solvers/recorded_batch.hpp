@@ -29,13 +29,13 @@ class recorded_batch {
   const batch_desk& desk() const { return *desk_; }
   const batch_frame* frame() const { return desk_->frame().data(); }
   Outcome* outcomes() const { return outcomes_.data(); }
-  index problems() const { return outcomes_.size(); }
+  index_type problems() const { return outcomes_.size(); }
   int lanes() const { return lanes_; }
   const std::string& executor() const { return common_.executor; }
 
   /// To be called once: `step(record)` records the step that runs the problems, by so many threads each.
   template <class Step>
-  void record(const std::string& method, index unknowns, int lanes, const Step& step) {
+  void record(const std::string& method, index_type unknowns, int lanes, const Step& step) {
     n_ = unknowns;
     lanes_ = lanes;
     batch_frame* const frame = desk_->frame().data();
@@ -57,8 +57,8 @@ class recorded_batch {
   }
 
   Report solve(std::span<T> x) {
-    const index entries = problems() * n_;
-    if (static_cast<index>(x.size()) != entries)
+    const index_type entries = problems() * n_;
+    if (static_cast<index_type>(x.size()) != entries)
       throw error("solving a batch",
                   std::to_string(problems()) + " problems of " + std::to_string(n_) + " unknowns have " +
                       std::to_string(entries) + ", and x has " + std::to_string(x.size()) + " entries",
@@ -98,7 +98,7 @@ class recorded_batch {
  private:
   std::chrono::steady_clock::time_point began_;
   std::unique_ptr<batch_desk> desk_;
-  index n_ = 1;
+  index_type n_ = 1;
   int lanes_ = 1;
   buffer<Outcome> outcomes_;
   buffer<T> x_on_gpu_;  ///< for solves from host memory

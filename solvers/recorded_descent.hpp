@@ -33,9 +33,9 @@ struct recorded_descent {
 template <class T, class Function = objective<T>>
 struct descent_request {
   const Function* function = nullptr;
-  index history_capacity = 0;
+  index_type history_capacity = 0;
   /// Most iterations of a loop within the loop, for methods that have one.
-  index inner_limit = 0;
+  index_type inner_limit = 0;
   /// Products in place of a Hessian, for methods that take either.
   bool matrix_free = false;
   /// Of levenberg-marquardt.
@@ -109,7 +109,7 @@ struct descent_solve {
   struct bring_in {
     slot<T> io;
     descent_vectors<T> v;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       v.x[i] = v.trial[i] = io.get()[i];
       v.d[i] = v.gradient[i] = 0;
     }
@@ -129,7 +129,7 @@ struct descent_solve {
     descent_vectors<T> v;
     slot<T> io;
     const descent_state* s;
-    WHILST_HD void operator()(index i) const { io.get()[i] = s->accepted ? v.trial[i] : v.x[i]; }
+    WHILST_HD void operator()(index_type i) const { io.get()[i] = s->accepted ? v.trial[i] : v.x[i]; }
   };
   struct tell {
     const descent_state* s;
@@ -230,7 +230,7 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
   return made;
 }
 
-inline constexpr index any_number_of_unknowns = std::numeric_limits<index>::max();
+inline constexpr index_type any_number_of_unknowns = std::numeric_limits<index_type>::max();
 
 /// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
 template <class T, class Function = objective<T>>
@@ -239,7 +239,7 @@ struct descent_method {
   recorded_descent<T> (*record)(const descent_request<T, Function>&);
   bool wants_hessian = false;  ///< of equations, the Jacobian
   /// Unknowns that its n * n numbers are reasonable for.
-  index most_unknowns = any_number_of_unknowns;
+  index_type most_unknowns = any_number_of_unknowns;
   /// Products of the Hessian will do.
   bool takes_products = false;
   /// It has a line search: no trust region.

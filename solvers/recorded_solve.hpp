@@ -17,16 +17,16 @@ enum class preconditioner_kind { none, jacobi, called };
 template <class T>
 struct solve_request {
   place where = place::host();
-  index rows = 0, nonzeros = 0;
+  index_type rows = 0, nonzeros = 0;
   const void* row_offsets = nullptr;
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   const typename called_preconditioner<T>::function* called = nullptr;
-  index history_capacity = 0;
+  index_type history_capacity = 0;
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold one system after another.
-  index systems = 1;
+  index_type systems = 1;
   /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
   bool in_kernel = false;
 };
@@ -88,11 +88,11 @@ struct linear_problems {
   const std::uint64_t* began;  ///< null for one system
   control *outer, *inner;
   std::byte* memory;
-  index bytes_a_problem;
+  index_type bytes_a_problem;
   bool in_fast_memory;
 
   template <class Team>
-  WHILST_HD Solve operator()(index k, const Team& team) const {
+  WHILST_HD Solve operator()(index_type k, const Team& team) const {
     if (team.rank() == 0) {
       outer[k].settings = settings[0];
       inner[k].settings = settings[1];
@@ -101,7 +101,7 @@ struct linear_problems {
     team.sync();
     void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
     workspace of_problem(fast ? fast : memory + k * bytes_a_problem);
-    const index n = A.rows();
+    const index_type n = A.rows();
     const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k)};
     return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
   }
@@ -116,8 +116,8 @@ struct linear_problems {
 };
 
 /// Threads of a block that solve one problem: from this many rows on a warp is too slow.
-constexpr index rows_for_a_block = 64;
-constexpr index rows_for_a_warp = 12;
+constexpr index_type rows_for_a_block = 64;
+constexpr index_type rows_for_a_warp = 12;
 
 template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
 recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A_without_values,
@@ -159,13 +159,14 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
   } else if constexpr (solve_type::runs_in_kernel) {
     workspace of_problem, anywhere;
     make_solve(solve_frame<T>(request, anywhere), of_problem);
-    const index alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
+    const index_type alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
     const bool by_block = request.systems == 1 || request.rows >= rows_for_a_block;
     bool in_fast_memory = false;
 #if WHILST_WITH_CUDA
     if (by_block && !request.where.on_host()) {
       // A block's own memory is the faster one; many blocks an SM must share it.
-      const index limit = static_cast<index>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
+      const index_type limit =
+          static_cast<index_type>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
       in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
     }
 #endif

@@ -4,7 +4,7 @@
 
 namespace whilst {
 
-void replayed_solver::set_max_iterations(index limit) { prepared().set_max_iterations(limit); }
+void replayed_solver::set_max_iterations(index_type limit) { prepared().set_max_iterations(limit); }
 void replayed_solver::set_deadline(double seconds) { prepared().set_deadline(seconds); }
 void replayed_solver::cancel() { prepared().desk().cancel_all(); }
 progress replayed_solver::progress() const { return prepared().desk().progress(); }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
@@ -11,11 +11,11 @@ namespace whilst {
 /// them.
 template <class T, int memory>
 struct ring_of_pairs {
-  index n;
+  index_type n;
   T *S, *Y;
   int depth;  ///< of the places, how many are in use
 
-  ring_of_pairs(index n, int depth, workspace& workspace)
+  ring_of_pairs(index_type n, int depth, workspace& workspace)
       : n(n), S(workspace.take<T>(depth * n)), Y(workspace.take<T>(depth * n)), depth(depth) {}
 
   /// Of the pair whose age is k, below `depth`, its place, age 0 being that of the pair before `next`; and of a place
@@ -38,7 +38,7 @@ struct ring_of_pairs {
   struct entries {
     T s[memory], y[memory];
   };
-  WHILST_HD entries read_entry(index i) const {
+  WHILST_HD entries read_entry(index_type i) const {
     entries read;
     for (int k = 0; k < memory; ++k) {
       if (k >= depth) continue;

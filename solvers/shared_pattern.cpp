@@ -15,7 +15,7 @@ namespace {
 using indexes = std::vector<std::int32_t>;
 
 /// The unknowns of a pattern's terms, checked.
-indexes checked(const char* doing, index unknowns, int K, std::span<const std::int32_t> of_terms) {
+indexes checked(const char* doing, index_type unknowns, int K, std::span<const std::int32_t> of_terms) {
   if (unknowns < 1 || unknowns > std::numeric_limits<std::int32_t>::max())
     throw error(doing, "each has " + std::to_string(unknowns) + " unknowns", "Give 1 or more, and fewer than 2^31");
   if (of_terms.empty() && unknowns != K)
@@ -42,12 +42,12 @@ indexes checked(const char* doing, index unknowns, int K, std::span<const std::i
 
 }  // namespace
 
-shared_pattern::shared_pattern(const char* doing, place where, index unknowns, int unknowns_a_term,
+shared_pattern::shared_pattern(const char* doing, place where, index_type unknowns, int unknowns_a_term,
                                std::span<const std::int32_t> unknowns_of_terms, bool wants_hessian) {
   const indexes of_terms = checked(doing, unknowns, unknowns_a_term, unknowns_of_terms);
   const auto K = static_cast<std::size_t>(unknowns_a_term), terms = of_terms.size() / K;
   view_.unknowns = unknowns;
-  view_.terms = static_cast<index>(terms);
+  view_.terms = static_cast<index_type>(terms);
 
   indexes by_unknown(of_terms.size());
   for (std::size_t e = 0; e < terms; ++e)
@@ -86,7 +86,7 @@ shared_pattern::shared_pattern(const char* doing, place where, index unknowns, i
   columns_ = copied(where, columns);
   hessian_offsets_ = copied(where, offsets);
   hessian_positions_ = copied(where, positions);
-  view_.nonzeros = static_cast<index>(columns.size());
+  view_.nonzeros = static_cast<index_type>(columns.size());
   view_.row_offsets = row_offsets_.data();
   view_.columns = columns_.data();
   view_.hessian_offsets = hessian_offsets_.data();

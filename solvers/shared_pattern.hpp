@@ -10,7 +10,7 @@ namespace whilst::detail {
 
 /// Which unknowns the terms of a function have, and where their derivatives go; in memory of the place, borrowed.
 struct pattern_view {
-  index unknowns = 0, terms = 0, nonzeros = 0;
+  index_type unknowns = 0, terms = 0, nonzeros = 0;
   const std::int32_t* unknowns_of_terms = nullptr;  ///< unknown k of term e at k * terms + e
   /// Null where there is one term, of all unknowns in their order: its gradient is the function's.
   const std::int32_t *gradient_offsets = nullptr, *gradient_positions = nullptr;
@@ -19,7 +19,7 @@ struct pattern_view {
                      *hessian_positions = nullptr;
 
   /// Sizes alone of one term of all unknowns.
-  WHILST_HD static constexpr pattern_view of_one_term(index unknowns) {
+  WHILST_HD static constexpr pattern_view of_one_term(index_type unknowns) {
     pattern_view made;
     made.unknowns = unknowns;
     made.terms = 1;
@@ -34,7 +34,7 @@ class shared_pattern {
   shared_pattern() = default;
   /// unknowns_of_terms: term after term, -1 for none; empty for one term of all unknowns. Throws whilst::error, whose
   /// message begins with `doing`, on indexes out of range.
-  shared_pattern(const char* doing, place where, index unknowns, int unknowns_a_term,
+  shared_pattern(const char* doing, place where, index_type unknowns, int unknowns_a_term,
                  std::span<const std::int32_t> unknowns_of_terms, bool wants_hessian);
   const pattern_view& view() const { return view_; }
 

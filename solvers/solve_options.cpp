@@ -10,7 +10,7 @@ std::uint64_t nanoseconds_of(double deadline) {
 namespace {
 
 /// Restarts are few: each halves the true residual at least.
-constexpr index most_restarts = 200;
+constexpr index_type most_restarts = 200;
 
 }  // namespace
 
@@ -42,7 +42,8 @@ control_settings outer_settings(const linear_solver_options& options, std::uint6
   return made;
 }
 
-control_settings inner_settings(const linear_solver_options& options, history_record* history, index history_capacity) {
+control_settings inner_settings(const linear_solver_options& options, history_record* history,
+                                index_type history_capacity) {
   control_settings made;
   made.limit = options.max_iterations;
   made.history = history;

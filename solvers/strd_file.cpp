@@ -196,9 +196,9 @@ void read_certified_values(reader& in, strd_file& file) {
   file.degrees_of_freedom = count_after("Degrees of Freedom:");
   file.observations = count_after("Number of Observations:");
   correct_misprints(file);
-  if (file.observations != index{file.degrees_of_freedom} + file.parameters) {
+  if (file.observations != index_type{file.degrees_of_freedom} + file.parameters) {
     in.fail(in.line(), "as many observations as degrees of freedom and parameters together, " +
-                           std::to_string(index{file.degrees_of_freedom} + file.parameters));
+                           std::to_string(index_type{file.degrees_of_freedom} + file.parameters));
   }
 }
 
@@ -213,7 +213,7 @@ void read_data(reader& in, strd_file& file, const explained& names) {
   if (file.variable_names.size() < 2) in.fail(whole_heading, "the columns' names, such as \"y x\"");
   file.variables = static_cast<int>(file.variable_names.size()) - 1;
   // Nothing is reserved: the file's own count is not to be trusted with memory.
-  index rows = 0;
+  index_type rows = 0;
   for (in.next(); in.skip_blank_lines(), !in.at_end(); in.next(), ++rows) {
     std::string_view rest = in.line();
     if (rows == file.observations) in.fail(rest, "no data after " + std::to_string(rows) + " observations");

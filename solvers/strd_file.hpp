@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -22,7 +22,7 @@ struct strd_file {
   double residual_sum_of_squares = 0;       ///< at the least squares parameters
   double residual_deviation = 0;            ///< the square root of that sum over the degrees of freedom
   int degrees_of_freedom = 0;               ///< observations less parameters
-  index observations = 0;                   ///< length of `response`
+  index_type observations = 0;              ///< length of `response`
   int variables = 0;                        ///< predictors of an observation
   std::vector<std::string> variable_names;  ///< response first; what the file calls them, or else y, x, x1, ...
   std::vector<double> response;             ///< as in the file: Nelson's model is for its logarithm

@@ -31,7 +31,7 @@ struct truncated_conjugate_gradient {
   scalars* s;
 
   WHILST_HD truncated_conjugate_gradient(const Operator& A, T* x, T* r, workspace& memory) : A(A), x(x), r(r) {
-    const index n = A.rows();
+    const index_type n = A.rows();
     w = memory.take<T>(n);
     p = memory.take<T>(n);
     q = memory.take<T>(n);
@@ -48,15 +48,15 @@ struct truncated_conjugate_gradient {
     };
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
-    WHILST_HD auto fetch(index i, const Team& team) const {
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
       return fetch_row(A, i, team);
     }
     template <class Team, class Row>
-    WHILST_HD entries read(index i, const Team& team, const Row& row) const {
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
       return {row_times(row, A, i, r, team), r[i]};
     }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team, const entries& e) const {
+    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
       if (team.rank() == 0) w[i] = e.wi;
       const double wi = e.wi, ri = e.ri;
       return sums{ri * ri, ri * wi};
@@ -120,7 +120,7 @@ struct truncated_conjugate_gradient {
     T *x, *r;
     const T* w;
     T *p, *q;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       const T alpha = static_cast<T>(s->alpha), beta = static_cast<T>(s->beta);
       const T pi = s->first ? r[i] : r[i] + beta * p[i], qi = s->first ? w[i] : w[i] + beta * q[i];
       p[i] = pi;

@@ -42,7 +42,7 @@ struct trust_region {
     descent_vectors<T> v;
     const descent_state* s;
     T *solution, *r;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       r[i] = -(s->accepted ? v.trial_gradient[i] : v.gradient[i]);
       solution[i] = 0;
     }
@@ -65,7 +65,7 @@ struct trust_region {
     run.once("the step to try", settle{s, inner});
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index i) const { return solution[i]; }
+  WHILST_HD T read_entry(index_type i) const { return solution[i]; }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

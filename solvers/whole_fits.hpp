@@ -45,9 +45,9 @@ class fit_runner {
   WHILST_HD bool concludes() const { return all_conclude || team_.rank() == 0; }
 
   template <class Map, class Finish>
-  WHILST_HD void step(const char*, index n, const Map& map, const Finish& finish) {
+  WHILST_HD void step(const char*, index_type n, const Map& map, const Finish& finish) {
     map_result<Map> total{};
-    for (index i = team_.rank(); i < n; i += team_.size()) total += map(i);
+    for (index_type i = team_.rank(); i < n; i += team_.size()) total += map(i);
     if constexpr (all_conclude) {
       finish(team_.sum(total), loop_);
     } else {
@@ -109,7 +109,7 @@ class fit_runner {
 /// were every slot used and did all fits of a warp end at once. Memory asks for less: 224 bytes a fit, 2e10 a second.
 template <class T, class Problem>
 struct whole_fits {
-  using one = decltype(std::declval<const Problem&>().of_problem(index{}));
+  using one = decltype(std::declval<const Problem&>().of_problem(index_type{}));
   using method_type = levenberg_marquardt<T, one>;
   static constexpr int n = one::unknowns;
   /// Two blocks of 256 leave each thread 128 registers, which few parameters fit.
@@ -122,13 +122,13 @@ struct whole_fits {
 
   Problem problem;
   least_squares_tolerances tolerances;
-  index limit;
+  index_type limit;
   const batch_frame* frame;
   fit_outcome* outcomes;
 
-  static index fast_memory_bytes() { return sizeof(storage); }
+  static index_type fast_memory_bytes() { return sizeof(storage); }
   template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
+  WHILST_HD void operator()(index_type k, const Team& team) const {
     if constexpr (fit_runner<Team>::all_conclude) {
       storage own;
       run(k, team, own);
@@ -139,7 +139,7 @@ struct whole_fits {
 
  private:
   template <class Team>
-  WHILST_HD void run(index k, const Team& team, storage& now) const {
+  WHILST_HD void run(index_type k, const Team& team, storage& now) const {
     T* const x = static_cast<T*>(frame->x) + k * n;
     fit_runner<Team> run(team, now.loop, &frame->root.outside);
     if (run.concludes()) {

@@ -63,7 +63,7 @@ struct function_of_terms {
   const pattern_view& pattern;
   memory_of_function<T, K, with_hessian> memory;
 
-  WHILST_HD index unknowns() const { return pattern.unknowns; }
+  WHILST_HD index_type unknowns() const { return pattern.unknowns; }
   template <class Run>
   WHILST_HD evaluated<T> evaluate(Run& run, const T* x) const {
     run.step("f and g of terms", pattern.terms, evaluate_terms<T, Term>{term, arrays(), x});
@@ -77,7 +77,7 @@ struct function_of_terms {
     gathered<T> from;
     T* H;
     const int* wanted;
-    WHILST_HD void operator()(index k) const {
+    WHILST_HD void operator()(index_type k) const {
       if (*wanted) H[k] = from(k, from.entries(k));
     }
   };
@@ -103,7 +103,7 @@ struct function_of_terms {
 /// Minimization k of a batch, for the team that runs it, in memory of the problem's own.
 template <class T, class Problem, template <class> class Direction>
 struct whole_minimizations {
-  using term_type = decltype(std::declval<const Problem&>().of_problem(index{}));
+  using term_type = decltype(std::declval<const Problem&>().of_problem(index_type{}));
   static constexpr bool with_hessian = wants_hessian<Direction<T>>;
   using function_type = function_of_terms<T, term_type, with_hessian>;
   using memory_type = memory_of_function<T, term_type::unknowns, with_hessian>;
@@ -115,25 +115,25 @@ struct whole_minimizations {
   const minimization_settings* settings;
   minimization_outcome* outcomes;
   std::byte* memory;  ///< of all problems; null where they have none but fast memory, or their own
-  index bytes_a_problem;
+  index_type bytes_a_problem;
 
   /// Bytes that a problem works on.
-  static constexpr index bytes_of(const pattern_view& pattern) {
+  static constexpr index_type bytes_of(const pattern_view& pattern) {
     struct {
-      index n;
-      constexpr index unknowns() const { return n; }
+      index_type n;
+      constexpr index_type unknowns() const { return n; }
     } const function{pattern.unknowns};
     compact_workspace measuring;
     measuring.take<control>(1);
     memory_type(pattern, measuring);
     solve_type(function, {}, {}, nullptr, nullptr, nullptr, measuring);
-    constexpr index alignment = alignof(control);
+    constexpr index_type alignment = alignof(control);
     return (measuring.used() + alignment - 1) / alignment * alignment;
   }
 
-  index fast_memory_bytes() const { return memory ? 0 : bytes_a_problem; }
+  index_type fast_memory_bytes() const { return memory ? 0 : bytes_a_problem; }
   template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
+  WHILST_HD void operator()(index_type k, const Team& team) const {
     run(k, team, memory ? memory + k * bytes_a_problem : static_cast<std::byte*>(team.fast_memory()));
   }
 
@@ -145,7 +145,7 @@ struct whole_minimizations {
     slot<T> io;
     const descent_state* s;
     const control* loop;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       const bool moved = loop->trips_left < 0 || loop->why == reason::cancelled || loop->why == reason::deadline;
       io.get()[i] = s->accepted && !moved ? v.trial[i] : v.x[i];
     }
@@ -163,12 +163,12 @@ struct whole_minimizations {
   template <class Team>
   WHILST_HD void clear(const Team& team, std::byte* of_problem) const {
     constexpr int piece = 16;
-    for (index at = piece * team.rank(); at < bytes_a_problem; at += piece * team.size())
+    for (index_type at = piece * team.rank(); at < bytes_a_problem; at += piece * team.size())
       std::memset(__builtin_assume_aligned(of_problem + at, piece), 0, piece);
     team.sync();
   }
   template <class Team>
-  WHILST_HD void run(index k, const Team& team, std::byte* of_problem) const {
+  WHILST_HD void run(index_type k, const Team& team, std::byte* of_problem) const {
     clear(team, of_problem);
     compact_workspace workspace(of_problem);
     control* const loop = workspace.take<control>(1);
@@ -190,7 +190,7 @@ struct whole_minimizations {
 template <class Minimizations>
 struct minimizations_of_threads {
   static constexpr int n = Minimizations::term_type::unknowns;
-  static constexpr index bytes = Minimizations::bytes_of(pattern_view::of_one_term(n));
+  static constexpr index_type bytes = Minimizations::bytes_of(pattern_view::of_one_term(n));
   /// Two blocks of 256 leave each thread 128 registers: what a problem works on is in memory anyway, to be waited for.
   static constexpr int blocks_wanted = 2;
   /// A GPU keeps as much for every thread that it has room for.
@@ -198,7 +198,7 @@ struct minimizations_of_threads {
   Minimizations each;
 
   template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
+  WHILST_HD void operator()(index_type k, const Team& team) const {
     alignas(control) std::byte own[are_small ? bytes : 1];
     if constexpr (are_small) each.run(k, team, own);
   }

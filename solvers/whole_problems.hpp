@@ -35,7 +35,7 @@ struct batch_by_thread {
   [[maybe_unused]] static constexpr bool whole_problem = true;
   [[maybe_unused]] static constexpr int blocks_wanted = Problems::blocks_wanted;
   Problems problems;
-  WHILST_HD void operator()(index k) const { problems(k, lanes()); }
+  WHILST_HD void operator()(index_type k) const { problems(k, lanes()); }
 };
 /// Some lanes of a warp a problem.
 template <class Problems>
@@ -45,7 +45,7 @@ struct batch_by_lanes {
   int lanes_a_problem;
   WHILST_HD int lanes_wanted() const { return lanes_a_problem; }
   template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
+  WHILST_HD void operator()(index_type k, const Team& team) const {
     problems(k, team);
   }
 };
@@ -56,9 +56,9 @@ struct batch_by_block {
   Problems problems;
   int threads;
   int threads_wanted() const { return threads; }
-  index fast_memory_bytes() const { return problems.fast_memory_bytes(); }
+  index_type fast_memory_bytes() const { return problems.fast_memory_bytes(); }
   template <class Team>
-  WHILST_HD void operator()(index k, const Team& team) const {
+  WHILST_HD void operator()(index_type k, const Team& team) const {
     problems(k, team);
   }
 };

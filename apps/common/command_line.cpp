@@ -19,9 +19,9 @@ std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** 
   return {};
 }
 
-CLI::Validator whole_number(index least, index most, const char* example) {
-  return number<index>(
-      "INT", [=](index value) { return value >= least && value <= most; },
+CLI::Validator whole_number(index_type least, index_type most, const char* example) {
+  return number<index_type>(
+      "INT", [=](index_type value) { return value >= least && value <= most; },
       fmt::format("a whole number of at least {}, as {}", least, example));
 }
 

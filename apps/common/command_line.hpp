@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 /// Options that are checked while they are parsed, with messages that say what would do.
 namespace whilst::command {
@@ -41,7 +41,7 @@ CLI::Validator number(const char* type, Fits fits, std::string wanted) {
           type};
 }
 
-CLI::Validator whole_number(index least, index most, const char* example);
+CLI::Validator whole_number(index_type least, index_type most, const char* example);
 CLI::Validator one_of(std::vector<std::string> names);
 /// A path, which CLI11 would take empty, too.
 CLI::Validator not_empty();

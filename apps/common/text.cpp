@@ -36,7 +36,7 @@ std::string memory(double bytes) {
   return three_digits(bytes) + " " + units[unit];
 }
 
-std::string counted(index count, const char* what) {
+std::string counted(index_type count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst::command {
@@ -12,7 +12,7 @@ std::string duration(double seconds);
 /// An amount of memory: "20.1 MiB".
 std::string memory(double bytes);
 /// "1 point", "2 points".
-std::string counted(index count, const char* what);
+std::string counted(index_type count, const char* what);
 /// 13000 as "13.0".
 std::string cuda_version(int version);
 /// The driver's own version and the newest CUDA that it supports, as far as known: "580.95.05, for CUDA up to 13.0".

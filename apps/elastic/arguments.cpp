@@ -12,7 +12,7 @@ namespace {
 using command::add, command::not_empty, command::one_of, command::whole_number;
 
 /// Steps that --compare takes.
-constexpr index compared_steps = 10;
+constexpr index_type compared_steps = 10;
 
 CLI::Validator positive(const char* example) {
   return command::number<double>(

@@ -25,7 +25,7 @@ namespace {
 using command::json_destination;
 using command::output_file;
 
-constexpr index rows_of_table = 10;
+constexpr index_type rows_of_table = 10;
 
 /// A directory for files with numbers; made if it is not there.
 class series {
@@ -40,7 +40,7 @@ class series {
     file(0);  // throws where nothing can be written there
   }
   bool wanted() const { return !directory_.empty(); }
-  output_file file(index number) const {
+  output_file file(index_type number) const {
     return {option_,
             (std::filesystem::path(directory_) / fmt::format("{}{:04d}{}", prefix_, number, suffix_)).string()};
   }
@@ -72,23 +72,23 @@ void simulate(const elastic_options& options, const simulation_settings& setting
   result.note = run->note();
   print_problem(out, options, result.scene, *run);
   print_table_head(out);
-  const index between = std::max<index>(1, settings.steps / rows_of_table);
-  const auto print_rows = [&](index from, index to) {
+  const index_type between = std::max<index_type>(1, settings.steps / rows_of_table);
+  const auto print_rows = [&](index_type from, index_type to) {
     const std::vector<step_record> records = run->records();
-    for (index step = from + 1; step <= to; ++step)
+    for (index_type step = from + 1; step <= to; ++step)
       if (step % between == 0 || step == settings.steps)
         print_step(out, records[static_cast<std::size_t>(step) - 1], step, settings.step_size);
   };
-  index done = 0;
+  index_type done = 0;
   while (done < settings.steps) {
-    const index wanted = options.launch == "step" ? 1 : settings.steps;
+    const index_type wanted = options.launch == "step" ? 1 : settings.steps;
     result.seconds += seconds_of([&] { run->run(wanted); });
     print_rows(done, run->steps_done());
     if (run->steps_done() < std::min(done + wanted, settings.steps)) break;
     done = run->steps_done();
   }
   result.steps = run->records();
-  result.stopped = static_cast<index>(result.steps.size()) < settings.steps;
+  result.stopped = static_cast<index_type>(result.steps.size()) < settings.steps;
   frames = run->frames();
   last = run->positions();
 }
@@ -108,12 +108,12 @@ void compare(const elastic_options& options, elastic_result& result) {
       if (std::string(launch) == "animation") {
         run.run(settings.steps);
       } else {
-        for (index step = 0; step < settings.steps; ++step) run.run(1);
+        for (index_type step = 0; step < settings.steps; ++step) run.run(1);
       }
       const std::vector<step_record> steps = run.records();
       compared_run compared{one.name, launch};
       compared.largest_rise = largest_rise_of(steps);
-      compared.converged = all_converged(steps) && static_cast<index>(steps.size()) == settings.steps;
+      compared.converged = all_converged(steps) && static_cast<index_type>(steps.size()) == settings.steps;
       // From the end of the first step on, by when all is loaded.
       if (steps.size() > 1)
         compared.seconds_a_step = 1e-9 * static_cast<double>(steps.back().ended - steps.front().ended) /
@@ -167,7 +167,7 @@ int run_elastic(const elastic_options& options) {
     const std::vector<double> positions(frames.begin() + static_cast<std::ptrdiff_t>(k * size),
                                         frames.begin() + static_cast<std::ptrdiff_t>((k + 1) * size));
     const double time = static_cast<double>(k) * static_cast<double>(settings.frame_interval) * settings.step_size;
-    const auto number = static_cast<index>(k);
+    const auto number = static_cast<index_type>(k);
     if (frame_files.wanted()) frame_files.file(number).write(png_of(paint.paint(positions)));
     if (meshes.wanted()) meshes.file(number).write(vtk_of(result.scene, positions, time));
   }

@@ -17,8 +17,8 @@ using command::counted;
 using command::duration;
 using command::json;
 
-index total(const std::vector<step_record>& steps, index step_record::*what) {
-  index sum = 0;
+index_type total(const std::vector<step_record>& steps, index_type step_record::*what) {
+  index_type sum = 0;
   for (const step_record& step : steps) sum += step.*what;
   return sum;
 }
@@ -31,7 +31,7 @@ json counts_json(const elastic_result& result) {
   return entry;
 }
 
-json step_json(const step_record& record, index step, double step_size) {
+json step_json(const step_record& record, index_type step, double step_size) {
   json entry;
   entry["step"] = step;
   entry["time"] = static_cast<double>(step) * step_size;
@@ -71,7 +71,7 @@ void print_table_head(std::FILE* out) {
              "elastic", "potential", "contact", "energy J", "momentum y", "Newton", "evals", "CG", "ms");
 }
 
-void print_step(std::FILE* out, const step_record& r, index step, double step_size) {
+void print_step(std::FILE* out, const step_record& r, index_type step, double step_size) {
   fmt::print(out, "{:>5}{:>8.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.4g}{:>11.5g}{:>12.5g}{:>8}{:>7}{:>8}{:>11.3f}{}\n",
              step, static_cast<double>(step) * step_size, r.kinetic, r.elastic, r.potential, r.contact, r.energy(),
              r.momentum[1], r.newton_iterations, r.evaluations, r.cg_iterations, 1e3 * r.seconds(),
@@ -81,9 +81,11 @@ void print_step(std::FILE* out, const step_record& r, index step, double step_si
 
 void print_summary(std::FILE* out, const elastic_result& result) {
   const auto steps = static_cast<double>(std::max<std::size_t>(1, result.steps.size()));
-  const auto mean = [&](index step_record::*what) { return static_cast<double>(total(result.steps, what)) / steps; };
-  const index failures = std::count_if(result.steps.begin(), result.steps.end(),
-                                       [](const step_record& step) { return !converged(step.why); });
+  const auto mean = [&](index_type step_record::*what) {
+    return static_cast<double>(total(result.steps, what)) / steps;
+  };
+  const index_type failures = std::count_if(result.steps.begin(), result.steps.end(),
+                                            [](const step_record& step) { return !converged(step.why); });
   fmt::print(out, "\nresult       {}\n",
              failures == 0 ? "every step converged" : counted(failures, "step") + " did not converge");
   if (result.stopped)
@@ -93,7 +95,7 @@ void print_summary(std::FILE* out, const elastic_result& result) {
   fmt::print(out, "a step       {:.1f} Newton iterations, {:.1f} evaluations, {:.1f} of CG\n",
              mean(&step_record::newton_iterations), mean(&step_record::evaluations), mean(&step_record::cg_iterations));
   fmt::print(out, "time         set-up {}; {} in {}, {} a step\n", duration(result.setup_seconds),
-             counted(static_cast<index>(result.steps.size()), "step"), duration(result.seconds),
+             counted(static_cast<index_type>(result.steps.size()), "step"), duration(result.seconds),
              duration(result.seconds / steps));
 }
 
@@ -163,7 +165,7 @@ json result_json(const elastic_options& options, const elastic_result& result) {
   report["summary"] = summary;
   json steps = json::array();
   for (std::size_t k = 0; k < result.steps.size(); ++k)
-    steps.push_back(step_json(result.steps[k], static_cast<index>(k) + 1, options.simulation.step_size));
+    steps.push_back(step_json(result.steps[k], static_cast<index_type>(k) + 1, options.simulation.step_size));
   report["steps"] = steps;
   return report;
 }

@@ -11,7 +11,7 @@ namespace whilst::elastic {
 void print_problem(std::FILE* out, const elastic_options& options, const scene& start, const simulation& run);
 void print_table_head(std::FILE* out);
 /// step: counted from 1.
-void print_step(std::FILE* out, const step_record& record, index step, double step_size);
+void print_step(std::FILE* out, const step_record& record, index_type step, double step_size);
 void print_summary(std::FILE* out, const elastic_result& result);
 void print_comparison(std::FILE* out, const elastic_options& options, const elastic_result& result);
 /// The report that --json writes.

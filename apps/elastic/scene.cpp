@@ -124,7 +124,7 @@ void add_block(scene& made, const scene_options& options, const vec3& centre) {
   made.lambda = lame + made.mu;
 }
 
-void add_sheet(scene& made, index cells, const vec3& centre) {
+void add_sheet(scene& made, index_type cells, const vec3& centre) {
   const int n = static_cast<int>(4 * cells);
   const double edge = sheet_edge / n;
   const auto first = static_cast<std::int32_t>(made.mass.size());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/elastic_energies.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 /// The program that lets elastic bodies fall.
 namespace whilst::elastic {
@@ -16,7 +16,7 @@ struct scene_options {
   /// "solid": a block of tetrahedra; "cloth": a square sheet; "both".
   std::string name = "solid";
   /// Cells along the block's shorter edges: it is of 10 cells^3 tetrahedra, the sheet of (4 cells)^2 squares.
-  index cells = 5;
+  index_type cells = 5;
   /// Whether there is something to fall onto.
   bool obstacles = true;
   /// Young's modulus of the solid, in pascals, and its Poisson's ratio.
@@ -49,9 +49,9 @@ struct scene {
   std::vector<surface_triangle> surface;
   whilst::elastic::obstacles obstacles;
 
-  index vertices() const { return static_cast<index>(mass.size()); }
-  index number_of_tetrahedra() const { return static_cast<index>(volume.size()); }
-  index number_of_springs() const { return static_cast<index>(spring_length.size()); }
+  index_type vertices() const { return static_cast<index_type>(mass.size()); }
+  index_type number_of_tetrahedra() const { return static_cast<index_type>(volume.size()); }
+  index_type number_of_springs() const { return static_cast<index_type>(spring_length.size()); }
   double total_mass() const;
   /// Elastic energy as the terms give it at rest, in joules.
   double rest_energy() const;

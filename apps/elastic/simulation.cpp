@@ -17,7 +17,7 @@ constexpr double earth_gravity = 9.81;
 /// Slower than this, friction is a drag; in metres a second.
 constexpr double creeping = 0.02;
 /// More Newton iterates than a step has, or their history would be thinned.
-constexpr index history_capacity = 128;
+constexpr index_type history_capacity = 128;
 
 using newton_method = descent_solve<double, assembled_newton_cg>;
 
@@ -29,10 +29,10 @@ struct projected_if {
   bool projected;
 
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     return term(e, x);
   }
-  WHILST_HD void second_derivatives(index e, const double* x, bool positive, double* upper) const {
+  WHILST_HD void second_derivatives(index_type e, const double* x, bool positive, double* upper) const {
     positive = positive && projected;
     if constexpr (requires { term.second_derivatives(e, x, positive, upper); }) {
       term.second_derivatives(e, x, positive, upper);
@@ -50,7 +50,7 @@ struct projected_if {
 /// Everything that steps need, on the place.
 struct world {
   double h, gravity, friction, unit, rest_energy, total_mass;
-  index frame_interval;
+  index_type frame_interval;
   const double* mass;
   double *x, *velocity, *target, *drag, *normal;
   double* frames;
@@ -65,7 +65,7 @@ struct foresee {
   world w;
   descent_vectors<double> v;
 
-  WHILST_HD void operator()(index i) const {
+  WHILST_HD void operator()(index_type i) const {
     const double* const x = w.x + 3 * i;
     const double* const velocity = w.velocity + 3 * i;
     for (int c = 0; c < 3; ++c) {
@@ -111,7 +111,7 @@ struct settle {
   const descent_state* s;
   const control* clock;
 
-  WHILST_HD sums<double, 10> operator()(index i) const {
+  WHILST_HD sums<double, 10> operator()(index_type i) const {
     const double* const found = (s->accepted ? v.trial : v.x) + 3 * i;
     const double m = w.mass[i], inertia = w.inertia(i, found), contact = w.contact(i, found),
                  sliding = w.sliding(i, found);
@@ -123,7 +123,7 @@ struct settle {
       w.x[3 * i + c] = place[c];
       w.velocity[3 * i + c] = velocity[c];
     }
-    const index done = clock->iteration + 1;
+    const index_type done = clock->iteration + 1;
     if (done % w.frame_interval == 0)
       for (int c = 0; c < 3; ++c) w.frames[3 * (done / w.frame_interval * v.n / 3 + i) + c] = place[c];
     return {m / 2 * square,  inertia,         contact,      sliding,      m * velocity[0],
@@ -153,7 +153,7 @@ struct write_record {
     r.cg_iterations = s->inner_iterations;
     r.why = newton->why;
     r.largest_rise = 0;
-    for (index k = 1; k < newton->history_count; ++k)
+    for (index_type k = 1; k < newton->history_count; ++k)
       r.largest_rise = fmax(r.largest_rise, history[k].value / history[k - 1].value - 1);
     r.ended = now_nanoseconds();
     if (newton->why == reason::nan_or_infinity) {
@@ -170,7 +170,7 @@ struct write_record {
 struct simulation::implementation {
   simulation_settings settings;
   place where;
-  index n;
+  index_type n;
   double unit;
   std::vector<buffer<double>> constants;
   buffer<double> x, velocity, target, drag, normal, frames;
@@ -179,8 +179,8 @@ struct simulation::implementation {
   partially_separable<double> potential;
   std::unique_ptr<program> recorded;  ///< after all that its steps point to
   parameter<control_settings> clock_settings;
-  parameter<index> first_step;
-  index done = 0;
+  parameter<index_type> first_step;
+  index_type done = 0;
 
   implementation(const scene& start, const simulation_settings& given)
       : settings(given),
@@ -224,7 +224,7 @@ struct simulation::implementation {
   }
 
   buffer<double> on_place(const std::vector<double>& values) const {
-    buffer<double> made(where, static_cast<index>(values.size()));
+    buffer<double> made(where, static_cast<index_type>(values.size()));
     made.upload(values.data());
     return made;
   }
@@ -270,12 +270,12 @@ struct simulation::implementation {
     const newton_method& newton = at.newton;
     control* const time = record.uses("clock", clock);
     clock_settings = record.parameter(&time->settings, control_settings{});
-    first_step = record.parameter(&time->first_iteration, index{0});
+    first_step = record.parameter(&time->first_iteration, index_type{0});
     control_settings newton_loop{.limit = settings.newton_limit, .history = at.history};
     newton_loop.history_capacity = history_capacity;
     newton_loop.trip_limit = 20 * settings.newton_limit + 20;
     record.parameter(&newton.loop->settings, newton_loop);
-    record.parameter(&newton.direction.inner->settings, control_settings{.limit = std::max<index>(6 * n, 20)});
+    record.parameter(&newton.direction.inner->settings, control_settings{.limit = std::max<index_type>(6 * n, 20)});
     // Backtracking would let steps go to and fro across the edge of a contact, where the Hessian has a kink, with a
     // little decrease each: it is the condition on the slope that ends this.
     descent_settings search;
@@ -303,9 +303,9 @@ simulation::simulation(const scene& start, const simulation_settings& settings)
 simulation::~simulation() = default;
 simulation::simulation(simulation&&) noexcept = default;
 
-void simulation::run(index steps) {
+void simulation::run(index_type steps) {
   implementation& self = *implementation_;
-  const index last = std::min(self.done + steps, self.settings.steps);
+  const index_type last = std::min(self.done + steps, self.settings.steps);
   self.recorded->set(self.clock_settings, control_settings{.limit = last});
   self.recorded->set(self.first_step, self.done);
   self.recorded->enqueue(nullptr);
@@ -315,7 +315,7 @@ void simulation::run(index steps) {
   self.done = stopped.iteration;
 }
 
-index simulation::steps_done() const { return implementation_->done; }
+index_type simulation::steps_done() const { return implementation_->done; }
 
 std::vector<step_record> simulation::records() const {
   std::vector<step_record> all(static_cast<std::size_t>(implementation_->records.size()));

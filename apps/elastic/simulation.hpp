@@ -13,7 +13,7 @@ struct simulation_settings {
   /// "auto", "host", "stream" or "graph".
   std::string executor = "auto";
   /// Time steps that there is room for, and which of them keep their positions: every `frame_interval`-th.
-  index steps = 100, frame_interval = 1;
+  index_type steps = 100, frame_interval = 1;
   /// In seconds.
   double step_size = 0.01;
   /// In metres by square second, downwards.
@@ -23,7 +23,7 @@ struct simulation_settings {
   /// A step is done where all forces out of balance together, as ||.||_2, are no more than this part of the weight that
   /// the bodies have on earth.
   double newton_tolerance = 1e-5;
-  index newton_limit = 100;
+  index_type newton_limit = 100;
   /// Whether the Hessian of each term is made positive semi-definite before Newton's method uses it.
   bool projected = true;
 };
@@ -40,7 +40,7 @@ struct step_record {
   /// never rose.
   double largest_rise;
   /// `evaluations` are the line searches' and one at the start.
-  index newton_iterations, evaluations, cg_iterations;
+  index_type newton_iterations, evaluations, cg_iterations;
   reason why;
   int padding;
   /// On the clock of the place.
@@ -62,8 +62,8 @@ class simulation {
 
   /// Takes so many steps more, in one launch, and waits. Fewer where a step found no finite number. Not beyond
   /// settings.steps.
-  void run(index steps);
-  index steps_done() const;
+  void run(index_type steps);
+  index_type steps_done() const;
 
   /// Of the steps done.
   std::vector<step_record> records() const;

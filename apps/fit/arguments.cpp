@@ -50,7 +50,7 @@ arguments::arguments() : app("Fits a curve to points by nonlinear least squares,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
   add(&app, "--max-iterations", fit.settings.max_iterations, "Limit of trial points (default 10000)",
-      whole_number(0, std::numeric_limits<index>::max(), "10000"));
+      whole_number(0, std::numeric_limits<index_type>::max(), "10000"));
   add(&app, "--batch", fit.copies,
       "Fit N noisy copies of the data, too, in one launch: the spread of their parameters is beside the standard "
       "errors",

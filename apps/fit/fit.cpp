@@ -78,7 +78,7 @@ const strd_file* fit_result::certified() const {
   return data.certified && data.certified->name == model.name ? &*data.certified : nullptr;
 }
 
-index fit_result::freedom() const { return static_cast<index>(response.size()) - model.parameters; }
+index_type fit_result::freedom() const { return static_cast<index_type>(response.size()) - model.parameters; }
 
 double fit_result::residual_deviation() const {
   if (freedom() < 1) return std::numeric_limits<double>::quiet_NaN();

@@ -23,7 +23,7 @@ struct fit_options {
   bool start_1 = false, start_2 = false;
   fit_settings settings;
   /// How many noisy copies of the data are to be fitted, too; 0 for none.
-  index copies = 0;
+  index_type copies = 0;
   /// Where results go; empty for those not wanted. json may be "-", standard output.
   std::string json, plot;
 };
@@ -43,7 +43,7 @@ struct fit_result {
   /// The data set's certified values; nullptr where the file has none for this model.
   const strd_file* certified() const;
   /// Points less parameters.
-  index freedom() const;
+  index_type freedom() const;
   /// The standard deviation of the residuals; NaN without degrees of freedom.
   double residual_deviation() const;
 };

@@ -12,23 +12,23 @@ namespace {
 
 /// Responses of all copies: copy by copy, or, where a GPU fits each in a thread, point by point.
 struct made_copies {
-  index point_stride, copy_stride;
+  index_type point_stride, copy_stride;
   std::vector<double> responses;
 
   template <class Model>
   made_copies(const Model& curve, std::span<const double> predictors, const std::vector<double>& parameters,
-              double noise, index copies, bool by_point) {
-    const index points = static_cast<index>(predictors.size()) / Model::variables;
+              double noise, index_type copies, bool by_point) {
+    const index_type points = static_cast<index_type>(predictors.size()) / Model::variables;
     point_stride = by_point ? copies : 1;
     copy_stride = by_point ? 1 : points;
     responses.resize(static_cast<std::size_t>(points * copies));
     std::vector<double> exact;
-    for (index i = 0; i < points; ++i)
+    for (index_type i = 0; i < points; ++i)
       exact.push_back(curve(parameters.data(), predictors.data() + i * Model::variables));
     std::mt19937_64 generator(1);
     std::normal_distribution<double> normal(0, noise);
-    for (index k = 0; k < copies; ++k)
-      for (index i = 0; i < points; ++i)
+    for (index_type k = 0; k < copies; ++k)
+      for (index_type i = 0; i < points; ++i)
         responses[static_cast<std::size_t>(i * point_stride + k * copy_stride)] =
             exact[static_cast<std::size_t>(i)] + normal(generator);
   }
@@ -40,7 +40,7 @@ void summarise(copies_outcome& outcome, const std::vector<double>& x, const std:
   for (std::size_t j = 0; j < around.size(); ++j) {
     // About a number close by, so that the difference of the sums keeps its digits.
     double sum = 0, squares = 0;
-    for (index k = 0; k < outcome.report.size(); ++k) {
+    for (index_type k = 0; k < outcome.report.size(); ++k) {
       if (!outcome.report[k].converged()) continue;
       const double off = x[static_cast<std::size_t>(k) * around.size() + j] - around[j];
       sum += off;
@@ -56,18 +56,18 @@ void summarise(copies_outcome& outcome, const std::vector<double>& x, const std:
 }  // namespace
 
 copies_outcome fit_copies(std::string_view model, std::span<const double> predictors,
-                          const std::vector<double>& parameters, double noise, index copies,
+                          const std::vector<double>& parameters, double noise, index_type copies,
                           const std::string& executor) {
   copies_outcome outcome;
   with_curve_model(model, [&](const auto& curve) {
     using model_type = std::decay_t<decltype(curve)>;
-    const index points = static_cast<index>(predictors.size()) / model_type::variables;
+    const index_type points = static_cast<index_type>(predictors.size()) / model_type::variables;
     const bool by_point = executor != "host" && lanes_for_fits(points, copies) == 1;
     const made_copies data(curve, predictors, parameters, noise, copies, by_point);
     using residuals = curve_residuals_of_many<double, model_type>;
     buffer<double> predictors_there, responses_there;
     const auto on_place = [&](place where) {
-      predictors_there = buffer<double>(where, static_cast<index>(predictors.size()));
+      predictors_there = buffer<double>(where, static_cast<index_type>(predictors.size()));
       responses_there = buffer<double>(where, points * copies);
       predictors_there.upload(predictors.data());
       responses_there.upload(data.responses.data());
@@ -79,7 +79,7 @@ copies_outcome fit_copies(std::string_view model, std::span<const double> predic
     least_squares_batch<double, residuals> batch(on_place, copies, options);
     std::vector<double> x;
     x.reserve(parameters.size() * static_cast<std::size_t>(copies));
-    for (index k = 0; k < copies; ++k) x.insert(x.end(), parameters.begin(), parameters.end());
+    for (index_type k = 0; k < copies; ++k) x.insert(x.end(), parameters.begin(), parameters.end());
     outcome.report = batch.solve(x);
     summarise(outcome, x, parameters);
   });

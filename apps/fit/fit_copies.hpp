@@ -22,7 +22,7 @@ struct copies_outcome {
 /// the same in every run; fits them all in one launch, from these parameters on. model, predictors: as fit_model takes
 /// them. executor: "host" for the CPU, "auto" or another one for a GPU where there is one.
 copies_outcome fit_copies(std::string_view model, std::span<const double> predictors,
-                          const std::vector<double>& parameters, double noise, index copies,
+                          const std::vector<double>& parameters, double noise, index_type copies,
                           const std::string& executor);
 
 }  // namespace whilst::fitting

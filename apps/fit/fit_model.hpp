@@ -11,7 +11,7 @@ namespace whilst::fitting {
 
 struct fit_settings {
   std::string executor = "auto";
-  index max_iterations = 10'000;
+  index_type max_iterations = 10'000;
 };
 
 /// What a fit found.
@@ -23,7 +23,7 @@ struct fit_outcome {
   /// At the parameters; NaN where the model is not finite at the start.
   double sum_of_squares = 0;
   /// How many trial points were accepted.
-  index accepted = 0;
+  index_type accepted = 0;
   report summary;
 };
 

@@ -74,7 +74,7 @@ double digits_agreeing(double found, double certified) {
 
 void print_problem(std::FILE* out, const fit_result& result) {
   const data_set& data = result.data;
-  const auto points = static_cast<index>(data.response.size());
+  const auto points = static_cast<index_type>(data.response.size());
   fmt::print(out, "data         {}: {}, {}", data.path, counted(points, "point"), counted(data.variables, "predictor"));
   if (data.names.empty()) {
     fmt::print(out, "\n");

@@ -25,9 +25,9 @@ std::vector<T> values(const buffer<T>& of) {
   return copied;
 }
 /// 1, 2, ..., n in the memory of a place.
-buffer<double> one_to(place where, index n) {
+buffer<double> one_to(place where, index_type n) {
   std::vector<double> numbers(static_cast<std::size_t>(n));
-  for (index i = 0; i < n; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<double>(i + 1);
+  for (index_type i = 0; i < n; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<double>(i + 1);
   buffer<double> made(where, n);
   made.upload(numbers.data());
   return made;
@@ -50,7 +50,7 @@ void prepare_and_run(program& recorded, const visitor& v) {
 struct scale {
   const double *factor, *x;
   double* y;
-  WHILST_HD auto operator()(index i) const {
+  WHILST_HD auto operator()(index_type i) const {
     y[i] = *factor * x[i];
     return sums{y[i]};
   }
@@ -61,7 +61,7 @@ struct keep_sum {
 };
 
 void step_and_parameters(const visitor& v) {
-  constexpr index n = 1000;
+  constexpr index_type n = 1000;
   const buffer<double> x = one_to(v.where, n), y(v.where, n), factor(v.where, 1), sum(v.where, 1);
 
   program_recorder record(v.where);
@@ -86,7 +86,7 @@ void step_and_parameters(const visitor& v) {
 struct improve_roots {
   const double* a;
   double* x;
-  WHILST_HD auto operator()(index i) const {
+  WHILST_HD auto operator()(index_type i) const {
     const double next = 0.5 * (x[i] + a[i] / x[i]), change = (next - x[i]) / next;
     x[i] = next;
     return sums{change * change};
@@ -101,7 +101,7 @@ struct stop_when_small {
 struct set_to {
   double value;
   double* x;
-  WHILST_HD void operator()(index i) const { x[i] = value; }
+  WHILST_HD void operator()(index_type i) const { x[i] = value; }
 };
 
 /// Run is a recorder here; in a kernel it could be a team runner.
@@ -126,7 +126,7 @@ void check_roots(const std::vector<double>& x, double power, double tolerance, c
 }
 
 void loop_and_history(const visitor& v) {
-  constexpr index n = 1000;
+  constexpr index_type n = 1000;
   const buffer<double> a = one_to(v.where, n), x(v.where, n);
   const buffer<control> loop(v.where, 1);
   const buffer<history_record> history(v.where, 64);
@@ -155,11 +155,11 @@ void loop_and_history(const visitor& v) {
 struct copy {
   const double* from;
   double* to;
-  WHILST_HD void operator()(index i) const { to[i] = from[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from[i]; }
 };
 
 void nested_loop(const visitor& v) {
-  constexpr index n = 1000;
+  constexpr index_type n = 1000;
   const buffer<double> a = one_to(v.where, n), x(v.where, n);
   const buffer<control> outer(v.where, 1), inner(v.where, 1);
 
@@ -187,15 +187,15 @@ struct flag_every_third {
 struct add {
   const double* x;
   double* y;
-  WHILST_HD void operator()(index i) const { y[i] += x[i]; }
+  WHILST_HD void operator()(index_type i) const { y[i] += x[i]; }
 };
 struct add_one {
   double* x;
-  WHILST_HD void operator()(index i) const { x[i] += 1; }
+  WHILST_HD void operator()(index_type i) const { x[i] += 1; }
 };
 
 void branch(const visitor& v) {
-  constexpr index n = 100;
+  constexpr index_type n = 100;
   const buffer<double> x(v.where, n), y(v.where, n);  // zeros
   const buffer<int> flag(v.where, 1);
   const buffer<control> loop(v.where, 1);
@@ -224,13 +224,13 @@ struct set_choice {
 };
 struct add_here {
   double* x;
-  index n;
-  WHILST_HD void operator()(index i) const { x[i] += 1; }
+  index_type n;
+  WHILST_HD void operator()(index_type i) const { x[i] += 1; }
   auto writes() const { return std::array{memory_range::of(x, n)}; }
 };
 
 void choices(const visitor& v) {
-  constexpr index n = 100;
+  constexpr index_type n = 100;
   const buffer<double> x(v.where, n), y(v.where, n), z(v.where, n);
   const buffer<int> choice(v.where, 1);
   const buffer<control> loop(v.where, 1);
@@ -294,12 +294,12 @@ void choices(const visitor& v) {
 struct add_amount {
   double amount;
   double* x;
-  WHILST_HD void operator()(index i) const { x[i] += amount; }
-  index bytes(index n) const { return 2 * n * index{sizeof(double)}; }  // reads and writes x
+  WHILST_HD void operator()(index_type i) const { x[i] += amount; }
+  index_type bytes(index_type n) const { return 2 * n * index_type{sizeof(double)}; }  // reads and writes x
 };
 
 void update_and_profile(const visitor& v) {
-  constexpr index n = 100'000;
+  constexpr index_type n = 100'000;
   buffer<double> x(v.where, n);
   program_recorder record(v.where);
   // What only the program looks at it may as well own: one piece of memory, taken before any body is recorded.
@@ -328,8 +328,8 @@ void update_and_profile(const visitor& v) {
 constexpr int list_is_full = 1;
 struct append {
   double* list;
-  index* count;
-  const index* capacity;
+  index_type* count;
+  const index_type* capacity;
   WHILST_HD void operator()(loop_state& loop) const {
     if (*count == *capacity) {
       loop.yield(list_is_full);
@@ -342,11 +342,11 @@ struct append {
 
 void yield_and_resume(const visitor& v) {
   const buffer<double> list(v.where, 100);
-  const buffer<index> count(v.where, 1);
+  const buffer<index_type> count(v.where, 1);
   const buffer<control> loop(v.where, 1);
   program_recorder record(v.where);
   // A parameter without an address has memory of the program's.
-  const parameter<index> capacity = record.parameter<index>("capacity", 20);
+  const parameter<index_type> capacity = record.parameter<index_type>("capacity", 20);
   record.loop("append", loop.data(), [&](auto& body) {
     body.once("one more", append{list.data(), count.data(), capacity.get()});
   });
@@ -357,7 +357,7 @@ void yield_and_resume(const visitor& v) {
   std::printf("  after %d iterations: %s\n", static_cast<int>(yielded.iteration),
               std::string(sentence(yielded.why)).c_str());
   check(recorded.yielded() && yielded.yield_code == list_is_full, "the loop yielded, and says what for");
-  recorded.set("capacity", index{100});
+  recorded.set("capacity", index_type{100});
   recorded.resume(nullptr);
   recorded.wait();
   check(values(loop)[0].iteration == 50 && values(count)[0] == 50 && values(list)[49] == 49,
@@ -374,11 +374,11 @@ void progress_and_deadline(const visitor& v) {
   program_recorder record(v.where);
   record.loop("without end", loop.data(), [&](auto& body) { body.step("x += 1", x.size(), add_one{x.data()}); });
   record.parameter(&loop.data()->settings,
-                   control_settings{.limit = index{1} << 50, .deadline_nanoseconds = 20'000'000});
+                   control_settings{.limit = index_type{1} << 50, .deadline_nanoseconds = 20'000'000});
   program recorded = std::move(record).finish();
   recorded.prepare({.how = v.how});
   recorded.enqueue(nullptr);
-  index seen = 0;
+  index_type seen = 0;
   bool never_back = true;
   for (int look = 0; look < 3; ++look) {
     const control now = values(loop)[0];

@@ -38,14 +38,14 @@ template <class T>
 using pinned = std::unique_ptr<T, releaser<cudaFreeHost>>;
 
 template <class T>
-device_array<T> make_device_array(index count) {
+device_array<T> make_device_array(index_type count) {
   void* memory = nullptr;
   CUDA(cudaMalloc(&memory, static_cast<std::size_t>(count) * sizeof(T)));
   return device_array<T>(static_cast<T*>(memory));
 }
 
 __global__ void begin_step_kernel(plate p, fields at) {
-  const index i = index{blockIdx.x} * blockDim.x + threadIdx.x;
+  const index_type i = index_type{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < p.points()) begin_step(p, at, i);
 }
 
@@ -55,7 +55,7 @@ __global__ void end_step_kernel(plate p, fields at, const solve_outcome* solved,
                                 cudaGraphConditionalHandle another_step) {
   __shared__ double sums[summing_threads];
   double sum = 0;
-  for (index i = threadIdx.x; i < p.points(); i += summing_threads) sum += squared_change(at, i);
+  for (index_type i = threadIdx.x; i < p.points(); i += summing_threads) sum += squared_change(at, i);
   sums[threadIdx.x] = sum;
   for (unsigned half = summing_threads / 2; half > 0; half /= 2) {
     __syncthreads();

@@ -18,10 +18,10 @@ class host_stepper final : public stepper {
     const fields at{result.u.data(), before_.data(), b_.data(), &result.end};
     const auto began = std::chrono::steady_clock::now();
     for (bool again = true; again;) {
-      for (index i = 0; i < plate_.points(); ++i) begin_step(plate_, at, i);
+      for (index_type i = 0; i < plate_.points(); ++i) begin_step(plate_, at, i);
       const report solved = solver_.solve(b_, result.u);
       double sum = 0;
-      for (index i = 0; i < plate_.points(); ++i) sum += squared_change(at, i);
+      for (index_type i = 0; i < plate_.points(); ++i) sum += squared_change(at, i);
       again = end_step(plate_, result.end, sum, {.iterations = solved.iterations(), .why = solved.reason()});
       result.last_solve = solved.message();
     }
@@ -47,22 +47,22 @@ std::string_view name(ending why) {
 
 std::vector<double> start_of(const plate& p) {
   std::vector<double> u(static_cast<std::size_t>(p.points()));
-  for (index i = 0; i < p.points(); ++i)
+  for (index_type i = 0; i < p.points(); ++i)
     u[static_cast<std::size_t>(i)] = std::sin(std::numbers::pi * p.x(i)) * std::sin(std::numbers::pi * p.y(i));
   return u;
 }
 
 csr_matrix<double> matrix_of(const plate& p) {
-  const index m = p.cells - 1;
+  const index_type m = p.cells - 1;
   const double coupling = p.time_step * static_cast<double>(p.cells * p.cells);
   std::vector<std::int32_t> offsets{0}, columns;
   std::vector<double> values;
-  const auto put = [&](bool inside, index column, double value) {
+  const auto put = [&](bool inside, index_type column, double value) {
     if (!inside) return;  // the edge is 0
     columns.push_back(static_cast<std::int32_t>(column));
     values.push_back(value);
   };
-  for (index i = 0; i < m * m; ++i) {
+  for (index_type i = 0; i < m * m; ++i) {
     put(i / m > 0, i - m, -coupling);
     put(i % m > 0, i - 1, -coupling);
     put(true, i, 1 + 4 * coupling);

@@ -7,9 +7,9 @@
 
 namespace whilst::heat_steps {
 
-std::string heat_map_svg(const std::vector<double>& u, index cells) {
-  constexpr index most = 64, size = 512;
-  const index points = cells - 1, stride = (points + most - 1) / most, squares = (points + stride - 1) / stride;
+std::string heat_map_svg(const std::vector<double>& u, index_type cells) {
+  constexpr index_type most = 64, size = 512;
+  const index_type points = cells - 1, stride = (points + most - 1) / most, squares = (points + stride - 1) / stride;
   const double hottest = *std::max_element(u.begin(), u.end());
   const double side = static_cast<double>(size) / static_cast<double>(squares);
   std::string svg = fmt::format(
@@ -18,8 +18,8 @@ std::string heat_map_svg(const std::vector<double>& u, index cells) {
       size, hottest);
   // Black, red, yellow, white, as iron glows.
   const auto channel = [](double third) { return static_cast<int>(std::lround(255 * std::clamp(third, 0.0, 1.0))); };
-  for (index j = 0; j < squares; ++j) {
-    for (index i = 0; i < squares; ++i) {
+  for (index_type j = 0; j < squares; ++j) {
+    for (index_type i = 0; i < squares; ++i) {
       const double heat = 3 * u[static_cast<std::size_t>(j * stride * points + i * stride)] / hottest;
       if (!(heat > 0)) continue;
       svg += fmt::format(

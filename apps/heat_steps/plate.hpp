@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/solve_outcome.hpp"
 
 /// The problem, and what is done at each point and at the end of each time step: one text for loops on the CPU and for
@@ -13,14 +13,14 @@ namespace whilst::heat_steps {
 /// u_t = u_xx + u_yy + f on the unit square, 0 at its edge, by the five-point stencil and backward Euler. A flame of
 /// Gaussian shape moves from (0.25, 0.25) to (0.75, 0.6) in one unit of time and then rests.
 struct plate {
-  index cells = 64;  ///< along an edge
+  index_type cells = 64;  ///< along an edge
   double time_step = 0.01;
   double flame = 100;  ///< f at its centre
 
-  WHILST_HD index points() const { return (cells - 1) * (cells - 1); }
-  WHILST_HD double x(index i) const { return double(i % (cells - 1) + 1) / double(cells); }
-  WHILST_HD double y(index i) const { return double(i / (cells - 1) + 1) / double(cells); }
-  WHILST_HD double source(index i, double time) const {
+  WHILST_HD index_type points() const { return (cells - 1) * (cells - 1); }
+  WHILST_HD double x(index_type i) const { return double(i % (cells - 1) + 1) / double(cells); }
+  WHILST_HD double y(index_type i) const { return double(i / (cells - 1) + 1) / double(cells); }
+  WHILST_HD double source(index_type i, double time) const {
     constexpr double width = 0.05;
     const double moved = time < 1 ? time : 1;
     const double from_x = x(i) - (0.25 + 0.5 * moved), from_y = y(i) - (0.25 + 0.35 * moved);
@@ -33,10 +33,10 @@ enum class ending : int { running, steady, all_steps, failed_solve };
 /// What is another number in each step, or in another run. A captured step keeps the pointers and numbers that it was
 /// captured with, so these lie in memory that it points to.
 struct run_state {
-  index most_steps = 0;
+  index_type most_steps = 0;
   double steady = 0;  ///< the run ends where a step changes u by no more, root mean square
   double time = 0, change = 0;
-  index steps = 0, iterations = 0;  ///< made so far; iterations are those of conjugate gradients
+  index_type steps = 0, iterations = 0;  ///< made so far; iterations are those of conjugate gradients
   ending why = ending::running;
 };
 
@@ -47,12 +47,12 @@ struct fields {
 };
 
 /// The right-hand side of (I + dt A) u_new = u + dt f(t + dt).
-WHILST_HD inline void begin_step(const plate& p, const fields& at, index i) {
+WHILST_HD inline void begin_step(const plate& p, const fields& at, index_type i) {
   at.before[i] = at.u[i];
   at.b[i] = at.u[i] + p.time_step * p.source(i, at.state->time + p.time_step);
 }
 
-WHILST_HD inline double squared_change(const fields& at, index i) {
+WHILST_HD inline double squared_change(const fields& at, index_type i) {
   return (at.u[i] - at.before[i]) * (at.u[i] - at.before[i]);
 }
 

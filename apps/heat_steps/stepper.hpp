@@ -26,7 +26,7 @@ struct made_run {
   run_state end;
   std::vector<double> u;
   double seconds = 0;        ///< on the wall, from the first launch until the host knows that all is done
-  index launches = 0;        ///< what the host enqueued: kernels, solves, graphs, copies
+  index_type launches = 0;   ///< what the host enqueued: kernels, solves, graphs, copies
   std::string last_solve{};  ///< report::message of the last step's
 };
 

@@ -12,9 +12,9 @@ namespace {
 
 using command::add, command::not_empty, command::one_of, command::whole_number;
 
-CLI::Validator multiple_of_4(index least, index most) {
-  return command::number<index>(
-      "NUMBER", [=](index value) { return value >= least && value <= most && value % 4 == 0; },
+CLI::Validator multiple_of_4(index_type least, index_type most) {
+  return command::number<index_type>(
+      "NUMBER", [=](index_type value) { return value >= least && value <= most && value % 4 == 0; },
       fmt::format("a multiple of 4 from {} to {}, as 2048", least, most));
 }
 

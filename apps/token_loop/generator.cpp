@@ -14,7 +14,7 @@ struct make_weights {
   model_size size;
   weight_scales scales;
   quad* weights;
-  WHILST_HD void operator()(index j) const {
+  WHILST_HD void operator()(index_type j) const {
     for (int c = 0; c < 4; ++c) weights[j].value[c] = weight(size, scales, 4 * j + c);
   }
 };
@@ -23,16 +23,16 @@ struct make_weights {
 struct add_up {
   static constexpr int at_once = 8;
   const quad* weights;
-  index count;  ///< of quads
+  index_type count;  ///< of quads
 
-  WHILST_HD index indexes() const { return (count + at_once - 1) / at_once; }
-  WHILST_HD sums<float, 1> operator()(index i) const {
+  WHILST_HD index_type indexes() const { return (count + at_once - 1) / at_once; }
+  WHILST_HD sums<float, 1> operator()(index_type i) const {
     quad read[at_once];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int k = 0; k < at_once; ++k) {
-      const index j = k * indexes() + i;
+      const index_type j = k * indexes() + i;
       read[k] = j < count ? read_constant_quad(weights + j) : quad{};
     }
     float sum = 0;
@@ -81,7 +81,7 @@ bool same(const generated& a, const generated& b) {
   return a.why == b.why && same_bytes(a.outputs, b.outputs) && same_bytes(a.x, b.x);
 }
 
-generator::generator(place where, const model_size& size, index most_tokens)
+generator::generator(place where, const model_size& size, index_type most_tokens)
     : where_(where),
       size_(size),
       weights_(where, size.entries() / 4),
@@ -108,7 +108,7 @@ generator::looping generator::record_whole() {
     record_token(run, size_, at_, test_for_end{end_token_.data(), chosen_.data(), outputs_.data()});
   });
   const auto settings = record.parameter(&loop_.data()->settings, control_settings{});
-  const auto end_token = record.parameter(end_token_.data(), index{-1});
+  const auto end_token = record.parameter(end_token_.data(), index_type{-1});
   return {std::move(record).finish(), settings, end_token};
 }
 
@@ -116,7 +116,7 @@ generator::looping generator::record_start() {
   program_recorder record(where_);
   record_first(record, size_, at_, arm_for_host{loop_.data()});
   const auto settings = record.parameter(&loop_.data()->settings, control_settings{});
-  const auto end_token = record.parameter(end_token_.data(), index{-1});
+  const auto end_token = record.parameter(end_token_.data(), index_type{-1});
   return {std::move(record).finish(), settings, end_token};
 }
 
@@ -151,7 +151,7 @@ const program& generator::program_of(way how) {
 }
 std::string generator::note(way how) { return prepared(how)->recorded.note(); }
 
-void generator::launch(way how, index tokens, index end_token) {
+void generator::launch(way how, index_type tokens, index_type end_token) {
   looping& mine = *prepared(how);
   mine.recorded.set(mine.settings, control_settings{.limit = tokens});
   mine.recorded.set(mine.end_token, end_token);
@@ -164,7 +164,7 @@ void generator::launch(way how, index tokens, index end_token) {
   }
 }
 
-generated generator::run(way how, index tokens, index end_token) {
+generated generator::run(way how, index_type tokens, index_type end_token) {
   prepared(how);
   prepared_token(how);
   const auto began = std::chrono::steady_clock::now();
@@ -183,7 +183,7 @@ generated generator::run(way how, index tokens, index end_token) {
 }
 
 double generator::read_seconds() {
-  constexpr index passes = 16;
+  constexpr index_type passes = 16;
   buffer<float> kept(where_, 1);
   buffer<control> loop(where_, 1);
   const add_up all{weights_.data(), 2 * size_.layers * size_.entries_of_matrix() / 4};

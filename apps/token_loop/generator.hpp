@@ -37,19 +37,19 @@ class token_launch;
 class generator {
  public:
   /// Makes the weights there. most_tokens: of any generation.
-  generator(place where, const model_size& size, index most_tokens);
+  generator(place where, const model_size& size, index_type most_tokens);
   ~generator();
   generator(const generator&) = delete;
   generator& operator=(const generator&) = delete;
 
   /// Generates up to `tokens` tokens, until end_token (negative: none) is chosen. The first generation of each way
   /// also records and prepares it, which its seconds do not count.
-  generated run(way how, index tokens, index end_token);
+  generated run(way how, index_type tokens, index_type end_token);
   /// Seconds to read all matrices of the layers once, by a step that does nothing else.
   double read_seconds();
 
   /// Steps of a token.
-  index steps() const { return 2 * size_.layers + 1; }
+  index_type steps() const { return 2 * size_.layers + 1; }
   /// What explain() says of the program of a way; of a token's program no start is in it.
   const program& program_of(way how);
   /// Why a way is not what its name says; empty where it is.
@@ -59,20 +59,20 @@ class generator {
   struct looping {
     program recorded;
     parameter<control_settings> settings;
-    parameter<index> end_token;
+    parameter<index_type> end_token;
   };
   looping record_start();
   looping record_whole();
   std::unique_ptr<looping>& prepared(way how);
   /// Null for ways that launch no token by itself.
   token_launch* prepared_token(way how);
-  void launch(way how, index tokens, index end_token);
+  void launch(way how, index_type tokens, index_type end_token);
 
   place where_;
   model_size size_;
   buffer<quad> weights_, x_, h_;
   buffer<output> chosen_, outputs_;
-  buffer<index> end_token_;
+  buffer<index_type> end_token_;
   buffer<control> loop_;
   generation_memory at_;
   std::unique_ptr<looping> plain_, start_, whole_;

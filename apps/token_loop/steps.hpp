@@ -25,7 +25,7 @@ WHILST_HD inline quad read_constant_quad(const quad* address) {
 #endif
 }
 WHILST_HD inline float total(const quad& q) { return (q.value[0] + q.value[1]) + (q.value[2] + q.value[3]); }
-WHILST_HD inline float root_mean_square(float sum_of_squares, index dimension) {
+WHILST_HD inline float root_mean_square(float sum_of_squares, index_type dimension) {
   return std::sqrt(sum_of_squares / static_cast<float>(dimension) + norm_epsilon);
 }
 
@@ -46,11 +46,11 @@ struct row_product {
   };
 
   template <class Team>
-  WHILST_HD piece fetch(index i, const Team& team) const {
+  WHILST_HD piece fetch(index_type i, const Team& team) const {
     return load(i, 0, team);
   }
   template <class Team>
-  WHILST_HD share times(index i, piece row, const quad* x, const Team& team) const {
+  WHILST_HD share times(index_type i, piece row, const quad* x, const Team& team) const {
     share sum{};
     add(sum, row, x, 0, team);
     WHILST_ROLLED
@@ -70,7 +70,7 @@ struct row_product {
     return j < quads ? j : quads - 1;
   }
   template <class Team>
-  WHILST_HD piece load(index i, int first, const Team& team) const {
+  WHILST_HD piece load(index_type i, int first, const Team& team) const {
     const quad* const row = matrix + i * quads;
     piece loaded;
 #if defined(__CUDA_ARCH__)
@@ -107,18 +107,18 @@ struct expand {
 
   WHILST_HD int lanes_wanted() const { return 32; }
   template <class Team>
-  WHILST_HD auto fetch(index i, const Team& team) const {
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
     return W1.fetch(i, team);
   }
   template <class Team>
-  WHILST_HD float read(index i, const Team& team, const typename row_product<held>::piece& row) const {
+  WHILST_HD float read(index_type i, const Team& team, const typename row_product<held>::piece& row) const {
     const auto share = W1.times(i, row, x, team);
     const auto of_row = team.sum(sums{total(share.product), total(share.squares)});
     const float u = of_row[0] / root_mean_square(of_row[1], 4 * W1.quads);
     return u / (1.0f + std::exp(-u));
   }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team, float value) const {
+  WHILST_HD void operator()(index_type i, const Team& team, float value) const {
     if (team.rank() == 0) entry(h, i) = value;
   }
 };
@@ -134,16 +134,16 @@ struct contract {
 
   WHILST_HD int lanes_wanted() const { return 32; }
   template <class Team>
-  WHILST_HD auto fetch(index i, const Team& team) const {
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
     return W2.fetch(i, team);
   }
   template <class Team>
-  WHILST_HD float read(index i, const Team& team, const typename row_product<held>::piece& row) const {
+  WHILST_HD float read(index_type i, const Team& team, const typename row_product<held>::piece& row) const {
     const float before = entry(x, i);
     return before + team.sum(total(W2.times(i, row, h, team).product));
   }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team, float value) const {
+  WHILST_HD void operator()(index_type i, const Team& team, float value) const {
     if (team.rank() == 0) entry(x, i) = value;
   }
 };
@@ -170,10 +170,10 @@ struct choose {
   output* chosen;
 
   int threads_wanted() const { return quads < 512 ? (quads + 31) / 32 * 32 : 512; }
-  index fast_memory_bytes() const { return threads_wanted() * static_cast<index>(sizeof(output)); }
+  index_type fast_memory_bytes() const { return threads_wanted() * static_cast<index_type>(sizeof(output)); }
 
   template <class Team>
-  WHILST_HD void operator()(index, const Team& team) const {
+  WHILST_HD void operator()(index_type, const Team& team) const {
     float squares = 0;
     output best{0, -HUGE_VALF};
     for (int j = team.rank(); j < quads; j += team.size()) {
@@ -185,9 +185,9 @@ struct choose {
     }
     const float rms = root_mean_square(team.sum(squares), 4 * quads);
     best = largest_of_team(best, team);
-    const index position = (loop->iteration + 1) % (4 * quads);
+    const index_type position = (loop->iteration + 1) % (4 * quads);
     for (int j = team.rank(); j < quads; j += team.size()) {
-      const quad token = read_constant_quad(embedding + static_cast<index>(best.token) * quads + j);
+      const quad token = read_constant_quad(embedding + static_cast<index_type>(best.token) * quads + j);
       const quad place = read_constant_quad(embedding + position * quads + j);
       // Roundings by name, so that every kernel with this text makes the same bits.
       for (int c = 0; c < 4; ++c)
@@ -216,7 +216,7 @@ struct choose {
 /// The test after each token: the end-of-sequence token was chosen (reason::completed), or an output is not finite, or
 /// there are as many as may be.
 struct test_for_end {
-  const index* end_token;  ///< negative: none
+  const index_type* end_token;  ///< negative: none
   const output* chosen;
   output* outputs;  ///< of all tokens so far
 
@@ -240,22 +240,22 @@ struct embed_first {
   int quads;
   const quad* embedding;
   quad* x;
-  WHILST_HD void operator()(index j) const { x[j] = embedding[first_token * quads + j]; }
+  WHILST_HD void operator()(index_type j) const { x[j] = embedding[first_token * quads + j]; }
 };
 
 /// Where a generation's memory lies. weights: see model_size.
 struct generation_memory {
   quad *weights, *x, *h;
   output *chosen, *outputs;
-  index* end_token;
+  index_type* end_token;
   control* loop;
 };
 
 template <int held, class Run>
 void record_layers(Run& run, const model_size& size, const generation_memory& at) {
   const int quads = static_cast<int>(size.dimension / 4);
-  const auto matrix = [&](index m) { return at.weights + m * size.dimension * quads; };
-  for (index layer = 0; layer < size.layers; ++layer) {
+  const auto matrix = [&](index_type m) { return at.weights + m * size.dimension * quads; };
+  for (index_type layer = 0; layer < size.layers; ++layer) {
     const std::string of_layer = " (layer " + std::to_string(layer + 1) + ")";
     run.step(("h = silu(W1 x / rms(x))" + of_layer).c_str(), size.dimension,
              expand<held>{{matrix(2 * layer), quads}, at.x, at.h});

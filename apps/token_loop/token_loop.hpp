@@ -10,8 +10,8 @@ namespace whilst::token_loop {
 /// The command line, as given; names and ranges have been checked.
 struct token_loop_options {
   model_size size;
-  index tokens = 0;      ///< at most
-  index end_token = -1;  ///< negative: none
+  index_type tokens = 0;      ///< at most
+  index_type end_token = -1;  ///< negative: none
   std::string executor = "auto";
   int repetitions = 3;
   bool explain = false;
@@ -32,7 +32,7 @@ struct measured_way {
 /// All ways with what they are measured by.
 struct token_loop_result {
   std::string executor;     ///< "host", or "gpu"
-  index steps = 0;          ///< a token
+  index_type steps = 0;     ///< a token
   double read_seconds = 0;  ///< to read all that a token must read
   std::vector<measured_way> ways;
 

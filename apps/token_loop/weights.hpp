@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst::token_loop {
 
@@ -16,7 +16,7 @@ struct alignas(16) quad {
 };
 
 /// Entry i of a vector of quads.
-WHILST_HD inline float& entry(quad* vector, index i) { return vector[i / 4].value[i % 4]; }
+WHILST_HD inline float& entry(quad* vector, index_type i) { return vector[i / 4].value[i % 4]; }
 
 /// A number from [-1, 1), the same on every machine: the k-th output of SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014), of which 24 bits are used, so that no rounding is in it.
@@ -31,12 +31,12 @@ WHILST_HD inline float noise(std::uint64_t k) {
 /// A model of L layers with vectors of d numbers. Its matrices are d x d, row by row, one after another: two for each
 /// layer, then the embedding, whose row k is the vector of token k, so the vocabulary has d tokens; and of position k.
 struct model_size {
-  index dimension = 0;  ///< d, a multiple of 4
-  index layers = 0;     ///< L
+  index_type dimension = 0;  ///< d, a multiple of 4
+  index_type layers = 0;     ///< L
 
-  WHILST_HD index matrices() const { return 2 * layers + 1; }
-  WHILST_HD index entries_of_matrix() const { return dimension * dimension; }
-  WHILST_HD index entries() const { return matrices() * entries_of_matrix(); }
+  WHILST_HD index_type matrices() const { return 2 * layers + 1; }
+  WHILST_HD index_type entries_of_matrix() const { return dimension * dimension; }
+  WHILST_HD index_type entries() const { return matrices() * entries_of_matrix(); }
   /// What a token must read: the layers' matrices.
   double bytes_a_token() const {
     return static_cast<double>(2 * layers) * static_cast<double>(entries_of_matrix()) * sizeof(float);
@@ -57,8 +57,8 @@ inline weight_scales scales_of(const model_size& size) {
 }
 
 /// Entry k of all the matrices, counted through them.
-WHILST_HD inline float weight(const model_size& size, const weight_scales& scales, index k) {
-  const index matrix = k / size.entries_of_matrix();
+WHILST_HD inline float weight(const model_size& size, const weight_scales& scales, index_type k) {
+  const index_type matrix = k / size.entries_of_matrix();
   const float scale = matrix == 2 * size.layers ? scales.embedding : matrix % 2 == 0 ? scales.expand : scales.contract;
   return scale * noise(static_cast<std::uint64_t>(k));
 }
@@ -70,6 +70,6 @@ inline constexpr float kept = 0.6f, added = 0.56f;
 /// Within the root of the mean square that a vector is divided by.
 inline constexpr float norm_epsilon = 1e-5f;
 /// The token that everything starts from.
-inline constexpr index first_token = 1;
+inline constexpr index_type first_token = 1;
 
 }  // namespace whilst::token_loop

@@ -16,7 +16,7 @@ constexpr const char* json_help = "Write a report; - for standard output, with n
 template <class Options>
 void add_limits(CLI::App* to, Options& solver, const char* usual) {
   add(to, "--max-iterations", solver.max_iterations, fmt::format("Limit (default {})", usual),
-      whole_number(0, std::numeric_limits<index>::max(), usual));
+      whole_number(0, std::numeric_limits<index_type>::max(), usual));
   add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
       number<double>(
           "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
@@ -144,7 +144,7 @@ void add_equations(CLI::App* to, equations_options& into) {
       one_of({"newton", "newton-krylov", "broyden", "anderson"}));
   add(to, "--max-inner-iterations", into.max_inner_iterations,
       "Of newton-krylov, a step (default: twice the unknowns, from 20 to 2000)",
-      whole_number(1, std::numeric_limits<index>::max(), "100"));
+      whole_number(1, std::numeric_limits<index_type>::max(), "100"));
   add(to, "--depth", into.depth, "Of anderson: how many differences it combines (default 5)",
       number<int>(
           "INT", [](int value) { return value >= 1 && value <= 10; }, "a whole number from 1 to 10, as 5"));

@@ -17,7 +17,7 @@ name_and_size parse_problem(const std::string& command, const std::string& what,
                             const std::string& example) {
   if (given.empty()) throw error(command, "there is no " + what, "Name one; " + command + " --list has the names");
   const std::size_t colon = given.find(':');
-  index n = 0;
+  index_type n = 0;
   if (colon != std::string::npos && (!parsed(std::string_view(given).substr(colon + 1), n) || n < 1))
     throw error(command + " " + given, "the size is not a whole number above 0", "Give NAME or NAME:N, as " + example);
   return {given.substr(0, colon), n};
@@ -56,7 +56,7 @@ void print_start(std::FILE* out, const bundled_options& options, const std::stri
 }
 
 void print_solver(std::FILE* out, const std::string& method, const std::vector<convergence_test>& tests,
-                  index max_iterations, double deadline) {
+                  index_type max_iterations, double deadline) {
   std::string until;
   for (const auto& [tolerance, test, of] : tests) {
     if (tolerance > 0) until += fmt::format("{}{} {:g}{}", until.empty() ? "" : " or ", test, tolerance, of);

@@ -34,7 +34,7 @@ struct bundled_options {
 
 struct name_and_size {
   std::string name;
-  index n = 0;  ///< 0: none was given
+  index_type n = 0;  ///< 0: none was given
 };
 /// Of NAME or NAME:N. Throws whilst::error that begins with the command's name; `what` is "function", `example` one.
 name_and_size parse_problem(const std::string& command, const std::string& what, const std::string& given,
@@ -64,7 +64,7 @@ struct convergence_test {
 };
 /// The header's line on the solver, of which `method` tells first.
 void print_solver(std::FILE* out, const std::string& method, const std::vector<convergence_test>& tests,
-                  index max_iterations, double deadline);
+                  index_type max_iterations, double deadline);
 /// And that on the executor.
 void print_executor(std::FILE* out, const std::string& executor, const std::string& asked_for);
 

@@ -34,7 +34,7 @@ struct contender {
   std::string name;
   /// Why there is no result; empty where there is one.
   std::string why_not = {};
-  index iterations = 0;
+  index_type iterations = 0;
   double seconds_per_iteration = 0, solve_seconds = 0;
   int repeats = 0;
   std::vector<T> x = {};
@@ -101,7 +101,7 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
 /// The loops that a GPU program would have without Whilst, for as many iterations as Whilst took.
 template <class T>
 std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system, const solve_options& options,
-                                        const machine_description& machine, index iterations) {
+                                        const machine_description& machine, index_type iterations) {
   std::vector<contender<T>> results{{.name = "host-driven cuSPARSE and cuBLAS"}, {.name = "hand-written WHILE graph"}};
   std::string why_not = {};
   if (!machine.cuda_build)
@@ -299,7 +299,7 @@ int compare_in(const solve_options& options) {
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
   show("baselines");
   // All executors do the same iterations; where rounding makes a difference the main one's count is the one to match.
-  index iterations = results.first()->iterations;
+  index_type iterations = results.first()->iterations;
   for (const auto& row : results.rows) {
     if (row.ran() && row.name == "graph") iterations = row.iterations;
   }

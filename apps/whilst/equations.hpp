@@ -9,7 +9,7 @@ namespace whilst::command {
 struct equations_options : bundled_options {
   nonlinear_solver_options solver;
   /// Where they were given, which not every method allows; else 0.
-  index max_inner_iterations = 0;
+  index_type max_inner_iterations = 0;
   int depth = 0;
   double mixing = 0;
 };

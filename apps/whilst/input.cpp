@@ -26,7 +26,7 @@ linear_system<T> load_matrix(const solve_options& options) {
 template <class T>
 linear_system<T> load_system(const solve_options& options) {
   linear_system<T> system = load_matrix<T>(options);
-  const index n = system.A.rows();
+  const index_type n = system.A.rows();
   if (system.A.columns() != n) {
     throw error("reading " + system.name, fmt::format("the matrix has {} rows and {} columns", n, system.A.columns()),
                 "Give a square matrix");
@@ -37,7 +37,7 @@ linear_system<T> load_system(const solve_options& options) {
     system.rhs_source = options.rhs_file;
     // The expected value belongs to the gallery's own load.
     system.quantity.reset();
-    if (static_cast<index>(system.b.size()) != n) {
+    if (static_cast<index_type>(system.b.size()) != n) {
       throw error("reading --rhs " + options.rhs_file,
                   fmt::format("it has {} entries and the matrix {} rows", system.b.size(), n),
                   "Give one entry for each row");
@@ -51,10 +51,10 @@ double true_relative_residual(const linear_system<T>& system, std::span<const T>
   const auto columns = system.A.column_indices();
   const auto values = system.A.values();
   double residual_squares = 0, rhs_squares = 0;
-  for (index row = 0; row < system.A.rows(); ++row) {
+  for (index_type row = 0; row < system.A.rows(); ++row) {
     const double rhs = system.b[static_cast<size_t>(row)];
     double residual = rhs;
-    for (index k = system.A.row_offset(row); k < system.A.row_offset(row + 1); ++k) {
+    for (index_type k = system.A.row_offset(row); k < system.A.row_offset(row + 1); ++k) {
       const auto entry = static_cast<size_t>(k);
       residual -= static_cast<double>(values[entry]) * static_cast<double>(x[static_cast<size_t>(columns[entry])]);
     }

@@ -19,26 +19,26 @@ struct two_numbers {
 struct add_value {
   float* y;
   float value;
-  WHILST_HD float read(index i) const { return y[i]; }
-  WHILST_HD void operator()(index i, float before) const { y[i] = before + value; }
+  WHILST_HD float read(index_type i) const { return y[i]; }
+  WHILST_HD void operator()(index_type i, float before) const { y[i] = before + value; }
 };
 struct add_parameter {
   float* y;
   const float* value;
-  WHILST_HD two_numbers read(index i) const { return {y[i], *value}; }
-  WHILST_HD void operator()(index i, const two_numbers& now) const { y[i] = now.y + now.other; }
+  WHILST_HD two_numbers read(index_type i) const { return {y[i], *value}; }
+  WHILST_HD void operator()(index_type i, const two_numbers& now) const { y[i] = now.y + now.other; }
 };
 struct subtract_from {
   const float* before;
   float* y;
-  WHILST_HD two_numbers read(index i) const { return {y[i], before[i]}; }
-  WHILST_HD void operator()(index i, const two_numbers& now) const { y[i] = now.other - now.y; }
+  WHILST_HD two_numbers read(index_type i) const { return {y[i], before[i]}; }
+  WHILST_HD void operator()(index_type i, const two_numbers& now) const { y[i] = now.other - now.y; }
 };
 
 struct round_values {
   float of[changing];
 };
-round_values values_of(index round) {
+round_values values_of(index_type round) {
   round_values made;
   for (int j = 0; j < changing; ++j) made.of[j] = parameter_of(round, j);
   return made;
@@ -114,15 +114,15 @@ class updated_steps final : public recorded_way {
     }
     prepare();
   }
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) {
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) {
       for (int j = 0; j < changing; ++j) program_->update(handles_[j], map(j, round));
       launch();
     }
   }
 
  private:
-  add_value map(int j, index round) const { return {y(2 * j), parameter_of(round, j)}; }
+  add_value map(int j, index_type round) const { return {y(2 * j), parameter_of(round, j)}; }
   whilst::step_handle<add_value, no_finish> handles_[changing];
 };
 
@@ -136,8 +136,8 @@ class set_parameters final : public recorded_way {
     }
     prepare();
   }
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) {
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) {
       for (int j = 0; j < changing; ++j) program_->set(values_[j], parameter_of(round, j));
       launch();
     }
@@ -165,7 +165,7 @@ class one_loop final : public recorded_way {
     });
     prepare(unroll);
   }
-  void enqueue(index first, index count) override {
+  void enqueue(index_type first, index_type count) override {
     program_->set(values_, values_of(first));
     program_->set(settings_, {.limit = count});
     launch();
@@ -181,8 +181,8 @@ class one_loop final : public recorded_way {
 class plain_loops final : public way {
  public:
   plain_loops() : way(place::host()) {}
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) {
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) {
       for (int j = 0; j < changing; ++j) {
         each(add_value{y(2 * j), parameter_of(round, j)});
         each(subtract_from{y(2 * j), y(2 * j + 1)});
@@ -193,7 +193,7 @@ class plain_loops final : public way {
  private:
   template <class Map>
   static void each(const Map& map) {
-    for (index i = 0; i < entries; ++i) map(i, map.read(i));
+    for (index_type i = 0; i < entries; ++i) map(i, map.read(i));
   }
 };
 
@@ -201,7 +201,7 @@ class plain_loops final : public way {
 
 template <class Map>
 __global__ void plain_kernel(Map map) {
-  const index i = static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const index_type i = static_cast<index_type>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < entries) map(i, map.read(i));
 }
 
@@ -210,12 +210,12 @@ class by_hand : public way {
  protected:
   explicit by_hand(place where) : way(where), stream_(where) {}
   void wait() override { stream_.wait(); }
-  add_value changing_map(int j, index round) const { return {y(2 * j), parameter_of(round, j)}; }
+  add_value changing_map(int j, index_type round) const { return {y(2 * j), parameter_of(round, j)}; }
   subtract_from fixed_map(int j) const { return {y(2 * j), y(2 * j + 1)}; }
 
   /// The kernels of a round as launch(map) is called for each of its maps.
   template <class Launch>
-  void each_kernel(index round, const Launch& launch) {
+  void each_kernel(index_type round, const Launch& launch) {
     for (int j = 0; j < changing; ++j) {
       launch(changing_map(j, round));
       launch(fixed_map(j));
@@ -230,7 +230,7 @@ class by_hand : public way {
     params.kernelParams = arguments;
     return params;
   }
-  void launch_round(index round) {
+  void launch_round(index_type round) {
     each_kernel(round, [&](auto map) {
       void* arguments[] = {&map};
       const cudaKernelNodeParams params = node_params<decltype(map)>(arguments);
@@ -247,16 +247,16 @@ class by_hand : public way {
 class plain_launches final : public by_hand {
  public:
   explicit plain_launches(place where) : by_hand(where) {}
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) launch_round(round);
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) launch_round(round);
   }
 };
 
 class recaptured_rounds final : public by_hand {
  public:
   explicit recaptured_rounds(place where) : by_hand(where) {}
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) {
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) {
       WHILST_CUDA("capturing a round", cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
       launch_round(round);
       cudaGraph_t made = nullptr;
@@ -293,8 +293,8 @@ class updated_nodes final : public by_hand {
     WHILST_CUDA("instantiating a round", cudaGraphInstantiate(&instantiated, made, 0));
     exec_.reset(instantiated);
   }
-  void enqueue(index first, index count) override {
-    for (index round = first; round < first + count; ++round) {
+  void enqueue(index_type first, index_type count) override {
+    for (index_type round = first; round < first + count; ++round) {
       for (int j = 0; j < changing; ++j) {
         add_value map = changing_map(j, round);
         void* arguments[] = {&map};
@@ -325,9 +325,9 @@ void way::reset() {
   y_.upload(zeros.data());
 }
 
-void way::check(index rounds) const {
+void way::check(index_type rounds) const {
   std::int64_t expected[steps] = {};
-  for (index round = 0; round < rounds; ++round) {
+  for (index_type round = 0; round < rounds; ++round) {
     for (int j = 0; j < changing; ++j) {
       expected[2 * j] += (round + 5 * j) % 16;
       expected[2 * j + 1] = expected[2 * j] - expected[2 * j + 1];
@@ -335,7 +335,7 @@ void way::check(index rounds) const {
   }
   std::vector<float> found(static_cast<std::size_t>(y_.size()));
   y_.download(found.data());
-  for (index i = 0; i < y_.size(); ++i) {
+  for (index_type i = 0; i < y_.size(); ++i) {
     const float value = found[static_cast<std::size_t>(i)];
     const std::int64_t wanted = expected[i / entries];
     if (value != static_cast<float>(wanted))

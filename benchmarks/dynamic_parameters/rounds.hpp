@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "kernels/launch/memory.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace dynamic_parameters {
 
-using whilst::index;
+using whilst::index_type;
 
 /// A round is eight steps in a row, each over `entries` numbers of its own, y_0 to y_7. Four of them have a parameter
 /// that is another one in each round:
@@ -21,24 +21,24 @@ using whilst::index;
 /// All is in small integers, exact in float, so every way of running the rounds must end with the same numbers; a
 /// parameter that came a round late, or a step out of turn, would show.
 constexpr int steps = 8, changing = 4;
-constexpr index entries = 256;
+constexpr index_type entries = 256;
 /// Sums stay below 2^24.
-constexpr index most_rounds = 1'000'000;
+constexpr index_type most_rounds = 1'000'000;
 
-inline float parameter_of(index round, int j) { return static_cast<float>((round + 5 * j) % 16); }
+inline float parameter_of(index_type round, int j) { return static_cast<float>((round + 5 * j) % 16); }
 
 /// A way to run rounds.
 class way {
  public:
   virtual ~way() = default;
   /// Enqueues rounds `first`, `first + 1`, ... , count of them. On the host they have been run then.
-  virtual void enqueue(index first, index count) = 0;
+  virtual void enqueue(index_type first, index_type count) = 0;
   /// Waits for them, asleep.
   virtual void wait() {}
   /// All y set to zero.
   void reset();
   /// Throws whilst::error unless y is what `rounds` rounds from 0 on leave.
-  void check(index rounds) const;
+  void check(index_type rounds) const;
 
  protected:
   explicit way(whilst::place where) : y_(where, steps * entries) {}

@@ -16,7 +16,7 @@ using whilst::csr_matrix;
 
 /// Many systems on the pattern of one grid, which differ by a shift of the diagonal.
 struct batch_case {
-  index side, systems;
+  index_type side, systems;
   run_lengths lengths;
 };
 
@@ -28,8 +28,8 @@ std::vector<batch_case> batch_cases(const settings& asked, bool on_host) {
                               {32, 1 << 12, {48, 208}},
                               {64, 132, {48, 208}}};
   for (batch_case& one : all) {
-    if (on_host) one.systems = std::max<index>(16, one.systems / 16);
-    if (asked.quick) one.systems = std::max<index>(16, one.systems / 8);
+    if (on_host) one.systems = std::max<index_type>(16, one.systems / 16);
+    if (asked.quick) one.systems = std::max<index_type>(16, one.systems / 8);
   }
   return all;
 }
@@ -46,15 +46,15 @@ timing time_batch(const batch_case& given, bool on_host, double budget) {
   whilst::buffer<double> values_there, b_there, x_there;
   if (!on_host) {
     const auto where = whilst::place::gpu(0);
-    values_there = whilst::buffer<double>(where, static_cast<index>(values.size()));
-    b_there = whilst::buffer<double>(where, static_cast<index>(b.size()));
-    x_there = whilst::buffer<double>(where, static_cast<index>(x.size()));
+    values_there = whilst::buffer<double>(where, static_cast<index_type>(values.size()));
+    b_there = whilst::buffer<double>(where, static_cast<index_type>(b.size()));
+    x_there = whilst::buffer<double>(where, static_cast<index_type>(x.size()));
     values_there.upload(values.data());
     b_there.upload(b.data());
   }
   whilst::batch_linear_solver<double> solver(pattern, given.systems,
                                              {.rtol = 0, .dtol = HUGE_VAL, .executor = on_host ? "host" : "batch"});
-  return time_iterations(given.lengths, budget, [&](index iterations) {
+  return time_iterations(given.lengths, budget, [&](index_type iterations) {
     solver.set_max_iterations(iterations);
     std::fill(x.begin(), x.end(), 0.0);
     if (!on_host) x_there.upload(x.data());

@@ -20,9 +20,9 @@ using whilst::baseline_result;
 using whilst::csr_matrix;
 
 /// Up to here the solutions are compared; beyond, the copies to the host would take longer than the runs.
-constexpr index largest_compared = 1 << 18;
-constexpr index largest_on_host = 1 << 20;
-constexpr index largest_resident = 1 << 14;
+constexpr index_type largest_compared = 1 << 18;
+constexpr index_type largest_on_host = 1 << 20;
+constexpr index_type largest_resident = 1 << 14;
 
 /// A model problem where a way needs it.
 struct problem {
@@ -67,7 +67,7 @@ struct problem {
 
 /// The longer run ends while the recurrence for r still is a number of normal size: on small problems it falls below
 /// the smallest double soon after the solution has all its digits, and the solve would restart.
-run_lengths lengths_for(index n, bool on_host) {
+run_lengths lengths_for(index_type n, bool on_host) {
   if (n <= 64) return {48, 208};
   if (n <= 256) return {48, 496};
   if (n < 65536 || (!on_host && n < 524288)) return {48, 1008};
@@ -89,7 +89,7 @@ timing time_solver(problem& given, const way& how, double budget, std::vector<do
   if (solver.executor() != how.executor) return {.why_not = "ran as " + solver.executor()};
   const auto rows = static_cast<std::size_t>(given.A.rows());
   if (on_host) x.resize(rows);
-  const auto run = [&](index iterations) {
+  const auto run = [&](index_type iterations) {
     solver.set_max_iterations(iterations);
     if (on_host) {
       x.assign(rows, 0.0);
@@ -121,7 +121,7 @@ timing time_baseline(const problem& given, std::vector<double>& x, const Baselin
   timing measured{.lengths = lengths};
   double seconds[2];
   for (const bool longer : {false, true}) {
-    const index iterations = longer ? lengths.longer : lengths.shorter;
+    const index_type iterations = longer ? lengths.longer : lengths.shorter;
     baseline_result<double> result = baseline(*given.A_on_gpu, std::span<const double>(given.b), iterations);
     if (!result.available) return {.why_not = result.why_not};
     if (result.iterations != iterations)
@@ -150,7 +150,7 @@ constexpr const char* host_driven = "host-driven";
 
 /// One size: every way and every baseline.
 struct size_results {
-  index n;
+  index_type n;
   double ideal_bytes;
   std::map<std::string, timing> timings;
   json entries = json::array();
@@ -165,12 +165,12 @@ struct size_results {
   }
 };
 
-size_results measure_size(index side, const settings& asked, bool gpu, double copy_rate) {
+size_results measure_size(index_type side, const settings& asked, bool gpu, double copy_rate) {
   problem given(fmt::format("poisson2d:{}", side), gpu);
-  const index n = given.A.rows();
+  const index_type n = given.A.rows();
   size_results results{.n = n, .ideal_bytes = given.ideal_bytes(), .timings = {}};
   std::vector<double> reference, x;
-  index reference_iterations = 0;
+  index_type reference_iterations = 0;
   const auto add = [&](json entry, const auto& measure) {
     x.clear();
     const timing measured = attempt(measure);
@@ -217,10 +217,10 @@ size_results measure_size(index side, const settings& asked, bool gpu, double co
 }  // namespace
 
 json measure_conjugate_gradients(const settings& asked, bool gpu, double copy_rate) {
-  std::vector<index> sides{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+  std::vector<index_type> sides{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
   if (asked.quick) sides = {8, 32, 128, 512, 1024};
-  std::erase_if(sides, [&](index side) {
-    const index n = side * side;
+  std::erase_if(sides, [&](index_type side) {
+    const index_type n = side * side;
     return n > asked.largest || (!gpu && n > (asked.quick ? 1 << 16 : largest_on_host));
   });
   std::vector<std::string> names;
@@ -232,7 +232,7 @@ json measure_conjugate_gradients(const settings& asked, bool gpu, double copy_ra
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   std::vector<size_results> all;
   json entries = json::array();
-  for (const index side : sides) {
+  for (const index_type side : sides) {
     all.push_back(measure_size(side, asked, gpu, copy_rate));
     for (auto& entry : all.back().entries) entries.push_back(entry);
     if (terminal) fmt::print(stderr, "\r\033[K{} unknowns done", side * side);

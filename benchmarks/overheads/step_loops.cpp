@@ -14,7 +14,7 @@ using whilst::place;
 
 struct add_one {
   double* y;
-  WHILST_HD void operator()(index i) const { y[i] += 1; }
+  WHILST_HD void operator()(index_type i) const { y[i] += 1; }
 };
 
 struct step_loop {
@@ -35,7 +35,7 @@ struct step_loop {
 struct only_problem {
   step_loop loop;
   template <class Team>
-  WHILST_HD step_loop operator()(index, const Team&) const {
+  WHILST_HD step_loop operator()(index_type, const Team&) const {
     return loop;
   }
 };
@@ -73,7 +73,7 @@ timing time_step_loop(const way& how, int steps, double budget) {
                    .programmatic_launch = how.programmatic_launch});
   if (!resident && name(program.running_on()) != how.executor) return {.why_not = program.note()};
 
-  const auto run = [&](index iterations) {
+  const auto run = [&](index_type iterations) {
     program.set(settings, whilst::control_settings{.limit = iterations});
     const auto begin = std::chrono::steady_clock::now();
     program.enqueue(nullptr);

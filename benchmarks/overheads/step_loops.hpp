@@ -5,7 +5,7 @@
 namespace overheads {
 
 /// Entries that each step of the loop works on.
-constexpr index step_loop_size = 1024;
+constexpr index_type step_loop_size = 1024;
 
 /// Times a loop of `steps` steps, each y[i] += 1 over step_loop_size entries, the last one with a finish that counts.
 /// By the wall clock. Checks y, and throws whilst::error where it is not what it must be.

@@ -17,7 +17,7 @@ using nlohmann::json;
 struct settings {
   std::string json_file;
   bool quick = false;
-  index largest = 4096 * 4096;
+  index_type largest = 4096 * 4096;
   /// Seconds of timed runs for each entry of a table.
   double budget() const { return quick ? 0.02 : 0.1; }
 };

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace overheads {
 
-using whilst::index;
+using whilst::index_type;
 
 /// A way to run a loop.
 struct way {
@@ -25,7 +25,7 @@ struct way {
 
 /// Iterations of the short and of the long run: multiples of every unroll, so that both end alike.
 struct run_lengths {
-  index shorter, longer;
+  index_type shorter, longer;
 };
 
 struct timing {
@@ -43,7 +43,7 @@ inline double median(std::vector<double> values) {
 
 /// run(iterations) runs once and returns its seconds. One long run to warm up, then runs of both lengths in turn for
 /// `budget` seconds, three of each at least; the medians count.
-inline timing time_iterations(run_lengths lengths, double budget, const std::function<double(index)>& run) {
+inline timing time_iterations(run_lengths lengths, double budget, const std::function<double(index_type)>& run) {
   run(lengths.longer);
   std::vector<double> shorter, longer;
   double spent = 0;

@@ -15,7 +15,7 @@
 namespace whilst_bench {
 namespace {
 
-using whilst::index;
+using whilst::index_type;
 
 /// y = b0 exp(-b1 t) + b2
 struct decay {
@@ -45,7 +45,7 @@ double normal(std::uint64_t key) {
 /// Sets of points of decays over some of their lifetimes, with noise of 1 % of b0.
 template <class T>
 struct made_data {
-  index problems, points;
+  index_type problems, points;
   /// Neighbours in memory are neighbouring problems, for a thread each, or neighbouring points.
   bool by_points;
   std::vector<double> times;
@@ -62,12 +62,12 @@ struct made_data {
         truth(start.size()) {
     constexpr double longest = 5, relative_noise = 0.01, off = 0.5;
     constexpr std::array<double, n> least{1, 0.7, 0.5}, most{2, 1.4, 1};
-    for (index i = 0; i < points; ++i)
+    for (index_type i = 0; i < points; ++i)
       times[static_cast<std::size_t>(i)] = longest * static_cast<double>(i) / static_cast<double>(points);
 #if defined(_OPENMP)
 #pragma omp parallel for
 #endif
-    for (index k = 0; k < problems; ++k) {
+    for (index_type k = 0; k < problems; ++k) {
       const auto keys = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(points + 8);
       double* const b = truth.data() + static_cast<std::size_t>(k) * n;
       for (std::size_t j = 0; j < n; ++j) {
@@ -75,7 +75,7 @@ struct made_data {
         const double sign = uniform(2 * (keys + n + j)) < 0.5 ? -1 : 1;
         start[static_cast<std::size_t>(k) * n + j] = static_cast<T>(b[j] * (1 + sign * off));
       }
-      for (index i = 0; i < points; ++i) {
+      for (index_type i = 0; i < points; ++i) {
         const double y = b[0] * std::exp(-b[1] * times[static_cast<std::size_t>(i)]) + b[2];
         responses[static_cast<std::size_t>(by_points ? i * problems + k : k * points + i)] =
             static_cast<T>(y + relative_noise * b[0] * normal(keys + 8 + static_cast<std::uint64_t>(i)));
@@ -91,14 +91,14 @@ std::array<fits_spread, n> spread_of(const made_data<T>& data, const std::vector
   std::array<fits_spread, n> result;
   for (std::size_t j = 0; j < n; ++j) {
     double sum = 0, squares = 0;
-    for (index k = 0; k < data.problems; ++k) {
+    for (index_type k = 0; k < data.problems; ++k) {
       if (!report[k].converged()) continue;
       const std::size_t at = static_cast<std::size_t>(k) * n + j;
       const double error = static_cast<double>(x[at]) / data.truth[at] - 1;
       sum += error;
       squares += error * error;
     }
-    const auto count = static_cast<double>(std::max<index>(report.number_converged(), 1));
+    const auto count = static_cast<double>(std::max<index_type>(report.number_converged(), 1));
     result[j] = {sum / count, std::sqrt(std::max(squares / count - sum / count * (sum / count), 0.0))};
   }
   return result;

@@ -2,14 +2,14 @@
 
 #include <string>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst_bench {
 
 struct fits_options {
-  whilst::index problems = 1'000'000;
+  whilst::index_type problems = 1'000'000;
   /// Of each problem.
-  whilst::index points = 20;
+  whilst::index_type points = 20;
   /// "double" or "float".
   std::string precision = "double";
   /// As least_squares_batch_options::executor and ::lanes.

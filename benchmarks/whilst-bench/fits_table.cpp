@@ -28,7 +28,7 @@ int report_fits(const fits_result& result, const fits_options& options) {
   const whilst::least_squares_batch_report& report = result.report;
   const auto count = static_cast<double>(report.size());
   const double launch = median(result.launch_seconds), call = median(result.call_seconds);
-  std::map<std::string, whilst::index> reasons;
+  std::map<std::string, whilst::index_type> reasons;
   for (const whilst::fit_outcome& fit : report) ++reasons[std::string(name(fit.reason))];
 
   std::FILE* const out = options.json == "-" ? stderr : stdout;

@@ -61,7 +61,7 @@ const std::vector<std::string>& mgh_methods() {
   return all;
 }
 
-whilst::index mgh_iterations(const std::string& method) {
+whilst::index_type mgh_iterations(const std::string& method) {
   return method == "gradient-descent" ? 3000 : method.starts_with("conjugate-gradient") ? 5000 : 10'000;
 }
 

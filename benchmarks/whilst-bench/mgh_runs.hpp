@@ -14,7 +14,7 @@ constexpr std::array<double, 3> mgh_starts{1, 10, 100};
 /// How one minimization ended.
 struct mgh_run {
   whilst::reason reason = whilst::reason::running;
-  whilst::index iterations = 0, evaluations = 0;
+  whilst::index_type iterations = 0, evaluations = 0;
   /// f, without a factor 1/2, and the norm of its gradient.
   double value = 0, gradient_norm = 0;
   bool solved = false;
@@ -33,7 +33,7 @@ const std::vector<std::string>& mgh_methods();
 
 /// Most iterations of a method. Fewer for those that crawl where others are done: more of them would solve a few
 /// problems more, in thousands of evaluations.
-whilst::index mgh_iterations(const std::string& method);
+whilst::index_type mgh_iterations(const std::string& method);
 
 /// A minimization by levenberg-marquardt, from x, which receives the point found.
 mgh_run run_levenberg_marquardt(const whilst::test_problem& problem, std::vector<double>& x);

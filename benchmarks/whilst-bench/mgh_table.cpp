@@ -25,7 +25,7 @@ int count_problems(const std::vector<mgh_entry>& entries, const Solved& solved) 
 }
 
 /// Why a run did not end at a published minimum, as far as one can tell from how it ended.
-std::string why_missed(const mgh_run& run, whilst::index limit) {
+std::string why_missed(const mgh_run& run, whilst::index_type limit) {
   switch (run.reason) {
     case whilst::reason::iteration_limit:
       return fmt::format("on its way after {} iterations", limit);
@@ -120,7 +120,7 @@ int report_mgh(const std::vector<std::string>& methods, const std::vector<mgh_en
     std::array<int, mgh_starts.size()> solved{};
     for (std::size_t k = 0; k < solved.size(); ++k)
       solved[k] = count_problems(entries, [&](const mgh_entry& entry) { return entry.by_method[m][k].solved; });
-    whilst::index evaluations = 0;
+    whilst::index_type evaluations = 0;
     for (const mgh_entry& entry : entries) evaluations += entry.by_method[m][0].evaluations;
     fmt::print(out, "{:<21} {:>14} {:>5} {:>6} {:>12}\n", methods[m], solved[0], solved[1], solved[2], evaluations);
     by_method[methods[m]] = {{"solved", solved[0]},

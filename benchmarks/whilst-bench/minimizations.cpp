@@ -11,15 +11,15 @@
 namespace whilst_bench {
 namespace {
 
-using whilst::index;
+using whilst::index_type;
 
 /// Rosenbrock's function of K unknowns, a chain: sum of 100 (x_(j+1) - x_j^2)^2 + (1 - x_j)^2.
 template <int K>
 struct rosenbrock {
   static constexpr int unknowns = K;
-  WHILST_HD rosenbrock of_problem(index) const { return {}; }
+  WHILST_HD rosenbrock of_problem(index_type) const { return {}; }
   template <class S>
-  WHILST_HD S operator()(index, const S* x) const {
+  WHILST_HD S operator()(index_type, const S* x) const {
     S f = 0.0;
     for (int j = 0; j + 1 < K; ++j) {
       const S a = x[j + 1] - x[j] * x[j], b = 1.0 - x[j];
@@ -41,7 +41,7 @@ double start_of(std::uint64_t key) {
 template <class T, int K>
 minimizations_result measure(const minimizations_options& options) {
   const double tolerance = options.tolerance >= 0 ? options.tolerance : sizeof(T) == 4 ? 1e-3 : 1e-8;
-  const index n = options.unknowns;
+  const index_type n = options.unknowns;
   std::vector<std::int32_t> pairs;
   for (std::int32_t j = 0; n != K && j < n; ++j) pairs.push_back(j);
   whilst::minimizer_batch<T, rosenbrock<K>> batch([](whilst::place) { return rosenbrock<K>{}; }, options.problems, n,
@@ -64,8 +64,8 @@ minimizations_result measure(const minimizations_options& options) {
     result.launch_seconds.push_back(result.report.solve_seconds());
     result.call_seconds.push_back(seconds);
   }
-  for (index k = 0; k < options.problems; ++k)
-    for (index j = 0; j < n && result.report[k].converged(); ++j)
+  for (index_type k = 0; k < options.problems; ++k)
+    for (index_type j = 0; j < n && result.report[k].converged(); ++j)
       result.largest_error =
           std::max(result.largest_error, std::abs(static_cast<double>(x[static_cast<std::size_t>(k * n + j)]) - 1));
   return result;
@@ -79,7 +79,7 @@ minimizations_result measure_size(const minimizations_options& options) {
 }  // namespace
 
 int run_minimizations(const minimizations_options& options) {
-  const index n = options.unknowns;
+  const index_type n = options.unknowns;
   if (options.problems < 1 || n < 2 || (n != 3 && n % 2 != 0))
     throw whilst::error(
         "measuring minimizations",

@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/minimizer_batch.hpp"
 
 namespace whilst_bench {
 
 struct minimizations_options {
-  whilst::index problems = 1'000'000;
+  whilst::index_type problems = 1'000'000;
   /// Of each problem: 2 and 3 are one term; other even numbers are sums over pairs.
-  whilst::index unknowns = 2;
+  whilst::index_type unknowns = 2;
   /// As minimizer_batch_options.
   std::string method = "bfgs", line_search = "strong-wolfe";
   std::string executor = "auto";

@@ -24,7 +24,7 @@ int report_minimizations(const minimizations_result& result, const minimizations
   const auto count = static_cast<double>(report.size());
   const double launch = median(result.launch_seconds), call = median(result.call_seconds);
   const double evaluations = report.mean_evaluations() * count;
-  std::map<std::string, whilst::index> reasons;
+  std::map<std::string, whilst::index_type> reasons;
   for (const whilst::minimization_outcome& one : report) ++reasons[std::string(name(one.reason))];
 
   std::FILE* const out = options.json == "-" ? stderr : stdout;

@@ -30,7 +30,7 @@ struct measured {
   std::optional<double> error;                 ///< max |x - x*|
 
   double seconds_per_evaluation() const {
-    return solve_seconds / static_cast<double>(std::max<whilst::index>(report.evaluations, 1));
+    return solve_seconds / static_cast<double>(std::max<whilst::index_type>(report.evaluations, 1));
   }
 };
 
@@ -128,7 +128,7 @@ int run_minimize(const minimize_options& options) {
              "evaluations", "max |x-x*|", "solve, ms", "call, ms", "us/evaluation", "reason");
   bool all_good = true;
   json sizes = json::array();
-  for (const whilst::index n : options.sizes) {
+  for (const whilst::index_type n : options.sizes) {
     const whilst::test_problem problem = whilst::find_test_problem(options.function, n);
     std::vector<measured> all;
     json entry{{"n", problem.n}, {"executors", json::array()}};

@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst_bench {
 
 struct minimize_options {
   /// A name of whilst::test_problems() that can have any size.
   std::string function = "extended-rosenbrock";
-  std::vector<whilst::index> sizes{1000, 10'000, 100'000};
+  std::vector<whilst::index_type> sizes{1000, 10'000, 100'000};
   std::string method = "lbfgs";
   std::string line_search = "strong-wolfe";
   /// Those of host, stream and graph that are wanted; empty for all that the machine has.
@@ -18,7 +18,7 @@ struct minimize_options {
   /// ||g||_2 where to stop. The least eigenvalue of the Hessian of Rosenbrock's function at its minimum is 0.399, so
   /// that no unknown is off by more than about 2.5 times this, however many there are: by 2.5e-9.
   double gradient_tolerance = 1e-9;
-  whilst::index max_iterations = 10'000;
+  whilst::index_type max_iterations = 10'000;
   /// Evaluations a trip of the graph; 0 chooses.
   int unroll = 0;
   /// Measured solves, after one that is not.

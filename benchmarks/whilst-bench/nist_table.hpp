@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "benchmarks/whilst-bench/nist.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst_bench {
 
 /// One fit, from one starting point.
 struct nist_fit {
   std::string executor, reason;
-  whilst::index iterations = 0;
+  whilst::index_type iterations = 0;
   double seconds = 0;
   double sum_of_squares = 0;
   std::vector<double> parameters;

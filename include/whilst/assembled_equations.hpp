@@ -20,7 +20,7 @@ class block_group {
  public:
   /// Arrays on the place.
   struct arrays {
-    index blocks;
+    index_type blocks;
     const std::int32_t* unknowns;  ///< of (block e, input k) at k * blocks + e; -1: none, the block reads a 0 there
     T* outputs;                    ///< of (block e, output m) at m * blocks + e
     T* derivatives;                ///< of output m by input k at (m * K + k) * blocks + e; null where not wanted
@@ -46,7 +46,7 @@ struct evaluate_blocks {
     std::int32_t of[K];
   };
   template <class Team>
-  WHILST_HD indexes fetch(index e, const Team&) const {
+  WHILST_HD indexes fetch(index_type e, const Team&) const {
     indexes unknown;
     for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.blocks + e);
     return unknown;
@@ -55,12 +55,12 @@ struct evaluate_blocks {
     T of[K];
   };
   template <class Team>
-  WHILST_HD inputs read(index, const Team&, const indexes& unknown) const {
+  WHILST_HD inputs read(index_type, const Team&, const indexes& unknown) const {
     inputs read;
     for (int k = 0; k < K; ++k) read.of[k] = unknown.of[k] >= 0 ? x[unknown.of[k]] : T(0);
     return read;
   }
-  WHILST_HD void operator()(index e, const inputs& at) const {
+  WHILST_HD void operator()(index_type e, const inputs& at) const {
     T outputs[M];
     block(e, static_cast<const T*>(at.of), static_cast<T*>(outputs));
     for (int m = 0; m < M; ++m) on_place.outputs[m * on_place.blocks + e] = outputs[m];
@@ -76,7 +76,7 @@ struct differentiate_blocks {
   const T* x;
   const int* wanted;
 
-  WHILST_HD void operator()(index e) const {
+  WHILST_HD void operator()(index_type e) const {
     if (!*wanted) return;
     number inputs[K], outputs[M];
     for (int k = 0; k < K; ++k) {
@@ -119,7 +119,8 @@ class group_of_blocks final : public block_group<T> {
 ///     static constexpr int unknowns = 2, equations = 2;      // K inputs, M outputs: from 1 to 16 or so
 ///     const double* conductance;
 ///     template <class S>
-///     WHILST_HD void operator()(whilst::index e, const S* x, S* r) const {   // block e: all M outputs are to be set
+///     WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {   // block e: all M outputs are to be
+///     set
 ///       const S current = conductance[e] * (x[0] - x[1]);
 ///       r[0] = current;
 ///       r[1] = -current;
@@ -136,7 +137,7 @@ template <class T>
 class assembled_equations final : public equations<T> {
  public:
   /// Throws whilst::error where there are no unknowns, or more than 32-bit indexes tell apart.
-  assembled_equations(place where, index unknowns);
+  assembled_equations(place where, index_type unknowns);
   ~assembled_equations() override;
   assembled_equations(assembled_equations&&) noexcept;
   assembled_equations& operator=(assembled_equations&&) noexcept;
@@ -161,7 +162,7 @@ class assembled_equations final : public equations<T> {
   }
 
   place where() const override;
-  index unknowns() const override;
+  index_type unknowns() const override;
   /// Throws whilst::error where an equation has no block.
   void prepare() const override;
   gathered<T> evaluate(recorder& run, const T* x) const override;

@@ -15,7 +15,7 @@ namespace whilst {
 struct system_outcome {
   whilst::reason reason = whilst::reason::running;
   /// Completed updates of x, over all restarts.
-  index iterations = 0;
+  index_type iterations = 0;
   /// ||b - A x||_2, recomputed from x at the end.
   double residual_norm = 0;
   /// ||b||_2.
@@ -39,18 +39,18 @@ class batch_report {
   explicit batch_report(batch_report_fields fields);
 
   /// The number of systems.
-  index size() const { return static_cast<index>(fields_.systems.size()); }
+  index_type size() const { return static_cast<index_type>(fields_.systems.size()); }
   /// System k, counted from 0. Throws whilst::error where there is none.
-  const system_outcome& operator[](index k) const;
+  const system_outcome& operator[](index_type k) const;
   /// All of them, for `for (const system_outcome& system : report)`.
   auto begin() const { return fields_.systems.begin(); }
   auto end() const { return fields_.systems.end(); }
 
-  index number_converged() const { return number_converged_; }
+  index_type number_converged() const { return number_converged_; }
   bool all_converged() const { return number_converged_ == size(); }
   /// The system to look at first: one that has not converged before any that has, then the one with the largest
   /// relative residual, where one that is not a number is the largest of all; the first of several.
-  index worst() const { return worst_; }
+  index_type worst() const { return worst_; }
   /// One line for a person: how many converged, and how the worst ended.
   std::string message() const;
 
@@ -68,12 +68,12 @@ class batch_report {
   /// Name of the device or processor.
   const std::string& device() const { return fields_.common.device; }
   /// Of one system.
-  index rows() const { return fields_.common.rows; }
-  index nonzeros() const { return fields_.common.nonzeros; }
+  index_type rows() const { return fields_.common.rows; }
+  index_type nonzeros() const { return fields_.common.nonzeros; }
 
  private:
   batch_report_fields fields_;
-  index number_converged_ = 0, worst_ = 0;
+  index_type number_converged_ = 0, worst_ = 0;
 };
 
 /// A batch that was enqueued. Copies refer to the same batch. The solver must outlive its tickets.
@@ -119,7 +119,7 @@ class batch_linear_solver {
   ///
   /// Throws whilst::error on a pattern that is not square, fewer than one system, an unknown method or preconditioner,
   /// or an executor that is not for batches.
-  batch_linear_solver(const csr_matrix<T>& pattern, index systems, linear_solver_options options = {});
+  batch_linear_solver(const csr_matrix<T>& pattern, index_type systems, linear_solver_options options = {});
   ~batch_linear_solver();
   batch_linear_solver(batch_linear_solver&&) noexcept;
   batch_linear_solver& operator=(batch_linear_solver&&) noexcept;
@@ -140,14 +140,14 @@ class batch_linear_solver {
   batch_ticket enqueue(stream_handle stream, const T* values, const T* b, T* x);
 
   void set_tolerances(double rtol, double atol);
-  void set_max_iterations(index limit);
+  void set_max_iterations(index_type limit);
   void set_deadline(double seconds);
 
   /// Stops the batch in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
   void cancel();
 
   /// The number of systems.
-  index systems() const;
+  index_type systems() const;
   /// "batch".
   const std::string& executor() const;
   /// Name of the device or processor that solves.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "whilst/error.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/report.hpp"
 
 namespace whilst {
@@ -27,7 +27,7 @@ class batch_outcomes {
       if (one.converged() != other.converged()) return other.converged();
       return one.value > other.value || (std::isnan(one.value) && !std::isnan(other.value));
     };
-    for (index k = 0; k < size(); ++k) {
+    for (index_type k = 0; k < size(); ++k) {
       const Outcome& one = outcomes_[static_cast<std::size_t>(k)];
       number_converged_ += one.converged();
       if (is_worse(one, outcomes_[static_cast<std::size_t>(worst_)])) worst_ = k;
@@ -35,9 +35,9 @@ class batch_outcomes {
   }
 
   /// The number of problems.
-  index size() const { return static_cast<index>(outcomes_.size()); }
+  index_type size() const { return static_cast<index_type>(outcomes_.size()); }
   /// Problem k, counted from 0. Throws whilst::error where there is none.
-  const Outcome& operator[](index k) const {
+  const Outcome& operator[](index_type k) const {
     if (k < 0 || k >= size())
       throw error("looking up a problem of a batch",
                   "there is no problem " + std::to_string(k) + " among " + std::to_string(size()),
@@ -48,18 +48,18 @@ class batch_outcomes {
   auto begin() const { return outcomes_.begin(); }
   auto end() const { return outcomes_.end(); }
 
-  index number_converged() const { return number_converged_; }
+  index_type number_converged() const { return number_converged_; }
   bool all_converged() const { return number_converged_ == size(); }
   /// The problem to look at first: one that has not converged before any that has, then the one with the largest value,
   /// where one that is not a number is the largest of all; the first of several.
-  index worst() const { return worst_; }
+  index_type worst() const { return worst_; }
   /// Of all problems.
   double mean_iterations() const {
     double sum = 0;
     for (const Outcome& one : outcomes_) sum += one.iterations;
     return outcomes_.empty() ? 0 : sum / static_cast<double>(outcomes_.size());
   }
-  index most_iterations() const {
+  index_type most_iterations() const {
     std::int32_t most = 0;
     for (const Outcome& one : outcomes_) most = std::max(most, one.iterations);
     return most;
@@ -100,7 +100,7 @@ class batch_outcomes {
   report_fields common_;
   int lanes_ = 1;
   std::vector<Outcome> outcomes_;
-  index number_converged_ = 0, worst_ = 0;
+  index_type number_converged_ = 0, worst_ = 0;
 };
 
 }  // namespace whilst

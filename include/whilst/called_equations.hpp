@@ -16,18 +16,18 @@ class called_equations final : public equations<T> {
   /// the stream is null. Under "graph" it is called while recording only, a few times, and must do nothing that a
   /// capture forbids; under "host" and "stream" once an evaluation. It may write nothing else that is read after the
   /// loop has stopped.
-  using callback = std::function<void(stream_handle stream, index n, const T* x, T* residual)>;
+  using callback = std::function<void(stream_handle stream, index_type n, const T* x, T* residual)>;
 
   /// Throws whilst::error where there are no unknowns or no callback.
-  called_equations(place where, index unknowns, callback evaluate);
+  called_equations(place where, index_type unknowns, callback evaluate);
 
   place where() const override { return where_; }
-  index unknowns() const override { return n_; }
+  index_type unknowns() const override { return n_; }
   gathered<T> evaluate(recorder& run, const T* x) const override;
 
  private:
   place where_;
-  index n_;
+  index_type n_;
   callback evaluate_;
   buffer<T> residual_;
 };

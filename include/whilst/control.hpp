@@ -18,14 +18,14 @@ WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
 /// What the host decides about a loop. Lives in the loop's control, in device memory: a change re-records nothing.
 struct control_settings {
   /// Most completed updates; the loop stops with iteration_limit there.
-  index limit = 0;
+  index_type limit = 0;
   /// Where the history goes: capacity records (an even number), or none.
   history_record* history = nullptr;
-  index history_capacity = 0;
+  index_type history_capacity = 0;
   /// Tolerances on a residual norm: see control::set_reference.
   double rtol = 0, atol = 0, dtol = HUGE_VAL;
   /// Most trips, a backstop for bodies that do not count each of them as an update; 0 for limit + 1.
-  index trip_limit = 0;
+  index_type trip_limit = 0;
   /// Nanoseconds that the loop may run, counted from arming; 0 for no deadline. Counts in a root loop only.
   std::uint64_t deadline_nanoseconds = 0;
   /// This launch's number, below 2^48. A loop is cancelled when cancel_request holds it, so a late request for an
@@ -74,8 +74,8 @@ struct alignas(16) outside_wish {
 };
 
 /// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
-WHILST_NOINLINE WHILST_HD inline index halve(history_record* history, index count) {
-  for (index i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
+WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index_type count) {
+  for (index_type i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
 }
 
@@ -93,18 +93,18 @@ struct alignas(16) loop_state {
   int updating;
   reason why;
   int yield_code;  ///< what the last yield() said
-  index iteration;
+  index_type iteration;
   /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
   double rtol_norm, atol_norm, divergence_norm;
   double residual_norm;
-  index history_count, history_stride, history_offered;
-  index trips_left;
+  index_type history_count, history_stride, history_offered;
+  index_type trips_left;
   /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
-  index first_iteration;
+  index_type first_iteration;
   // From the settings, when the loop is armed.
-  index limit;
+  index_type limit;
   history_record* history;  ///< null where another block, which runs the same finish, keeps it: counts go on
-  index history_capacity;
+  index_type history_capacity;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
   WHILST_HD bool stop(reason because) {
@@ -134,7 +134,7 @@ struct alignas(16) loop_state {
   /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
   /// loop with nan_or_infinity.
   WHILST_HD bool check(double norm) {
-    const index completed = iteration + updating;
+    const index_type completed = iteration + updating;
     const bool at_limit = completed >= limit, diverged = (divergence_norm > 0) & (norm > divergence_norm);
     record(completed, norm);
     iteration = completed;
@@ -157,9 +157,9 @@ struct alignas(16) loop_state {
   }
 
   /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
-  WHILST_HD void record(index completed, double norm) {
-    const index offered = history_offered, stride = history_stride;
-    index count = history_count;
+  WHILST_HD void record(index_type completed, double norm) {
+    const index_type offered = history_offered, stride = history_stride;
+    index_type count = history_count;
     if (history_capacity < 2) return;
     history_offered = offered + 1;
     if ((offered & (stride - 1)) != 0) return;  // the stride is a power of two

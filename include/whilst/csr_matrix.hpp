@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "whilst/error.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -23,37 +23,37 @@ class csr_matrix {
  public:
   /// Copies a matrix from host memory. row_offsets: rows + 1 entries, the first 0, never falling; column_indices and
   /// values: row_offsets[rows] entries each. Throws whilst::error that names the first entry that breaks this.
-  csr_matrix(index rows, index columns, std::span<const std::int32_t> row_offsets,
+  csr_matrix(index_type rows, index_type columns, std::span<const std::int32_t> row_offsets,
              std::span<const std::int32_t> column_indices, std::span<const T> values);
-  csr_matrix(index rows, index columns, std::span<const std::int64_t> row_offsets,
+  csr_matrix(index_type rows, index_type columns, std::span<const std::int64_t> row_offsets,
              std::span<const std::int32_t> column_indices, std::span<const T> values);
-  csr_matrix(index rows, index columns, const std::vector<std::int32_t>& row_offsets,
+  csr_matrix(index_type rows, index_type columns, const std::vector<std::int32_t>& row_offsets,
              const std::vector<std::int32_t>& column_indices, const std::vector<T>& values)
       : csr_matrix(rows, columns, std::span(row_offsets), std::span(column_indices), std::span(values)) {}
-  csr_matrix(index rows, index columns, const std::vector<std::int64_t>& row_offsets,
+  csr_matrix(index_type rows, index_type columns, const std::vector<std::int64_t>& row_offsets,
              const std::vector<std::int32_t>& column_indices, const std::vector<T>& values)
       : csr_matrix(rows, columns, std::span(row_offsets), std::span(column_indices), std::span(values)) {}
 
   /// Takes ownership of arrays that are already there, without a copy. Same checks.
-  static csr_matrix adopt(index rows, index columns, std::vector<std::int32_t> row_offsets,
+  static csr_matrix adopt(index_type rows, index_type columns, std::vector<std::int32_t> row_offsets,
                           std::vector<std::int32_t> column_indices, std::vector<T> values);
-  static csr_matrix adopt(index rows, index columns, std::vector<std::int64_t> row_offsets,
+  static csr_matrix adopt(index_type rows, index_type columns, std::vector<std::int64_t> row_offsets,
                           std::vector<std::int32_t> column_indices, std::vector<T> values);
 
   /// Borrows a matrix in device memory. The arrays are not checked (that would cost a transfer) and must outlive
   /// every solver made from this matrix.
-  static csr_matrix on_device(index rows, index columns, index nonzeros, const std::int32_t* row_offsets,
+  static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int32_t* row_offsets,
                               const std::int32_t* column_indices, const T* values);
-  static csr_matrix on_device(index rows, index columns, index nonzeros, const std::int64_t* row_offsets,
+  static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int64_t* row_offsets,
                               const std::int32_t* column_indices, const T* values);
 
   /// True where the entries of both lie at the same places in the same order: compared entry by entry, unless both
   /// share their arrays. A matrix in device memory has the pattern of another only if both borrow the same arrays.
   bool has_pattern_of(const csr_matrix& other) const;
 
-  index rows() const { return rows_; }
-  index columns() const { return columns_; }
-  index nonzeros() const { return nonzeros_; }
+  index_type rows() const { return rows_; }
+  index_type columns() const { return columns_; }
+  index_type nonzeros() const { return nonzeros_; }
   bool is_on_device() const { return host_ == nullptr; }
   bool has_64bit_offsets() const { return offsets_64_; }
 
@@ -63,7 +63,7 @@ class csr_matrix {
   std::span<const std::int32_t> column_indices() const;
   std::span<const T> values() const;
   /// Row offset i, whichever width they have. Host matrices only.
-  index row_offset(index i) const;
+  index_type row_offset(index_type i) const;
 
   /// The pointers as given, on whichever side they live.
   const void* row_offsets_data() const { return row_offsets_; }
@@ -73,9 +73,9 @@ class csr_matrix {
  private:
   struct host_arrays;
   csr_matrix() = default;
-  static csr_matrix from_host(index rows, index columns, std::shared_ptr<const host_arrays> arrays);
+  static csr_matrix from_host(index_type rows, index_type columns, std::shared_ptr<const host_arrays> arrays);
 
-  index rows_ = 0, columns_ = 0, nonzeros_ = 0;
+  index_type rows_ = 0, columns_ = 0, nonzeros_ = 0;
   bool offsets_64_ = false;
   const void* row_offsets_ = nullptr;
   const std::int32_t* column_indices_ = nullptr;

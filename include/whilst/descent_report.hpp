@@ -10,11 +10,11 @@ namespace whilst {
 /// How a minimization or a solve of equations ended.
 struct descent_report : report {
   /// Of the function and its gradient, or of F; rejected trial points included.
-  index evaluations = 0;
+  index_type evaluations = 0;
   /// Iterations of the loop within the loop, for methods that have one.
-  index inner_iterations = 0;
+  index_type inner_iterations = 0;
   /// How often what a method proposed led nowhere and it began anew: along the gradient, or -F.
-  index restarts = 0;
+  index_type restarts = 0;
   /// The history: of the same iterations as history(), with more of each.
   std::vector<descent_record> records = {};
 };

@@ -7,7 +7,7 @@ namespace whilst {
 /// A square matrix in compressed sparse row form, on a place; borrowed from its equations.
 template <class T>
 struct jacobian_view {
-  index n = 0, nonzeros = 0;
+  index_type n = 0, nonzeros = 0;
   const std::int32_t *row_offsets = nullptr, *column_indices = nullptr;
   /// Entry (i, j) is the derivative of F_i by x_j.
   T* values = nullptr;
@@ -22,7 +22,7 @@ class equations {
   virtual ~equations() = default;
   virtual place where() const = 0;
   /// As many as there are equations.
-  virtual index unknowns() const = 0;
+  virtual index_type unknowns() const = 0;
   /// Takes the memory that evaluate's steps work on, which cannot be taken in a body: to be called before one is
   /// recorded that has them.
   virtual void prepare() const {}

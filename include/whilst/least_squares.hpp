@@ -24,7 +24,7 @@ namespace whilst {
 struct least_squares_options {
   least_squares_tolerances tolerances = {};
   /// Trial points, rejected ones included.
-  index max_iterations = 10'000;
+  index_type max_iterations = 10'000;
   /// "auto", "host", "stream", "graph" or "resident"; see linear_solver_options.
   std::string executor = "auto";
   /// The CUDA device; -1 is the current one.
@@ -32,7 +32,7 @@ struct least_squares_options {
   /// Iterations a trip under graph; 0 chooses.
   int unroll = 0;
   /// Records of the history, an even number; 0 for none.
-  index history_capacity = 512;
+  index_type history_capacity = 512;
 };
 
 /// How a fit ended.
@@ -41,7 +41,7 @@ struct least_squares_report : report {
   /// 1/2 sum of r_i^2 at x.
   double value = 0;
   /// Trial points that were accepted.
-  index accepted = 0;
+  index_type accepted = 0;
   /// The estimated covariance of the unknowns, s^2 (J' J)^-1 with s^2 = sum of r_i^2 / (residuals - unknowns), row by
   /// row; empty where J' J is singular to working precision or there are no more residuals than unknowns.
   std::vector<double> covariance = {};
@@ -103,8 +103,8 @@ struct least_squares_solve {
 /// Fits again and again, from other starting points: recorded when it is made, replayed by each solve.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: `static constexpr int unknowns`; count(), the
-/// number of residuals; `template <class S> S operator()(index i, const S* x) const`, residual i at x for S a number or
-/// a dual number.
+/// number of residuals; `template <class S> S operator()(index_type i, const S* x) const`, residual i at x for S a
+/// number or a dual number.
 template <class T, class Problem>
 class least_squares_solver {
   using whole = least_squares_solve<T, Problem>;
@@ -143,7 +143,7 @@ class least_squares_solver {
     fields.solve_seconds = fields.loop_seconds = 1e-9 * static_cast<double>(nanoseconds);
     std::vector<history_record> records(static_cast<std::size_t>(history_.size()));
     if (!records.empty()) history_.download(records.data());
-    records.resize(static_cast<std::size_t>(std::max<index>(loop.history_count, 0)));
+    records.resize(static_cast<std::size_t>(std::max<index_type>(loop.history_count, 0)));
     fields.history = std::move(records);
     least_squares_report result{std::move(fields)};
     result.value = found.f;
@@ -214,7 +214,7 @@ class least_squares_solver {
 
   /// Cholesky of J' J with a unit diagonal, and one column of the inverse after the other.
   std::vector<double> covariance_of(const typename whole::state& found) const {
-    const index freedom = problem_.count() - n;
+    const index_type freedom = problem_.count() - n;
     if (freedom < 1 || !found.evaluated) return {};
     double L[packed_size(n)], unit[n];
     for (int j = 0; j < n; ++j) {
@@ -254,13 +254,13 @@ template <class Model>
 struct curve_residuals {
   static constexpr int unknowns = Model::parameters;
   Model model;
-  index points;
+  index_type points;
   const double* predictors;  ///< Model::variables for each point
   const double* response;
 
-  WHILST_HD index count() const { return points; }
+  WHILST_HD index_type count() const { return points; }
   template <class S>
-  WHILST_HD S operator()(index i, const S* b) const {
+  WHILST_HD S operator()(index_type i, const S* b) const {
     return model(b, predictors + i * Model::variables) - response[i];
   }
 };
@@ -284,7 +284,7 @@ class curve_fit {
   /// Other data, of as many points, for the fits to come; copied, and nothing is recorded. Throws whilst::error as the
   /// constructor does.
   void update_data(std::span<const double> predictors, std::span<const double> response) {
-    if (const index points = checked(predictors, response); points != points_)
+    if (const index_type points = checked(predictors, response); points != points_)
       throw error("updating the data of a curve fit",
                   "there are " + std::to_string(points) + " points, and there were " + std::to_string(points_),
                   "Give as many, or make a curve_fit for them");
@@ -293,7 +293,7 @@ class curve_fit {
   }
 
  private:
-  static index checked(std::span<const double> predictors, std::span<const double> response) {
+  static index_type checked(std::span<const double> predictors, std::span<const double> response) {
     const std::string doing = "fitting a curve";
     if (response.empty()) throw error(doing, "there are no points", "Give some");
     if (predictors.size() != response.size() * Model::variables)
@@ -305,18 +305,18 @@ class curve_fit {
       for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_finite(values[i]))
           throw error(doing, "entry " + std::to_string(i) + " of the data is not finite", "Leave such points out");
-    return static_cast<index>(response.size());
+    return static_cast<index_type>(response.size());
   }
   curve_residuals<Model> problem_on(place where, const Model& model, std::span<const double> predictors,
                                     std::span<const double> response) {
-    predictors_ = buffer<double>(where, static_cast<index>(predictors.size()));
+    predictors_ = buffer<double>(where, static_cast<index_type>(predictors.size()));
     response_ = buffer<double>(where, points_);
     if (!predictors.empty()) predictors_.upload(predictors.data());
     response_.upload(response.data());
     return {model, points_, predictors_.data(), response_.data()};
   }
 
-  index points_;
+  index_type points_;
   buffer<double> predictors_, response_;
   least_squares_solver<T, curve_residuals<Model>> solver_;
 };

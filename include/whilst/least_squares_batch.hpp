@@ -21,7 +21,7 @@ struct least_squares_batch_options {
   /// The same for all fits.
   least_squares_tolerances tolerances = {};
   /// Trial points of one fit, rejected ones included. A launch lasts as long as its slowest fit.
-  index max_iterations = 1000;
+  index_type max_iterations = 1000;
   /// Seconds from when the batch starts on its device; fits that still run then, or have not had their turn, stop.
   double deadline = std::numeric_limits<double>::infinity();
   /// "auto" (a GPU where there is one; WHILST_EXECUTOR=host counts, too), "batch" (likewise) or "host" (the CPU).
@@ -42,14 +42,14 @@ class least_squares_batch_report : public batch_outcomes<fit_outcome> {
 };
 
 /// What `lanes` of 0 chooses on a GPU: for who lays data out by it, see least_squares_batch.
-int lanes_for_fits(index residuals, index fits);
+int lanes_for_fits(index_type residuals, index_type fits);
 
 namespace detail {
 
 /// What every batch is asked for. Throws whilst::error on tolerances out of range.
-batch_settings settings_of_fits(const least_squares_batch_options& options, index fits);
+batch_settings settings_of_fits(const least_squares_batch_options& options, index_type fits);
 /// Throws whilst::error where there are none.
-void check_residuals(index residuals);
+void check_residuals(index_type residuals);
 
 }  // namespace detail
 
@@ -71,7 +71,8 @@ class least_squares_batch {
   /// make_problem(place) gives the problems with their data on that place. Throws whilst::error on options out of
   /// range, fewer than one problem, and an executor that is not for batches or that this machine does not have.
   template <class MakeProblem>
-  least_squares_batch(const MakeProblem& make_problem, index problems, const least_squares_batch_options& options = {})
+  least_squares_batch(const MakeProblem& make_problem, index_type problems,
+                      const least_squares_batch_options& options = {})
       : batch_(detail::settings_of_fits(options, problems)), problem_(make_problem(batch_.where())) {
     detail::check_residuals(problem_.count());
     const char* const name = fits_type::method_type::name;
@@ -113,7 +114,7 @@ class least_squares_batch {
   /// How each fit ended, in the memory of the place that runs them, one a problem; for kernels that come after.
   const fit_outcome* outcomes() const { return batch_.outcomes(); }
 
-  index problems() const { return batch_.problems(); }
+  index_type problems() const { return batch_.problems(); }
   /// Threads that work on each fit.
   int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
@@ -131,26 +132,26 @@ struct curve_residuals_of_many {
   struct one_set {
     static constexpr int unknowns = Model::parameters;
     Model model;
-    index points;
+    index_type points;
     const double* predictors;
     const T* response;
-    index stride;
+    index_type stride;
 
-    WHILST_HD index count() const { return points; }
+    WHILST_HD index_type count() const { return points; }
     template <class S>
-    WHILST_HD S operator()(index i, const S* b) const {
+    WHILST_HD S operator()(index_type i, const S* b) const {
       return model(b, predictors + i * Model::variables) - response[i * stride];
     }
   };
 
   Model model;
-  index points;
+  index_type points;
   const double* predictors;  ///< Model::variables for each point
   const T* responses;        ///< entry i * point_stride + k * set_stride is that of point i in set k
-  index point_stride, set_stride;
+  index_type point_stride, set_stride;
 
-  WHILST_HD index count() const { return points; }
-  WHILST_HD one_set of_problem(index k) const {
+  WHILST_HD index_type count() const { return points; }
+  WHILST_HD one_set of_problem(index_type k) const {
     return {model, points, predictors, responses + k * set_stride, point_stride};
   }
 };

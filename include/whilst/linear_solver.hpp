@@ -24,7 +24,7 @@ struct linear_solver_options {
   double atol = 0;
   /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
   double dtol = 1e8;
-  index max_iterations = 10000;
+  index_type max_iterations = 10000;
   /// Seconds the loop may run, counted from when it starts on its device.
   double deadline = std::numeric_limits<double>::infinity();
   /// "auto", "host", "stream", "graph" or "resident". "auto" asks the environment variable WHILST_EXECUTOR first, then
@@ -51,7 +51,7 @@ class linear_solver : public replayed_solver {
   /// executor "host" the stream is null and the pointers are host memory. Under "graph" it is called while recording
   /// only, a few times; under "host" and "stream" whenever z is wanted, once an iteration. It is copied and must write
   /// nothing but z, which nobody reads once the loop has stopped.
-  using preconditioner_callback = std::function<void(stream_handle stream, index n, const T* r, T* z)>;
+  using preconditioner_callback = std::function<void(stream_handle stream, index_type n, const T* r, T* z)>;
 
   /// Copies A to its place, records the loop and prepares it. Throws whilst::error on a matrix that is not square, an
   /// unknown method, preconditioner or executor, or an executor that this machine does not have.
@@ -96,7 +96,7 @@ class linear_solver : public replayed_solver {
   /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy
   /// of the matrix, b and x of solves from host memory, and an estimate of what the instantiated graph takes (free
   /// memory before and after it was made).
-  index bytes() const;
+  index_type bytes() const;
   /// True where the CUDA context that the solver was made in has been destroyed, as by cudaDeviceReset(), and its
   /// memory with it: solves then throw whilst::error, and all that is left is to destroy the solver.
   bool is_lost() const;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/reason.hpp"
 
 namespace whilst {
@@ -16,7 +16,7 @@ struct loop_ending {
   /// Whether the last run came to it at all; if not, the rest is of an earlier run, or nothing.
   bool ran = false;
   reason why = reason::running;
-  index iterations = 0;  ///< of its last start, where it is started more than once
+  index_type iterations = 0;  ///< of its last start, where it is started more than once
 };
 
 /// How the loops of a program ended in its last run, in the order in which they were recorded: a cancel or a deadline

@@ -42,10 +42,10 @@ struct matrix_market_header {
   matrix_market_format format = matrix_market_format::coordinate;
   matrix_market_field field = matrix_market_field::real;
   matrix_market_symmetry symmetry = matrix_market_symmetry::general;
-  index rows = 0;
-  index columns = 0;
+  index_type rows = 0;
+  index_type columns = 0;
   /// Entries listed in the file: one triangle only where it is symmetric.
-  index entries = 0;
+  index_type entries = 0;
 };
 
 /// Reads as much of a regular file as holds its header; the entries are not looked at.

@@ -26,9 +26,9 @@ struct minimizer_options {
   std::string line_search = "strong-wolfe";
   descent_tolerances tolerances = {};
   /// Accepted steps.
-  index max_iterations = 10'000;
+  index_type max_iterations = 10'000;
   /// Evaluations of the function and its gradient; 0 for 20 * (max_iterations + 1).
-  index max_evaluations = 0;
+  index_type max_evaluations = 0;
   /// A value below this means that the function has no minimum: reason unbounded.
   double lower_bound = -1e300;
   /// Seconds that the loop may run, counted from when it starts on its device.
@@ -49,7 +49,7 @@ struct minimizer_options {
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
   bool programmatic_launch = true;
   /// Records of the history, an even number; 0 for none.
-  index history_capacity = 512;
+  index_type history_capacity = 512;
 };
 
 /// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() what it was at the start.
@@ -58,7 +58,7 @@ struct minimize_report : descent_report {
   double value = 0;
   /// Values of the function alone that the parallel line search took, 8 an evaluation after the first; not counted as
   /// evaluations, and in no limit.
-  index trial_values = 0;
+  index_type trial_values = 0;
   /// One line for a person.
   std::string message() const;
 };

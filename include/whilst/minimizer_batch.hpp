@@ -29,9 +29,9 @@ struct minimizer_batch_options {
   /// The same for all problems.
   descent_tolerances tolerances = {};
   /// Accepted steps of one problem. A launch lasts as long as its slowest problem.
-  index max_iterations = 1000;
+  index_type max_iterations = 1000;
   /// Evaluations of a function and its gradient; 0 for 20 * (max_iterations + 1).
-  index max_evaluations = 0;
+  index_type max_evaluations = 0;
   /// A value below this means that a function has no minimum: reason unbounded.
   double lower_bound = -1e300;
   /// Seconds from when the batch starts on its device; problems that still run then, or have not had their turn, stop.
@@ -63,18 +63,18 @@ using usual_methods = method_list<bfgs, limited_memory_bfgs, newton>;
 namespace detail {
 
 /// What every batch is asked for. Throws whilst::error on tolerances out of range.
-batch_settings settings_of_minimizations(const minimizer_batch_options& options, index problems);
+batch_settings settings_of_minimizations(const minimizer_batch_options& options, index_type problems);
 /// What its minimizations obey; `single` where T is float. Throws whilst::error on a line search that is not known.
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single);
 [[noreturn]] void refuse_method(const std::string& asked, const std::string& known);
 /// Throws whilst::error where a method that holds a dense matrix is asked for more unknowns than it is for.
-void check_dense(const char* method, index unknowns, index most);
+void check_dense(const char* method, index_type unknowns, index_type most);
 /// Bytes of memory that all problems together want. Throws whilst::error where that is beyond any.
-index bytes_of_all(index problems, index bytes_a_problem);
+index_type bytes_of_all(index_type problems, index_type bytes_a_problem);
 /// Threads a problem that suit a GPU.
 int lanes_for_minimizations(const pattern_view& pattern, bool by_threads);
 /// Shared memory that a problem may have for itself; 0 on the host.
-index fast_memory_for_problem(place where, index problems);
+index_type fast_memory_for_problem(place where, index_type problems);
 
 }  // namespace detail
 
@@ -95,12 +95,12 @@ index fast_memory_for_problem(place where, index problems);
 ///       static constexpr int unknowns = 2;                          // 1 to 12 or so
 ///       double height;
 ///       template <class S>
-///       WHILST_HD S operator()(whilst::index, const S* x) const {
+///       WHILST_HD S operator()(whilst::index_type, const S* x) const {
 ///         const S a = x[1] - x[0] * x[0], b = 1.0 - x[0];
 ///         return height * (a * a) + b * b;
 ///       }
 ///     };
-///     WHILST_HD one of_problem(whilst::index k) const { return {height[k]}; }
+///     WHILST_HD one of_problem(whilst::index_type k) const { return {height[k]}; }
 ///   };
 ///   whilst::minimizer_batch<double, valley> batch([&](whilst::place) { return valley{height}; }, 1'000'000);
 ///   const whilst::minimizer_batch_report report = batch.solve(x);   // 2 unknowns a problem
@@ -110,7 +110,7 @@ index fast_memory_for_problem(place where, index problems);
 /// memory of the device, for all problems at once.
 template <class T, class Problem, class Methods = usual_methods>
 class minimizer_batch {
-  using term_type = decltype(std::declval<const Problem&>().of_problem(index{}));
+  using term_type = decltype(std::declval<const Problem&>().of_problem(index_type{}));
   static constexpr const char* making = "making a batch of minimizations";
 
  public:
@@ -118,13 +118,13 @@ class minimizer_batch {
   /// range, fewer than one problem, more unknowns than a method's dense matrix is for, and an executor that is not for
   /// batches or that this machine does not have.
   template <class MakeProblem>
-  minimizer_batch(const MakeProblem& make_problem, index problems, const minimizer_batch_options& options = {})
+  minimizer_batch(const MakeProblem& make_problem, index_type problems, const minimizer_batch_options& options = {})
       : minimizer_batch(make_problem, problems, term_type::unknowns, std::span<const std::int32_t>(), options) {}
 
   /// The same for functions of several terms: `unknowns` of each function, and those of its terms, unknowns_of_terms,
   /// term after term, as in partially_separable::add; the same for all. Throws whilst::error on indexes out of range.
   template <class MakeProblem>
-  minimizer_batch(const MakeProblem& make_problem, index problems, index unknowns,
+  minimizer_batch(const MakeProblem& make_problem, index_type problems, index_type unknowns,
                   std::span<const std::int32_t> unknowns_of_terms, const minimizer_batch_options& options = {})
       : batch_(detail::settings_of_minimizations(options, problems)), problem_(make_problem(batch_.where())) {
     settings_ = buffer<detail::minimization_settings>(batch_.where(), 1);
@@ -160,7 +160,7 @@ class minimizer_batch {
   /// How each ended, in the memory of the place that runs them, one a problem; for kernels that come after.
   const minimization_outcome* outcomes() const { return batch_.outcomes(); }
 
-  index problems() const { return batch_.problems(); }
+  index_type problems() const { return batch_.problems(); }
   /// Threads that work on each minimization.
   int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
@@ -168,8 +168,8 @@ class minimizer_batch {
 
  private:
   template <template <class> class... Direction>
-  void record(const minimizer_batch_options& options, index unknowns, std::span<const std::int32_t> unknowns_of_terms,
-              method_list<Direction...>) {
+  void record(const minimizer_batch_options& options, index_type unknowns,
+              std::span<const std::int32_t> unknowns_of_terms, method_list<Direction...>) {
     static_assert((!within_radius<Direction<T>> && ...), "a method of trust regions has a loop within its loop");
     bool is_known = false;
     const auto try_one = [&]<template <class> class One>() {
@@ -197,7 +197,7 @@ class minimizer_batch {
     const bool may_be_threads = has_one_term && by_threads::are_small;
     const int lanes = batch_.desk().lanes_or(detail::lanes_for_minimizations(pattern, may_be_threads));
     const bool is_by_thread = may_be_threads && lanes == 1;
-    const index bytes = each_type::bytes_of(pattern);
+    const index_type bytes = each_type::bytes_of(pattern);
     const bool in_fast_memory = lanes > 32 && bytes <= detail::fast_memory_for_problem(batch_.where(), problems());
     if (!is_by_thread && !in_fast_memory)
       memory_ = raw_buffer(batch_.where(), static_cast<std::size_t>(detail::bytes_of_all(problems(), bytes)));

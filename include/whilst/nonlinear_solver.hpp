@@ -32,12 +32,12 @@ struct nonlinear_solver_options {
   std::string method = "newton-krylov";
   nonlinear_tolerances tolerances = {};
   /// Accepted steps.
-  index max_iterations = 1000;
+  index_type max_iterations = 1000;
   /// Evaluations of F; 0 for 20 * (max_iterations + 1).
-  index max_evaluations = 0;
+  index_type max_evaluations = 0;
   /// "newton-krylov" only: iterations of BiCGSTAB a step, 0 for twice the unknowns, from 20 to 2000. Cut short, its
   /// step is still taken where it leads down.
-  index max_inner_iterations = 0;
+  index_type max_inner_iterations = 0;
   /// "anderson" only: how many differences it combines, 1 to 10.
   int depth = 5;
   /// "anderson" only: x goes to x - mixing F from the combination; not 0. Negative where F(x) = g(x) - x: prefer to
@@ -52,7 +52,7 @@ struct nonlinear_solver_options {
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
   bool programmatic_launch = true;
   /// Records of the history, an even number; 0 for none.
-  index history_capacity = 512;
+  index_type history_capacity = 512;
 };
 
 /// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start; value and

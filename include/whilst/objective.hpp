@@ -21,7 +21,7 @@ struct gathered {
     static constexpr int held = on_device ? 4 : 1;
     std::int32_t next, end, position[held];
   };
-  WHILST_HD range entries(index i) const {
+  WHILST_HD range entries(index_type i) const {
     range of{};
     if (!offsets) return of;
     of.next = read_constant(offsets + i);
@@ -30,7 +30,7 @@ struct gathered {
       if (of.next + k < of.end) of.position[k] = read_constant(positions + of.next + k);
     return of;
   }
-  WHILST_HD T operator()(index i, const range& of) const {
+  WHILST_HD T operator()(index_type i, const range& of) const {
     if (!offsets) return pieces[i];
     T first[range::held];
     for (int k = 0; k < range::held; ++k) first[k] = of.next + k < of.end ? pieces[of.position[k]] : T(0);
@@ -47,14 +47,14 @@ template <class T>
 struct evaluated {
   /// Numbers whose sum is f.
   const double* values = nullptr;
-  index count = 0;
+  index_type count = 0;
   gathered<T> gradient = {};
 
   /// Share i of n of f.
-  WHILST_HD double value(index i, index n) const {
+  WHILST_HD double value(index_type i, index_type n) const {
     double sum = i < count ? values[i] : 0;
     WHILST_ROLLED  // or the number of trips is computed first, by a division
-        for (index e = i + n; e < count; e += n) sum += values[e];
+        for (index_type e = i + n; e < count; e += n) sum += values[e];
     return sum;
   }
 };
@@ -62,7 +62,7 @@ struct evaluated {
 /// A symmetric matrix in compressed sparse row form, both triangles, on a place; borrowed from its objective.
 template <class T>
 struct hessian_view {
-  index n = 0, nonzeros = 0;
+  index_type n = 0, nonzeros = 0;
   const std::int32_t *row_offsets = nullptr, *column_indices = nullptr;
   T* values = nullptr;
 };
@@ -85,7 +85,7 @@ class objective {
  public:
   virtual ~objective() = default;
   virtual place where() const = 0;
-  virtual index unknowns() const = 0;
+  virtual index_type unknowns() const = 0;
   /// Takes the memory that the steps of evaluate and values_along work on, which cannot be taken in a body: to be
   /// called before one is recorded that has them.
   virtual void prepare() const {}

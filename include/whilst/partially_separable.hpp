@@ -23,7 +23,7 @@ class term_group {
  public:
   /// Arrays on the place, entry (term e, unknown k) at k * terms + e.
   struct arrays {
-    index terms;
+    index_type terms;
     const std::int32_t* unknowns;  ///< -1: none, the term reads a 0 there
     double* values;                ///< of the terms
     T* gradients;
@@ -64,7 +64,7 @@ struct evaluate_terms {
   const T* x;
 
   template <class Team>
-  WHILST_HD term_indexes<K> fetch(index e, const Team&) const {
+  WHILST_HD term_indexes<K> fetch(index_type e, const Team&) const {
     term_indexes<K> unknown;
     for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.terms + e);
     return unknown;
@@ -74,7 +74,7 @@ struct evaluate_terms {
     bool is_there[K];
   };
   template <class Team>
-  WHILST_HD values read(index, const Team&, const term_indexes<K>& unknown) const {
+  WHILST_HD values read(index_type, const Team&, const term_indexes<K>& unknown) const {
     values read;
     for (int k = 0; k < K; ++k) {
       read.is_there[k] = unknown.of[k] >= 0;
@@ -82,7 +82,7 @@ struct evaluate_terms {
     }
     return read;
   }
-  WHILST_HD void operator()(index e, const values& at) const {
+  WHILST_HD void operator()(index_type e, const values& at) const {
     dual<T, K> of_term[K];
     for (int k = 0; k < K; ++k) of_term[k] = at.is_there[k] ? dual<T, K>::variable(at.of[k], k) : dual<T, K>(0);
     const dual<T, K> value = term(e, static_cast<const dual<T, K>*>(of_term));
@@ -102,7 +102,7 @@ struct evaluate_terms_along {
   const double* lengths;
 
   template <class Team>
-  WHILST_HD term_indexes<K> fetch(index e, const Team&) const {
+  WHILST_HD term_indexes<K> fetch(index_type e, const Team&) const {
     term_indexes<K> unknown;
     for (int k = 0; k < K; ++k) unknown.of[k] = read_constant(on_place.unknowns + k * on_place.terms + e);
     return unknown;
@@ -111,7 +111,7 @@ struct evaluate_terms_along {
     T x[K], d[K], length[points];
   };
   template <class Team>
-  WHILST_HD line read(index, const Team&, const term_indexes<K>& unknown) const {
+  WHILST_HD line read(index_type, const Team&, const term_indexes<K>& unknown) const {
     line along;
     for (int k = 0; k < K; ++k) {
       const bool is_there = unknown.of[k] >= 0;
@@ -121,7 +121,7 @@ struct evaluate_terms_along {
     for (int p = 0; p < points; ++p) along.length[p] = static_cast<T>(lengths[p]);
     return along;
   }
-  WHILST_HD sums<double, points> operator()(index e, const line& along) const {
+  WHILST_HD sums<double, points> operator()(index_type e, const line& along) const {
     sums<double, points> values;
     for (int p = 0; p < points; ++p) {
       T at[K];
@@ -150,7 +150,7 @@ struct make_term_hessians {
   const int* wanted;
   bool positive;
 
-  WHILST_HD void operator()(index e) const {
+  WHILST_HD void operator()(index_type e) const {
     if (!*wanted) return;
     T at[K];
     [[maybe_unused]] bool is_there[K];
@@ -231,7 +231,7 @@ class group_of_terms final : public term_group<T> {
 ///     static constexpr int unknowns = 2;                  // K: how many a term has, from 1 to 16 or so
 ///     const double* stiffness;
 ///     template <class S>
-///     WHILST_HD S operator()(whilst::index e, const S* x) const {   // term e of its K unknowns
+///     WHILST_HD S operator()(whilst::index_type e, const S* x) const {   // term e of its K unknowns
 ///       return stiffness[e] / 2 * (x[0] - x[1]) * (x[0] - x[1]);
 ///     }
 ///   };
@@ -245,14 +245,14 @@ class group_of_terms final : public term_group<T> {
 /// For the parallel line search terms are called with plain numbers, too: S is then T.
 ///
 /// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
-/// `WHILST_HD void second_derivatives(whilst::index e, const T* x, bool positive, T* upper) const` that puts the upper
-/// triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place. Its entries for an
-/// unknown that is not there are not read.
+/// `WHILST_HD void second_derivatives(whilst::index_type e, const T* x, bool positive, T* upper) const` that puts the
+/// upper triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place. Its entries for
+/// an unknown that is not there are not read.
 template <class T>
 class partially_separable final : public objective<T> {
  public:
   /// Throws whilst::error where there are no unknowns, or more than 32-bit indexes tell apart.
-  partially_separable(place where, index unknowns);
+  partially_separable(place where, index_type unknowns);
   ~partially_separable() override;
   partially_separable(partially_separable&&) noexcept;
   partially_separable& operator=(partially_separable&&) noexcept;
@@ -276,7 +276,7 @@ class partially_separable final : public objective<T> {
   ///     static constexpr int unknowns = 2, residuals = 2;   // K, and M
   ///     const double* seen;
   ///     template <class S>
-  ///     WHILST_HD void operator()(whilst::index e, const S* x, S* r) const {
+  ///     WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {
   ///       r[0] = x[0] - seen[2 * e];
   ///       r[1] = x[1] - seen[2 * e + 1];
   ///     }
@@ -295,7 +295,7 @@ class partially_separable final : public objective<T> {
   }
 
   place where() const override;
-  index unknowns() const override;
+  index_type unknowns() const override;
   void prepare() const override;
   evaluated<T> evaluate(recorder& run, const T* x) const override;
   bool has_values_along() const override { return true; }

@@ -16,19 +16,19 @@ namespace whilst {
 /// once than this allows exceed it until they end.
 struct cache_limits {
   /// Recordings, of all kinds together; 0 keeps none.
-  index programs = 32;
+  index_type programs = 32;
   /// Bytes of memory that they hold, of all places together, as linear_solver::bytes() counts them.
-  index bytes = index{4} << 30;
+  index_type bytes = index_type{4} << 30;
 };
 
 /// What a program_cache did and holds. hits + records is the number of leases so far.
 struct cache_counters {
-  index hits = 0;       ///< leases of a recording that was there
-  index records = 0;    ///< leases for which one had to be recorded
-  index evictions = 0;  ///< recordings dropped to keep the limits, or when a GPU's memory ran out
-  index programs = 0;   ///< recordings now, those on lease included
-  index on_lease = 0;   ///< of these
-  index bytes = 0;      ///< that they hold
+  index_type hits = 0;       ///< leases of a recording that was there
+  index_type records = 0;    ///< leases for which one had to be recorded
+  index_type evictions = 0;  ///< recordings dropped to keep the limits, or when a GPU's memory ran out
+  index_type programs = 0;   ///< recordings now, those on lease included
+  index_type on_lease = 0;   ///< of these
+  index_type bytes = 0;      ///< that they hold
 };
 
 namespace detail {
@@ -54,7 +54,7 @@ struct key_for final : cache_key {
 /// A recording, whatever its type.
 struct cached {
   virtual ~cached() = default;
-  virtual index bytes() const = 0;
+  virtual index_type bytes() const = 0;
   virtual bool is_lost() const = 0;
 };
 template <class Held>
@@ -62,7 +62,7 @@ struct cached_as final : cached {
   Held held;
   template <class Make>
   explicit cached_as(const Make& make) : held(make()) {}
-  index bytes() const override { return held.bytes(); }
+  index_type bytes() const override { return held.bytes(); }
   bool is_lost() const override {
     if constexpr (requires { held.is_lost(); }) return held.is_lost();
     return false;
@@ -138,9 +138,9 @@ class program_cache {
 
   /// For what else is expensive to make. `make` returns it, and is called where there is none for an equal key or all
   /// are on lease; without a lock, so from several threads at once. The key is a value with == that holds all that the
-  /// thing depends on, and has `std::string in_words() const` for describe(); the thing has `index bytes() const`, and,
-  /// if it can become useless, `bool is_lost() const`. These four throw nothing and do not use the cache, which calls
-  /// them under its lock.
+  /// thing depends on, and has `std::string in_words() const` for describe(); the thing has `index_type bytes() const`,
+  /// and, if it can become useless, `bool is_lost() const`. These four throw nothing and do not use the cache, which
+  /// calls them under its lock.
   template <class Key, std::invocable Make>
   auto borrow(const Key& key, const Make& make) {
     using held_type = std::invoke_result_t<const Make&>;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -14,9 +14,9 @@ struct profile_row {
   std::string name;
   std::string loops;  ///< those around it, outermost first, as in "outer > inner"; empty outside
   bool is_call = false;
-  index runs = 0;              ///< launches; on a GPU one that its loop's verdict held back counts, too
-  double microseconds = 0;     ///< of all runs together
-  std::optional<index> bytes;  ///< of one run, where the step's map says: see below
+  index_type runs = 0;              ///< launches; on a GPU one that its loop's verdict held back counts, too
+  double microseconds = 0;          ///< of all runs together
+  std::optional<index_type> bytes;  ///< of one run, where the step's map says: see below
 
   /// Memory bandwidth; 0 where nothing is known.
   double gigabytes_per_second() const;
@@ -25,8 +25,8 @@ struct profile_row {
 /// The profile of one run: a row a step or call, in the order of the program. Those that the library adds (to arm and
 /// to open loops, to publish flags) share one row, the last.
 ///
-/// A map says what it moves by a member `index bytes(index n) const`: the bytes that must go between memory and the
-/// processor for all of its n indexes, each array counted once, as if there were caches for what is read again.
+/// A map says what it moves by a member `index_type bytes(index_type n) const`: the bytes that must go between memory
+/// and the processor for all of its n indexes, each array counted once, as if there were caches for what is read again.
 struct program_profile {
   std::string executor;  ///< "stream" or "host": what ran it
   std::vector<profile_row> rows;

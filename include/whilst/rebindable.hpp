@@ -31,7 +31,7 @@ class pointer_cell {
 ///     static constexpr int unknowns = 2;
 ///     whilst::slot<const double> stiffness;
 ///     template <class S>
-///     WHILST_HD S operator()(whilst::index e, const S* x) const {
+///     WHILST_HD S operator()(whilst::index_type e, const S* x) const {
 ///       return stiffness.get()[e] / 2 * (x[0] - x[1]) * (x[0] - x[1]);
 ///     }
 ///   };

@@ -61,15 +61,15 @@ class recorder {
 
   // Steps return what program::update finds them by; most callers need none.
   template <class Map>
-  step_handle<Map, no_finish> step(const char* name, index n, const Map& map) {
+  step_handle<Map, no_finish> step(const char* name, index_type n, const Map& map) {
     return step(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  step_handle<Map, Finish> step(const char* name, index n, const Map& map, const Finish& finish) {
+  step_handle<Map, Finish> step(const char* name, index_type n, const Map& map, const Finish& finish) {
     return add_step(name, n, map, finish, no_sequel{});
   }
   template <class Map, class Finish, class Sequel>
-  step_handle<Map, Finish, Sequel> step(const char* name, index n, const Map& map, const Finish& finish,
+  step_handle<Map, Finish, Sequel> step(const char* name, index_type n, const Map& map, const Finish& finish,
                                         const char* sequel_name, const Sequel& sequel) {
     static_assert(detail::team_kind_of<Map>() != detail::team_kind::block &&
                       detail::team_kind_of<Sequel>() == detail::team_kind::none &&
@@ -82,11 +82,11 @@ class recorder {
     return made;
   }
   template <class Map>
-  step_handle<Map, no_finish> team(const char* name, index n, const Map& map) {
+  step_handle<Map, no_finish> team(const char* name, index_type n, const Map& map) {
     return team(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  step_handle<Map, Finish> team(const char* name, index n, const Map& map, const Finish& finish) {
+  step_handle<Map, Finish> team(const char* name, index_type n, const Map& map, const Finish& finish) {
     static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
                   "a map for whole blocks says so: static constexpr bool whole_block = true");
     return step(name, n, map, finish);
@@ -189,7 +189,7 @@ class recorder {
   };
 
   template <class Map, class Finish, class Sequel>
-  step_handle<Map, Finish, Sequel> add_step(const char* name, index n, const Map& map, const Finish& finish,
+  step_handle<Map, Finish, Sequel> add_step(const char* name, index_type n, const Map& map, const Finish& finish,
                                             const Sequel& sequel) {
     if (!in_loop_ && map_step<Map, Finish>::takes_loop)
       throw error("recording step '" + std::string(name) + "'",

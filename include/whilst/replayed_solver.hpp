@@ -16,7 +16,7 @@ using stream_handle = CUstream_st*;
 
 /// How far a running solve is.
 struct progress {
-  index iteration = 0;
+  index_type iteration = 0;
   double residual_norm = 0;
   /// False once the loop has stopped.
   bool running = false;
@@ -59,7 +59,7 @@ class prepared_program;
 class replayed_solver {
  public:
   /// For the solves to come. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.
-  void set_max_iterations(index limit);
+  void set_max_iterations(index_type limit);
   void set_deadline(double seconds);
 
   /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel

@@ -11,21 +11,21 @@ namespace whilst {
 
 /// One line of a convergence history: the residual norm after `iteration` completed updates.
 struct history_record {
-  index iteration;
+  index_type iteration;
   double residual_norm;
 };
 
 /// What a report is made of; see whilst::report for the meaning of each.
 struct report_fields {
   whilst::reason reason = whilst::reason::running;
-  index iterations = 0;
+  index_type iterations = 0;
   double residual_norm = 0;
   double rhs_norm = 0;
   double setup_seconds = 0;
   double solve_seconds = 0;
   double loop_seconds = 0;
   std::string method, preconditioner, executor, precision, device, note;
-  index rows = 0, nonzeros = 0;
+  index_type rows = 0, nonzeros = 0;
   std::vector<history_record> history;
 };
 
@@ -40,7 +40,7 @@ class report {
   /// One line for a person: how it ended, after how many iterations, at what residual.
   std::string message() const;
   /// Completed updates of x, over all restarts.
-  index iterations() const { return fields_.iterations; }
+  index_type iterations() const { return fields_.iterations; }
   /// ||b - A x||_2, recomputed from x at the end, not the recurrence's estimate.
   double residual_norm() const { return fields_.residual_norm; }
   /// residual_norm() / rhs_norm(); 0 where both are 0.
@@ -67,8 +67,8 @@ class report {
   const std::string& device() const { return fields_.device; }
   /// Anything the caller ought to know, as a fallback to another executor; mostly empty.
   const std::string& note() const { return fields_.note; }
-  index rows() const { return fields_.rows; }
-  index nonzeros() const { return fields_.nonzeros; }
+  index_type rows() const { return fields_.rows; }
+  index_type nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is
   /// dropped and from then on every other one is kept. Empty where the solver has launched another solve since.
   const std::vector<history_record>& history() const { return fields_.history; }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/reason.hpp"
 
 namespace whilst {
@@ -10,7 +10,7 @@ namespace whilst {
 /// How a solve ended, as its last step writes it: see ticket::outcome. Of minimizations and nonlinear equations the
 /// norms are those that their reports tell.
 struct solve_outcome {
-  index iterations = 0;  ///< completed updates, those that overflowed and were taken back included
+  index_type iterations = 0;  ///< completed updates, those that overflowed and were taken back included
   double residual_norm = 0;
   double rhs_norm = 0;
   std::uint64_t nanoseconds = 0;       ///< from the first to the last step

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -28,7 +28,7 @@ std::string show_number(float value);
 
 /// An array of `count` elements; with values in the report where T is a number.
 template <class T>
-watched_memory watched(std::string name, T* elements, index count) {
+watched_memory watched(std::string name, T* elements, index_type count) {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>);
   watched_memory made{std::move(name), elements, static_cast<std::size_t>(count) * sizeof(T), sizeof(T)};
   if constexpr (std::is_arithmetic_v<T>) {
@@ -48,13 +48,13 @@ watched_memory watched(std::string name, T* elements, index count) {
 /// What a strict check found: nothing, or the first difference.
 struct strict_report {
   bool passed = true;
-  index runs_compared = 0;  ///< of steps and calls
+  index_type runs_compared = 0;  ///< of steps and calls
   // Of the first difference; it lies in the first buffer of the list that differs.
-  std::string step;  ///< the step or call after which it was seen; empty for the end of the program
-  index run = 0;     ///< in the how manieth run of that step
+  std::string step;    ///< the step or call after which it was seen; empty for the end of the program
+  index_type run = 0;  ///< in the how manieth run of that step
   std::string
       buffer;  ///< the name of the watched memory; empty where not values differ but the way through the program
-  index element = 0;
+  index_type element = 0;
   std::vector<std::byte> expected, found;  ///< the bytes of the element
   std::string message;                     ///< all of this for a person
 

@@ -24,11 +24,11 @@ class team_runner {
   WHILST_HD explicit team_runner(const Team& team, const control* root = nullptr) : team_(team), root_(root) {}
 
   template <class Map>
-  WHILST_HD void step(const char* name, index n, const Map& map) {
+  WHILST_HD void step(const char* name, index_type n, const Map& map) {
     step(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  WHILST_HD void step(const char*, index n, const Map& map, const Finish& finish) {
+  WHILST_HD void step(const char*, index_type n, const Map& map, const Finish& finish) {
     if (!active()) return;
     constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
     if constexpr (has_sums) {
@@ -49,18 +49,18 @@ class team_runner {
     }
   }
   template <class Map, class Finish, class Sequel>
-  WHILST_HD void step(const char* name, index n, const Map& map, const Finish& finish, const char* sequel_name,
+  WHILST_HD void step(const char* name, index_type n, const Map& map, const Finish& finish, const char* sequel_name,
                       const Sequel& sequel) {
     step(name, n, map, finish);
     step(sequel_name, n, sequel);
   }
   /// For maps that a recorder gives a whole block for each index: here the team that there is.
   template <class Map>
-  WHILST_HD void team(const char* name, index n, const Map& map) {
+  WHILST_HD void team(const char* name, index_type n, const Map& map) {
     team(name, n, map, no_finish{});
   }
   template <class Map, class Finish>
-  WHILST_HD void team(const char* name, index n, const Map& map, const Finish& finish) {
+  WHILST_HD void team(const char* name, index_type n, const Map& map, const Finish& finish) {
     static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
                   "a map for whole blocks says so: static constexpr bool whole_block = true");
     step(name, n, map, finish);
@@ -207,11 +207,11 @@ class team_runner {
   /// Calls `map` for this thread's indexes, or for all of them if it works by teams; `take` receives what it returns,
   /// if anything.
   template <class Map, class Take>
-  WHILST_HD void each(const Map& map, index n, const Take& take) const {
+  WHILST_HD void each(const Map& map, index_type n, const Take& take) const {
     constexpr detail::team_kind kind = detail::team_kind_of<Map>();
     if constexpr (kind == detail::team_kind::block) {
       const team_of_step<Team> all{team_};
-      for (index i = 0; i < n; ++i) {
+      for (index_type i = 0; i < n; ++i) {
         apply(map, i, all, take);
         team_.sync();
       }
@@ -219,12 +219,12 @@ class team_runner {
       constexpr bool wants_lanes = kind == detail::team_kind::lanes;
       const team_of_step<lanes> group{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()};
       const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
-      for (index i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
+      for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
         apply(map, i, group, take);
     }
   }
   template <class Map, class Group, class Take>
-  WHILST_HD static void apply(const Map& map, index i, const Group& group, const Take& take) {
+  WHILST_HD static void apply(const Map& map, index_type i, const Group& group, const Take& take) {
     if constexpr (std::is_void_v<detail::map_result<Map>>) {
       detail::apply_map(map, i, group);
     } else {

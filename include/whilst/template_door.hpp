@@ -26,7 +26,7 @@ namespace whilst {
 template <class Function>
 struct pointwise_preconditioner : Function {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
-  WHILST_HD pointwise_preconditioner with_memory(index, workspace&) const { return *this; }
+  WHILST_HD pointwise_preconditioner with_memory(index_type, workspace&) const { return *this; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}
 };
@@ -38,7 +38,7 @@ namespace detail {
 template <class T, class Operator>
 struct own_operator : Operator {
   slot<const T> values;
-  WHILST_HD own_operator of_problem([[maybe_unused]] index k) const {
+  WHILST_HD own_operator of_problem([[maybe_unused]] index_type k) const {
     if constexpr (requires(const Operator& A) { A.of_problem(k); }) {
       return {Operator::of_problem(k), values};
     } else {
@@ -68,14 +68,14 @@ recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& 
 /// Solves A x = b again and again for an operator of your own: recorded when it is made, replayed by each solve.
 /// @code
 ///   struct scaled_identity {                                   // trivially copyable; pointers in it are borrowed and
-///     whilst::index n;                                         // must be of the memory of the solver's place
-///     WHILST_HD whilst::index rows() const { return n; }
+///     whilst::index_type n;                                         // must be of the memory of the solver's place
+///     WHILST_HD whilst::index_type rows() const { return n; }
 ///     WHILST_HD int lanes_wanted() const { return 1; }         // 1, 2, 4, 8, 16 or 32 threads work on a row
 ///     template <class Team>                                    // entry i of A x, which each of them returns
-///     WHILST_HD double row(whilst::index i, const double* x, const Team&) const { return 2 * x[i]; }
+///     WHILST_HD double row(whilst::index_type i, const double* x, const Team&) const { return 2 * x[i]; }
 ///   };
 ///   struct halve {                                             // entry i of M r, M close to the inverse of A
-///     WHILST_HD double operator()(whilst::index, double r) const { return r / 2; }
+///     WHILST_HD double operator()(whilst::index_type, double r) const { return r / 2; }
 ///   };
 ///   auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(scaled_identity{1000}, halve{});
 ///   whilst::report r = solver.solve(b, x);

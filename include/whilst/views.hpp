@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -62,10 +62,10 @@ sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
 template <class T>
 struct slot {
   T* const* where = nullptr;
-  index offset = 0;
+  index_type offset = 0;
 
   WHILST_HD T* get() const { return *where + offset; }
-  WHILST_HD slot shifted(index elements) const { return {where, offset + elements}; }
+  WHILST_HD slot shifted(index_type elements) const { return {where, offset + elements}; }
 };
 
 /// The same for memory that no step of the program writes.
@@ -73,10 +73,10 @@ template <class T>
 struct constant_slot {
   static constexpr bool constant = true;
   T* const* where = nullptr;
-  index offset = 0;
+  index_type offset = 0;
 
   WHILST_HD T* get() const { return *where + offset; }
-  WHILST_HD constant_slot shifted(index elements) const { return {where, offset + elements}; }
+  WHILST_HD constant_slot shifted(index_type elements) const { return {where, offset + elements}; }
 };
 
 /// The same for a pointer that stays.
@@ -85,7 +85,7 @@ struct fixed_slot {
   T* pointer = nullptr;
 
   WHILST_HD T* get() const { return pointer; }
-  WHILST_HD fixed_slot shifted(index elements) const { return {pointer + elements}; }
+  WHILST_HD fixed_slot shifted(index_type elements) const { return {pointer + elements}; }
 };
 
 /// Memory that a step or a call declares to write, so that a recorder can refuse bodies side by side that write the
@@ -95,7 +95,7 @@ struct memory_range {
   std::size_t bytes = 0;
 
   template <class T>
-  static memory_range of(const T* first, index count) {
+  static memory_range of(const T* first, index_type count) {
     return {first, static_cast<std::size_t>(count) * sizeof(T)};
   }
   bool overlaps(const memory_range& other) const {
@@ -111,19 +111,19 @@ class workspace {
   WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
 
   template <class T>
-  WHILST_HD T* take(index count) {
+  WHILST_HD T* take(index_type count) {
     static_assert(std::is_trivially_copyable_v<T>);
-    constexpr index alignment = 256;
+    constexpr index_type alignment = 256;
     used_ = (used_ + alignment - 1) / alignment * alignment;
     T* piece = reinterpret_cast<T*>(base_ + used_);
-    used_ += count * static_cast<index>(sizeof(T));
+    used_ += count * static_cast<index_type>(sizeof(T));
     return base_ ? piece : nullptr;
   }
-  WHILST_HD index used() const { return used_; }
+  WHILST_HD index_type used() const { return used_; }
 
  private:
   std::byte* base_;
-  index used_ = 0;
+  index_type used_ = 0;
 };
 
 }  // namespace whilst

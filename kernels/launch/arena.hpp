@@ -19,10 +19,10 @@ class arena_layout : public workspace {
   void item(std::string name) { items_.push_back({std::move(name), used()}); }
 
   /// Where the items begin, in bytes.
-  const std::vector<std::pair<std::string, index>>& items() const { return items_; }
+  const std::vector<std::pair<std::string, index_type>>& items() const { return items_; }
 
  private:
-  std::vector<std::pair<std::string, index>> items_;
+  std::vector<std::pair<std::string, index_type>> items_;
 };
 
 /// The lines of memory() for an arena that was laid out so.

@@ -124,7 +124,7 @@ std::vector<memory_item> itemised(const arena_layout& layout, place where) {
   std::vector<memory_item> lines;
   for (std::size_t k = 0; k < layout.items().size(); ++k) {
     const auto& [name, begin] = layout.items()[k];
-    const index end = k + 1 < layout.items().size() ? layout.items()[k + 1].second : layout.used();
+    const index_type end = k + 1 < layout.items().size() ? layout.items()[k + 1].second : layout.used();
     if (end > begin)
       lines.push_back({.name = name, .where = name_of(where), .bytes = static_cast<std::size_t>(end - begin)});
   }

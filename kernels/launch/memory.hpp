@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/launch/context_life.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
@@ -75,17 +75,17 @@ template <class T>
 class buffer {
  public:
   buffer() = default;
-  buffer(place where, index count) : raw_(where, static_cast<std::size_t>(count) * sizeof(T)), count_(count) {}
+  buffer(place where, index_type count) : raw_(where, static_cast<std::size_t>(count) * sizeof(T)), count_(count) {}
   T* data() const { return static_cast<T*>(raw_.data()); }
-  index size() const { return count_; }
-  index bytes() const { return static_cast<index>(raw_.bytes()); }
+  index_type size() const { return count_; }
+  index_type bytes() const { return static_cast<index_type>(raw_.bytes()); }
   place where() const { return raw_.where(); }
   void upload(const T* source) { raw_.upload(source, raw_.bytes()); }
   void download(T* target) const { raw_.download(target, raw_.bytes()); }
 
  private:
   raw_buffer raw_;
-  index count_ = 0;
+  index_type count_ = 0;
 };
 
 /// Host memory that a GPU can write (pinned and mapped), or plain host memory on the host; zeroed; owned.

@@ -7,7 +7,7 @@
 
 #include "whilst/control.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
@@ -22,7 +22,7 @@ namespace detail {
 
 /// The map of a step that is only a finish.
 struct no_map {
-  WHILST_HD void operator()(index) const {}
+  WHILST_HD void operator()(index_type) const {}
 };
 
 /// What a map wants for one index: nothing but the index, a group of lanes, or a whole block.
@@ -46,7 +46,7 @@ struct nothing_read {};
 /// looks at nothing of that, and comes before the finish where the two share a kernel.
 template <class Map, class Data>
 concept is_told = team_kind_of<Map>()
-== team_kind::none&& requires(const Map& map, const Data& data) { map(index{}, data, *map.handed); };
+== team_kind::none&& requires(const Map& map, const Data& data) { map(index_type{}, data, *map.handed); };
 template <class Data, class Handed>
 struct read_and_told {
   Data read;
@@ -71,7 +71,7 @@ struct read_and_told {
 /// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
 /// and as fast as can be where memory bandwidth decides.
 template <class Map, class Team>
-WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
                            [[maybe_unused]] const Team& team) {
   if constexpr (requires { map.fetch(i, team); }) {
     return map.fetch(i, team);
@@ -81,10 +81,10 @@ WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] ind
 }
 template <class Map>
 concept has_read_own = requires(const Map& map, const lanes& team) {
-  map.read_own(index{}, team);
+  map.read_own(index_type{}, team);
 };
 template <class Map, class Team>
-WHILST_HD auto read_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+WHILST_HD auto read_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
                               [[maybe_unused]] const Team& team) {
   if constexpr (has_read_own<Map>) {
     return map.read_own(i, team);
@@ -93,7 +93,7 @@ WHILST_HD auto read_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] 
   }
 }
 template <class Map, class Team, class Fetched, class Own>
-WHILST_HD auto read_after_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index i,
+WHILST_HD auto read_after_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
                                     [[maybe_unused]] const Team& team, const Fetched& fetched,
                                     [[maybe_unused]] const Own& own) {
   if constexpr (has_read_own<Map>) {
@@ -107,11 +107,11 @@ WHILST_HD auto read_after_own_phase([[maybe_unused]] const Map& map, [[maybe_unu
   }
 }
 template <class Map, class Team, class Fetched>
-WHILST_HD auto untold_read_phase(const Map& map, index i, const Team& team, const Fetched& fetched) {
+WHILST_HD auto untold_read_phase(const Map& map, index_type i, const Team& team, const Fetched& fetched) {
   return read_after_own_phase(map, i, team, fetched, read_own_phase(map, i, team));
 }
 template <class Map, class Team, class Fetched>
-WHILST_HD auto read_phase(const Map& map, index i, const Team& team, const Fetched& fetched) {
+WHILST_HD auto read_phase(const Map& map, index_type i, const Team& team, const Fetched& fetched) {
   using data = decltype(untold_read_phase(map, i, team, fetched));
   if constexpr (is_told<Map, data>) {
     using told = std::remove_cvref_t<decltype(*map.handed)>;
@@ -121,11 +121,11 @@ WHILST_HD auto read_phase(const Map& map, index i, const Team& team, const Fetch
   }
 }
 template <class Map, class Team, class Data, class Handed>
-WHILST_HD void write_phase(const Map& map, index i, const Team&, const read_and_told<Data, Handed>& data) {
+WHILST_HD void write_phase(const Map& map, index_type i, const Team&, const read_and_told<Data, Handed>& data) {
   map(i, data.read, data.told);
 }
 template <class Map, class Team, class Data>
-WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team& team,
+WHILST_HD auto write_phase(const Map& map, index_type i, [[maybe_unused]] const Team& team,
                            [[maybe_unused]] const Data& data) {
   constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
   if constexpr (team_kind_of<Map>() == team_kind::none) {
@@ -143,7 +143,7 @@ WHILST_HD auto write_phase(const Map& map, index i, [[maybe_unused]] const Team&
   }
 }
 template <class Map, class Team>
-WHILST_HD auto apply_map(const Map& map, index i, const Team& team) {
+WHILST_HD auto apply_map(const Map& map, index_type i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
@@ -281,7 +281,7 @@ constexpr bool hands_to = requires(const Finish& finish, Sequel& sequel) {
 
 /// sums<T, k>, or void for a map that produces none.
 template <class Map>
-using map_result = decltype(apply_map(std::declval<const Map&>(), index{}, lanes{}));
+using map_result = decltype(apply_map(std::declval<const Map&>(), index_type{}, lanes{}));
 
 /// The lanes that a map asks for an index; 1 where it does not say.
 template <class Map>

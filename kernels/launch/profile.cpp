@@ -31,7 +31,7 @@ class profile_rows {
     profile_row& row = rows_.at(row_of_.at(op.node));
     if (row.runs == 0) row.name = title(op);
     if (row.runs == 0 && op.runs_sequel) {
-      const std::optional<index> own = row.bytes, sequel = (op.node + 1)->step->bytes();
+      const std::optional<index_type> own = row.bytes, sequel = (op.node + 1)->step->bytes();
       row.bytes = own && sequel ? std::optional(*own + *sequel) : std::nullopt;
       sequels_.push_back(row_of_.at(op.node + 1));
     }

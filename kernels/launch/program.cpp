@@ -13,7 +13,7 @@ namespace whilst {
 namespace {
 
 constexpr int longest_unrolled_body = 256;
-constexpr index small_step = index{1} << 20;
+constexpr index_type small_step = index_type{1} << 20;
 
 bool holds_call(const std::vector<program_node>& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const program_node& node) {
@@ -35,7 +35,7 @@ void visit_steps(const std::vector<program_node>& nodes, const std::function<voi
 int program::implementation::choose_unroll() const {
   if (settings.unroll > 0) return settings.unroll;
   if (running_on != executor::graph) return 1;
-  index largest = 0;
+  index_type largest = 0;
   int steps = 0;
   visit_steps(nodes, [&](const program_node& node) {
     largest = std::max(largest, node.step->count());
@@ -126,12 +126,12 @@ place program::where() const { return implementation_->where; }
 executor program::running_on() const { return implementation_->running_on; }
 const std::string& program::note() const { return implementation_->note; }
 
-index program::device_bytes() const {
+index_type program::device_bytes() const {
 #if WHILST_WITH_CUDA
   std::size_t bytes = implementation_->step_memory.bytes() + implementation_->graph_memory;
   for (const memory_item& item : implementation_->memory)
     if (item.kept == lifetime::owned && !implementation_->where.on_host()) bytes += item.bytes;
-  return static_cast<index>(bytes);
+  return static_cast<index_type>(bytes);
 #else
   return 0;
 #endif

@@ -179,12 +179,12 @@ class program {
     update(which, which.step->count(), map, finish);
   }
   template <class Map, class Finish>
-  void update(const step_handle<Map, Finish>& which, index count, const std::type_identity_t<Map>& map) {
+  void update(const step_handle<Map, Finish>& which, index_type count, const std::type_identity_t<Map>& map) {
     check_handle(which.owner);
     update(which, count, map, which.step->finish());
   }
   template <class Map, class Finish>
-  void update(const step_handle<Map, Finish>& which, index count, const std::type_identity_t<Map>& map,
+  void update(const step_handle<Map, Finish>& which, index_type count, const std::type_identity_t<Map>& map,
               const std::type_identity_t<Finish>& finish) {
     check_handle(which.owner);
     const bool same_shape = which.step->replace(count, map, finish, no_sequel{});
@@ -202,7 +202,7 @@ class program {
                                                            const std::type_identity_t<Finish>& finish,
                                                            const std::type_identity_t<Sequel>& sequel) {
     check_handle(which.owner);
-    const index count = which.step->count();
+    const index_type count = which.step->count();
     const bool same_shape = which.step->replace(count, map, finish, sequel);
     const bool both_same = which.sequel->replace(count, sequel, no_finish{}, no_sequel{}) && same_shape;
     renew(*which.step, which.sequel, both_same);
@@ -214,7 +214,7 @@ class program {
   /// Bytes of the GPU's memory that the prepared program owns: arena, partial sums, and the instantiated graph by an
   /// estimate, namely what free memory there was less after it had been made and uploaded. CUDA does not tell; what
   /// others took meanwhile is counted, too, and what the driver had in store is not. 0 on the host.
-  index device_bytes() const;
+  index_type device_bytes() const;
   /// The tree for a person: a line a node; and of the prepared form how many kernels, WHILE nodes and IF nodes there
   /// are in a trip of each loop, outside loops and in all. A call is counted as one, whatever it enqueues, and so is
   /// a select, in a graph a kernel and a SWITCH node or an IF node a body; kernels that write parameters are not

@@ -59,7 +59,7 @@ void program::implementation::prepare_on_gpu() {
       made.ticket = memory.take<unsigned>(1);
       std::size_t sums = step.partial_bytes() * made.shape.blocks;
       if (made.shape.form == step_form::sums) sums = aligned_for_wish(sums) + sizeof(outside_wish);
-      made.partials = memory.take<std::byte>(static_cast<index>(sums));
+      made.partials = memory.take<std::byte>(static_cast<index_type>(sums));
     };
     provide(*publisher);
     visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });

@@ -9,7 +9,7 @@ namespace {
 
 /// What a graph of these operations is made of, not counting what the bodies of its loops hold.
 struct node_counts {
-  index kernels = 0, loops = 0, branches = 0, selects = 0, calls = 0;
+  index_type kernels = 0, loops = 0, branches = 0, selects = 0, calls = 0;
 };
 void count_nodes(const std::vector<operation>& operations, node_counts& counts, bool in_loops) {
   for (const operation& op : operations) {
@@ -59,7 +59,7 @@ std::string counted(const std::vector<operation>& operations, bool is_graph, boo
   node_counts counts;
   count_nodes(operations, counts, in_loops);
   std::string text;
-  const auto add = [&](index count, const char* one, const char* many) {
+  const auto add = [&](index_type count, const char* one, const char* many) {
     if (count == 0) return;
     text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + (count == 1 ? one : many);
   };

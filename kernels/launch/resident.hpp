@@ -19,7 +19,7 @@ struct problems_by_lanes {
 
   WHILST_HD int lanes_wanted() const { return lanes_a_problem; }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team) const {
+  WHILST_HD void operator()(index_type i, const Team& team) const {
     team_runner<Team> run(team);
     problems(i, team)(run);
   }
@@ -31,12 +31,12 @@ struct problems_by_block {
   [[maybe_unused]] static constexpr bool whole_block = true;
   Problems problems;
   int threads;
-  index fast_bytes = 0;  ///< shared memory that each problem wants
+  index_type fast_bytes = 0;  ///< shared memory that each problem wants
 
   int threads_wanted() const { return threads; }
-  index fast_memory_bytes() const { return fast_bytes; }
+  index_type fast_memory_bytes() const { return fast_bytes; }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team) const {
+  WHILST_HD void operator()(index_type i, const Team& team) const {
     team_runner<Team> run(team);
     problems(i, team)(run);
   }
@@ -47,13 +47,13 @@ template <class Solve>
 struct one_problem {
   Solve solve;
   template <class Team>
-  WHILST_HD Solve operator()(index, const Team&) const {
+  WHILST_HD Solve operator()(index_type, const Team&) const {
     return solve;
   }
 };
 
 /// Threads of a block for a problem of n indexes.
-inline int threads_for_problem(index n) {
+inline int threads_for_problem(index_type n) {
   int threads = 32;
   while (threads < n && threads < 1024) threads *= 2;
   return threads;

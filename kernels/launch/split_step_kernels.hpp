@@ -40,9 +40,9 @@ __device__ outside_wish* decided_wish(const step_frame& frame) {
 /// Entry q of what a thread does is index i(q) of the step, where that is there. A block has indexes in a row.
 template <int each>
 struct split_indexes {
-  index n;
-  __device__ index operator()(int q) const {
-    return (static_cast<index>(blockIdx.x) * each + q) * threads_spread + threadIdx.x;
+  index_type n;
+  __device__ index_type operator()(int q) const {
+    return (static_cast<index_type>(blockIdx.x) * each + q) * threads_spread + threadIdx.x;
   }
   __device__ bool has(int q) const { return (*this)(q) < n; }
 };
@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(threads_spread)
   const lanes team;
   const split_indexes<each> i{frame.n};
   const auto at = [&](int q) { return i.has(q) ? i(q) : frame.n - 1; };
-  decltype(fetch_phase(map, index{}, team)) fetched[each];
-  decltype(read_own_phase(map, index{}, team)) own[each];
+  decltype(fetch_phase(map, index_type{}, team)) fetched[each];
+  decltype(read_own_phase(map, index_type{}, team)) own[each];
 #pragma unroll
   for (int q = 0; q < each; ++q) fetched[q] = fetch_phase(map, at(q), team);
 #pragma unroll
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(threads_spread)
   int running = frame.guard ? read_early(frame.guard) : 1;
   const bool decides = blockIdx.x == 0 && threadIdx.x == 0;
   const outside_wish wish = decides ? frame.links.wish() : outside_wish{};
-  decltype(read_after_own_phase(map, index{}, team, fetched[0], own[0])) data[each];
+  decltype(read_after_own_phase(map, index_type{}, team, fetched[0], own[0])) data[each];
 #pragma unroll
   for (int q = 0; q < each; ++q) data[q] = read_after_own_phase(map, at(q), team, fetched[q], own[q]);
   asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner

@@ -19,7 +19,7 @@
 #include "kernels/launch/split_step_kernels.hpp"
 #include "kernels/launch/step_kernel.hpp"
 #endif
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
 
@@ -38,7 +38,7 @@ class recorded_step {
   recorded_step& operator=(const recorded_step&) = delete;
 
   const std::string& name() const { return name_; }
-  index count() const { return n_; }
+  index_type count() const { return n_; }
   virtual bool has_finish() const = 0;
   /// Whether the step that comes next is this one's sequel, which the kernel of its finish runs by itself where the
   /// grid is not large.
@@ -48,7 +48,7 @@ class recorded_step {
   /// Whether it has a read_own, which its kernel may call while the step before it still runs.
   virtual bool reads_own_ahead() const = 0;
   /// Bytes that a run of the step moves between memory and the processor, where its map says.
-  virtual std::optional<index> bytes() const = 0;
+  virtual std::optional<index_type> bytes() const = 0;
   /// Host memory that the step holds for its sums.
   virtual std::size_t host_bytes() const = 0;
   /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top.
@@ -69,14 +69,14 @@ class recorded_step {
 #endif
 
  protected:
-  recorded_step(std::string name, index n) : name_(std::move(name)), n_(n) {}
+  recorded_step(std::string name, index_type n) : name_(std::move(name)), n_(n) {}
   std::string name_;
-  index n_;
+  index_type n_;
 };
 namespace detail {
 
 /// Indexes a host thread takes at a time. Fixed, so that totals do not depend on the number of threads.
-constexpr index host_chunk = 2048;
+constexpr index_type host_chunk = 2048;
 
 /// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
 template <class Map>
@@ -84,12 +84,12 @@ constexpr bool takes_problems = team_kind_of<Map>() == team_kind::block || requi
   Map::whole_problem;
 };
 template <class Map>
-constexpr index host_chunk_of = takes_problems<Map>                       ? 1
-                                : team_kind_of<Map>() == team_kind::lanes ? 512
-                                                                          : host_chunk;
+constexpr index_type host_chunk_of = takes_problems<Map>                       ? 1
+                                     : team_kind_of<Map>() == team_kind::lanes ? 512
+                                                                               : host_chunk;
 /// Fewer chunks than this are not worth waking threads for.
 template <class Map>
-constexpr index parallel_chunks = takes_problems<Map> ? 2 : 32;
+constexpr index_type parallel_chunks = takes_problems<Map> ? 2 : 32;
 
 /// Whether two maps of one type ask for the same threads an index, and the same memory.
 template <class Map>
@@ -110,7 +110,7 @@ class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
   static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
-  static constexpr index threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
+  static constexpr index_type threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
  public:
@@ -121,7 +121,7 @@ class map_step final : public recorded_step {
       return detail::takes_loop<Finish, finish_data>;
     }
   }();
-  map_step(std::string name, index n, const Map& map, const Finish& finish, const Sequel& sequel = {})
+  map_step(std::string name, index_type n, const Map& map, const Finish& finish, const Sequel& sequel = {})
       : recorded_step(std::move(name), n), map_(map), finish_(finish), sequel_(sequel) {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
                       std::is_trivially_copyable_v<Sequel>,
@@ -131,7 +131,7 @@ class map_step final : public recorded_step {
 
   Finish finish() const { return finish_; }
   /// Gives the step other members. Returns whether its launch shape is sure to be the same.
-  bool replace(index n, const Map& map, const Finish& finish, const Sequel& sequel) {
+  bool replace(index_type n, const Map& map, const Finish& finish, const Sequel& sequel) {
     const bool same_shape = n == n_ && detail::same_team(map, map_);
     n_ = n;
     // Made anew, not assigned: functors may have constant members, and closures have no assignment.
@@ -146,7 +146,7 @@ class map_step final : public recorded_step {
   bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
   bool fetches_only_constants() const override { return detail::fetches_only_constants<Map>(); }
   bool reads_own_ahead() const override { return detail::has_read_own<Map>; }
-  std::optional<index> bytes() const override {
+  std::optional<index_type> bytes() const override {
     if constexpr (requires { map_.bytes(n_); }) {
       return map_.bytes(n_);
     } else {
@@ -159,25 +159,25 @@ class map_step final : public recorded_step {
   }
 
   void run_on_host([[maybe_unused]] loop_state* loop) override {
-    const index last = chunks();
+    const index_type last = chunks();
     [[maybe_unused]] const auto reads = detail::finish_read_phase(finish_);  // before the map, as on a GPU
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) if (last >= detail::parallel_chunks <Map>)
 #endif
-    for (index chunk = 0; chunk < last; ++chunk) {
-      const index begin = chunk * detail::host_chunk_of<Map>;
-      const index end = std::min(n_, begin + detail::host_chunk_of<Map>);
+    for (index_type chunk = 0; chunk < last; ++chunk) {
+      const index_type begin = chunk * detail::host_chunk_of<Map>;
+      const index_type end = std::min(n_, begin + detail::host_chunk_of<Map>);
       if constexpr (has_sums) {
         detail::map_result<Map> total{};
-        for (index i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
+        for (index_type i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
         partials_[static_cast<std::size_t>(chunk)] = total;
       } else {
-        for (index i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
+        for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
       }
     }
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
-      for (index chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
+      for (index_type chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
       detail::call_finish(finish_, loop, reads, total);
     } else if constexpr (!std::is_same_v<Finish, no_finish>) {
       detail::call_finish(finish_, loop, reads);
@@ -197,12 +197,12 @@ class map_step final : public recorded_step {
  private:
 #if defined(__CUDACC__)
   /// Most blocks of the step's kernel that the device runs as one cluster; 0 for none.
-  index largest_cluster_here(const device_traits& device) const;
+  index_type largest_cluster_here(const device_traits& device) const;
 #endif
   void make_room() {
-    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index>(chunks(), 1)));
+    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index_type>(chunks(), 1)));
   }
-  index chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
+  index_type chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
 
   struct nothing {};
   Map map_;
@@ -225,7 +225,7 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
     // A method that is one kernel may need more registers than a full block leaves each thread.
     shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
-    shape.blocks = static_cast<unsigned>(std::clamp<index>(n_, 1, 65535));
+    shape.blocks = static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535));
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
       const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
@@ -234,17 +234,17 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     }
     return shape;
   }
-  const index threads_wanted = n_ * detail::lanes_wanted(map_);
-  const auto whole_warps = [](index threads) {
-    constexpr index least = (detail::finishing_threads<Finish> + 31) / 32;
-    return static_cast<unsigned>(std::max<index>((threads + 31) / 32, least) * 32);
+  const index_type threads_wanted = n_ * detail::lanes_wanted(map_);
+  const auto whole_warps = [](index_type threads) {
+    constexpr index_type least = (detail::finishing_threads<Finish> + 31) / 32;
+    return static_cast<unsigned>(std::max<index_type>((threads + 31) / 32, least) * 32);
   };
   if constexpr (may_be_small) {
     // Blocks that need not meet in global memory finish a microsecond earlier; one block another half, unless each warp
     // has so much to do, as where a warp's finish has many sums, that few should share a multiprocessor.
     constexpr bool spread = detail::by_warp<Finish>;
-    const index most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
-    const index cluster = std::min<index>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
+    const index_type most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
+    const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
     if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.form = step_form::small;
       shape.blocks = static_cast<unsigned>(cluster);
@@ -255,8 +255,8 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
   if constexpr (detail::splits<Map, Finish, Sequel>) {
     // Each block reads the sums of all, and should have a multiprocessor to itself. Threads with two indexes take
     // longer.
-    const index of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
-    const index blocks = of_one <= device.multiprocessors ? of_one : of_two;
+    const index_type of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
+    const index_type blocks = of_one <= device.multiprocessors ? of_one : of_two;
     if (n_ > 0 && blocks <= device.multiprocessors) {
       shape.form = step_form::sums;
       shape.blocks = static_cast<unsigned>(blocks);
@@ -269,9 +269,9 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
   WHILST_CUDA(
       "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, static_cast<int>(shape.threads), 0));
-  const index blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
+  const index_type blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
   shape.blocks = static_cast<unsigned>(
-      std::clamp<index>(blocks_wanted, 1, static_cast<index>(resident_blocks) * device.multiprocessors));
+      std::clamp<index_type>(blocks_wanted, 1, static_cast<index_type>(resident_blocks) * device.multiprocessors));
   return shape;
 }
 
@@ -285,7 +285,7 @@ bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits& devi
 }
 
 template <class Map, class Finish, class Sequel>
-index map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
+index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
   if (!waits_for_previous(device)) return 0;
   auto* const kernel = &detail::step_kernel<Map, Finish, Sequel, true>;
   const std::string what = "asking for the clusters of step '" + name_ + "'";
@@ -320,7 +320,8 @@ void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const
       with(&detail::finish_sequel_kernel<each(), total, Finish, Sequel>, finish_, sequel_);
     };
     if (shape.form != step_form::large) {
-      if (static_cast<index>(shape.blocks) * threads_spread >= n_) return with_each(std::integral_constant<int, 1>());
+      if (static_cast<index_type>(shape.blocks) * threads_spread >= n_)
+        return with_each(std::integral_constant<int, 1>());
       return with_each(std::integral_constant<int, 2>());
     }
   }

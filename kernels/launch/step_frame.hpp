@@ -3,13 +3,13 @@
 #include <cstddef>
 
 #include "kernels/launch/links.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 namespace whilst {
 
 /// How a step is laid out on a GPU and what belongs to it there; fixed when it is recorded.
 struct step_frame {
-  index n = 0;
+  index_type n = 0;
   int lanes = 1;
   void* partials = nullptr;       ///< one entry a block, for the totals
   unsigned* ticket = nullptr;     ///< counts blocks that are done; returns to 0 by itself

@@ -40,21 +40,21 @@ __device__ inline void delay(unsigned seed, unsigned point) {
 /// The indexes of one thread: first, first + stride, ... below n; how far the first is from that of its warp; and how
 /// many its block has at a time, one after another.
 struct index_range {
-  index first, stride, n;
+  index_type first, stride, n;
   int in_warp, in_block;
 };
 template <class Map>
 __device__ index_range indexes_of_thread(const step_frame& frame) {
   if constexpr (team_kind_of<Map>() == team_kind::block) {
-    return {static_cast<index>(blockIdx.x), static_cast<index>(gridDim.x), frame.n, 0, 1};
+    return {static_cast<index_type>(blockIdx.x), static_cast<index_type>(gridDim.x), frame.n, 0, 1};
   } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
     const int shift = __ffs(frame.lanes) - 1;  // lanes are a power of two
-    const index groups_a_block = blockDim.x >> shift;
+    const index_type groups_a_block = blockDim.x >> shift;
     return {blockIdx.x * groups_a_block + (threadIdx.x >> shift), gridDim.x * groups_a_block, frame.n,
             static_cast<int>(threadIdx.x & 31u) >> shift, static_cast<int>(groups_a_block)};
   } else {
-    return {static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<index>(gridDim.x) * blockDim.x,
-            frame.n, 0, static_cast<int>(blockDim.x)};
+    return {static_cast<index_type>(blockIdx.x) * blockDim.x + threadIdx.x,
+            static_cast<index_type>(gridDim.x) * blockDim.x, frame.n, 0, static_cast<int>(blockDim.x)};
   }
 }
 template <class Map>
@@ -117,10 +117,11 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
 /// other threads, so it sees what its map wrote.
 template <class Sequel>
 class sequel_of_block {
-  using fetched = decltype(fetch_phase(std::declval<const Sequel&>(), index{}, lanes()));
-  using data = decltype(untold_read_phase(std::declval<const Sequel&>(), index{}, lanes(), std::declval<fetched>()));
+  using fetched = decltype(fetch_phase(std::declval<const Sequel&>(), index_type{}, lanes()));
+  using data =
+      decltype(untold_read_phase(std::declval<const Sequel&>(), index_type{}, lanes(), std::declval<fetched>()));
   const Sequel& sequel_;
-  index i_;
+  index_type i_;
   bool is_there_;
   fetched fetched_;
   std::conditional_t<is_told<Sequel, data>, data, nothing_read> data_;
@@ -129,7 +130,7 @@ class sequel_of_block {
   static constexpr bool reads_before_finish = is_told<Sequel, data>;
 
   /// Reads ahead what neither the map nor the finish writes.
-  __device__ sequel_of_block(const Sequel& sequel, index i, bool is_there)
+  __device__ sequel_of_block(const Sequel& sequel, index_type i, bool is_there)
       : sequel_(sequel), i_(i), is_there_(is_there), fetched_(fetch_phase(sequel, is_there ? i : 0, lanes())) {}
   /// After the map, and before the finish: reads what needs not be told.
   __device__ void read() {
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);
   // Whole warps read together, past the last index too; only indexes that are there are written.
-  index i = range.first;
+  index_type i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
   const auto read = [&](const auto& fetched) {
@@ -263,7 +264,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   delay(frame.delay_seed, 2);
   [[maybe_unused]] auto rest = [&] {
     if constexpr (has_sequel) {
-      const index own = static_cast<index>(blockIdx.x) * range.in_block + threadIdx.x;
+      const index_type own = static_cast<index_type>(blockIdx.x) * range.in_block + threadIdx.x;
       return sequel_of_block<Sequel>(sequel, own, threadIdx.x < range.in_block && own < range.n);
     } else {
       return no_sequel{};

@@ -67,7 +67,7 @@ class watcher {
         return contents(of.begin() + static_cast<std::ptrdiff_t>(begin), of.begin() + static_cast<std::ptrdiff_t>(end));
       };
       report.buffer = watched_[k].name;
-      report.element = static_cast<index>(element);
+      report.element = static_cast<index_type>(element);
       report.expected = part(expected);
       report.found = part(here);
       report.message = "element " + std::to_string(element) + " of '" + report.buffer + "' is " +

@@ -14,7 +14,7 @@ struct residual_of_all {
   static constexpr int unknowns = Problem::unknowns, equations = 1;
   Problem problem;
   template <class S>
-  WHILST_HD void operator()(index i, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type i, const S* x, S* r) const {
     r[0] = problem(i, x);
   }
 };
@@ -28,9 +28,9 @@ struct residual_of_few {
   template <class S>
   struct view {
     const F& problem;
-    index i;
+    index_type i;
     const S* x;
-    WHILST_HD const S& operator[](index j) const {
+    WHILST_HD const S& operator[](index_type j) const {
       if constexpr (requires { problem.first(i); }) {
         return x[j - problem.first(i)];
       } else {
@@ -39,16 +39,16 @@ struct residual_of_few {
     }
   };
   template <class S>
-  WHILST_HD void operator()(index i, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type i, const S* x, S* r) const {
     r[0] = problem.residual(i, view<S>{problem, i, x});
   }
 };
 
 /// Unknown k of those that residual i of a sparse problem reads; -1: it is not there.
 template <class F>
-index unknown_of(const F& f, index i, int k) {
+index_type unknown_of(const F& f, index_type i, int k) {
   if constexpr (requires { f.first(i); }) {
-    const index j = f.first(i) + k;
+    const index_type j = f.first(i) + k;
     return j >= 0 && j < f.n ? j : -1;
   } else {
     return f.neighbour(i, k);
@@ -64,7 +64,7 @@ struct wired_blocks {
 template <class F, int N>
 wired_blocks<residual_of_all<problem_of_size<F, N>>> residual_blocks(const problem_of_size<F, N>& problem) {
   std::vector<std::int32_t> unknowns;
-  for (index i = 0; i < problem.count(); ++i)
+  for (index_type i = 0; i < problem.count(); ++i)
     for (int k = 0; k < N; ++k) unknowns.push_back(k);
   return {{problem}, std::move(unknowns)};
 }
@@ -72,7 +72,7 @@ template <class F>
 wired_blocks<residual_of_few<F>> residual_blocks(const F& problem) {
   std::vector<std::int32_t> unknowns;
   unknowns.reserve(static_cast<std::size_t>(problem.count() * F::width));
-  for (index i = 0; i < problem.count(); ++i)
+  for (index_type i = 0; i < problem.count(); ++i)
     for (int k = 0; k < F::width; ++k) unknowns.push_back(static_cast<std::int32_t>(unknown_of(problem, i, k)));
   return {{problem}, std::move(unknowns)};
 }
@@ -83,7 +83,7 @@ struct squares_of {
   static constexpr int unknowns = Block::unknowns;
   Block block;
   template <class S>
-  WHILST_HD S operator()(index i, const S* x) const {
+  WHILST_HD S operator()(index_type i, const S* x) const {
     S r[Block::equations];
     block(i, x, static_cast<S*>(r));
     S sum = r[0] * r[0];

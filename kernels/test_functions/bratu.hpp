@@ -14,16 +14,17 @@ struct bratu {
   static constexpr int number = 0;  // not of More, Garbow and Hillstrom
   static constexpr const char* name = "Bratu";
   static constexpr int width = 5;
-  index n, side;
+  index_type n, side;
   double parameter = 5;
 
   /// n is a square number.
-  WHILST_HD explicit bratu(index n) : n(n), side(static_cast<index>(std::sqrt(static_cast<double>(n)) + 0.5)) {}
-  WHILST_HD index count() const { return n; }
+  WHILST_HD explicit bratu(index_type n)
+      : n(n), side(static_cast<index_type>(std::sqrt(static_cast<double>(n)) + 0.5)) {}
+  WHILST_HD index_type count() const { return n; }
 
   /// The unknowns that equation i reads: its own point and those to the left, to the right, below and above. -1 where
   /// that one lies on the boundary.
-  WHILST_HD index neighbour(index i, int k) const {
+  WHILST_HD index_type neighbour(index_type i, int k) const {
     switch (k) {
       case 0:
         return i;
@@ -38,11 +39,11 @@ struct bratu {
     }
   }
   /// The k of that unknown, if j >= 0 is one.
-  WHILST_HD index position(index i, index j) const {
+  WHILST_HD index_type position(index_type i, index_type j) const {
     return j == i ? 0 : j == i - 1 ? 1 : j == i + 1 ? 2 : j < i ? 3 : 4;
   }
   template <class X>
-  WHILST_HD scalar_of<X> residual(index i, const X& x) const {
+  WHILST_HD scalar_of<X> residual(index_type i, const X& x) const {
     using std::exp;
     using S = scalar_of<X>;
     const double h = 1 / static_cast<double>(side + 1);
@@ -51,7 +52,7 @@ struct bratu {
       if (neighbour(i, k) >= 0) r -= x[neighbour(i, k)];
     return r;
   }
-  WHILST_HD double start(index) const { return 0; }
+  WHILST_HD double start(index_type) const { return 0; }
 };
 
 }  // namespace whilst::test_functions

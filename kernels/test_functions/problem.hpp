@@ -7,35 +7,37 @@
 #include "whilst/dual.hpp"
 #include "whilst/error.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 
 /// What the problems of kernels/test_functions.hpp are made of, and what one does with them.
 namespace whilst::test_functions {
 
 /// The number type of x[j].
 template <class X>
-using scalar_of = std::remove_cv_t<std::remove_reference_t<decltype(std::declval<const X&>()[index{}])>>;
+using scalar_of = std::remove_cv_t<std::remove_reference_t<decltype(std::declval<const X&>()[index_type{}])>>;
 
 /// K consecutive unknowns as variables of duals: reads x[j] with derivative 1 in direction j - first. x is not owned.
 template <class T, int K>
 struct window {
   const T* x;
-  index first;
-  WHILST_HD dual<T, K> operator[](index j) const { return dual<T, K>::variable(x[j], static_cast<int>(j - first)); }
+  index_type first;
+  WHILST_HD dual<T, K> operator[](index_type j) const {
+    return dual<T, K>::variable(x[j], static_cast<int>(j - first));
+  }
 };
 
 /// Base of the problems whose sizes the paper fixes.
 template <int N, int M>
 struct fixed_size {
-  static constexpr index n = N;
-  WHILST_HD static constexpr index count() { return M; }
+  static constexpr index_type n = N;
+  WHILST_HD static constexpr index_type count() { return M; }
 };
 
 /// f(x), by residuals in order. x as in residual.
 template <class F, class X>
 WHILST_HD scalar_of<X> sum_of_squares(const F& f, const X& x) {
   scalar_of<X> sum = 0;
-  for (index i = 0; i < f.count(); ++i) {
+  for (index_type i = 0; i < f.count(); ++i) {
     const scalar_of<X> r = f.residual(i, x);
     sum += r * r;
   }
@@ -47,7 +49,7 @@ template <class F, int N>
 struct problem_of_size : F {
   static constexpr int unknowns = N;
   template <class S>
-  WHILST_HD S operator()(index i, const S* x) const {
+  WHILST_HD S operator()(index_type i, const S* x) const {
     return F::residual(i, x);
   }
 };

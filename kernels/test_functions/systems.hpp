@@ -15,16 +15,16 @@ namespace whilst::test_functions {
 struct variably_dimensioned_gradient {
   static constexpr int number = variably_dimensioned::number;
   static constexpr const char* name = variably_dimensioned::name;
-  index n = 10;
-  WHILST_HD index count() const { return n; }
+  index_type n = 10;
+  WHILST_HD index_type count() const { return n; }
   template <class X>
-  WHILST_HD scalar_of<X> residual(index i, const X& x) const {
+  WHILST_HD scalar_of<X> residual(index_type i, const X& x) const {
     using S = scalar_of<X>;
     S sum = 0;
-    for (index j = 0; j < n; ++j) sum += static_cast<double>(j + 1) * (x[j] - 1.0);
+    for (index_type j = 0; j < n; ++j) sum += static_cast<double>(j + 1) * (x[j] - 1.0);
     return S(x[i] - 1.0 + static_cast<double>(i + 1) * (sum + 2.0 * (sum * sum * sum)));
   }
-  WHILST_HD double start(index j) const { return variably_dimensioned{n}.start(j); }
+  WHILST_HD double start(index_type j) const { return variably_dimensioned{n}.start(j); }
 };
 
 /// A root that can be written down: these values again and again. None where there is no formula for it. There may be

@@ -7,7 +7,7 @@
 namespace whilst::test_functions {
 
 template <int least, int most>
-made_problem make_dense(place where, std::string_view name, index n) {
+made_problem make_dense(place where, std::string_view name, index_type n) {
   made_problem made;
   for_each_test_function([&](const auto& problem, const published_minima&) {
     using Problem = std::decay_t<decltype(problem)>;

@@ -3,6 +3,6 @@
 
 namespace whilst::test_functions {
 
-template made_problem make_dense<10, 12>(place, std::string_view, index);
+template made_problem make_dense<10, 12>(place, std::string_view, index_type);
 
 }  // namespace whilst::test_functions

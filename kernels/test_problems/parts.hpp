@@ -33,7 +33,7 @@ constexpr bool is_sparse = requires {
 /// A sparse problem's unknowns are a multiple of this: windows begin to the left of the first unknown, the others are
 /// blocks.
 template <class Problem>
-index multiple_of() {
+index_type multiple_of() {
   const Problem smallest{Problem::width};
   return smallest.first(0) < 0 ? 1 : Problem::width;
 }
@@ -42,16 +42,16 @@ using made_problem = std::unique_ptr<objective<double>>;
 
 /// Those dense problems of which least <= n <= most; null where none has that name and size.
 template <int least, int most>
-made_problem make_dense(place where, std::string_view name, index n);
+made_problem make_dense(place where, std::string_view name, index_type n);
 
 /// The sparse ones, of any size that they can have; null where none has that name.
-made_problem make_sparse(place where, std::string_view name, index n);
+made_problem make_sparse(place where, std::string_view name, index_type n);
 
 template <class T>
 using made_system = std::unique_ptr<equations<T>>;
 
 /// The sparse systems of equations, or those that are not, at a size that they can have; null where none has that name.
 template <class T, bool sparse>
-made_system<T> make_system(place where, std::string_view name, index n);
+made_system<T> make_system(place where, std::string_view name, index_type n);
 
 }  // namespace whilst::test_functions

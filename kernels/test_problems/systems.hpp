@@ -14,7 +14,7 @@ namespace whilst::test_functions {
 
 /// The problem with n unknowns.
 template <class F>
-F at_size(const F& problem, index n) {
+F at_size(const F& problem, index_type n) {
   if constexpr (is_sparse<F>) {
     return F{n};
   } else {
@@ -23,7 +23,7 @@ F at_size(const F& problem, index n) {
 }
 
 template <class T, bool sparse>
-made_system<T> make_system(place where, std::string_view name, index n) {
+made_system<T> make_system(place where, std::string_view name, index_type n) {
   made_system<T> made;
   for_each_test_system([&]<class F>(const F& usual, const known_root&) {
     if constexpr (is_sparse<F> == sparse) {

@@ -14,7 +14,7 @@ namespace {
 using namespace test_functions;
 
 template <class Problem>
-test_problem described(const Problem& problem, index n, const published_minima& minima) {
+test_problem described(const Problem& problem, index_type n, const published_minima& minima) {
   test_problem made{.name = dashed(problem.name),
                     .title = problem.name,
                     .number = problem.number,
@@ -23,17 +23,17 @@ test_problem described(const Problem& problem, index n, const published_minima& 
                     .minima = minima,
                     .start = {}};
   if constexpr (is_sparse<Problem>) made.multiple = multiple_of<Problem>();
-  for (index j = 0; j < n; ++j) made.start.push_back(problem.start(j));
+  for (index_type j = 0; j < n; ++j) made.start.push_back(problem.start(j));
   return made;
 }
 
 template <class... F>
-void describe_again(test_problem& problem, index n) {
+void describe_again(test_problem& problem, index_type n) {
   ((problem.title == F::name ? void(problem = described(F{n}, n, published_minima(problem.minima))) : void()), ...);
 }
 
 /// A sparse problem at another size.
-test_problem resized(test_problem problem, index n, const std::string& doing) {
+test_problem resized(test_problem problem, index_type n, const std::string& doing) {
   if (n < 1 || n % problem.multiple != 0 || n > std::numeric_limits<std::int32_t>::max())
     throw error(doing, "it cannot have " + std::to_string(n) + " unknowns",
                 "Give a multiple of " + std::to_string(problem.multiple) + " above 0 and below 2^31");
@@ -55,7 +55,7 @@ const std::vector<test_problem>& test_problems() {
   return all;
 }
 
-test_problem find_test_problem(std::string_view name, index n) {
+test_problem find_test_problem(std::string_view name, index_type n) {
   const std::string doing = "making the test problem '" + std::string(name) + "'";
   std::string sizes;
   for (const test_problem& known : test_problems()) {
@@ -75,7 +75,7 @@ bool is_published_minimum(double f, const published_minima& minima) {
   return is(minima.global) || std::any_of(minima.local.begin(), minima.local.end(), is);
 }
 
-made_problem make_test_problem(place where, std::string_view name, index n) {
+made_problem make_test_problem(place where, std::string_view name, index_type n) {
   const test_problem wanted = find_test_problem(name, n);
   made_problem made = make_sparse(where, wanted.name, wanted.n);
   if (!made) made = make_dense<2, 3>(where, wanted.name, wanted.n);

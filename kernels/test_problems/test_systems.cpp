@@ -24,7 +24,7 @@ std::string sizes_of() {
   }
 }
 template <class F>
-bool fits(index n) {
+bool fits(index_type n) {
   if (n < 1 || n > std::numeric_limits<std::int32_t>::max()) return false;
   if constexpr (std::is_same_v<F, bratu>) {
     return bratu(n).side * bratu(n).side == n;
@@ -44,7 +44,7 @@ test_system described(const F& problem, const known_root& root) {
                    .start = {}};
   for (std::size_t j = 0; j < static_cast<std::size_t>(problem.n); ++j) {
     if (!root.values.empty()) made.root.push_back(root.values[j % root.values.size()]);
-    made.start.push_back(problem.start(static_cast<index>(j)));
+    made.start.push_back(problem.start(static_cast<index_type>(j)));
   }
   return made;
 }
@@ -61,7 +61,7 @@ const std::vector<test_system>& test_systems() {
   return all;
 }
 
-test_system find_test_system(std::string_view name, index n) {
+test_system find_test_system(std::string_view name, index_type n) {
   const std::string doing = "making the test system '" + std::string(name) + "'";
   std::optional<test_system> found;
   for_each_test_system([&]<class F>(const F& usual, const known_root& root) {
@@ -85,12 +85,12 @@ test_system find_test_system(std::string_view name, index n) {
 }
 
 template <class T>
-std::unique_ptr<equations<T>> make_test_system(place where, std::string_view name, index n) {
+std::unique_ptr<equations<T>> make_test_system(place where, std::string_view name, index_type n) {
   const test_system wanted = find_test_system(name, n);
   made_system<T> made = make_system<T, true>(where, wanted.name, wanted.n);
   return made ? std::move(made) : make_system<T, false>(where, wanted.name, wanted.n);
 }
-template std::unique_ptr<equations<float>> make_test_system(place, std::string_view, index);
-template std::unique_ptr<equations<double>> make_test_system(place, std::string_view, index);
+template std::unique_ptr<equations<float>> make_test_system(place, std::string_view, index_type);
+template std::unique_ptr<equations<double>> make_test_system(place, std::string_view, index_type);
 
 }  // namespace whilst

@@ -12,7 +12,7 @@
 
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
-#include "whilst/index.hpp"
+#include "whilst/index_type.hpp"
 #include "whilst/version.hpp"
 
 namespace {
@@ -104,20 +104,20 @@ TEST_CASE("elastic: the incremental potential never rises, and energy is lost, o
   CHECK(report["summary"]["converged"] == true);
   CHECK(report["launch"] == "animation");
   double most_contact = 0, before = HUGE_VAL;
-  whilst::index newton = 0, evaluations = 0, inner = 0;
+  whilst::index_type newton = 0, evaluations = 0, inner = 0;
   for (const json& step : report["steps"]) {
     INFO(scene << ", " << hessian << ", step " << step["step"]);
     // The line search calls values equal that differ by 2e-15.
     CHECK(double(step["largest_rise"]) <= 64 * epsilon);
     CHECK(double(step["imbalance"]) <= 1e-5);
     // The start is evaluated, and then at least one length for each iteration.
-    CHECK(whilst::index(step["evaluations"]) >= whilst::index(step["newton_iterations"]) + 1);
+    CHECK(whilst::index_type(step["evaluations"]) >= whilst::index_type(step["newton_iterations"]) + 1);
     CHECK(double(step["energy"]) <= before);
     before = step["energy"];
     most_contact = std::max(most_contact, double(step["contact_energy"]));
-    newton += whilst::index(step["newton_iterations"]);
-    evaluations += whilst::index(step["evaluations"]);
-    inner += whilst::index(step["cg_iterations"]);
+    newton += whilst::index_type(step["newton_iterations"]);
+    evaluations += whilst::index_type(step["evaluations"]);
+    inner += whilst::index_type(step["cg_iterations"]);
   }
   CHECK(most_contact > 0.01);
   CHECK(inner > newton);

@@ -20,7 +20,7 @@
 namespace {
 
 using nlohmann::json;
-using whilst::index;
+using whilst::index_type;
 using whilst_test::check_refused;
 using whilst_test::check_version_and_help;
 using whilst_test::contains;
@@ -53,12 +53,12 @@ class reference_model {
  public:
   using matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-  reference_model(index d, index layers) {
+  reference_model(index_type d, index_type layers) {
     const whilst::token_loop::model_size size{d, layers};
     const auto scales = whilst::token_loop::scales_of(size);
-    for (index m = 0; m < size.matrices(); ++m) {
+    for (index_type m = 0; m < size.matrices(); ++m) {
       matrices_.emplace_back(d, d);
-      for (index k = 0; k < d * d; ++k)
+      for (index_type k = 0; k < d * d; ++k)
         matrices_.back().data()[k] = whilst::token_loop::weight(size, scales, m * d * d + k);
     }
     x_ = matrices_.back().row(1).transpose();
@@ -73,7 +73,7 @@ class reference_model {
     return normalized(x);
   }
   /// Goes on from an output with a token, the k-th.
-  void go_on(const Eigen::VectorXd& y, index token, index k) {
+  void go_on(const Eigen::VectorXd& y, index_type token, index_type k) {
     const matrix& embedding = matrices_.back();
     x_ = double(whilst::token_loop::kept) * y +
          double(whilst::token_loop::added) * (embedding.row(token) + embedding.row(k % embedding.rows())).transpose();
@@ -89,25 +89,25 @@ class reference_model {
 
 /// A product of d terms in float is off by some sqrt(d) roundings of numbers near 1, each layer adds two, and a token
 /// keeps less than it makes: so as many roundings as this, with a factor for the extreme of many.
-double tolerance_of(index d, index layers) {
+double tolerance_of(index_type d, index_type layers) {
   return 16 * std::sqrt(static_cast<double>(d) * static_cast<double>(layers)) * std::numeric_limits<float>::epsilon();
 }
 
 /// Each token is the largest entry of what Eigen makes after the tokens before it, up to rounding, and has its value.
 void check_outputs(const json& report) {
-  const index d = report["dimension"], layers = report["layers"];
+  const index_type d = report["dimension"], layers = report["layers"];
   const double tolerance = tolerance_of(d, layers);
   reference_model model(d, layers);
   double largest_error = 0;
   for (std::size_t t = 0; t < report["tokens"].size(); ++t) {
-    const index token = report["tokens"][t];
+    const index_type token = report["tokens"][t];
     const double value = report["values"][t];
     REQUIRE(token >= 0);
     REQUIRE(token < d);
     const Eigen::VectorXd y = model.output();
     largest_error = std::max(largest_error, std::abs(y[token] - value));
     CHECK(y[token] >= y.maxCoeff() - tolerance);
-    model.go_on(y, token, static_cast<index>(t) + 1);
+    model.go_on(y, token, static_cast<index_type>(t) + 1);
   }
   INFO("dimension " << d << ", layers " << layers << ", tolerance " << tolerance);
   CHECK(largest_error < tolerance);

@@ -13,7 +13,7 @@
 
 namespace {
 
-using whilst::index;
+using whilst::index_type;
 using whilst::token_loop::generation_memory;
 using whilst::token_loop::model_size;
 using whilst::token_loop::output;
@@ -23,10 +23,10 @@ struct recorded_generation {
   model_size size;
   whilst::buffer<quad> weights, x, h;
   whilst::buffer<output> chosen, outputs;
-  whilst::buffer<index> end_token;
+  whilst::buffer<index_type> end_token;
   whilst::buffer<whilst::control> loop;
 
-  recorded_generation(whilst::place where, const model_size& s, index tokens)
+  recorded_generation(whilst::place where, const model_size& s, index_type tokens)
       : size(s),
         weights(where, s.entries() / 4),
         x(where, s.dimension / 4),
@@ -36,7 +36,7 @@ struct recorded_generation {
         end_token(where, 1),
         loop(where, 1) {
     std::vector<quad> made(static_cast<std::size_t>(weights.size()));
-    for (index k = 0; k < s.entries(); ++k)
+    for (index_type k = 0; k < s.entries(); ++k)
       made[static_cast<std::size_t>(k / 4)].value[k % 4] = weight(s, scales_of(s), k);
     weights.upload(made.data());
   }
@@ -49,7 +49,7 @@ struct recorded_generation {
       record_token(run, size, at, whilst::token_loop::test_for_end{end_token.data(), chosen.data(), outputs.data()});
     });
     record.parameter(&loop.data()->settings, whilst::control_settings{.limit = outputs.size()});
-    record.parameter(end_token.data(), index{-1});
+    record.parameter(end_token.data(), index_type{-1});
     return std::move(record).finish();
   }
   std::vector<std::byte> bytes() const {
@@ -66,8 +66,8 @@ struct recorded_generation {
 }  // namespace
 
 TEST_CASE("token_loop's steps make the same bits however they overlap", "[sanitizer]") {
-  constexpr whilst::index tokens = 7;
-  for (const whilst::index dimension : {12, 256, 520}) {
+  constexpr whilst::index_type tokens = 7;
+  for (const whilst::index_type dimension : {12, 256, 520}) {
     for (const whilst_test::way& how : whilst_test::ways()) {
       recorded_generation generation(how.where, {dimension, 2}, tokens);
       whilst::program program = generation.record(how.where);

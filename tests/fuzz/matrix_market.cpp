@@ -26,8 +26,8 @@ template <class T>
 void check_matrix(std::string_view text) {
   const auto matrix = whilst::parse_matrix<T>(text, "fuzz");
   require(matrix.row_offset(0) == 0 && matrix.row_offset(matrix.rows()) == matrix.nonzeros());
-  for (whilst::index row = 0; row < matrix.rows(); ++row) {
-    for (whilst::index k = matrix.row_offset(row); k < matrix.row_offset(row + 1); ++k) {
+  for (whilst::index_type row = 0; row < matrix.rows(); ++row) {
+    for (whilst::index_type k = matrix.row_offset(row); k < matrix.row_offset(row + 1); ++k) {
       const auto column = matrix.column_indices()[static_cast<std::size_t>(k)];
       require(column >= 0 && column < matrix.columns());
       require(k == matrix.row_offset(row) || matrix.column_indices()[static_cast<std::size_t>(k - 1)] < column);
@@ -51,7 +51,7 @@ void refuse_or(Work work) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   // Many rows that are empty are legal, only slow; they would hide what is worth finding.
-  constexpr whilst::index most_rows = 100'000;
+  constexpr whilst::index_type most_rows = 100'000;
   refuse_or([&] {
     if (whilst::parse_matrix_market_header(text, "fuzz").rows > most_rows) return;
     refuse_or([&] { check_matrix<double>(text); });

@@ -24,7 +24,7 @@ struct placed {
   double* x;
   control* loop;
 };
-placed lay_out(arena_layout& memory, index n) {
+placed lay_out(arena_layout& memory, index_type n) {
   memory.item("vectors");
   double* const x = memory.take<double>(n);
   memory.item("control");
@@ -32,7 +32,7 @@ placed lay_out(arena_layout& memory, index n) {
 }
 
 /// Adds 1 to each of n numbers `trips` times.
-program_recorder& record_adding(program_recorder& record, const placed& at, index n, index trips) {
+program_recorder& record_adding(program_recorder& record, const placed& at, index_type n, index_type trips) {
   record.parameter(&at.loop->settings, control_settings{.limit = trips});
   record.loop("add", at.loop, [&](recorder& run) { run.step("x += 1", n, add_one{at.x}); });
   return record;
@@ -41,7 +41,7 @@ program_recorder& record_adding(program_recorder& record, const placed& at, inde
 struct copy_to {
   const double* from;
   double* to;
-  WHILST_HD void operator()(index i) const { to[i] = from[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from[i]; }
 };
 
 template <class Run>
@@ -64,7 +64,7 @@ const memory_item& item(const whilst::memory_table& table, const std::string& na
 }  // namespace
 
 TEST_CASE("a program owns its arena, of one piece, and lists it", "[arena][sanitizer]") {
-  const index n = 1000;
+  const index_type n = 1000;
   for (const way& w : ways()) {
     INFO(w.name);
     std::optional<whilst::program> program;
@@ -95,7 +95,7 @@ TEST_CASE("a program owns its arena, of one piece, and lists it", "[arena][sanit
     CHECK(item(table, "result").address == result.data());
     CHECK(item(table, "result").kept == whilst::lifetime::borrowed);
     CHECK_THAT(table.text(), contains(", borrowed\n"));
-    if (!w.where.on_host()) CHECK(program->device_bytes() >= static_cast<index>(8000 + sizeof(control)));
+    if (!w.where.on_host()) CHECK(program->device_bytes() >= static_cast<index_type>(8000 + sizeof(control)));
   }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("a layout may keep what it takes, and return nothing", "[arena]") {
     program_recorder record(w.where);
     record.arena([&](arena_layout& memory) { x = memory.take<double>(100); });
     REQUIRE(x != nullptr);
-    index count = 0;
+    index_type count = 0;
     const auto take_less_and_less = [&](arena_layout& memory) { memory.take<double>(100 - 50 * count++); };
     program_recorder other(w.where);
     REQUIRE_THROWS_WITH(other.arena(take_less_and_less), contains("Take the same pieces in both calls"));
@@ -115,7 +115,7 @@ TEST_CASE("a layout may keep what it takes, and return nothing", "[arena]") {
 TEST_CASE("how a buffer is given to a program says how long it lives", "[arena]") {
   for (const way& w : ways()) {
     INFO(w.name);
-    const index n = 300;
+    const index_type n = 300;
     auto shared = std::make_shared<whilst::buffer<double>>(w.where, n);
     const std::weak_ptr<whilst::buffer<double>> watched = shared;
     std::optional<whilst::program> program;

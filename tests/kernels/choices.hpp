@@ -21,7 +21,7 @@ struct choices {
   control* c;
   int* choice;
   choice_counts x;
-  index n, k;
+  index_type n, k;
 
   struct choose {
     control* c;
@@ -31,7 +31,7 @@ struct choices {
   struct overwrite_and_add {
     int* choice;
     double* x;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       if (i == 0) *choice = 1;
       x[i] += 1;
     }
@@ -59,7 +59,7 @@ struct choices {
   /// A verdict in a trip that is the k-th or later; no count.
   struct stop_from {
     control* c;
-    index k;
+    index_type k;
     WHILST_HD void operator()() const {
       if (c->iteration + 1 >= k) c->stop(reason::completed);
     }
@@ -72,8 +72,8 @@ struct choices {
 
 template <class MakeRun>
 void check_choices(place where, const MakeRun& make_run) {
-  for (const index n : {1, 700}) {
-    for (const index k : {1, 4, 20}) {
+  for (const index_type n : {1, 700}) {
+    for (const index_type k : {1, 4, 20}) {
       INFO("n " << n << ", k " << k);
       whilst::buffer<control> c(where, 2);
       whilst::buffer<int> choice(where, 1);
@@ -81,8 +81,8 @@ void check_choices(place where, const MakeRun& make_run) {
       set_limits(c, {1000, 2});
       make_run(choices{c.data(), choice.data(), {body0.data(), body1.data(), body2.data(), after.data()}, n, k})();
       double e0 = 0, e1 = 0, e2 = 0, e_after = 0;
-      for (index trip = 1;; ++trip) {
-        const index wanted = trip % 5 - 1;
+      for (index_type trip = 1;; ++trip) {
+        const index_type wanted = trip % 5 - 1;
         if (wanted == 0) e0 += 1;
         if (wanted == 1) e1 += 2;
         if (wanted == 2) e2 += 1;
@@ -95,7 +95,7 @@ void check_choices(place where, const MakeRun& make_run) {
       CHECK((values(body2) == filled(e2)));
       CHECK((values(after) == filled(e_after)));
       CHECK(value(c).why == reason::completed);
-      CHECK(value(c).iteration == static_cast<index>(e_after));
+      CHECK(value(c).iteration == static_cast<index_type>(e_after));
     }
   }
 }
@@ -105,7 +105,7 @@ struct branch_with_else {
   control* c;
   int* flag;
   double *taken, *otherwise, *at_top;
-  index k;
+  index_type k;
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("alternating", c, [&](auto& run) {
@@ -132,7 +132,7 @@ struct branch_with_else {
   struct flip_and_add {
     int* flag;
     double* x;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       if (i == 0) *flag = 1 - *flag;
       x[i] += 1;
     }
@@ -141,7 +141,7 @@ struct branch_with_else {
 
 template <class MakeRun>
 void check_branch_with_else(place where, const MakeRun& make_run) {
-  for (const index k : {1, 2, 9}) {
+  for (const index_type k : {1, 2, 9}) {
     INFO("k " << k);
     whilst::buffer<control> c(where, 1);
     whilst::buffer<int> flag(where, 1);
@@ -150,7 +150,7 @@ void check_branch_with_else(place where, const MakeRun& make_run) {
     make_run(branch_with_else{c.data(), flag.data(), taken.data(), otherwise.data(), at_top.data(), k})();
     double then_runs = 0, else_runs = 0;
     int last_flag = 0;
-    for (index trip = 1; trip <= k; ++trip) {
+    for (index_type trip = 1; trip <= k; ++trip) {
       last_flag = static_cast<int>(trip % 2);
       (last_flag ? then_runs : else_runs) += 1;
       last_flag = 1 - last_flag;
@@ -168,15 +168,15 @@ struct side_by_side {
   control* c;
   const int* flag;
   double *x, *y, *z, *w, *sum;
-  index n, k;
+  index_type n, k;
 
   struct twice {
     double* x;
-    WHILST_HD void operator()(index i) const { x[i] *= 2; }
+    WHILST_HD void operator()(index_type i) const { x[i] *= 2; }
   };
   struct add_all {
     double *x, *y, *z, *w, *sum;
-    WHILST_HD void operator()(index i) const { sum[i] += x[i] + y[i] + z[i] + w[i]; }
+    WHILST_HD void operator()(index_type i) const { sum[i] += x[i] + y[i] + z[i] + w[i]; }
   };
 
   template <class Run>
@@ -204,8 +204,8 @@ struct side_by_side {
 
 template <class MakeRun>
 void check_side_by_side(place where, const MakeRun& make_run) {
-  for (const index n : {1, 3000}) {
-    constexpr index k = 7;
+  for (const index_type n : {1, 3000}) {
+    constexpr index_type k = 7;
     INFO("n " << n);
     whilst::buffer<control> c(where, 2);
     whilst::buffer<int> flag(where, 1);
@@ -214,7 +214,7 @@ void check_side_by_side(place where, const MakeRun& make_run) {
     set_limits(c, {100, 3});
     make_run(side_by_side{c.data(), flag.data(), x.data(), y.data(), z.data(), w.data(), sum.data(), n, k})();
     double xe = 0, ye = 0, ze = 0, we = 0, total = 0;
-    for (index trip = 1; trip <= k; ++trip) {
+    for (index_type trip = 1; trip <= k; ++trip) {
       total += 1;
       xe = (xe + 1) * 2;
       ye += 3;

@@ -44,8 +44,8 @@ namespace {
 /// Says what it writes.
 struct declared_add {
   double* x;
-  index n;
-  WHILST_HD void operator()(index i) const { x[i] += 1; }
+  index_type n;
+  WHILST_HD void operator()(index_type i) const { x[i] += 1; }
   auto writes() const { return std::array{whilst::memory_range::of(x, n)}; }
 };
 

@@ -11,7 +11,7 @@ namespace whilst_test {
 
 using whilst::control;
 using whilst::history_record;
-using whilst::index;
+using whilst::index_type;
 using whilst::reason;
 
 namespace {
@@ -20,7 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// An armed root loop with ||b|| = 10, ||r0|| = 20: 1 converges relatively, 2 absolutely, above 2000 diverges.
-control armed(index limit) {
+control armed(index_type limit) {
   control c{};
   c.settings.limit = limit;
   c.settings.rtol = 0.1;
@@ -31,7 +31,7 @@ control armed(index limit) {
   return c;
 }
 
-reason verdict_on(double norm, index limit) {
+reason verdict_on(double norm, index_type limit) {
   control c = armed(limit);
   const bool stopped = c.check(norm);
   CHECK(stopped == (c.why != reason::running));
@@ -48,7 +48,7 @@ bool goes_on_after_trip(control& c) {
 }  // namespace
 
 TEST_CASE("verdicts come in order: not a number, rtol, atol, divergence, limit", "[control]") {
-  for (const index limit : {0, 5}) {
+  for (const index_type limit : {0, 5}) {
     CHECK(verdict_on(nan, limit) == reason::nan_or_infinity);
     CHECK(verdict_on(infinity, limit) == reason::nan_or_infinity);
     CHECK(verdict_on(-infinity, limit) == reason::nan_or_infinity);
@@ -96,7 +96,7 @@ TEST_CASE("a zero right-hand side converges at zero", "[control]") {
 
 TEST_CASE("check counts the update before it and begins the next", "[control]") {
   control c = armed(3);
-  for (index completed = 0; completed < 3; ++completed) {
+  for (index_type completed = 0; completed < 3; ++completed) {
     CHECK_FALSE(c.check(50));
     CHECK(c.iteration == completed);
     CHECK(c.updating == 1);
@@ -143,7 +143,7 @@ TEST_CASE("check without a residual counts and tests the limit alone", "[control
 TEST_CASE("count_iteration completes exactly as many updates as the limit", "[control]") {
   control c = armed(4);
   const whilst::count_iteration count;
-  index trips = 0;
+  index_type trips = 0;
   while (c.running && trips < 100) {
     count(c);
     ++trips;
@@ -211,7 +211,7 @@ TEST_CASE("a loop under a stopped parent stays as it was", "[control]") {
 
 TEST_CASE("trips are limited to one more than the updates there may be", "[control]") {
   control c = armed(3);
-  index trips = 0;
+  index_type trips = 0;
   while (goes_on_after_trip(c) && trips < 100) ++trips;
   CHECK(trips == 3);
   CHECK(c.why == reason::iteration_limit);
@@ -322,7 +322,7 @@ TEST_CASE("a deadline counts from arming, and zero is none", "[control]") {
 }
 
 TEST_CASE("the history holds the first record and an even spread, whatever its length", "[control]") {
-  for (const index capacity : {2, 4, 8, 64}) {
+  for (const index_type capacity : {2, 4, 8, 64}) {
     // One record more than the settings tell of shows whether anything is written beyond them.
     std::vector<history_record> history(static_cast<std::size_t>(capacity) + 1, {-1, -1});
     control c{};
@@ -330,13 +330,13 @@ TEST_CASE("the history holds the first record and an even spread, whatever its l
     c.settings.history = history.data();
     c.settings.history_capacity = capacity;
     c.arm(true);
-    for (index k = 0; k < 200; ++k) {
+    for (index_type k = 0; k < 200; ++k) {
       c.check(static_cast<double>(1000 + k));
-      index stride = 1;
+      index_type stride = 1;
       while (k / stride + 1 > capacity) stride *= 2;  // as few steps of thinning as make k + 1 records fit
       INFO("capacity " << capacity << ", record " << k << ", stride " << stride);
       REQUIRE(c.history_count == k / stride + 1);
-      for (index i = 0; i < c.history_count; ++i) {
+      for (index_type i = 0; i < c.history_count; ++i) {
         const history_record& record = history[static_cast<std::size_t>(i)];
         REQUIRE(record.iteration == i * stride);
         REQUIRE(record.residual_norm == static_cast<double>(1000 + i * stride));
@@ -348,7 +348,7 @@ TEST_CASE("the history holds the first record and an even spread, whatever its l
 
 TEST_CASE("no history is kept where there is no room for two records", "[control]") {
   history_record guard{-1, -1};
-  for (const index capacity : {0, 1}) {
+  for (const index_type capacity : {0, 1}) {
     control c = armed(100);
     c.settings.history = &guard;
     c.settings.history_capacity = capacity;

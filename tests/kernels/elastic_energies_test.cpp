@@ -19,7 +19,7 @@
 namespace whilst_test {
 
 using namespace whilst::elastic;
-using whilst::index;
+using whilst::index_type;
 
 namespace {
 
@@ -31,14 +31,14 @@ using hessian12 = Eigen::Matrix<double, 12, 12>;
 template <class Term>
 struct of_term {
   Term term;
-  index e;
+  index_type e;
   template <class S>
   S operator()(const S* x) const {
     return term(e, x);
   }
 };
 template <class Term>
-whilst::derivative_check check(const Term& term, const double* x, index e = 0) {
+whilst::derivative_check check(const Term& term, const double* x, index_type e = 0) {
   return whilst::check_derivatives<Term::unknowns>(of_term<Term>{term, e}, x);
 }
 
@@ -237,7 +237,7 @@ struct pull {
   static constexpr int unknowns = 1;
   const double* force;
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     return -force[e] * x[0];
   }
 };
@@ -302,7 +302,7 @@ struct bar {
   double elongation(const std::vector<double>& force, double mu, double lambda) const {
     whilst::partially_separable<double> energy(whilst::place::host(), 3 * vertices());
     energy.add("tetrahedra",
-               neo_hookean{static_cast<index>(volume.size()), inverse_shape.data(), volume.data(), mu, lambda},
+               neo_hookean{static_cast<index_type>(volume.size()), inverse_shape.data(), volume.data(), mu, lambda},
                unknowns);
     std::vector<std::int32_t> y;
     for (int v = 0; v < vertices(); ++v) y.push_back(coordinate(v, 1) == 0 ? -1 : 3 * v + 1);

@@ -22,7 +22,7 @@ enum class of_threads { this_one, others };
 /// that made this, or of those on others.
 class failing_call {
  public:
-  failing_call(index k, cudaError_t status, of_threads whose = of_threads::this_one) {
+  failing_call(index_type k, cudaError_t status, of_threads whose = of_threads::this_one) {
     whilst::cuda::observer() = [=, this, mine = std::this_thread::get_id()](const whilst::cuda::observed_call& call) {
       const bool here = std::this_thread::get_id() == mine;
       if (here != (whose == of_threads::this_one) || ++calls_ != k) return cudaSuccess;
@@ -42,7 +42,7 @@ class failing_call {
   bool must_succeed() const { return must_succeed_; }
 
  private:
-  std::atomic<index> calls_ = 0;
+  std::atomic<index_type> calls_ = 0;
   std::atomic<bool> happened_ = false;
   std::string expression_;
   bool must_succeed_ = false;
@@ -57,9 +57,9 @@ struct fault_settings {
 /// Calls use() for k = 1, 2, ... with its k-th CUDA call failing, then check(), until use() makes no more calls.
 /// Returns how many it makes. What fails must come out of use() as a whilst::error that names the call, unless the
 /// failure is an answer. check() may find work in flight, as any caller whose use threw.
-inline index fail_each_call(const std::function<void()>& use, const std::function<void()>& check,
-                            const fault_settings& settings = {}) {
-  for (index k = 1;; ++k) {
+inline index_type fail_each_call(const std::function<void()>& use, const std::function<void()>& check,
+                                 const fault_settings& settings = {}) {
+  for (index_type k = 1;; ++k) {
     std::string failed, thrown;
     bool must_succeed = false;
     {
@@ -114,7 +114,7 @@ struct bulk {
   double share;
   int threads_wanted() const { return 256; }
   template <class Team>
-  WHILST_HD auto operator()(index, const Team&) const {
+  WHILST_HD auto operator()(index_type, const Team&) const {
     whilst::sums<double, 16> shares{};
     shares.value[15] = share;
     return shares;
@@ -124,7 +124,7 @@ struct keep_bulk {
   double* total;
   WHILST_HD void operator()(const whilst::sums<double, 16>& shares) const { *total = shares[15]; }
 };
-constexpr index bulk_blocks = 65'535;
+constexpr index_type bulk_blocks = 65'535;
 
 /// What the program holds by itself of the GPU's memory: partial sums.
 inline double bytes_of(const whilst::program& program) {

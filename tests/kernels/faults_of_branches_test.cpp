@@ -25,17 +25,17 @@ struct choose_in_turn {
 
 /// Six trips with a select, in it a loop and a branch with an else, and bodies side by side, in them a call.
 struct crossroads {
-  static constexpr index n = 50, trips = 6;
+  static constexpr index_type n = 50, trips = 6;
   place where = place::gpu(0);
   whilst::buffer<control> c{where, 2};
   whilst::buffer<int> flag{where, 1}, choice{where, 1};
   whilst::buffer<double> counts{where, 7 * n}, counted{where, 1};
 
-  double* count(index k) const { return counts.data() + k * n; }
+  double* count(index_type k) const { return counts.data() + k * n; }
 
   whilst::program record() {
     program_recorder record(where);
-    const auto add = [&](auto& run, index k) { run.step("+= 1", n, add_one{count(k)}); };
+    const auto add = [&](auto& run, index_type k) { run.step("+= 1", n, add_one{count(k)}); };
     record.loop("six trips", c.data(), [&](auto& run) {
       run.once("odd trip?", odd_trip{c.data(), flag.data()});
       run.once("choose", choose_in_turn{c.data(), choice.data()});
@@ -87,7 +87,7 @@ TEST_CASE("whichever CUDA call fails, choices and bodies side by side can be pre
     auto program = std::make_unique<whilst::program>(w.record());
     program->prepare(settings);
     check_no_leak(bytes_of(*program), [&] {
-      const index calls = fail_each_call(
+      const index_type calls = fail_each_call(
           [&] {
             program->prepare(settings);
             program->enqueue(nullptr);
@@ -133,8 +133,8 @@ namespace {
 /// Appends the trip's number to a list, which is full sooner than the loop ends: then the loop yields.
 struct append {
   double* list;
-  index* count;
-  const index* capacity;
+  index_type* count;
+  const index_type* capacity;
   WHILST_HD void operator()(whilst::loop_state& loop) const {
     if (*count == *capacity) {
       loop.yield(1);
@@ -147,11 +147,11 @@ struct append {
 };
 
 struct appending {
-  static constexpr index all = 8;
+  static constexpr index_type all = 8;
   place where = place::gpu(0);
   whilst::buffer<control> c{where, 1};
   whilst::buffer<double> list{where, all}, counted{where, 1};
-  whilst::buffer<index> count{where, 1}, capacity{where, 1};
+  whilst::buffer<index_type> count{where, 1}, capacity{where, 1};
 
   whilst::program record() {
     program_recorder record(where);
@@ -161,7 +161,7 @@ struct appending {
     record.parameter(&c.data()->settings, whilst::control_settings{.limit = all});
     return std::move(record).finish();
   }
-  void set(whilst::buffer<index>& number, index to) { number.upload(&to); }
+  void set(whilst::buffer<index_type>& number, index_type to) { number.upload(&to); }
   /// Leaves a list that is full, of which the loop has been told that there is more room.
   void run_until_full(whilst::program& program) {
     list.upload(std::vector<double>(all, 0).data());
@@ -188,7 +188,7 @@ TEST_CASE("whichever CUDA call fails when a loop that yielded goes on, it goes o
       whilst::program program = w.record();
       program.prepare({.how = how});
       w.run_until_full(program);
-      const index calls = fail_each_call(
+      const index_type calls = fail_each_call(
           [&] {
             program.resume(nullptr);
             program.wait();

@@ -15,7 +15,7 @@ using whilst::program_recorder;
 
 namespace {
 
-constexpr index n = 40;
+constexpr index_type n = 40;
 
 /// Updates a program; one whose update failed has to be prepared again, and says so.
 void update(whilst::program& program, const std::function<void()>& by) {
@@ -35,11 +35,11 @@ struct fill {
   whilst::slot<const double> source;
   const double* amount;
   double factor;
-  WHILST_HD void operator()(index i) const { x[i] = factor * source.get()[i] + *amount; }
+  WHILST_HD void operator()(index_type i) const { x[i] = factor * source.get()[i] + *amount; }
 };
 struct increase {
   double *x, by;
-  WHILST_HD void operator()(index i) const { x[i] += by; }
+  WHILST_HD void operator()(index_type i) const { x[i] += by; }
 };
 
 /// What changes from launch to launch: small integers, so that all is exact.
@@ -48,7 +48,7 @@ struct said {
 };
 
 /// So much that a program which is left behind is seen in the free memory.
-constexpr index arena_bytes = index{8} << 20;
+constexpr index_type arena_bytes = index_type{8} << 20;
 
 /// x = factor source + amount; then three trips of x += by.
 struct exchanging {
@@ -97,7 +97,7 @@ struct many_numbers {
 struct copy_out {
   const many_numbers* from;
   double* to;
-  WHILST_HD void operator()(index i) const { to[i] = from->of[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from->of[i]; }
 };
 
 }  // namespace
@@ -113,7 +113,7 @@ TEST_CASE(
     e.launch(program, now);
   };
   check_no_leak(arena_bytes, [&] {
-    const index calls = fail_each_call(
+    const index_type calls = fail_each_call(
         [&] {
           record_and_launch({5, 1, 2, 3});
         },
@@ -134,7 +134,7 @@ TEST_CASE("whichever CUDA call fails while values, pointers and members change, 
     exchanging e;
     whilst::program program = e.record();
     program.prepare(settings);
-    const index calls = fail_each_call(
+    const index_type calls = fail_each_call(
         [&] {
           e.launch(program, {5, 1, 2, 3});
         },
@@ -165,12 +165,12 @@ TEST_CASE("whichever CUDA call fails while a graph's first nodes get values, the
     program.set(numbers, all);
     run(program);
   };
-  const index calls = fail_each_call([&] { launch(1); },
-                                     [&] {
-                                       program.wait();
-                                       launch(2);
-                                       CHECK((values(found) == std::vector<double>(several_writers, 2)));
-                                     });
+  const index_type calls = fail_each_call([&] { launch(1); },
+                                          [&] {
+                                            program.wait();
+                                            launch(2);
+                                            CHECK((values(found) == std::vector<double>(several_writers, 2)));
+                                          });
   CHECK(calls >= 3 + 2);  // as many writers; the launch, and waiting for it
 }
 
@@ -185,12 +185,12 @@ TEST_CASE("whichever CUDA call fails while a step gets another shape, it gets it
     const auto handle = record.team("count", bulk_blocks, bulk{1}, keep_bulk{total.data()});
     whilst::program program = std::move(record).finish();
     program.prepare(settings);
-    const auto count_over = [&](index blocks) {
+    const auto count_over = [&](index_type blocks) {
       update(program, [&] { program.update(handle, blocks, bulk{2}); });
       run(program);
     };
     check_no_leak(bytes_of(program), [&] {
-      const index calls = fail_each_call(
+      const index_type calls = fail_each_call(
           [&] {
             program.enqueue(nullptr);  // in flight while its memory goes
             count_over(bulk_blocks - 1000);
@@ -198,7 +198,7 @@ TEST_CASE("whichever CUDA call fails while a step gets another shape, it gets it
           [&] {
             program.wait();
             prepare_again(program, settings);
-            for (const index blocks : {bulk_blocks - 1000, bulk_blocks}) {
+            for (const index_type blocks : {bulk_blocks - 1000, bulk_blocks}) {
               count_over(blocks);
               CHECK(value(total) == 2.0 * static_cast<double>(blocks));
             }

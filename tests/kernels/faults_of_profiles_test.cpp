@@ -17,7 +17,7 @@ namespace {
 
 /// Two trips with a step and a call in each: y = x once x has grown.
 struct watched_work {
-  static constexpr index n = 30, trips = 2;
+  static constexpr index_type n = 30, trips = 2;
   place where = place::gpu(0);
   whilst::buffer<control> c{where, 1};
   whilst::buffer<double> x{where, n}, y{where, n};
@@ -61,16 +61,16 @@ TEST_CASE("whichever CUDA call fails while a program is profiled, the next profi
     watched_work w;
     whilst::program program = w.record();
     program.prepare({.how = how});
-    const index calls = fail_each_call([&] { program.profile(w.stream.get()); },
-                                       [&] {
-                                         program.wait();
-                                         w.run_and_check(program);
-                                         w.zero();
-                                         const whilst::program_profile told = program.profile(w.stream.get());
-                                         w.check();
-                                         REQUIRE(told.rows.size() >= 2);
-                                         for (std::size_t k : {0, 1}) CHECK(told.rows[k].runs == w.trips);
-                                       });
+    const index_type calls = fail_each_call([&] { program.profile(w.stream.get()); },
+                                            [&] {
+                                              program.wait();
+                                              w.run_and_check(program);
+                                              w.zero();
+                                              const whilst::program_profile told = program.profile(w.stream.get());
+                                              w.check();
+                                              REQUIRE(told.rows.size() >= 2);
+                                              for (std::size_t k : {0, 1}) CHECK(told.rows[k].runs == w.trips);
+                                            });
     CHECK(calls > 15);
   }
 }
@@ -85,16 +85,16 @@ TEST_CASE("whichever CUDA call fails in a strict check, the next one passes and 
     return program.check_strictly({whilst::watched("x", w.x.data(), w.n), whilst::watched("y", w.y.data(), w.n)},
                                   w.stream.get());
   };
-  const index calls = fail_each_call([&] { check_strictly(); },
-                                     [&] {
-                                       program.wait();
-                                       w.run_and_check(program);
-                                       w.zero();
-                                       const whilst::strict_report report = check_strictly();
-                                       INFO(report.message);
-                                       CHECK(report.passed);
-                                       w.check();
-                                     });
+  const index_type calls = fail_each_call([&] { check_strictly(); },
+                                          [&] {
+                                            program.wait();
+                                            w.run_and_check(program);
+                                            w.zero();
+                                            const whilst::strict_report report = check_strictly();
+                                            INFO(report.message);
+                                            CHECK(report.passed);
+                                            w.check();
+                                          });
   CHECK(calls > 50);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("what a program tells of itself asks CUDA for nothing", "[profile][gpu
   whilst::program program = w.record();
   program.prepare({.how = executor::graph});
   std::string told;
-  const index calls = fail_each_call(
+  const index_type calls = fail_each_call(
       [&] { told = program.memory().text() + program.explain() + program.dot() + program.json() + program.note(); },
       [] {});
   CHECK(calls == 0);

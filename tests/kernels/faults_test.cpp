@@ -28,7 +28,7 @@ struct work {
     record.team("count", bulk_blocks, bulk{1}, keep_bulk{counted.data()});
     record.call("nothing", [](CUstream_st*) {});
     record.parameter(&memory.c.data()->settings, memory.settings());
-    record.parameter(memory.stop_at.data(), index{7});
+    record.parameter(memory.stop_at.data(), index_type{7});
     return std::move(record).finish();
   }
   void zero() {
@@ -58,7 +58,7 @@ TEST_CASE("whichever CUDA call fails, a program can be prepared and run again, a
     whilst::program program = w.record();
     program.prepare({.how = how});
     check_no_leak(bytes_of(program), [&] {
-      const index calls = fail_each_call(
+      const index_type calls = fail_each_call(
           [&] {
             try {
               program.prepare({.how = how, .unroll = 3});

@@ -14,12 +14,12 @@ namespace whilst_test {
 
 /// Keeps a GPU busy for some 50 microseconds, so that launches queue up behind it.
 struct slow_step {
-  WHILST_HD void operator()(whilst::index, double first) const {
+  WHILST_HD void operator()(whilst::index_type, double first) const {
     if (first < 0) return;
     volatile double x = first;
     for (int k = 0; k < 2000; ++k) x = x * 0.5 + 1;
   }
-  WHILST_HD double read(whilst::index) const { return 1; }
+  WHILST_HD double read(whilst::index_type) const { return 1; }
 };
 inline void add_slow_step(whilst::recorder& record) { record.step("keep busy", 1, slow_step{}); }
 

@@ -20,7 +20,7 @@ namespace {
 struct add_value {
   const float* value;
   double* x;
-  WHILST_HD void operator()(index i) const { x[i] += *value; }
+  WHILST_HD void operator()(index_type i) const { x[i] += *value; }
 };
 
 /// x = 2 x + value, once.
@@ -34,7 +34,7 @@ struct append_bit {
 struct copy_bytes {
   const unsigned char* source;
   unsigned char* target;
-  WHILST_HD void operator()(index i) const { target[i] = source[i]; }
+  WHILST_HD void operator()(index_type i) const { target[i] = source[i]; }
 };
 
 template <std::size_t bytes>
@@ -62,7 +62,7 @@ T filled(unsigned char first) {
 template <class T>
 void check_bytes(const way& w) {
   INFO(w.name << ", " << sizeof(T) << " bytes");
-  constexpr auto bytes = static_cast<index>(sizeof(T));
+  constexpr auto bytes = static_cast<index_type>(sizeof(T));
   const auto same = [](const whilst::buffer<unsigned char>& found, const T& expected) {
     return std::memcmp(values(found).data(), &expected, sizeof(T)) == 0;
   };
@@ -157,7 +157,7 @@ TEST_CASE("a parameter at the caller's address leaves its neighbours alone", "[p
 }
 
 TEST_CASE("a thousand parameters arrive, in a loop and without one", "[parameters][sanitizer]") {
-  constexpr index n = 1000;
+  constexpr index_type n = 1000;
   for (const way& w : ways()) {
     for (const bool in_loop : {false, true}) {
       INFO(w.name << (in_loop ? ", in a loop" : ""));
@@ -166,10 +166,10 @@ TEST_CASE("a thousand parameters arrive, in a loop and without one", "[parameter
       whilst::buffer<double> x(w.where, n);
       program_recorder record(w.where);
       std::vector<whilst::parameter<float>> all;
-      for (index k = 0; k < n; ++k)
+      for (index_type k = 0; k < n; ++k)
         all.push_back(record.parameter<float>(("number " + std::to_string(k)).c_str(), static_cast<float>(k)));
       const auto add_all = [&](auto& run) {
-        for (index k = 0; k < n; k += 111) run.step("x += value", 1, add_value{all[k].get(), x.data() + k});
+        for (index_type k = 0; k < n; k += 111) run.step("x += value", 1, add_value{all[k].get(), x.data() + k});
       };
       if (in_loop) {
         record.loop("twice", c.data(), add_all);
@@ -179,11 +179,11 @@ TEST_CASE("a thousand parameters arrive, in a loop and without one", "[parameter
       whilst::program program = std::move(record).finish();
       program.prepare({.how = w.how});
       run(program);
-      for (const index k : {0, 333, 999}) program.set(all[static_cast<std::size_t>(k)], 0.5f);
+      for (const index_type k : {0, 333, 999}) program.set(all[static_cast<std::size_t>(k)], 0.5f);
       run(program);
       const std::vector<double> found = values(x);
       const double times = in_loop ? 2 : 1;
-      for (index k = 0; k < n; k += 111) {
+      for (index_type k = 0; k < n; k += 111) {
         const bool changed = k % 333 == 0;
         CHECK(found[static_cast<std::size_t>(k)] == times * (static_cast<double>(k) + (changed && k != 666 ? 0.5 : k)));
       }
@@ -229,13 +229,13 @@ namespace {
 struct scale {
   slot<const double> source;
   slot<double> target;
-  WHILST_HD void operator()(index i) const { target.get()[i] = 2 * source.get()[i]; }
+  WHILST_HD void operator()(index_type i) const { target.get()[i] = 2 * source.get()[i]; }
 };
 
 }  // namespace
 
 TEST_CASE("slots are bound launch by launch", "[parameters]") {
-  constexpr index n = 40;
+  constexpr index_type n = 40;
   for (const way& w : ways()) {
     INFO(w.name);
     program_recorder record(w.where);

@@ -6,7 +6,7 @@
 
 namespace whilst_test {
 
-using whilst::index;
+using whilst::index_type;
 using whilst::operation;
 using whilst::program_node;
 
@@ -17,14 +17,14 @@ struct handed_over {
 };
 struct reads_own {
   template <class Team>
-  double read_own(index, const Team&) const {
+  double read_own(index_type, const Team&) const {
     return 0;
   }
   template <class Team, class Fetched>
-  double read(index, const Team&, const Fetched&, double own) const {
+  double read(index_type, const Team&, const Fetched&, double own) const {
     return own;
   }
-  auto operator()(index, double own) const { return whilst::sums{own}; }
+  auto operator()(index_type, double own) const { return whilst::sums{own}; }
 };
 struct finish {
   handed_over* handed;
@@ -32,17 +32,17 @@ struct finish {
 };
 struct sequel {
   const handed_over* handed;
-  void operator()(index) const {}
+  void operator()(index_type) const {}
 };
 struct fetches_nothing {
-  void operator()(index) const {}
+  void operator()(index_type) const {}
 };
 struct fetches_results {
   template <class Team>
-  double fetch(index, const Team&) const {
+  double fetch(index_type, const Team&) const {
     return 0;
   }
-  void operator()(index, double) const {}
+  void operator()(index_type, double) const {}
 };
 struct follows_links {
   void operator()() const {}

@@ -17,7 +17,7 @@ using whilst::reason;
 
 struct add_one {
   double* x;
-  WHILST_HD void operator()(index i) const { x[i] += 1; }
+  WHILST_HD void operator()(index_type i) const { x[i] += 1; }
 };
 
 struct no_verdict {
@@ -32,7 +32,7 @@ struct stop_at_once {
 /// Counts the trip as an update; stops after the k-th.
 struct stop_at {
   control* c;
-  index k;
+  index_type k;
   WHILST_HD void operator()() const {
     c->updating = 1;
     if (!c->check() && c->iteration == k) c->stop(reason::completed);
@@ -55,7 +55,7 @@ struct count_even {
 };
 
 /// Sets the limits of controls, which lie one after another.
-inline void set_limits(whilst::buffer<control>& c, const std::vector<index>& limits) {
+inline void set_limits(whilst::buffer<control>& c, const std::vector<index_type>& limits) {
   std::vector<control> all = values(c);
   for (std::size_t k = 0; k < limits.size(); ++k) all[k].settings.limit = limits[k];
   c.upload(all.data());
@@ -80,7 +80,7 @@ void check_endless(place where, const MakeRun& make_run) {
 struct no_finish_in_body {
   control* c;
   double* x;
-  index n;
+  index_type n;
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("count", c, [&](auto& run) { run.step("x += 1", n, add_one{x}); });
@@ -129,7 +129,7 @@ void check_verdict_in_start(place where, const MakeRun& make_run) {
 /// Four loops in one another, each of which counts its trips.
 struct four_loops {
   control* c;
-  index* trips;
+  index_type* trips;
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("1", c, [&](auto& run) {
@@ -150,8 +150,8 @@ struct four_loops {
     });
   }
   /// Trips at each level with these limits.
-  static std::vector<index> expected(const std::vector<index>& limits) {
-    std::vector<index> trips{limits[0]};
+  static std::vector<index_type> expected(const std::vector<index_type>& limits) {
+    std::vector<index_type> trips{limits[0]};
     for (std::size_t level = 1; level < 4; ++level) trips.push_back(trips.back() * limits[level]);
     return trips;
   }
@@ -160,12 +160,12 @@ struct four_loops {
 template <class MakeRun>
 void check_four_loops(place where, const MakeRun& make_run) {
   whilst::buffer<control> c(where, 4);
-  whilst::buffer<index> trips(where, 4);
+  whilst::buffer<index_type> trips(where, 4);
   const auto run = make_run(four_loops{c.data(), trips.data()});
-  for (const std::vector<index>& limits :
-       {std::vector<index>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
+  for (const std::vector<index_type>& limits :
+       {std::vector<index_type>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
     INFO("limits " << limits[0] << limits[1] << limits[2] << limits[3]);
-    trips.upload(std::vector<index>(4, 0).data());
+    trips.upload(std::vector<index_type>(4, 0).data());
     set_limits(c, limits);
     run();
     CHECK((values(trips) == four_loops::expected(limits)));
@@ -176,7 +176,7 @@ struct branches {
   control* c;
   int* flag;
   double *taken, *late;
-  index k;
+  index_type k;
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     run.loop("branches", c, [&](auto& run) {
@@ -190,7 +190,7 @@ struct branches {
 
 template <class MakeRun>
 void check_branches(place where, const MakeRun& make_run) {
-  for (const index k : {1, 2, 5, 6, 9}) {
+  for (const index_type k : {1, 2, 5, 6, 9}) {
     INFO("k " << k);
     whilst::buffer<control> c(where, 1);
     whilst::buffer<int> flag(where, 1);
@@ -280,7 +280,7 @@ struct flag_cleared_within {
   struct clear_and_add {
     int* flag;
     double* x;
-    WHILST_HD void operator()(index i) const {
+    WHILST_HD void operator()(index_type i) const {
       if (i == 0) *flag = 0;
       x[i] += 1;
     }
@@ -311,13 +311,13 @@ void check_flag_cleared_within(place where, const MakeRun& make_run) {
 struct one_after_another {
   control* c;
   double *x, *total;
-  index n;
+  index_type n;
   struct add_up {
     const double* x;
-    index n;
+    index_type n;
     double* total;
     WHILST_HD void operator()(whilst::loop_state& loop) const {
-      for (index i = 0; i < n; ++i) *total += x[i];
+      for (index_type i = 0; i < n; ++i) *total += x[i];
       whilst::count_iteration{}(loop);
     }
   };
@@ -330,7 +330,7 @@ struct one_after_another {
 
 template <class MakeRun>
 void check_one_after_another(place where, const MakeRun& make_run) {
-  constexpr index n = 300, trips = 6;
+  constexpr index_type n = 300, trips = 6;
   whilst::buffer<control> c(where, 2);
   whilst::buffer<double> x(where, n), total(where, 1);
   std::vector<control> controls(2, control{});
@@ -386,7 +386,7 @@ void check_loop_in_branch(place where, const MakeRun& make_run) {
 struct team_steps {
   control* c;
   double *x, *y, *totals;
-  index n, k;
+  index_type n, k;
 
   struct phased {
     [[maybe_unused]] static constexpr bool whole_block = true;
@@ -394,15 +394,15 @@ struct team_steps {
     double* y;
     [[maybe_unused]] int threads_wanted() const { return 64; }
     template <class Team>
-    WHILST_HD double fetch(index i, const Team&) const {
+    WHILST_HD double fetch(index_type i, const Team&) const {
       return static_cast<double>(i % 5);
     }
     template <class Team>
-    WHILST_HD double read(index i, const Team&, double fetched) const {
+    WHILST_HD double read(index_type i, const Team&, double fetched) const {
       return fetched * x[i];
     }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team, double product) const {
+    WHILST_HD auto operator()(index_type i, const Team& team, double product) const {
       double share = 0;
       for (int j = team.rank(); j < 100; j += team.size()) share += product;
       const double total = team.sum(share);
@@ -412,7 +412,7 @@ struct team_steps {
   };
   struct verdict {
     double* totals;
-    index k;
+    index_type k;
     WHILST_HD void operator()(const whilst::sums<double, 2>& total, whilst::loop_state& loop) const {
       totals[0] += total[0];
       totals[1] += total[1];
@@ -426,7 +426,7 @@ struct team_steps {
     double* x;
     [[maybe_unused]] int threads_wanted() const { return 96; }
     template <class Team>
-    WHILST_HD void operator()(index i, const Team& team) const {
+    WHILST_HD void operator()(index_type i, const Team& team) const {
       const double total = team.sum(team.rank() == team.size() - 1 ? static_cast<double>(i) : 0.0);
       if (team.rank() == 0) x[i] += total;
     }
@@ -449,13 +449,13 @@ struct team_steps {
 
 template <class MakeRun>
 void check_team_steps(place where, const MakeRun& make_run) {
-  constexpr index n = 70, trips = 4;
+  constexpr index_type n = 70, trips = 4;
   whilst::buffer<control> c(where, 1);
   whilst::buffer<double> x(where, n), y(where, n), totals(where, 3);
   set_limits(c, {100});
   make_run(team_steps{c.data(), x.data(), y.data(), totals.data(), n, trips})();
   std::vector<double> xe(n, 0.0), ye(n), totals_expected(3, 0.0);
-  for (index trip = 1; trip <= trips; ++trip) {
+  for (index_type trip = 1; trip <= trips; ++trip) {
     for (std::size_t i = 0; i < n; ++i) {
       ye[i] = 100 * static_cast<double>(i % 5) * xe[i];
       totals_expected[0] += ye[i];

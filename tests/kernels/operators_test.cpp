@@ -21,7 +21,7 @@ struct multiply {
   T* y;
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team) const {
+  WHILST_HD void operator()(index_type i, const Team& team) const {
     const T whole = A.row(i, x, team);
     const T in_two = whilst::row_times(whilst::fetch_row(A, i, team), A, i, x, team);
     // Every lane has the result, whichever way it was taken.
@@ -44,14 +44,14 @@ std::vector<T> product(const way& w, const Operator& A, const whilst::buffer<T>&
 
 template <class T>
 whilst::buffer<T> on_place(whilst::place where, const std::vector<T>& v) {
-  whilst::buffer<T> made(where, static_cast<index>(v.size()));
+  whilst::buffer<T> made(where, static_cast<index_type>(v.size()));
   made.upload(v.data());
   return made;
 }
 
 /// Small integers: their sums are exact in any order, so a plain loop is an oracle to the bit.
 template <class T>
-std::vector<T> integers(index n, int seed) {
+std::vector<T> integers(index_type n, int seed) {
   std::vector<T> v(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<T>(static_cast<int>((i * 7 + 3 * seed) % 17) - 8);
   return v;
@@ -63,17 +63,17 @@ struct uneven_rows {
   std::vector<Offset> offsets{0};
   std::vector<std::int32_t> columns;
   std::vector<T> entries;
-  index n;
+  index_type n;
 
-  explicit uneven_rows(index rows) : n(rows) {
+  explicit uneven_rows(index_type rows) : n(rows) {
     const int lengths[] = {0, 1, 7, 8, 9, 300, 2, 31, 32, 33, 64, 256, 257, 0};
-    for (index i = 0; i < n; ++i) {
+    for (index_type i = 0; i < n; ++i) {
       const int length = lengths[i % 14];
       // Column 0 is nobody's.
       for (int k = 0; k < length; ++k) columns.push_back(static_cast<std::int32_t>(1 + (i + (k / 2) * 5) % (n - 1)));
       offsets.push_back(static_cast<Offset>(columns.size()));
     }
-    entries = integers<T>(static_cast<index>(columns.size()), 1);
+    entries = integers<T>(static_cast<index_type>(columns.size()), 1);
   }
   std::vector<T> times(const std::vector<T>& x) const {
     std::vector<T> y(static_cast<std::size_t>(n) + 1, 0);
@@ -106,9 +106,9 @@ void check_csr() {
 }
 
 /// Entry (i, j) of minus the Laplacian on a grid, from the points' coordinates alone.
-double laplacian(index i, index j, const std::vector<index>& sizes) {
-  index distance = 0;
-  for (const index size : sizes) {
+double laplacian(index_type i, index_type j, const std::vector<index_type>& sizes) {
+  index_type distance = 0;
+  for (const index_type size : sizes) {
     distance += std::abs(i % size - j % size);
     i /= size;
     j /= size;
@@ -117,14 +117,14 @@ double laplacian(index i, index j, const std::vector<index>& sizes) {
 }
 
 template <class T, class Operator>
-void check_laplacian(const Operator& A, const std::vector<index>& sizes) {
-  const index n = A.rows();
+void check_laplacian(const Operator& A, const std::vector<index_type>& sizes) {
+  const index_type n = A.rows();
   const std::vector<T> x = integers<T>(n, 5);
   std::vector<T> expected(static_cast<std::size_t>(n) + 1, 0);
   std::vector<T> unit(static_cast<std::size_t>(n), 0);
-  for (index j = 0; j < n; ++j) {
+  for (index_type j = 0; j < n; ++j) {
     unit[static_cast<std::size_t>(j)] = 1;
-    for (index i = 0; i < n; ++i) {
+    for (index_type i = 0; i < n; ++i) {
       const T entry = static_cast<T>(laplacian(i, j, sizes));
       REQUIRE(A.row(i, unit.data(), whilst::lanes()) == entry);
       if (i == j) REQUIRE(A.diagonal(i) == entry);
@@ -163,7 +163,7 @@ TEST_CASE("matrix-free Laplacians are those of the gallery", "[operators]") {
     REQUIRE(A.rows() == assembled.rows());
     const std::vector<double> x = integers<double>(A.rows(), 4);
     const Eigen::VectorXd expected = to_eigen(assembled) * to_eigen(x);
-    for (index i = 0; i < A.rows(); ++i) REQUIRE(A.row(i, x.data(), whilst::lanes()) == expected[i]);
+    for (index_type i = 0; i < A.rows(); ++i) REQUIRE(A.row(i, x.data(), whilst::lanes()) == expected[i]);
   };
   check(whilst::poisson_2d_operator<double>{20, 20}, "poisson2d:20");
   check(whilst::poisson_3d_operator<double>{9, 9, 9}, "poisson3d:9");

@@ -22,8 +22,8 @@ namespace {
 struct scale {
   double* x;
   double factor;
-  WHILST_HD void operator()(index i) const { x[i] *= factor; }
-  index bytes(index n) const { return 2 * n * static_cast<index>(sizeof(double)); }
+  WHILST_HD void operator()(index_type i) const { x[i] *= factor; }
+  index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(double)); }
 };
 
 /// A map, its finish and its sequel: y = x, then y += the sum of x.
@@ -33,11 +33,11 @@ struct handed_total {
 struct copy_and_sum {
   const double* x;
   double* y;
-  WHILST_HD auto operator()(index i) const {
+  WHILST_HD auto operator()(index_type i) const {
     y[i] = x[i];
     return whilst::sums{x[i]};
   }
-  index bytes(index n) const { return 16 * n; }
+  index_type bytes(index_type n) const { return 16 * n; }
 };
 struct hand_total {
   handed_total* handed;
@@ -48,8 +48,8 @@ struct hand_total {
 struct add_total {
   const handed_total* handed;
   double* y;
-  WHILST_HD void operator()(index i) const { y[i] += handed->total; }
-  index bytes(index n) const { return 17 * n; }
+  WHILST_HD void operator()(index_type i) const { y[i] += handed->total; }
+  index_type bytes(index_type n) const { return 17 * n; }
 };
 
 struct profiled {
@@ -63,7 +63,7 @@ struct profiled {
     memory.method(2)(record);
     record.call("nothing", [](CUstream_st*) {});
     record.parameter(&memory.c.data()->settings, memory.settings());
-    record.parameter(memory.stop_at.data(), index{5});
+    record.parameter(memory.stop_at.data(), index_type{5});
     return std::move(record).finish();
   }
 };
@@ -183,7 +183,7 @@ TEST_CASE("a sequel that shares a kernel shares a row of the profile", "[profile
 
 TEST_CASE("the steps of linear solvers say what they move", "[profile]") {
   const auto A = whilst::make_gallery<float>("poisson2d:20").matrix;
-  const index matrix = A.nonzeros() * 8 + 401 * 4, vector = 400 * 4;
+  const index_type matrix = A.nonzeros() * 8 + 401 * 4, vector = 400 * 4;
   const auto bytes_of_trip = [&](const std::string& method, const std::string& preconditioner) {
     whilst::linear_solver<float> solver(
         A, {.method = method, .preconditioner = preconditioner, .rtol = 1e-4, .executor = "host"});
@@ -192,12 +192,12 @@ TEST_CASE("the steps of linear solvers say what they move", "[profile]") {
       if (outer["kind"] != "loop") continue;
       for (const auto& inner : outer["body"]) {
         if (inner["kind"] != "loop") continue;
-        index sum = 0;
-        for (const auto& step : inner["body"]) sum += step.at("bytes").get<index>();
+        index_type sum = 0;
+        for (const auto& step : inner["body"]) sum += step.at("bytes").get<index_type>();
         return sum;
       }
     }
-    return index{0};
+    return index_type{0};
   };
   // Conjugate gradients: u, r and the diagonal read, w written; x, r, u, p, q read and written, w read.
   CHECK(bytes_of_trip("cg", "none") == matrix + 11 * vector);
@@ -220,7 +220,7 @@ TEST_CASE("a program lists what it takes of memory", "[profile]") {
     program_recorder record(w.where);
     p.memory.method(2)(record);
     record.uses("an arena", p.y.data(), 5600);
-    record.parameter(p.memory.stop_at.data(), index{5});
+    record.parameter(p.memory.stop_at.data(), index_type{5});
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how});
     const whilst::memory_table table = program.memory();

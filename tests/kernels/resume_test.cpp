@@ -16,8 +16,8 @@ constexpr int needs_room = 17;
 /// Each trip appends a value to a list of limited capacity; a full list makes the loop yield before anything is lost.
 struct append {
   double* list;
-  index* count;
-  const index* capacity;
+  index_type* count;
+  const index_type* capacity;
   WHILST_HD void operator()(whilst::loop_state& loop) const {
     if (*count == *capacity) {
       loop.yield(needs_room);
@@ -32,11 +32,11 @@ struct append {
 struct lists {
   whilst::buffer<control> c;
   whilst::buffer<double> list, before, started, trips, after;
-  whilst::buffer<index> count, capacity;
+  whilst::buffer<index_type> count, capacity;
   whilst::buffer<whilst::history_record> history;
-  index n;
+  index_type n;
 
-  lists(place where, index size)
+  lists(place where, index_type size)
       : c(where, 2),
         list(where, 100),
         before(where, size),
@@ -78,12 +78,12 @@ double at(const whilst::buffer<double>& x) {
 TEST_CASE("a loop that yields goes on where it was", "[resume][semantics][sanitizer]") {
   for (const way& w : ways()) {
     for (const int unroll : {1, 4, 16}) {
-      for (const index n : {1, 3000}) {
+      for (const index_type n : {1, 3000}) {
         INFO(w.name << ", unroll " << unroll << ", n " << n);
         lists m(w.where, n);
         whilst::program program = m.record(w.where);
         program.prepare({.how = w.how, .unroll = unroll});
-        for (const index capacity : {10, 11, 100}) {
+        for (const index_type capacity : {10, 11, 100}) {
           m.capacity.upload(&capacity);
           if (capacity == 10) {
             run(program);
@@ -93,12 +93,12 @@ TEST_CASE("a loop that yields goes on where it was", "[resume][semantics][saniti
             program.wait();
           }
           const control c = value(m.c);
-          const index done = std::min<index>(capacity, 40);
+          const index_type done = std::min<index_type>(capacity, 40);
           CHECK(c.why == (capacity < 40 ? reason::yielded : reason::iteration_limit));
           if (capacity < 40) CHECK(c.yield_code == needs_room);
           CHECK(c.iteration == done);
           CHECK(c.history_count == done);
-          CHECK(value(m.count) == std::min<index>(capacity, 39));
+          CHECK(value(m.count) == std::min<index_type>(capacity, 39));
         }
         CHECK_FALSE(program.yielded());
         // What comes before the loop, and its start, once; what comes after it after each part.
@@ -109,10 +109,10 @@ TEST_CASE("a loop that yields goes on where it was", "[resume][semantics][saniti
         const std::vector<double> list = values(m.list);
         for (std::size_t k = 0; k < 39; ++k) CHECK(list[k] == static_cast<double>(k + 1));
         const auto history = values(m.history);
-        for (std::size_t k = 0; k < 40; ++k) CHECK(history[k].iteration == static_cast<index>(k + 1));
+        for (std::size_t k = 0; k < 40; ++k) CHECK(history[k].iteration == static_cast<index_type>(k + 1));
 
         // From the start again, which is no going on.
-        const index zero = 0;
+        const index_type zero = 0;
         m.count.upload(&zero);
         run(program);
         CHECK(value(m.c).why == reason::iteration_limit);
@@ -140,7 +140,7 @@ TEST_CASE("resuming what has not yielded is refused", "[resume]") {
     CHECK(refused("not prepared"));
     program.prepare({.how = w.how});
     CHECK(refused("has yielded"));  // never run
-    const index capacity = 100;
+    const index_type capacity = 100;
     m.capacity.upload(&capacity);
     run(program);
     CHECK_FALSE(program.yielded());
@@ -152,7 +152,7 @@ namespace {
 
 struct pass_on {
   const control* inner;
-  index* rounds;
+  index_type* rounds;
   WHILST_HD void operator()(whilst::loop_state& loop) const {
     if (inner->why == reason::yielded) {
       loop.yield(inner->yield_code);
@@ -169,7 +169,7 @@ TEST_CASE("a loop passes on what an inner one yielded for", "[resume]") {
   for (const way& w : ways()) {
     INFO(w.name);
     lists m(w.where, 1);
-    whilst::buffer<index> rounds(w.where, 1);
+    whilst::buffer<index_type> rounds(w.where, 1);
     program_recorder recorded(w.where);
     recorded.loop("outer", m.c.data() + 1, [&](auto& run) {
       run.loop("inner", m.c.data(), [&](auto& run) {
@@ -181,7 +181,7 @@ TEST_CASE("a loop passes on what an inner one yielded for", "[resume]") {
     recorded.parameter(&(m.c.data() + 1)->settings, control_settings{.limit = 5});
     whilst::program program = std::move(recorded).finish();
     program.prepare({.how = w.how});
-    const index room = 7, more = 100;
+    const index_type room = 7, more = 100;
     m.capacity.upload(&room);
     run(program);
     CHECK(values(m.c)[1].why == reason::yielded);
@@ -214,7 +214,7 @@ TEST_CASE("a capture is no place to resume in", "[resume][gpu]") {
   cudaGraph_t graph = nullptr;
   REQUIRE(cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess);
   const whilst::cuda::graph owned(graph);
-  const index capacity = 100;
+  const index_type capacity = 100;
   m.capacity.upload(&capacity);
   program.resume(nullptr);
   program.wait();

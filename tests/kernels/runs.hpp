@@ -25,7 +25,7 @@ template <class Method>
 struct only_problem {
   Method method;
   template <class Team>
-  WHILST_HD Method operator()(index, const Team&) const {
+  WHILST_HD Method operator()(index_type, const Team&) const {
     return method;
   }
 };

@@ -23,7 +23,7 @@ struct sum_of_even {
   double* target;
   [[maybe_unused]] int threads_wanted() const { return 64; }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team) const {
+  WHILST_HD void operator()(index_type i, const Team& team) const {
     double share = 0;
     for (int k = team.rank(); k < 100; k += team.size()) share += k % 2 == 0 ? static_cast<double>(i % 5) : 0.0;
     const double total = team.sum(share);
@@ -32,7 +32,7 @@ struct sum_of_even {
 };
 
 /// Everything that a run of three_steps left behind equals the plain loop's, to the bit.
-void check_three_steps(const three_steps_memory& memory, index trips, int verdict_in, reason why) {
+void check_three_steps(const three_steps_memory& memory, index_type trips, int verdict_in, reason why) {
   const auto expected = three_steps::expected(memory.x.size(), trips, verdict_in);
   const control c = value(memory.c);
   CHECK(c.iteration == trips);
@@ -42,7 +42,7 @@ void check_three_steps(const three_steps_memory& memory, index trips, int verdic
   CHECK((values(memory.y) == expected.y));
   CHECK((values(memory.z) == expected.z));
   const auto history = values(memory.history);
-  REQUIRE(c.history_count == static_cast<index>(expected.history.size()));
+  REQUIRE(c.history_count == static_cast<index_type>(expected.history.size()));
   for (std::size_t k = 0; k < expected.history.size(); ++k) {
     CHECK(history[k].iteration == expected.history[k].iteration);
     CHECK(history[k].residual_norm == expected.history[k].residual_norm);
@@ -53,17 +53,17 @@ void check_three_steps(const three_steps_memory& memory, index trips, int verdic
 
 TEST_CASE("a loop stops at every k, wherever the verdict is, for every unroll", "[semantics][sanitizer]") {
   for (const way& w : ways()) {
-    for (const index n : {1, 1000, 5000}) {
+    for (const index_type n : {1, 1000, 5000}) {
       for (const int verdict_in : {0, 1, 2}) {
         three_steps_memory memory(w.where, n);
         program_recorder rec(w.where);
         memory.method(verdict_in)(rec);
         rec.parameter(&memory.c.data()->settings, memory.settings());
-        const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
+        const auto stop_at = rec.parameter(memory.stop_at.data(), index_type{0});
         whilst::program program = std::move(rec).finish();
         for (const int unroll : {1, 3, 4, 16}) {
           program.prepare({.how = w.how, .unroll = unroll});
-          for (index k = 1; k <= 33; ++k) {
+          for (index_type k = 1; k <= 33; ++k) {
             INFO(w.name << ", n " << n << ", verdict in step " << verdict_in << ", unroll " << unroll << ", k " << k);
             memory.zero();
             program.set(stop_at, k);
@@ -82,10 +82,10 @@ TEST_CASE("a loop ends at its limit, zero included, and can be launched again", 
     program_recorder rec(w.where);
     memory.method(2)(rec);
     const auto settings = rec.parameter(&memory.c.data()->settings, memory.settings());
-    rec.parameter(memory.stop_at.data(), index{-1});
+    rec.parameter(memory.stop_at.data(), index_type{-1});
     whilst::program program = std::move(rec).finish();
     program.prepare({.how = w.how, .unroll = 4});
-    for (const index limit : {0, 1, 7, 0, 8, 8}) {
+    for (const index_type limit : {0, 1, 7, 0, 8, 8}) {
       INFO(w.name << ", limit " << limit);
       memory.zero();
       program.set(settings, memory.settings(limit));
@@ -190,7 +190,7 @@ struct shares {
   int lanes;
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
-  WHILST_HD whilst::sums<T, k> operator()(index i, const Team&) const {
+  WHILST_HD whilst::sums<T, k> operator()(index_type i, const Team&) const {
     whilst::sums<T, k> share{};
     for (int j = 0; j < k; ++j) share.value[j] = static_cast<T>((i + j) % 5);
     return share;
@@ -205,7 +205,7 @@ struct keep_totals {
 };
 
 template <class T, int k>
-void check_totals(const way& w, index n, int lanes) {
+void check_totals(const way& w, index_type n, int lanes) {
   whilst::buffer<T> totals(w.where, k);
   program_recorder rec(w.where);
   rec.step("totals", n, shares<T, k>{lanes}, keep_totals<T, k>{totals.data()});
@@ -213,7 +213,7 @@ void check_totals(const way& w, index n, int lanes) {
   program.prepare({.how = w.how});
   std::vector<T> expected(k);
   for (int j = 0; j < k; ++j)
-    for (index i = 0; i < n; ++i) expected[static_cast<std::size_t>(j)] += static_cast<T>((i + j) % 5);
+    for (index_type i = 0; i < n; ++i) expected[static_cast<std::size_t>(j)] += static_cast<T>((i + j) % 5);
   for (int time = 0; time < 2; ++time) {
     run(program);
     INFO(w.name << ", n = " << n << ", lanes " << lanes << ", " << k << " sums of " << sizeof(T) << " bytes");
@@ -228,8 +228,8 @@ TEST_CASE("totals are those of all indexes, wherever blocks meet", "[semantics][
   // edges.
   for (const way& w : ways())
     for (const int lanes : {1, 8, 32})
-      for (const index threads : {1, 32, 33, 512, 513, 800, 2048, 2049, 4097, 8192, 8193, 40000}) {
-        const index n = (threads + lanes - 1) / lanes;
+      for (const index_type threads : {1, 32, 33, 512, 513, 800, 2048, 2049, 4097, 8192, 8193, 40000}) {
+        const index_type n = (threads + lanes - 1) / lanes;
         check_totals<float, 1>(w, n, lanes);
         check_totals<float, 4>(w, n, lanes);
         check_totals<double, 3>(w, n, lanes);
@@ -264,7 +264,7 @@ namespace {
 
 struct stop_other {
   control* other;
-  index after;
+  index_type after;
   WHILST_HD void operator()() const {
     if (other->iteration == after) other->stop(reason::completed);
   }
@@ -314,7 +314,7 @@ TEST_CASE("a block a problem, more problems than a grid has blocks", "[semantics
   for (const way& w : ways()) {
     if (w.how == executor::graph) continue;
     INFO(w.name);
-    constexpr index problems = 70'000;
+    constexpr index_type problems = 70'000;
     whilst::buffer<double> sums(w.where, problems);
     program_recorder rec(w.where);
     rec.team("sum", problems, sum_of_even{sums.data()});
@@ -323,7 +323,7 @@ TEST_CASE("a block a problem, more problems than a grid has blocks", "[semantics
     run(program);
     const auto found = values(sums);
     bool all_right = true;
-    for (index i = 0; i < problems; ++i)
+    for (index_type i = 0; i < problems; ++i)
       all_right = all_right && found[static_cast<std::size_t>(i)] == 50.0 * static_cast<double>(i % 5);
     CHECK(all_right);
   }
@@ -343,7 +343,7 @@ TEST_CASE("the history keeps every other record when it is full", "[semantics]")
     program_recorder rec(w.where);
     memory.method(0)(rec);
     rec.parameter(&memory.c.data()->settings, memory.settings());
-    rec.parameter(memory.stop_at.data(), index{30});
+    rec.parameter(memory.stop_at.data(), index_type{30});
     whilst::program program = std::move(rec).finish();
     program.prepare({.how = w.how, .unroll = 4});
     run(program);
@@ -351,8 +351,8 @@ TEST_CASE("the history keeps every other record when it is full", "[semantics]")
     const control c = value(memory.c);
     const auto history = values(memory.history);
     REQUIRE(c.history_count >= 4);
-    index previous = 0;
-    for (index k = 0; k < c.history_count; ++k) {
+    index_type previous = 0;
+    for (index_type k = 0; k < c.history_count; ++k) {
       const history_record& record = history[static_cast<std::size_t>(k)];
       CHECK(record.residual_norm == expected.history[static_cast<std::size_t>(record.iteration - 1)].residual_norm);
       if (k > 0) CHECK(record.iteration - previous == c.history_stride);
@@ -419,14 +419,14 @@ TEST_CASE("one text runs resident and in batch", "[semantics][sanitizer]") {
   std::vector<place> places{place::host()};
   if (whilst::cuda::device_count() > 0) places.push_back(place::gpu(0));
   for (const place where : places) {
-    for (const index n : {1, 100, 3000}) {
+    for (const index_type n : {1, 100, 3000}) {
       for (const int verdict_in : {0, 1, 2}) {
         INFO((where.on_host() ? "host" : "GPU") << ", n " << n << ", verdict in step " << verdict_in);
         three_steps_memory memory(where, n);
         program_recorder rec(where);
         record_as(form::by_block, rec, memory.method(verdict_in), whilst::threads_for_problem(n));
         rec.parameter(&memory.c.data()->settings, memory.settings());
-        rec.parameter(memory.stop_at.data(), index{19});
+        rec.parameter(memory.stop_at.data(), index_type{19});
         whilst::program program = std::move(rec).finish();
         program.prepare({.how = where.on_host() ? executor::host : executor::stream});
         run(program);
@@ -447,7 +447,7 @@ TEST_CASE("two programs on two streams at once", "[semantics][gpu]") {
     whilst::cuda::stream stream;
   };
   std::vector<one> both;
-  for (const index k : {9, 30}) {
+  for (const index_type k : {9, 30}) {
     three_steps_memory memory(gpu, 4000);
     program_recorder rec(gpu);
     memory.method(1)(rec);
@@ -468,17 +468,17 @@ TEST_CASE("two programs on two streams at once", "[semantics][gpu]") {
 TEST_CASE("random delays in blocks change nothing, with programmatic launch on and off", "[semantics][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   const place gpu = place::gpu(0);
-  for (const index n : {64, 4096, 16384, 65536, 1048576}) {
+  for (const index_type n : {64, 4096, 16384, 65536, 1048576}) {
     three_steps_memory memory(gpu, n);
     program_recorder rec(gpu);
     memory.method(1)(rec);
     rec.parameter(&memory.c.data()->settings, memory.settings());
-    const auto stop_at = rec.parameter(memory.stop_at.data(), index{0});
+    const auto stop_at = rec.parameter(memory.stop_at.data(), index_type{0});
     whilst::program program = std::move(rec).finish();
     for (const bool programmatic : {true, false}) {
       for (const unsigned seed : {0u, 1u, 12345u}) {
         program.prepare({.how = executor::graph, .unroll = 4, .programmatic_launch = programmatic, .delay_seed = seed});
-        for (const index k : {6, 13}) {
+        for (const index_type k : {6, 13}) {
           INFO("n " << n << ", programmatic " << programmatic << ", seed " << seed << ", k " << k);
           memory.zero();
           program.set(stop_at, k);
@@ -497,7 +497,7 @@ TEST_CASE("a program becomes part of its caller's capture, nested in the caller'
   program_recorder rec(gpu);
   memory.method(2)(rec);
   rec.parameter(&memory.c.data()->settings, memory.settings());
-  const auto stop_at = rec.parameter(memory.stop_at.data(), index{5});
+  const auto stop_at = rec.parameter(memory.stop_at.data(), index_type{5});
   whilst::program program = std::move(rec).finish();
   program.prepare({.how = executor::graph, .unroll = 3});
 
@@ -513,7 +513,7 @@ TEST_CASE("a program becomes part of its caller's capture, nested in the caller'
   cudaGraphExec_t exec = nullptr;
   REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
   const whilst::cuda::graph_exec owned_exec(exec);
-  program.set(stop_at, index{8});  // the capture keeps the parameters that it was made with
+  program.set(stop_at, index_type{8});  // the capture keeps the parameters that it was made with
   for (int launch = 1; launch <= 3; ++launch) {
     memory.zero();
     REQUIRE(cudaGraphLaunch(exec, stream.get()) == cudaSuccess);
@@ -531,7 +531,7 @@ TEST_CASE("four loops in one another make exact trips in their caller's graph", 
   if (whilst::cuda::device_count() == 0) return;
   const place gpu = place::gpu(0);
   whilst::buffer<control> c(gpu, 4);
-  whilst::buffer<index> trips(gpu, 4);
+  whilst::buffer<index_type> trips(gpu, 4);
   whilst::buffer<double> before(gpu, 1), after(gpu, 1);
   program_recorder rec(gpu);
   four_loops{c.data(), trips.data()}(rec);
@@ -549,10 +549,10 @@ TEST_CASE("four loops in one another make exact trips in their caller's graph", 
   REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
   const whilst::cuda::graph_exec owned_exec(exec);
   int launches = 0;
-  for (const std::vector<index>& limits :
-       {std::vector<index>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {0, 3, 3, 3}, {3, 1, 2, 0}, {2, 3, 2, 5}}) {
+  for (const std::vector<index_type>& limits :
+       {std::vector<index_type>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {0, 3, 3, 3}, {3, 1, 2, 0}, {2, 3, 2, 5}}) {
     INFO("limits " << limits[0] << limits[1] << limits[2] << limits[3]);
-    trips.upload(std::vector<index>(4, 0).data());
+    trips.upload(std::vector<index_type>(4, 0).data());
     set_limits(c, limits);
     REQUIRE(cudaGraphLaunch(exec, stream.get()) == cudaSuccess);
     REQUIRE(cudaStreamSynchronize(stream.get()) == cudaSuccess);

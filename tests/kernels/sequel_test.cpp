@@ -28,15 +28,15 @@ struct growing {
   static constexpr bool counts_runs = who == by::two_warps_of_each_block;
   struct made_of_sums {
     double multiple;
-    index trip;
+    index_type trip;
   };
   struct alignas(16) counted {
-    index trips, nothing;
+    index_type trips, nothing;
   };
-  index n;
+  index_type n;
   double *x, *y;
   made_of_sums* made;
-  const index* stop_at;
+  const index_type* stop_at;
   control* c;
   counted* count;  ///< what a finish in halves keeps
   double* runs;    ///< of a map that counts them
@@ -46,7 +46,7 @@ struct growing {
     double* x;
     WHILST_HD int lanes_wanted() const { return lanes_a_row; }
     template <class Team>
-    WHILST_HD auto operator()(index i, const Team& team) const {
+    WHILST_HD auto operator()(index_type i, const Team& team) const {
       double sum = 0;  // 1, made of all lanes' parts: one of them has it
       for (int k = team.rank(); k < 16; k += team.size()) sum += k == static_cast<int>(i % 16) ? 1 : 0;
       const double next = y[i] + team.sum(sum);
@@ -59,14 +59,14 @@ struct growing {
     const double* y;
     double *x, *runs;
     template <class Team>
-    WHILST_HD double read_own(index i, const Team& team) const {
+    WHILST_HD double read_own(index_type i, const Team& team) const {
       return team.early(runs + i);
     }
     template <class Team, class Fetched>
-    WHILST_HD double read(index, const Team&, const Fetched&, double runs_before) const {
+    WHILST_HD double read(index_type, const Team&, const Fetched&, double runs_before) const {
       return runs_before;
     }
-    WHILST_HD auto operator()(index i, double runs_before) const {
+    WHILST_HD auto operator()(index_type i, double runs_before) const {
       runs[i] = runs_before + 1;
       x[i] = y[i] + 1;
       return sums{x[i]};
@@ -75,7 +75,7 @@ struct growing {
   /// Of the trips so far, 1, 2, 3 and over again.
   struct finish_by_thread {
     made_of_sums* handed;
-    const index* stop_at;
+    const index_type* stop_at;
     WHILST_HD void operator()(const sums<double, 1>& total, loop_state& loop) const {
       if (loop.check(total[0])) return;
       if (loop.iteration == *stop_at && loop.stop(reason::completed)) return;
@@ -85,7 +85,7 @@ struct growing {
   struct finish_by_warp {
     static constexpr bool whole_warp = true;
     made_of_sums* handed;
-    const index* stop_at;
+    const index_type* stop_at;
     counted* count;
     struct alignas(16) copied {
       double nothing[2];
@@ -102,7 +102,7 @@ struct growing {
   struct finish_in_halves {
     static constexpr bool whole_warp = true, in_halves = true;
     made_of_sums* handed;
-    const index* stop_at;
+    const index_type* stop_at;
     counted* count;
     struct alignas(16) copied {
       counted before;
@@ -164,18 +164,20 @@ struct growing {
     const double* x;
     double* y;
     const made_of_sums* handed;
-    WHILST_HD void operator()(index i) const { y[i] = x[i] + handed->multiple; }
+    WHILST_HD void operator()(index_type i) const { y[i] = x[i] + handed->multiple; }
   };
   struct idle {
-    WHILST_HD void operator()(index) const {}
+    WHILST_HD void operator()(index_type) const {}
   };
   /// Reads before it is told.
   struct told_sequel {
     const double* x;
     double* y;
     const made_of_sums* handed;
-    WHILST_HD double read(index i) const { return x[i]; }
-    WHILST_HD void operator()(index i, double before, const made_of_sums& told) const { y[i] = before + told.multiple; }
+    WHILST_HD double read(index_type i) const { return x[i]; }
+    WHILST_HD void operator()(index_type i, double before, const made_of_sums& told) const {
+      y[i] = before + told.multiple;
+    }
   };
 
   template <class Run>
@@ -200,7 +202,7 @@ template <class Method>
 struct only_growing {
   Method method;
   template <class Team>
-  WHILST_HD Method operator()(index, const Team&) const {
+  WHILST_HD Method operator()(index_type, const Team&) const {
     return method;
   }
 };
@@ -209,11 +211,11 @@ template <class Method>
 struct memory_of {
   whilst::buffer<double> x, y, runs;
   whilst::buffer<typename Method::made_of_sums> made;
-  whilst::buffer<index> stop_at;
+  whilst::buffer<index_type> stop_at;
   whilst::buffer<control> c;
   whilst::buffer<typename Method::counted> count;
   whilst::buffer<whilst::history_record> history;
-  memory_of(whilst::place where, index n)
+  memory_of(whilst::place where, index_type n)
       : x(where, n),
         y(where, n),
         runs(where, n),
@@ -231,8 +233,8 @@ struct memory_of {
 struct left_behind {
   std::vector<double> x, y;
   double last_sum = 0;
-  left_behind(index n, index trips) : x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n)) {
-    for (index trip = 1; trip <= trips; ++trip) {
+  left_behind(index_type n, index_type trips) : x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(n)) {
+    for (index_type trip = 1; trip <= trips; ++trip) {
       last_sum = 0;
       for (std::size_t i = 0; i < x.size(); ++i) last_sum += x[i] = y[i] + 1;
       if (trip == trips) return;
@@ -243,9 +245,9 @@ struct left_behind {
 
 /// The history holds every so many sums, as its room allows.
 template <class Method>
-void check_history(const memory_of<Method>& memory, const control& c, index n) {
+void check_history(const memory_of<Method>& memory, const control& c, index_type n) {
   REQUIRE(c.history_count > 0);
-  for (index k = 0; k < c.history_count; ++k) {
+  for (index_type k = 0; k < c.history_count; ++k) {
     const whilst::history_record kept = values(memory.history)[static_cast<std::size_t>(k)];
     CHECK(kept.iteration == k * c.history_stride);
     CHECK(kept.residual_norm == left_behind(n, kept.iteration + 1).last_sum);
@@ -253,7 +255,7 @@ void check_history(const memory_of<Method>& memory, const control& c, index n) {
 }
 
 template <class Method, class Record>
-void check(const way& w, index n, index stop_at, int unroll, unsigned delays, const Record& put) {
+void check(const way& w, index_type n, index_type stop_at, int unroll, unsigned delays, const Record& put) {
   INFO(w.name << ", n = " << n << ", stop at " << stop_at << ", unroll " << unroll << ", delays " << delays);
   memory_of<Method> memory(w.where, n);
   memory.stop_at.upload(&stop_at);
@@ -292,8 +294,8 @@ void check_everywhere() {
   for (const way& w : ways())
     // One thread, one block and not quite, one cluster of each kind and not quite, some blocks with one index a thread
     // and with two, and beyond.
-    for (const index n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 10'241, 16'896, 20'011, 40'000})
-      for (const index stop_at : {0, 1, 5})
+    for (const index_type n : {1, 31, 64, 500, 512, 600, 2048, 3001, 8192, 9000, 10'241, 16'896, 20'011, 40'000})
+      for (const index_type stop_at : {0, 1, 5})
         for (const int unroll : {1, 4}) check<Method>(w, n, stop_at, unroll, 0, recorded);
 }
 
@@ -313,7 +315,7 @@ TEST_CASE("a sequel knows what the finish made, and does not run after a verdict
 TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer]") {
   const auto recorded = [](recorder& record, const auto& method) { method(record); };
   for (const way& w : ways())
-    for (const index n : {300, 3001, 20'011})
+    for (const index_type n : {300, 3001, 20'011})
       for (const unsigned seed : {1u, 2u, 3u}) {
         check<growing<1, by::thread>>(w, n, 20, 16, seed, recorded);
         check<growing<4, by::warp>>(w, n, 20, 16, seed, recorded);
@@ -327,11 +329,11 @@ TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[se
 TEST_CASE("blocks that finish for themselves agree when a deadline stops them", "[semantics][sequel][sanitizer]") {
   using method = growing<1, by::two_warps_of_each_block>;
   for (const way& w : ways())
-    for (const index n : {300, 9000, 20'011})
+    for (const index_type n : {300, 9000, 20'011})
       for (const std::uint64_t nanoseconds : {1, 50'000, 80'000, 110'000, 200'000}) {
         INFO(w.name << ", n = " << n << ", " << nanoseconds << " ns");
         memory_of<method> memory(w.where, n);
-        const index never = -1;
+        const index_type never = -1;
         memory.stop_at.upload(&never);
         program_recorder record(w.where);
         memory.method()(record);
@@ -370,14 +372,14 @@ TEST_CASE("a grid of some blocks, and no other, is split", "[semantics][sequel]"
   using method = growing<1, by::two_warps_of_each_block>;
   const method of{};
   const whilst::device_traits& device = whilst::traits_of_device(0);
-  const index most = index{2} * whilst::threads_spread * device.multiprocessors;
-  const auto shape = [&](index n) {
+  const index_type most = index_type{2} * whilst::threads_spread * device.multiprocessors;
+  const auto shape = [&](index_type n) {
     return whilst::map_step<method::map_of_thread, method::finish_in_each_block, method::told_sequel>(
                "x = y + 1", n, {of.y, of.x, of.runs}, {{of.made, of.stop_at, of.count}}, {of.x, of.y, of.made})
         .shape(device);
   };
   CHECK(shape(1000).form == whilst::step_form::small);
-  for (const index n : {9000, 20'011}) {
+  for (const index_type n : {9000, 20'011}) {
     CHECK(shape(n).form == whilst::step_form::sums);
     CHECK(shape(n).blocks <= static_cast<unsigned>(device.multiprocessors));
   }
@@ -391,7 +393,7 @@ TEST_CASE("a grid of some blocks, and no other, is split", "[semantics][sequel]"
 TEST_CASE("a small grid runs a sequel without another kernel", "[semantics][sequel]") {
   for (const way& w : ways()) {
     if (w.where.on_host()) continue;
-    for (const index n : {100, 100'000}) {
+    for (const index_type n : {100, 100'000}) {
       memory_of<growing<1, by::thread>> memory(w.where, n);
       program_recorder record(w.where);
       memory.method()(record);

@@ -29,7 +29,7 @@ struct newton_step {
   slot<double> u;
   const double *before, *h;
   double rate;
-  WHILST_HD auto operator()(index i) const {
+  WHILST_HD auto operator()(index_type i) const {
     double& x = u.get()[i];
     const double change = (x + *h * rate * x * x * x - before[i]) / (1 + 3 * *h * rate * x * x);
     x -= change;
@@ -47,12 +47,12 @@ struct stop_when_small {
 struct keep {
   slot<double> u;
   double* before;
-  WHILST_HD void operator()(index i) const { before[i] = u.get()[i]; }
+  WHILST_HD void operator()(index_type i) const { before[i] = u.get()[i]; }
 };
 /// Notes how many iterations Newton took in this time step.
 struct note_and_count {
   const control* newton;
-  index* taken;
+  index_type* taken;
   WHILST_HD void operator()(loop_state& steps) const {
     taken[steps.iteration] = newton->iteration;
     count_iteration{}(steps);
@@ -65,27 +65,27 @@ std::vector<T> values(const buffer<T>& of) {
   of.download(copied.data());
   return copied;
 }
-buffer<double> filled(place where, index n, double value) {
+buffer<double> filled(place where, index_type n, double value) {
   buffer<double> made(where, n);
   made.upload(std::vector<double>(static_cast<std::size_t>(n), value).data());
   return made;
 }
 
 /// What was launched, u at the end, and how many iterations Newton took in each time step.
-std::string launch_line(const char* what, const buffer<double>& u, const buffer<index>& taken) {
+std::string launch_line(const char* what, const buffer<double>& u, const buffer<index_type>& taken) {
   char text[100];
   std::snprintf(text, sizeof text, "%-34s u = %.6f, Newton's iterations:", what, values(u)[0]);
   std::string line = text;
-  for (const index count : values(taken)) line += " " + std::to_string(count);
+  for (const index_type count : values(taken)) line += " " + std::to_string(count);
   return line + "\n";
 }
 
 }  // namespace
 
 decay_texts run_decay(place where, executor how) {
-  constexpr index n = 1000, steps = 8;
+  constexpr index_type n = 1000, steps = 8;
   const buffer<double> before(where, n), u_of_one = filled(where, n, 1), u_of_two = filled(where, n, 2);
-  const buffer<index> taken(where, steps);
+  const buffer<index_type> taken(where, steps);
   const buffer<control> time(where, 1), newton(where, 1);
 
   // shown: nest
@@ -175,8 +175,8 @@ void tell(std::ostream& out, const std::function<void()>& misuse) {
 
 struct set_to_one {
   double* x;
-  index n;
-  WHILST_HD void operator()(index i) const { x[i] = 1; }
+  index_type n;
+  WHILST_HD void operator()(index_type i) const { x[i] = 1; }
   auto writes() const { return std::array{memory_range::of(x, n)}; }
 };
 

@@ -22,13 +22,13 @@ namespace {
 struct grow {
   double* x;
   const double factor, amount;
-  WHILST_HD void operator()(index i) const { x[i] = factor * x[i] + amount; }
+  WHILST_HD void operator()(index_type i) const { x[i] = factor * x[i] + amount; }
 };
 
 /// Steps everywhere: at the top, in a loop's start and body, in a branch, in a loop within the loop, and beside a
 /// finish that counts. Each has an x of its own.
 struct everywhere {
-  static constexpr index n = 300;
+  static constexpr index_type n = 300;
   static constexpr int places = 6;
   whilst::buffer<control> c;
   whilst::buffer<int> flag;
@@ -36,7 +36,7 @@ struct everywhere {
   std::vector<step_handle<grow, no_finish>> plain{5};
   step_handle<grow, whilst::count_iteration> counting;
 
-  everywhere(place where, index outer, index inner) : c(where, 2), flag(where, 1) {
+  everywhere(place where, index_type outer, index_type inner) : c(where, 2), flag(where, 1) {
     set_limits(c, {outer, inner});
     for (int k = 0; k < places; ++k) x.emplace_back(where, n);
   }
@@ -78,7 +78,7 @@ struct store {
 
 struct constant {
   double value;
-  WHILST_HD auto operator()(index) const { return sums{value}; }
+  WHILST_HD auto operator()(index_type) const { return sums{value}; }
 };
 struct store_total {
   double* target;
@@ -169,7 +169,7 @@ TEST_CASE("a step with another count is prepared anew, by itself", "[update][san
       program.prepare({.how = w.how, .unroll = unroll});
       run(program);
       CHECK(value(total) == 140);
-      for (const index n : {1000, 300'000, 10, 40'000, 300'000}) {
+      for (const index_type n : {1000, 300'000, 10, 40'000, 300'000}) {
         INFO("over " << n);
         program.enqueue(nullptr);
         program.update(handle, n, constant{0.5}, store_total{total.data(), 2});
@@ -195,7 +195,7 @@ struct team_total {
   int threads;
   int threads_wanted() const { return threads; }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team) const {
+  WHILST_HD void operator()(index_type i, const Team& team) const {
     const double total = team.sum(team.rank() == team.size() - 1 ? value : 0.0);
     if (team.rank() == 0) x[i] = total;
   }
@@ -237,13 +237,13 @@ struct take_over {
   double* x;
   double more;
   const handed_number* handed;
-  WHILST_HD void operator()(index i) const { x[i] = handed->number + more; }
+  WHILST_HD void operator()(index_type i) const { x[i] = handed->number + more; }
 };
 
 }  // namespace
 
 TEST_CASE("a step and its sequel are updated together", "[update]") {
-  for (const index n : {100, 3000, 20'000}) {  // a block; a cluster; a grid, where they are two steps
+  for (const index_type n : {100, 3000, 20'000}) {  // a block; a cluster; a grid, where they are two steps
     for (const way& w : ways()) {
       INFO(w.name << ", over " << n);
       whilst::buffer<control> c(w.where, 1);

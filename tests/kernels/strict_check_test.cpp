@@ -53,7 +53,7 @@ whilst::program with_work(place where, const whilst::buffer<control>& c, const w
 }
 
 struct first_time {
-  const index* counter;
+  const index_type* counter;
   int* flag;
   WHILST_HD void operator()() const { *flag = *counter < 2; }
 };
@@ -61,13 +61,13 @@ struct first_time {
 struct copy_floats {
   const float* x;
   float* y;
-  WHILST_HD void operator()(index i) const { y[i] = x[i]; }
+  WHILST_HD void operator()(index_type i) const { y[i] = x[i]; }
 };
 
 struct looked_at {
   whilst::buffer<control> c;
   whilst::buffer<double> x;
-  explicit looked_at(place where, index n = 3) : c(where, 1), x(where, n) { set_limits(c, {10}); }
+  explicit looked_at(place where, index_type n = 3) : c(where, 1), x(where, n) { set_limits(c, {10}); }
   std::vector<whilst::watched_memory> all() const { return {watched("x", x.data(), x.size())}; }
 };
 
@@ -75,13 +75,13 @@ struct looked_at {
 
 TEST_CASE("a clean program passes the strict check, which leaves what a run leaves", "[strict]") {
   for (const way& w : ways()) {
-    for (const index n : {index{1}, index{700}, index{9000}}) {
+    for (const index_type n : {index_type{1}, index_type{700}, index_type{9000}}) {
       INFO(w.name << " " << n);
       three_steps_memory m(w.where, n);
       program_recorder record(w.where);
       m.method(1)(record);
       record.parameter(&m.c.data()->settings, m.settings());
-      record.parameter(m.stop_at.data(), index{4});
+      record.parameter(m.stop_at.data(), index_type{4});
       whilst::program program = std::move(record).finish();
       program.prepare({.how = w.how, .unroll = 3});
       const strict_report report = program.check_strictly(
@@ -204,7 +204,7 @@ TEST_CASE("another way through the program is told", "[strict]") {
   for (const way& w : ways()) {
     INFO(w.name);
     looked_at m(w.where);
-    whilst::buffer<index> counter(w.where, 1);
+    whilst::buffer<index_type> counter(w.where, 1);
     whilst::buffer<int> flag(w.where, 1);
     program_recorder record(w.where);
     record.once("count runs", add_to{counter.data(), 1});

@@ -92,7 +92,7 @@ struct finds_fast_memory {
     [[maybe_unused]] static constexpr bool whole_block = true;
     int* found;
     template <class Team>
-    void operator()(index i, const Team& team) const {
+    void operator()(index_type i, const Team& team) const {
       if (team.rank() == 0) found[i] += team.fast_memory() ? 1 : 100;
     }
   };

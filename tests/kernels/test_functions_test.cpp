@@ -34,13 +34,13 @@ std::array<double, P::unknowns> start_of(const P& p) {
 template <class F>
 double f_at_start(const F& f) {
   std::vector<double> x(f.n);
-  for (whilst::index j = 0; j < f.n; ++j) x[j] = f.start(j);
+  for (whilst::index_type j = 0; j < f.n; ++j) x[j] = f.start(j);
   return problems::sum_of_squares(f, x.data());
 }
 
 template <class F>
 double f_at(const F& f, const std::vector<double>& x) {
-  REQUIRE(whilst::index(x.size()) == f.n);
+  REQUIRE(whilst::index_type(x.size()) == f.n);
   return problems::sum_of_squares(f, x.data());
 }
 
@@ -54,7 +54,7 @@ template <class P>
 double least_found(const P& p, std::array<double, P::unknowns> x) {
   constexpr int n = P::unknowns;
   constexpr int most_iterations = 3000;
-  const whilst::index m = p.count();
+  const whilst::index_type m = p.count();
   Eigen::VectorXd r(m + n), scale = Eigen::VectorXd::Zero(n);
   Eigen::MatrixXd J = Eigen::MatrixXd::Zero(m + n, n);
   double damping = 1e-3;
@@ -62,7 +62,7 @@ double least_found(const P& p, std::array<double, P::unknowns> x) {
   for (int iteration = 0; iteration < most_iterations; ++iteration) {
     std::array<dual<double, n>, n> variables;
     for (int j = 0; j < n; ++j) variables[j] = dual<double, n>::variable(x[j], j);
-    for (whilst::index i = 0; i < m; ++i) {
+    for (whilst::index_type i = 0; i < m; ++i) {
       const dual<double, n> r_i = p(i, variables.data());
       r[i] = r_i.value;
       for (int j = 0; j < n; ++j) J(i, j) = r_i.gradient[j];
@@ -295,14 +295,14 @@ void check_windows(F f) {
     x[j] = f.start(j) + 0.03 * ((7 * j) % 5);
     variables[j] = dual<double, N>::variable(x[j], j);
   }
-  for (whilst::index i = 0; i < f.count(); ++i) {
+  for (whilst::index_type i = 0; i < f.count(); ++i) {
     const problems::window<double, F::width> view{x.data(), f.first(i)};
     const dual<double, F::width> narrow = f.residual(i, view);
     const dual<double, N> wide = f.residual(i, variables.data());
     CHECK(narrow.value == wide.value);
     CHECK(narrow.value == f.residual(i, x.data()));
-    for (whilst::index j = 0; j < N; ++j) {
-      const whilst::index k = j - f.first(i);
+    for (whilst::index_type j = 0; j < N; ++j) {
+      const whilst::index_type k = j - f.first(i);
       CHECK(wide.gradient[j] == (k >= 0 && k < F::width ? narrow.gradient[k] : 0));
     }
   }

@@ -20,7 +20,7 @@
 
 namespace whilst_test {
 
-using whilst::index;
+using whilst::index_type;
 using whilst::test_system;
 
 namespace {
@@ -47,7 +47,7 @@ void check_blocks(const functions::wired_blocks<Block>& blocks, const std::vecto
     }
     const auto residual = [&]<class S>(const S* at) {
       S r[1];
-      blocks.block(static_cast<index>(i), at, static_cast<S*>(r));
+      blocks.block(static_cast<index_type>(i), at, static_cast<S*>(r));
       return r[0];
     };
     const whilst::derivative_check check = whilst::check_derivatives<K>(residual, x.data());
@@ -78,7 +78,7 @@ TEST_CASE("test systems: the roots that are told are roots") {
       if (system.root.empty()) continue;
       INFO(system.name << ":" << system.n);
       ++told;
-      REQUIRE(static_cast<index>(system.root.size()) == system.n);
+      REQUIRE(static_cast<index_type>(system.root.size()) == system.n);
       // A few roundings of numbers up to 100; of powell-badly-scaled's root, of 17 digits, 1e4 x y counts.
       CHECK(norm_of(published_residual(system.name, system.root)) <= 1000 * epsilon);
     }
@@ -114,22 +114,22 @@ TEST_CASE("test systems: names are distinct, and sizes that are not there are re
   for (const test_system& system : whilst::test_systems()) {
     names.insert(system.name);
     CHECK(system.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos);
-    CHECK(static_cast<index>(system.start.size()) == system.n);
+    CHECK(static_cast<index_type>(system.start.size()) == system.n);
   }
   CHECK(names.size() == whilst::test_systems().size());
   CHECK(whilst::find_test_system("bratu", 1).n == 1);
   CHECK(whilst::find_test_system("bratu", 1'000'000).n == 1'000'000);
   CHECK(whilst::find_test_system("rosenbrock", 2).n == 2);
-  for (const auto& [name, n] : std::vector<std::pair<std::string, index>>{{"bratu", 99},
-                                                                          {"bratu", 2},
-                                                                          {"bratu", index{1} << 32},
-                                                                          {"rosenbrock", 4},
-                                                                          {"extended-rosenbrock", 7},
-                                                                          {"extended-powell-singular", 6},
-                                                                          {"broyden-banded", -1},
-                                                                          {"chebyquad", 10},
-                                                                          {"Bratu", 0},
-                                                                          {"wood", 0}}) {
+  for (const auto& [name, n] : std::vector<std::pair<std::string, index_type>>{{"bratu", 99},
+                                                                               {"bratu", 2},
+                                                                               {"bratu", index_type{1} << 32},
+                                                                               {"rosenbrock", 4},
+                                                                               {"extended-rosenbrock", 7},
+                                                                               {"extended-powell-singular", 6},
+                                                                               {"broyden-banded", -1},
+                                                                               {"chebyquad", 10},
+                                                                               {"Bratu", 0},
+                                                                               {"wood", 0}}) {
     INFO(name << ":" << n);
     REQUIRE_THROWS_AS(whilst::find_test_system(name, n), whilst::error);
     REQUIRE_THROWS_AS(whilst::make_test_system<double>(whilst::place::host(), name, n), whilst::error);

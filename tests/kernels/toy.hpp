@@ -11,7 +11,7 @@
 
 namespace whilst_test {
 
-using whilst::index;
+using whilst::index_type;
 
 struct way {
   whilst::place where;
@@ -48,31 +48,31 @@ inline void run(whilst::program& program) {
 
 /// Adds `amount` to one counter, as a finish.
 struct add_to {
-  index* counter;
-  index amount;
+  index_type* counter;
+  index_type amount;
   WHILST_HD void operator()() const { *counter += amount; }
 };
 
 /// A loop of three steps whose verdict comes in the first, the middle or the last. The numbers are small integers, so
 /// sums are exact in any order and a plain loop is an oracle to the bit.
 struct three_steps {
-  index n;
+  index_type n;
   double *x, *y, *z;
   whilst::control* c;
-  const index* stop_at;
+  const index_type* stop_at;
   int verdict_in;
 
   struct first {
     const double* x;
     double* y;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       y[i] = x[i] + static_cast<double>(i % 7 + 3);
       return whilst::sums{y[i]};
     }
   };
   struct middle {
     double *x, *y;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       x[i] = y[i] - 2;
       return whilst::sums{x[i], 1.0};
     }
@@ -80,14 +80,14 @@ struct three_steps {
   struct last {
     const double* x;
     double* z;
-    WHILST_HD auto operator()(index i) const {
+    WHILST_HD auto operator()(index_type i) const {
       z[i] += x[i];
       return whilst::sums{z[i]};
     }
   };
   struct verdict {
     whilst::control* c;
-    const index* stop_at;
+    const index_type* stop_at;
     int mine, given_in;
     template <int k>
     WHILST_HD void operator()(const whilst::sums<double, k>& total) const {
@@ -112,7 +112,7 @@ struct three_steps {
     std::vector<whilst::history_record> history;
   };
   /// The same in plain C++: `trips` trips, the last one cut short by the verdict.
-  static expectation expected(index n, index trips, int verdict_in) {
+  static expectation expected(index_type n, index_type trips, int verdict_in) {
     const auto count = static_cast<std::size_t>(n);
     expectation e{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count), {}};
     const auto total = [](const std::vector<double>& v) {
@@ -120,7 +120,7 @@ struct three_steps {
       for (const double value : v) sum += value;
       return sum;
     };
-    for (index trip = 1; trip <= trips; ++trip) {
+    for (index_type trip = 1; trip <= trips; ++trip) {
       for (std::size_t i = 0; i < count; ++i) e.y[i] = e.x[i] + static_cast<double>(i % 7 + 3);
       if (verdict_in == 0) e.history.push_back({trip, total(e.y)});
       if (verdict_in == 0 && trip == trips) break;
@@ -138,16 +138,16 @@ struct three_steps {
 struct three_steps_memory {
   whilst::buffer<double> x, y, z;
   whilst::buffer<whilst::control> c;
-  whilst::buffer<index> stop_at;
+  whilst::buffer<index_type> stop_at;
   whilst::buffer<whilst::history_record> history;
 
-  three_steps_memory(whilst::place where, index n, index capacity = 64)
+  three_steps_memory(whilst::place where, index_type n, index_type capacity = 64)
       : x(where, n), y(where, n), z(where, n), c(where, 1), stop_at(where, 1), history(where, capacity) {}
 
   three_steps method(int verdict_in) const {
     return {x.size(), x.data(), y.data(), z.data(), c.data(), stop_at.data(), verdict_in};
   }
-  whilst::control_settings settings(index limit = 1000) const {
+  whilst::control_settings settings(index_type limit = 1000) const {
     whilst::control_settings made;
     made.limit = limit;
     made.history = history.data();

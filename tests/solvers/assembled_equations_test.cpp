@@ -18,7 +18,7 @@
 namespace whilst_test {
 
 using whilst::buffer;
-using whilst::index;
+using whilst::index_type;
 using whilst::place;
 
 namespace {
@@ -40,7 +40,7 @@ struct evaluated_system {
 
   evaluated_system(const std::string& executor, const whilst::equations<T>& system, const std::vector<T>& at) {
     const place where = system.where();
-    const index n = system.unknowns();
+    const index_type n = system.unknowns();
     buffer<T> x(where, n);
     buffer<std::int32_t> wanted(where, 1);
     const std::int32_t yes = 1;
@@ -80,13 +80,13 @@ struct evaluated_system {
   struct gather {
     whilst::gathered<T> pieces;
     T* target;
-    WHILST_HD void operator()(index i) const { target[i] = pieces(i, pieces.entries(i)); }
+    WHILST_HD void operator()(index_type i) const { target[i] = pieces(i, pieces.entries(i)); }
   };
   template <class Value>
   struct copy {
     const Value* source;
     Value* target;
-    WHILST_HD void operator()(index i) const { target[i] = source[i]; }
+    WHILST_HD void operator()(index_type i) const { target[i] = source[i]; }
   };
 };
 
@@ -94,7 +94,7 @@ struct evaluated_system {
 struct pair_block {
   static constexpr int unknowns = 2, equations = 2;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = x[0] * x[0] - x[1];
     r[1] = x[0] * x[1];
   }
@@ -140,12 +140,12 @@ TEMPLATE_TEST_CASE("F and its Jacobian are those of plain loops", "[nonlinear][s
   for (const std::string& executor : recording_executors()) {
     const place where = whilst::place_of_executor(executor);
     for (const auto& [what, n] :
-         std::vector<std::pair<problem, index>>{{problem::by_hand, 2}, {problem::linear, 300}}) {
+         std::vector<std::pair<problem, index_type>>{{problem::by_hand, 2}, {problem::linear, 300}}) {
       INFO(executor << ", problem " << static_cast<int>(what) << ", " << n << " unknowns");
       check_against([what = what](const auto& x) { return residual_of(what, x); }, executor,
                     *make_system<TestType>(where, what, n), random_vector<TestType>(n, 5));
     }
-    std::vector<std::pair<std::string, index>> bundled{
+    std::vector<std::pair<std::string, index_type>> bundled{
         {"bratu", 1}, {"broyden-banded", 1}, {"broyden-tridiagonal", 300}};
     for (const whilst::test_system& usual : whilst::test_systems()) bundled.emplace_back(usual.name, usual.n);
     for (const auto& [name, n] : bundled) {
@@ -211,7 +211,8 @@ TEST_CASE("systems that make no sense are refused with the cure", "[nonlinear]")
   CHECK_THAT(message_of([&] { in_use.add("more", pair_block{}, indexes{0, 1}, indexes{0, 1}); }), contains("in use"));
   CHECK_THAT(message_of([&] { whilst::called_equations<double>(host, 2, {}); }), contains("callback is empty"));
   CHECK_THAT(message_of([&] {
-               whilst::called_equations<double>(host, 0, [](whilst::stream_handle, index, const double*, double*) {});
+               whilst::called_equations<double>(host, 0,
+                                                [](whilst::stream_handle, index_type, const double*, double*) {});
              }),
              contains("0 unknowns"));
 }

@@ -23,7 +23,7 @@ namespace whilst_test {
 using whilst::batch_linear_solver;
 using whilst::batch_report;
 using whilst::csr_matrix;
-using whilst::index;
+using whilst::index_type;
 using whilst::linear_solver;
 using whilst::linear_solver_options;
 using whilst::reason;
@@ -49,33 +49,34 @@ std::vector<std::string> batch_executors() {
 template <class T>
 struct batch {
   csr_matrix<T> pattern;
-  index systems;
+  index_type systems;
   std::vector<T> values, b, x;
 
-  batch(csr_matrix<T> of, index systems)
+  batch(csr_matrix<T> of, index_type systems)
       : pattern(std::move(of)), systems(systems), b(random_vector<T>(systems * pattern.rows(), 5)), x(b.size(), T(0)) {
-    for (index k = 0; k < systems; ++k) values.insert(values.end(), pattern.values().begin(), pattern.values().end());
+    for (index_type k = 0; k < systems; ++k)
+      values.insert(values.end(), pattern.values().begin(), pattern.values().end());
   }
 
   /// Adds to the diagonal of system k.
-  void shift(index k, double by) {
-    for (index i = 0; i < pattern.rows(); ++i)
-      for (index entry = pattern.row_offset(i); entry < pattern.row_offset(i + 1); ++entry)
+  void shift(index_type k, double by) {
+    for (index_type i = 0; i < pattern.rows(); ++i)
+      for (index_type entry = pattern.row_offset(i); entry < pattern.row_offset(i + 1); ++entry)
         if (pattern.column_indices()[static_cast<std::size_t>(entry)] == i)
           values[static_cast<std::size_t>(k * pattern.nonzeros() + entry)] += static_cast<T>(by);
   }
   /// Adds to each diagonal a number of its own from 0 to 1.
   void shift_all(unsigned seed) {
     const std::vector<double> shifts = random_vector<double>(systems, seed);
-    for (index k = 0; k < systems; ++k) shift(k, 0.5 + 0.5 * shifts[static_cast<std::size_t>(k)]);
+    for (index_type k = 0; k < systems; ++k) shift(k, 0.5 + 0.5 * shifts[static_cast<std::size_t>(k)]);
   }
 
-  std::vector<T> piece(const std::vector<T>& all, index k, index size) const {
+  std::vector<T> piece(const std::vector<T>& all, index_type k, index_type size) const {
     return {all.begin() + k * size, all.begin() + (k + 1) * size};
   }
-  std::vector<T> b_of(index k) const { return piece(b, k, pattern.rows()); }
-  std::vector<T> x_of(index k) const { return piece(x, k, pattern.rows()); }
-  csr_matrix<T> matrix(index k) const {
+  std::vector<T> b_of(index_type k) const { return piece(b, k, pattern.rows()); }
+  std::vector<T> x_of(index_type k) const { return piece(x, k, pattern.rows()); }
+  csr_matrix<T> matrix(index_type k) const {
     const std::vector<T> own = piece(values, k, pattern.nonzeros());
     return {pattern.rows(), pattern.columns(), pattern.row_offsets_32(), pattern.column_indices(), std::span(own)};
   }
@@ -142,8 +143,8 @@ TEMPLATE_TEST_CASE("500 shifted systems agree with a direct solver", "[batch]", 
     REQUIRE(r.all_converged());
     // Largest by smallest eigenvalue without a shift, in closed form; a shift only makes it smaller.
     const double condition = std::pow(std::tan(std::acos(-1.0) / 2 / 41), -2);
-    index fewest = r[0].iterations, most = fewest;
-    for (index k = 0; k < given.systems; ++k) {
+    index_type fewest = r[0].iterations, most = fewest;
+    for (index_type k = 0; k < given.systems; ++k) {
       const csr_matrix<TestType> A = given.matrix(k);
       const Eigen::SparseMatrix<double> Ae = to_eigen(A);
       const Eigen::VectorXd exact =
@@ -177,7 +178,7 @@ TEMPLATE_TEST_CASE("sizes for a thread, a warp and a block, as by a solver for o
           const batch_report r = given.solve(options);
           options.executor = executor == "host" ? "host" : "resident";
           linear_solver<TestType> one_by_one(given.pattern, options);
-          for (index k = 0; k < given.systems; ++k) {
+          for (index_type k = 0; k < given.systems; ++k) {
             const csr_matrix<TestType> A = given.matrix(k);
             one_by_one.update_values(A.values());
             std::vector<TestType> x(static_cast<std::size_t>(n), TestType(0));
@@ -246,7 +247,7 @@ TEST_CASE("each system of a batch ends for its own reason", "[batch][sanitizer]"
         CHECK((mixed.x_of(5) == std::vector<double>(size, 0.0)));
         for (const double value : mixed.x) CHECK(std::isfinite(value));
         // The others have not noticed.
-        for (const index k : {0, 4, 6, 7}) {
+        for (const index_type k : {0, 4, 6, 7}) {
           CHECK(after[k].reason == before[k].reason);
           CHECK(after[k].iterations == before[k].iterations);
           CHECK((mixed.x_of(k) == good.x_of(k)));
@@ -265,7 +266,7 @@ TEST_CASE("a batch stops at the iteration limit, each system exactly", "[batch]"
     for (const int n : {8, 40, 200}) {
       batch<double> given(whilst::make_gallery<double>("poisson1d:" + std::to_string(n)).matrix, 20);
       batch_linear_solver<double> solver(given.pattern, given.systems, {.rtol = 1e-14, .executor = executor});
-      for (const index limit : {0, 1, 3}) {
+      for (const index_type limit : {0, 1, 3}) {
         INFO(executor << ", n " << n << ", limit " << limit);
         solver.set_max_iterations(limit);
         std::fill(given.x.begin(), given.x.end(), 0.0);
@@ -295,7 +296,7 @@ TEST_CASE("a batch is solved again with other values and right-hand sides", "[ba
     CHECK(solver.executor() == "batch");
     REQUIRE(solver.solve(first.values, first.b, first.x).all_converged());
     REQUIRE(solver.solve(second.values, second.b, second.x).all_converged());
-    for (index k = 0; k < 50; ++k)
+    for (index_type k = 0; k < 50; ++k)
       REQUIRE(relative_residual(second.matrix(k), second.b_of(k), second.x_of(k)) <= 2e-12);
     std::vector<double> again(first.x.size(), 0.0);
     REQUIRE(solver.solve(first.values, first.b, again).all_converged());
@@ -313,13 +314,13 @@ TEST_CASE("tickets of several batches keep their outcomes apart", "[batch]") {
   batch_linear_solver<double> solver(given.pattern, 10, {.rtol = 1e-15, .executor = "host"});
   std::vector<whilst::batch_ticket> tickets;
   // More than are prepared.
-  for (index limit = 0; limit < 7; ++limit) {
+  for (index_type limit = 0; limit < 7; ++limit) {
     solver.set_max_iterations(limit);
     std::fill(given.x.begin(), given.x.end(), 0.0);
     tickets.push_back(solver.enqueue(nullptr, given.values.data(), given.b.data(), given.x.data()));
     CHECK(tickets.back().done());
   }
-  for (index limit = 0; limit < 7; ++limit)
+  for (index_type limit = 0; limit < 7; ++limit)
     for (const system_outcome& system : tickets[static_cast<std::size_t>(limit)].wait())
       CHECK(system.iterations == limit);
   tickets.front().cancel();  // late, and for another solve: harmless
@@ -450,7 +451,7 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
   has(message([&] { make({.max_iterations = -5}); }), "max_iterations");
   has(message([&] { make({.deadline = 0}); }), "deadline");
   has(message([&] { batch_linear_solver<double> solver(A, 0); }), "number of systems is 0");
-  has(message([&] { batch_linear_solver<double> solver(A, index{1} << 61); }), "beyond any memory");
+  has(message([&] { batch_linear_solver<double> solver(A, index_type{1} << 61); }), "beyond any memory");
   const csr_matrix<double> wide(1, 2, std::vector<std::int32_t>{0, 1}, std::vector<std::int32_t>{0},
                                 std::vector<double>{1});
   has(message([&] { batch_linear_solver<double> solver(wide, 2); }), "1 rows and 2 columns");
@@ -484,9 +485,9 @@ struct batch_on_gpu {
   whilst::buffer<T> values, b, x;
 
   explicit batch_on_gpu(const batch<T>& given)
-      : values(whilst::place::gpu(0), static_cast<index>(given.values.size())),
-        b(whilst::place::gpu(0), static_cast<index>(given.b.size())),
-        x(whilst::place::gpu(0), static_cast<index>(given.x.size())) {
+      : values(whilst::place::gpu(0), static_cast<index_type>(given.values.size())),
+        b(whilst::place::gpu(0), static_cast<index_type>(given.b.size())),
+        x(whilst::place::gpu(0), static_cast<index_type>(given.x.size())) {
     values.upload(given.values.data());
     b.upload(given.b.data());
     x.upload(given.x.data());
@@ -527,7 +528,7 @@ TEST_CASE("a batch is enqueued without waiting or allocating", "[batch][gpu]") {
   CHECK(r.solve_seconds() > 0);
   for (const system_outcome& system : tickets.back().wait()) CHECK(system.iterations == 0);
   on_gpu.x.download(given.x.data());
-  for (index k = 0; k < given.systems; ++k)
+  for (index_type k = 0; k < given.systems; ++k)
     REQUIRE(relative_residual(given.matrix(k), given.b_of(k), given.x_of(k)) <= 2e-12);
 }
 
@@ -606,7 +607,7 @@ TEST_CASE("a batch becomes part of a graph that is being captured", "[batch][gpu
     CHECK(r.solve_seconds() == 0);
   }
   on_gpu.x.download(given.x.data());
-  for (index k = 0; k < given.systems; ++k)
+  for (index_type k = 0; k < given.systems; ++k)
     REQUIRE(relative_residual(given.matrix(k), given.b_of(k), given.x_of(k)) <= 2e-12);
 }
 

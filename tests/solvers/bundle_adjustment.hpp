@@ -36,7 +36,7 @@ struct reprojection {
     image[1] = stretch * y;
   }
   template <class S>
-  WHILST_HD void operator()(whilst::index e, const S* x, S* r) const {
+  WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {
     project(x, x + 9, r);
     for (int i = 0; i < 2; ++i) r[i] = weight * (r[i] - seen[2 * e + i]);
   }
@@ -48,7 +48,7 @@ struct held {
   const double* value;
   double weight;
   template <class S>
-  WHILST_HD void operator()(whilst::index e, const S* x, S* r) const {
+  WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {
     r[0] = weight * (x[0] - value[e]);
   }
 };
@@ -105,7 +105,7 @@ struct bundle {
     whilst::buffer<double> seen, first;
     whilst::partially_separable<T> f;
     on_place(whilst::place where, const bundle& of, bool hold = true)
-        : seen(where, static_cast<whilst::index>(of.seen.size())), first(where, 7), f(where, of.size()) {
+        : seen(where, static_cast<whilst::index_type>(of.seen.size())), first(where, 7), f(where, of.size()) {
       seen.upload(of.seen.data());
       f.add_residuals("reprojections", reprojection{seen.data(), 1}, of.unknowns);
       if (!hold) return;

@@ -7,7 +7,7 @@
 namespace whilst_test {
 
 using whilst::called_objective;
-using whilst::index;
+using whilst::index_type;
 using whilst::minimize_report;
 using whilst::minimizer_options;
 using whilst::reason;
@@ -28,16 +28,16 @@ std::vector<double> rosenbrock_product(const std::vector<double>& x, const doubl
 struct counted_rosenbrock {
   int evaluations = 0, products = 0;
   called_objective<double> f;
-  explicit counted_rosenbrock(index n)
+  explicit counted_rosenbrock(index_type n)
       : f(
             whilst::place::host(), n,
-            [this](stream_handle, index n, const double* x, double* value, double* gradient) {
+            [this](stream_handle, index_type n, const double* x, double* value, double* gradient) {
               const std::vector<double> at(x, x + n), g = rosenbrock_gradient(at);
               *value = rosenbrock_value(at);
               std::copy(g.begin(), g.end(), gradient);
               ++evaluations;
             },
-            [this](stream_handle, index n, const double* x, const double* v, double* Hv) {
+            [this](stream_handle, index_type n, const double* x, const double* v, double* Hv) {
               const std::vector<double> product = rosenbrock_product({x, x + n}, v);
               std::copy(product.begin(), product.end(), Hv);
               ++products;
@@ -47,7 +47,7 @@ struct counted_rosenbrock {
 }  // namespace
 
 TEST_CASE("callbacks with products do for methods that multiply", "[minimizer]") {
-  constexpr index n = 20;
+  constexpr index_type n = 20;
   for (const char* method : {"newton-cg", "trust-region", "levenberg-marquardt", "dogleg"}) {
     INFO(method);
     counted_rosenbrock one(n);

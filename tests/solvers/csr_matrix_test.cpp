@@ -91,8 +91,8 @@ TEST_CASE("a matrix may be empty, and may hold NaN") {
 }
 
 TEST_CASE("arrays that do not fit are refused with the first entry that breaks the rule") {
-  const auto message = [](whilst::index rows, whilst::index columns, const offsets_32& offsets, const indices& places,
-                          std::size_t values) {
+  const auto message = [](whilst::index_type rows, whilst::index_type columns, const offsets_32& offsets,
+                          const indices& places, std::size_t values) {
     const std::vector<double> ones(values, 1.0);
     const std::string narrow = message_of([&] { csr_matrix<double>(rows, columns, offsets, places, ones); });
     const offsets_64 wide(offsets.begin(), offsets.end());
@@ -113,7 +113,7 @@ TEST_CASE("arrays that do not fit are refused with the first entry that breaks t
   CHECK(message(2, 3, {0, 1, 2}, {0, 3}, 2) == doing + "column_indices[1] is 3. Count columns from 0 to 2");
   CHECK(message(2, 3, {0, 1, 2}, {-1, 0}, 2) == doing + "column_indices[0] is -1. Count columns from 0 to 2");
   CHECK(message(-1, 3, {0}, {}, 0) == "making a CSR matrix of -1 x 3: a size is negative. Give sizes of at least 0");
-  constexpr whilst::index largest = std::numeric_limits<whilst::index>::max();
+  constexpr whilst::index_type largest = std::numeric_limits<whilst::index_type>::max();
   CHECK(message(largest, 3, {0}, {}, 0).find("row_offsets has 1 entries") != std::string::npos);
   CHECK(message(0, largest, {0}, {}, 0).find("column indices have 32 bits") != std::string::npos);
 }

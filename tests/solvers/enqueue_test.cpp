@@ -49,7 +49,7 @@ template <class T>
 struct operands {
   buffer<T> b, x;
   operands(place where, const std::vector<T>& rhs)
-      : b(where, static_cast<index>(rhs.size())), x(where, static_cast<index>(rhs.size())) {
+      : b(where, static_cast<index_type>(rhs.size())), x(where, static_cast<index_type>(rhs.size())) {
     b.upload(rhs.data());
   }
 };
@@ -179,14 +179,14 @@ namespace {
 struct copy_to {
   const double* from;
   double* to;
-  WHILST_HD void operator()(index i) const { to[i] = from[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from[i]; }
 };
 
 }  // namespace
 
 TEST_CASE("a solver within a loop of the caller's", "[enqueue]") {
   const auto A = whilst::make_gallery<double>("poisson2d:10").matrix;
-  const index n = A.rows(), steps = 3;
+  const index_type n = A.rows(), steps = 3;
   const std::vector<double> start = random_vector<double>(n, 8);
   for (const way& w : ways()) {
     for (const std::string& executor :
@@ -195,7 +195,7 @@ TEST_CASE("a solver within a loop of the caller's", "[enqueue]") {
       linear_solver<double> solver(A, {.rtol = 1e-10, .executor = executor});
       // Each step solves for the solution of the one before, which is the initial guess, too.
       std::vector<double> b = start, x(b.size(), 0);
-      for (index k = 0; k < steps; ++k) {
+      for (index_type k = 0; k < steps; ++k) {
         CHECK(solver.solve(b, x).converged());
         b = x;
       }
@@ -251,8 +251,8 @@ const std::vector<std::string> asynchronous{"graph", "resident"};
 __global__ void wait_for_flag(const volatile int* flag) {
   while (*flag == 0) __nanosleep(1000);
 }
-__global__ void divide(index n, const double* r, const double* by, double* z) {
-  const index i = blockIdx.x * static_cast<index>(blockDim.x) + threadIdx.x;
+__global__ void divide(index_type n, const double* r, const double* by, double* z) {
+  const index_type i = blockIdx.x * static_cast<index_type>(blockDim.x) + threadIdx.x;
   if (i < n) z[i] = r[i] / by[i];
 }
 #endif
@@ -542,7 +542,7 @@ TEST_CASE("a matrix in the caller's device memory", "[enqueue][gpu]") {
   buffer<double> entries(place::gpu(0), A.nonzeros());
   std::vector<std::int32_t> short_ones;
   std::vector<std::int64_t> long_ones;
-  for (index i = 0; i <= A.rows(); ++i) {
+  for (index_type i = 0; i <= A.rows(); ++i) {
     short_ones.push_back(static_cast<std::int32_t>(A.row_offset(i)));
     long_ones.push_back(A.row_offset(i));
   }
@@ -677,7 +677,7 @@ TEST_CASE("cancel and deadline take effect within a millisecond or two iteration
       const auto begin = std::chrono::steady_clock::now();
       while (!(t.progress().running && t.progress().iteration > 10) && seconds_since(begin) < 5)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      const index seen = t.progress().iteration;
+      const index_type seen = t.progress().iteration;
       CHECK_FALSE(t.done());
       const auto asked = std::chrono::steady_clock::now();
       t.cancel();
@@ -701,14 +701,14 @@ TEST_CASE("preconditioners of the caller's own on a GPU", "[enqueue][gpu]") {
   if (skipped()) return;
   // A Laplacian with rows and columns scaled by 1, 2, 3, so that its diagonal is not constant.
   const auto plain = whilst::make_gallery<double>("poisson2d:30").matrix;
-  const index n = plain.rows();
+  const index_type n = plain.rows();
   std::vector<std::int32_t> offsets(1, 0), columns(plain.column_indices().begin(), plain.column_indices().end());
   std::vector<double> entries, diagonal;
-  for (index i = 0; i < n; ++i) {
+  for (index_type i = 0; i < n; ++i) {
     offsets.push_back(static_cast<std::int32_t>(plain.row_offset(i + 1)));
-    const auto scale = [](index k) { return static_cast<double>(k % 3 + 1); };
+    const auto scale = [](index_type k) { return static_cast<double>(k % 3 + 1); };
     diagonal.push_back(4 * scale(i) * scale(i));
-    for (index k = plain.row_offset(i); k < plain.row_offset(i + 1); ++k)
+    for (index_type k = plain.row_offset(i); k < plain.row_offset(i + 1); ++k)
       entries.push_back(plain.values()[static_cast<std::size_t>(k)] * scale(i) *
                         scale(columns[static_cast<std::size_t>(k)]));
   }
@@ -718,14 +718,14 @@ TEST_CASE("preconditioners of the caller's own on a GPU", "[enqueue][gpu]") {
   buffer<double> diagonal_there(place::gpu(0), n);
   diagonal_there.upload(diagonal.data());
 
-  const linear_solver<double>::preconditioner_callback copy = [](whilst::stream_handle stream, index count,
+  const linear_solver<double>::preconditioner_callback copy = [](whilst::stream_handle stream, index_type count,
                                                                  const double* r, double* z) {
     WHILST_CUDA("copying r to z", cudaMemcpyAsync(z, r, sizeof(double) * static_cast<std::size_t>(count),
                                                   cudaMemcpyDeviceToDevice, stream));
   };
   const linear_solver<double>::preconditioner_callback jacobi =
-      [&]([[maybe_unused]] whilst::stream_handle stream, [[maybe_unused]] index count, [[maybe_unused]] const double* r,
-          [[maybe_unused]] double* z) {
+      [&]([[maybe_unused]] whilst::stream_handle stream, [[maybe_unused]] index_type count,
+          [[maybe_unused]] const double* r, [[maybe_unused]] double* z) {
 #if defined(__CUDACC__)
         divide<<<static_cast<unsigned>((count + 127) / 128), 128, 0, stream>>>(count, r, diagonal_there.data(), z);
         WHILST_CUDA("dividing by the diagonal", cudaGetLastError());
@@ -747,7 +747,7 @@ TEST_CASE("preconditioners of the caller's own on a GPU", "[enqueue][gpu]") {
         // Both have converged, so A maps their difference to at most two residuals.
         CHECK((oracle * (to_eigen(x) - to_eigen(y))).norm() <= 2.01 * rtol * to_eigen(b).norm());
         // The same method, up to rounding; which BiCGSTAB amplifies.
-        const index most = method == std::string("cg") ? 1 : of_same.iterations() / 4;
+        const index_type most = method == std::string("cg") ? 1 : of_same.iterations() / 4;
         CHECK(std::abs(of_own.iterations() - of_same.iterations()) <= most);
         // What was recorded is replayed.
         std::vector<double> again(b.size(), 0);

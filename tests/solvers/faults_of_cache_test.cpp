@@ -25,7 +25,7 @@ problem poisson(int cells) { return {whilst::make_gallery<double>("poisson2d:" +
 /// With the iterations: a start that somebody else had overwritten would show there.
 struct answer {
   std::vector<double> x;
-  index iterations;
+  index_type iterations;
   bool operator==(const answer&) const = default;
 };
 answer solve(program_cache& cache, const problem& of, const linear_solver_options& options) {
@@ -54,16 +54,16 @@ TEST_CASE("whichever CUDA call fails while a solver is recorded for a cache, non
   const auto bytes = static_cast<double>(cache.counters().bytes);
   cache.reset();
   check_no_leak(bytes, [&] {
-    const index calls = fail_each_call([&] { solve(cache, large, options); },
-                                       [&] {
-                                         CHECK(cache.counters().on_lease == 0);
-                                         CHECK(cache.counters().programs <= 1);
-                                         CHECK((solve(cache, large, options) == expected));
-                                         CHECK(cache.counters().programs == 1);
-                                         cache.reset();
-                                         CHECK(cache.counters().programs == 0);
-                                         CHECK(cache.counters().bytes == 0);
-                                       });
+    const index_type calls = fail_each_call([&] { solve(cache, large, options); },
+                                            [&] {
+                                              CHECK(cache.counters().on_lease == 0);
+                                              CHECK(cache.counters().programs <= 1);
+                                              CHECK((solve(cache, large, options) == expected));
+                                              CHECK(cache.counters().programs == 1);
+                                              cache.reset();
+                                              CHECK(cache.counters().programs == 0);
+                                              CHECK(cache.counters().bytes == 0);
+                                            });
     CHECK(calls > 100);
   });
 }
@@ -84,15 +84,16 @@ TEST_CASE("whichever CUDA call fails in a solver out of a cache, it goes back th
     const answer of_one = solve_without_cache(one, options), of_other = solve_without_cache(other, options);
     program_cache cache;
     CHECK((solve(cache, one, options) == of_one));
-    const index calls = fail_each_call([&] { solve(cache, other, options); },
-                                       [&] {
-                                         CHECK(cache.counters().on_lease == 0);
-                                         // First with the values that were there before: half of the others may be.
-                                         CHECK((solve(cache, one, options) == of_one));
-                                         CHECK((solve(cache, other, options) == of_other));
-                                         CHECK((solve(cache, one, options) == of_one));
-                                         CHECK(cache.counters().records == 1);
-                                       });
+    const index_type calls = fail_each_call([&] { solve(cache, other, options); },
+                                            [&] {
+                                              CHECK(cache.counters().on_lease == 0);
+                                              // First with the values that were there before: half of the others may
+                                              // be.
+                                              CHECK((solve(cache, one, options) == of_one));
+                                              CHECK((solve(cache, other, options) == of_other));
+                                              CHECK((solve(cache, one, options) == of_one));
+                                              CHECK(cache.counters().records == 1);
+                                            });
     CHECK(calls > 20);
   }
 }
@@ -105,8 +106,8 @@ TEST_CASE("where memory runs out while a solver is recorded, what is idle goes, 
   const answer of_idle = solve_without_cache(idle, options), of_wanted = solve_without_cache(wanted, options);
   program_cache cache;
   CHECK((solve(cache, idle, options) == of_idle));
-  index solved = 0;
-  const index calls = fail_each_call(
+  index_type solved = 0;
+  const index_type calls = fail_each_call(
       [&] {
         solve(cache, wanted, options);
         ++solved;

@@ -24,12 +24,12 @@ namespace {
 /// With the iterations: a run left in flight, which writes to the memory that the next one fills, would show there.
 struct answer {
   std::vector<double> x;
-  index iterations;
+  index_type iterations;
   bool operator==(const answer&) const = default;
 };
 
 /// solve() from host memory, with each of its calls failing in turn.
-index fail_each_call_of(const std::function<answer()>& solve) {
+index_type fail_each_call_of(const std::function<answer()>& solve) {
   const answer expected = solve();
   CHECK((solve() == expected));
   return fail_each_call([&] { solve(); }, [&] { CHECK((solve() == expected)); });
@@ -49,7 +49,7 @@ TEST_CASE("whichever CUDA call fails in a solve from host memory, the next one h
   for (const char* executor : {"graph", "stream", "resident"}) {
     INFO(executor);
     whilst::linear_solver<double> solver(A, {.executor = executor});
-    const index calls = fail_each_call_of([&] {
+    const index_type calls = fail_each_call_of([&] {
       std::vector<double> x(b.size(), 0);
       const whilst::report told = solver.solve(b, x);
       return answer{x, told.iterations()};
@@ -61,16 +61,16 @@ TEST_CASE("whichever CUDA call fails in a solve from host memory, the next one h
 TEST_CASE("whichever CUDA call fails in a batch, the next one has the same bits", "[batch][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   const auto A = whilst::make_gallery<double>("poisson2d:5").matrix;
-  constexpr index systems = 6;
+  constexpr index_type systems = 6;
   std::vector<double> values, b = random_vector<double>(systems * A.rows(), 1);
-  for (index k = 0; k < systems; ++k)
+  for (index_type k = 0; k < systems; ++k)
     for (const double value : A.values()) values.push_back(value * static_cast<double>(k + 1));
   whilst::batch_linear_solver<double> solver(A, systems, {.executor = "batch"});
-  const index calls = fail_each_call_of([&] {
+  const index_type calls = fail_each_call_of([&] {
     std::vector<double> x(b.size(), 0);
     const whilst::batch_report told = solver.solve(values, b, x);
-    index iterations = 0;
-    for (index k = 0; k < systems; ++k) iterations += told[k].iterations;
+    index_type iterations = 0;
+    for (index_type k = 0; k < systems; ++k) iterations += told[k].iterations;
     return answer{x, iterations};
   });
   CHECK(calls > 10);
@@ -78,10 +78,10 @@ TEST_CASE("whichever CUDA call fails in a batch, the next one has the same bits"
 
 TEST_CASE("whichever CUDA call fails in a minimization, the next one has the same bits", "[minimizer][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
-  constexpr index n = 100;
+  constexpr index_type n = 100;
   const auto f = make_rosenbrock<double>(place::gpu(0), n);
   whilst::minimizer<double> minimizer(*f, {.executor = "graph"});
-  const index calls = fail_each_call_of([&] {
+  const index_type calls = fail_each_call_of([&] {
     std::vector<double> x = rosenbrock_start<double>(n);
     const whilst::minimize_report told = minimizer.solve(x);
     return answer{x, told.iterations()};
@@ -106,9 +106,9 @@ TEST_CASE("whichever CUDA call fails with several solves in flight, as many can 
     for (std::size_t k = 0; k < solves; ++k) tickets.push_back(solver.enqueue(stream.get(), b.data(), x[k].data()));
     return tickets;
   };
-  const index iterations = enqueue(1).front().wait().iterations();
+  const index_type iterations = enqueue(1).front().wait().iterations();
   const std::vector<double> expected = values(x.front());
-  const index calls = fail_each_call(
+  const index_type calls = fail_each_call(
       [&] {
         for (const ticket& one : enqueue(3)) one.wait();
       },
@@ -154,7 +154,7 @@ TEST_CASE("whichever CUDA call fails while a running solve is looked at and canc
           "[enqueue][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   endless_solve endless;
-  const index calls = fail_each_call(
+  const index_type calls = fail_each_call(
       [&] {
         endless.start();
         endless.running->progress();
@@ -175,7 +175,7 @@ TEST_CASE("whichever CUDA call fails as a watch looks, the watch ends and says s
   if (whilst::cuda::device_count() == 0) return;
   endless_solve endless;
   endless.start();
-  index failures = 0;
+  index_type failures = 0;
   for (bool failed = true; failed; ++failures) {
     failing_call fault(failures + 1, cudaErrorUnknown, of_threads::others);
     std::atomic<bool> has_looked = false;

@@ -24,8 +24,8 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 template <class T>
 Eigen::SparseMatrix<double> to_eigen(const csr_matrix<T>& matrix) {
   std::vector<Eigen::Triplet<double>> entries;
-  for (index i = 0; i < matrix.rows(); ++i) {
-    for (index k = matrix.row_offset(i); k < matrix.row_offset(i + 1); ++k) {
+  for (index_type i = 0; i < matrix.rows(); ++i) {
+    for (index_type k = matrix.row_offset(i); k < matrix.row_offset(i + 1); ++k) {
       entries.emplace_back(i, matrix.column_indices()[k], matrix.values()[k]);
     }
   }
@@ -63,12 +63,12 @@ double height_of_element(const elastic_box& box, int axis) {
 
 /// Positions of a free box's nodes, a column a node, in the order of its unknowns.
 Eigen::MatrixXd nodes_of(const elastic_box& box) {
-  const index deep = box.dimension() == 3 ? box.elements[2] : 0;
+  const index_type deep = box.dimension() == 3 ? box.elements[2] : 0;
   std::vector<double> positions;
-  for (index i = 0; i <= box.elements[0]; ++i) {
-    for (index j = 0; j <= box.elements[1]; ++j) {
-      for (index k = 0; k <= deep; ++k) {
-        const index at[] = {i, j, k};
+  for (index_type i = 0; i <= box.elements[0]; ++i) {
+    for (index_type j = 0; j <= box.elements[1]; ++j) {
+      for (index_type k = 0; k <= deep; ++k) {
+        const index_type at[] = {i, j, k};
         for (int axis = 0; axis < box.dimension(); ++axis) {
           positions.push_back(static_cast<double>(at[axis]) * height_of_element(box, axis));
         }
@@ -242,12 +242,12 @@ TEST_CASE("gallery: every matrix is sorted, exactly symmetric, positive definite
       const auto rounded = make_gallery<float>(name);
       const auto& matrix = problem.matrix;
       REQUIRE(matrix.rows() == matrix.columns());
-      REQUIRE(static_cast<index>(problem.rhs.size()) == matrix.rows());
+      REQUIRE(static_cast<index_type>(problem.rhs.size()) == matrix.rows());
       REQUIRE(rounded.matrix.nonzeros() == matrix.nonzeros());
       bool is_sorted = true, is_same = true;
-      for (index i = 0; i < matrix.rows(); ++i) {
+      for (index_type i = 0; i < matrix.rows(); ++i) {
         is_same = is_same && static_cast<float>(problem.rhs[i]) == rounded.rhs[i];
-        for (index k = matrix.row_offset(i); k < matrix.row_offset(i + 1); ++k) {
+        for (index_type k = matrix.row_offset(i); k < matrix.row_offset(i + 1); ++k) {
           is_sorted =
               is_sorted && (k == matrix.row_offset(i) || matrix.column_indices()[k - 1] < matrix.column_indices()[k]);
           is_same = is_same && static_cast<float>(matrix.values()[k]) == rounded.matrix.values()[k];
@@ -380,17 +380,17 @@ TEST_CASE("gallery: patch test, a constant strain is reproduced", "[gallery]") {
 TEST_CASE("gallery: the matrix is the sum of its elements without the clamped nodes", "[gallery]") {
   for (const int dimension : {2, 3}) {
     const elastic_box box = uneven_box(dimension, true);
-    const index nx = box.elements[0], ny = box.elements[1], nz = dimension == 3 ? box.elements[2] : 1;
-    const index nodes_across = dimension == 3 ? nz + 1 : 1;
+    const index_type nx = box.elements[0], ny = box.elements[1], nz = dimension == 3 ? box.elements[2] : 1;
+    const index_type nodes_across = dimension == 3 ? nz + 1 : 1;
     const Eigen::MatrixXd K = element_of(box);
-    const auto node = [&](index i, index j, index k) { return (i * (ny + 1) + j) * nodes_across + k; };
+    const auto node = [&](index_type i, index_type j, index_type k) { return (i * (ny + 1) + j) * nodes_across + k; };
     Eigen::MatrixXd whole = Eigen::MatrixXd::Zero(node(nx + 1, 0, 0) * dimension, node(nx + 1, 0, 0) * dimension);
-    for (index i = 0; i < nx; ++i) {
-      for (index j = 0; j < ny; ++j) {
-        for (index k = 0; k < nz; ++k) {
-          std::vector<index> unknowns;
+    for (index_type i = 0; i < nx; ++i) {
+      for (index_type j = 0; j < ny; ++j) {
+        for (index_type k = 0; k < nz; ++k) {
+          std::vector<index_type> unknowns;
           for (int corner = 0; corner < 1 << dimension; ++corner) {
-            const index at = node(i + (corner & 1), j + (corner >> 1 & 1), k + (corner >> 2 & 1));
+            const index_type at = node(i + (corner & 1), j + (corner >> 1 & 1), k + (corner >> 2 & 1));
             for (int d = 0; d < dimension; ++d) unknowns.push_back(at * dimension + d);
           }
           whole(unknowns, unknowns) += K;
@@ -417,18 +417,18 @@ TEST_CASE("gallery: the cantilevers carry their load downward at the tip", "[gal
        {example{"elasticity2d:1", 2, 1e4, 4 * 2 * 2}, example{"elasticity2d:2", 2, 1e4, 8 * 3 * 2},
         example{"elasticity3d:1", 3, 1e5, 4 * 4 * 3}, example{"elasticity3d:2", 3, 1e5, 8 * 9 * 3}}) {
     const auto problem = make_gallery<double>(e.name);
-    const index rows = problem.matrix.rows();
+    const index_type rows = problem.matrix.rows();
     CHECK(rows == e.rows);
     double total = 0, elsewhere = 0;
-    for (index i = 0; i < rows; ++i) (i % e.dimension == 1 ? total : elsewhere) += std::abs(problem.rhs[i]);
+    for (index_type i = 0; i < rows; ++i) (i % e.dimension == 1 ? total : elsewhere) += std::abs(problem.rhs[i]);
     CHECK(total == e.force);  // quarters, halves and eighths of it: no rounding
     CHECK(elsewhere == 0);
     CHECK(*std::ranges::max_element(problem.rhs) == 0);
 
     // The face that moves down by 3 mm as a whole.
     std::vector<double> x(rows, 0.0);
-    const index face = problem.name.back() == '1' ? 1 << (e.dimension - 1) : (e.dimension == 2 ? 3 : 9);
-    for (index i = rows - face * e.dimension; i < rows; ++i) x[i] = i % e.dimension == 1 ? -3e-3 : 7;
+    const index_type face = problem.name.back() == '1' ? 1 << (e.dimension - 1) : (e.dimension == 2 ? 3 : 9);
+    for (index_type i = rows - face * e.dimension; i < rows; ++i) x[i] = i % e.dimension == 1 ? -3e-3 : 7;
     CHECK(std::abs(problem.quantity->evaluate(x) - 3e-3) <= 8 * epsilon * 3e-3);
     x.pop_back();
     CHECK_THROWS_AS(problem.quantity->evaluate(x), error);

@@ -182,7 +182,7 @@ TEST_CASE("what no residual depends on has no part in rounding", "[least squares
     for (const variant& v : variants) {
       if (std::string(v.method) != "levenberg-marquardt" && std::string(v.method) != "dogleg") continue;
       INFO(executor << ", " << v);
-      std::vector<index> evaluations;
+      std::vector<index_type> evaluations;
       for (const double bystander : {0.0, 1e8, 1e14}) {
         INFO("bystander " << bystander);
         partially_separable<double> f(whilst::place_of_executor(executor), 3);

@@ -40,14 +40,14 @@ struct one_residual {
   static constexpr int unknowns = Problem::unknowns, residuals = 1;
   Problem problem;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     r[0] = problem(e, x);
   }
 };
 template <class Problem>
 partially_separable<double> make_published(place where, const Problem& problem) {
   std::vector<std::int32_t> unknowns;
-  for (index e = 0; e < problem.count(); ++e)
+  for (index_type e = 0; e < problem.count(); ++e)
     for (std::int32_t k = 0; k < Problem::unknowns; ++k) unknowns.push_back(k);
   partially_separable<double> f(where, Problem::unknowns);
   f.add_residuals(Problem::name, one_residual<Problem>{problem}, unknowns);
@@ -124,7 +124,7 @@ TEST_CASE("steps are damped as they say, and as short as the region", "[least sq
   const Eigen::MatrixXd H = system.J.transpose() * system.J;
   const std::vector<double> start(n, 20.0);
   /// Where so many steps lead.
-  const auto after = [&](minimizer_options options, index steps) {
+  const auto after = [&](minimizer_options options, index_type steps) {
     const partially_separable<double> f = make_straight<double>(whilst::place_of_executor(options.executor), n);
     options.max_iterations = steps;
     std::vector<double> x = start;
@@ -152,7 +152,7 @@ TEST_CASE("steps are damped as they say, and as short as the region", "[least sq
       // The model is exact here: Nielsen's damping becomes a third, Marquardt's a tenth.
       double damping = 2;
       Eigen::VectorXd x = to_eigen(start);
-      for (const index steps : {1, 2, 3}) {
+      for (const index_type steps : {1, 2, 3}) {
         const Eigen::VectorXd next = after(options, steps), d = next - x;
         const Eigen::VectorXd rest = H * d + damping * H.diagonal().cwiseProduct(d) + gradient(x);
         CHECK(rest.norm() <= 1.001e-3 * gradient(x).norm());  // what conjugate gradients are asked for
@@ -308,7 +308,7 @@ TEST_CASE("published minima as residual blocks", "[least squares]") {
         INFO(executor << ", " << problem.name << ", " << v);
         const auto f = make_published(whilst::place_of_executor(executor), problem);
         std::vector<double> x;
-        for (index k = 0; k < f.unknowns(); ++k) x.push_back(problem.start(k));
+        for (index_type k = 0; k < f.unknowns(); ++k) x.push_back(problem.start(k));
         minimizer_options options = v.options(executor);
         options.tolerances.gradient = 1e-9;
         options.max_iterations = 2000;

@@ -50,7 +50,7 @@ struct decay_beside_nothing {
 };
 
 /// Deterministic noise between -1 and 1.
-double noise(whilst::index i) {
+double noise(whilst::index_type i) {
   const auto number = static_cast<double>(i);
   return std::sin(12.9898 * number) * std::cos(78.233 * number);
 }
@@ -58,20 +58,20 @@ double noise(whilst::index i) {
 /// Sets of responses at common points, and starting points half as far off again as the truth is large.
 template <class T, class Model>
 struct many_curves {
-  whilst::index sets, points;
+  whilst::index_type sets, points;
   std::vector<double> predictors;
   std::vector<T> responses;  ///< set by set
   std::vector<T> start, truth;
   whilst::buffer<double> predictors_there;
   whilst::buffer<T> responses_there;
 
-  many_curves(whilst::index sets, whilst::index points, double level, double relative_noise = 0.01)
+  many_curves(whilst::index_type sets, whilst::index_type points, double level, double relative_noise = 0.01)
       : sets(sets), points(points) {
-    for (whilst::index i = 0; i < points; ++i)
+    for (whilst::index_type i = 0; i < points; ++i)
       predictors.push_back(5 * static_cast<double>(i) / static_cast<double>(points));
-    for (whilst::index k = 0; k < sets; ++k) {
+    for (whilst::index_type k = 0; k < sets; ++k) {
       const double b[] = {2 + noise(3 * k + 1), 1 + 0.5 * noise(3 * k + 2), level * (1 + 0.5 * noise(3 * k + 3))};
-      for (whilst::index i = 0; i < points; ++i) {
+      for (whilst::index_type i = 0; i < points; ++i) {
         const double y = b[0] * std::exp(-b[1] * predictors[static_cast<std::size_t>(i)]) + b[2];
         responses.push_back(static_cast<T>(y + relative_noise * b[0] * noise(points * k + i)));
       }
@@ -95,7 +95,8 @@ struct many_curves {
   }
 
   /// Set k by itself, on the host.
-  whilst::least_squares_report alone(whilst::index k, std::vector<T>& x, const least_squares_batch_options& options) {
+  whilst::least_squares_report alone(whilst::index_type k, std::vector<T>& x,
+                                     const least_squares_batch_options& options) {
     whilst::least_squares_solver<T, typename problem::one_set> solver(
         [&](whilst::place) {
           return typename problem::one_set{{}, points, predictors.data(), responses.data() + k * points, 1};
@@ -113,7 +114,7 @@ template <class T>
 constexpr double agreement = 1e4 * epsilon<T>;
 
 template <class T>
-std::vector<T> of(const std::vector<T>& all, whilst::index k) {
+std::vector<T> of(const std::vector<T>& all, whilst::index_type k) {
   return {all.begin() + 3 * k, all.begin() + 3 * k + 3};
 }
 
@@ -123,7 +124,7 @@ TEMPLATE_TEST_CASE("a batch of fits ends as each fit by itself does", "[least_sq
                    double) {
   using T = TestType;
   // One, a block with some threads left over, more than a block.
-  for (const whilst::index sets : {1, 300, 1001}) {
+  for (const whilst::index_type sets : {1, 300, 1001}) {
     many_curves<T, decay_to_level> given(sets, 20, 0.5);
     for (const std::string& executor : batch_executors()) {
       for (const int lanes : executor == "host" ? std::vector<int>{0} : all_lanes) {
@@ -136,7 +137,7 @@ TEMPLATE_TEST_CASE("a batch of fits ends as each fit by itself does", "[least_sq
         CHECK(report.executor() == executor);
         CHECK(report.lanes() == (executor == "host" ? 1 : lanes));
         CHECK(report.all_converged());
-        for (whilst::index k = 0; k < sets; k += executor == "host" ? 1 : 7) {
+        for (whilst::index_type k = 0; k < sets; k += executor == "host" ? 1 : 7) {
           std::vector<T> expected = of(given.start, k);
           const whilst::least_squares_report alone = given.alone(k, expected, options);
           if (executor == "host") {
@@ -187,11 +188,11 @@ TEMPLATE_TEST_CASE("each fit of a batch stops for a reason of its own", "[least_
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : all_lanes) {
       INFO(executor << ", " << lanes << " lanes");
-      const whilst::index sets = 100;
+      const whilst::index_type sets = 100;
       many_curves<T, decay_beside_nothing> given(sets, 20, 0);
       std::vector<T> x = given.start;
       // Of every five: easy, an infinite response, a start that is no number, a start that overflows, easy.
-      for (whilst::index k = 0; k < sets; ++k) {
+      for (whilst::index_type k = 0; k < sets; ++k) {
         const auto at = static_cast<std::size_t>(3 * k);
         x[at + 2] = 7;  // what the residuals do not depend on
         if (k % 5 == 1) given.responses[static_cast<std::size_t>(20 * k + 11)] = std::numeric_limits<T>::quiet_NaN();
@@ -205,7 +206,7 @@ TEMPLATE_TEST_CASE("each fit of a batch stops for a reason of its own", "[least_
       CHECK_FALSE(report.all_converged());
       CHECK(report.worst() % 5 != 0);
       CHECK_FALSE(report[report.worst()].converged());
-      for (whilst::index k = 0; k < sets; ++k) {
+      for (whilst::index_type k = 0; k < sets; ++k) {
         const auto at = static_cast<std::size_t>(3 * k);
         INFO("fit " << k << ": " << name(report[k].reason));
         if (k % 5 == 1 || k % 5 == 2 || k % 5 == 3) {
@@ -225,7 +226,7 @@ TEMPLATE_TEST_CASE("each fit of a batch stops for a reason of its own", "[least_
 TEST_CASE("the limit holds for each fit", "[least_squares_batch]") {
   many_curves<double, decay_to_level> given(50, 20, 0.5);
   for (const std::string& executor : batch_executors()) {
-    for (const whilst::index limit : {0, 1, 3}) {
+    for (const whilst::index_type limit : {0, 1, 3}) {
       auto batch = given.batch({.max_iterations = limit, .executor = executor});
       std::vector<double> x = given.start;
       for (const fit_outcome& fit : batch.solve(x)) {
@@ -259,10 +260,10 @@ namespace {
 /// The mean of the numbers 0 to 6, over and over: no data, and a trial takes a while.
 struct long_mean {
   static constexpr int unknowns = 1;
-  WHILST_HD whilst::index count() const { return 70'000; }
-  WHILST_HD long_mean of_problem(whilst::index) const { return *this; }
+  WHILST_HD whilst::index_type count() const { return 70'000; }
+  WHILST_HD long_mean of_problem(whilst::index_type) const { return *this; }
   template <class S>
-  WHILST_HD S operator()(whilst::index i, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type i, const S* x) const {
     return x[0] - static_cast<double>(i % 7);
   }
 };
@@ -272,7 +273,7 @@ struct long_mean {
 TEST_CASE("a batch of fits is cancelled, those that wait for their turn too", "[least_squares_batch]") {
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : executor == "host" ? std::vector<int>{1} : std::vector<int>{1, 32, 256}) {
-      const whilst::index fits = executor == "host" ? 200 : 20'000;
+      const whilst::index_type fits = executor == "host" ? 200 : 20'000;
       least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits,
                                                    {.executor = executor, .lanes = lanes});
       std::vector<double> x(static_cast<std::size_t>(fits), 1e6);
@@ -341,7 +342,7 @@ TEMPLATE_TEST_CASE("a batch of fits on a GPU repeats its bits, enqueues without 
     auto batch = given.batch({.executor = "batch", .lanes = lanes});
     std::vector<T> first = given.start;
     const least_squares_batch_report expected = batch.solve(first);
-    whilst::buffer<T> x(whilst::place::gpu(0), static_cast<whilst::index>(given.start.size()));
+    whilst::buffer<T> x(whilst::place::gpu(0), static_cast<whilst::index_type>(given.start.size()));
     std::vector<T> found(first.size());
     for (int repeat = 0; repeat < 3; ++repeat) {
       x.upload(given.start.data());
@@ -349,7 +350,7 @@ TEMPLATE_TEST_CASE("a batch of fits on a GPU repeats its bits, enqueues without 
       const least_squares_batch_report report = batch.wait();
       x.download(found.data());
       REQUIRE((found == first));
-      for (whilst::index k = 0; k < given.sets; ++k) REQUIRE(report[k].iterations == expected[k].iterations);
+      for (whilst::index_type k = 0; k < given.sets; ++k) REQUIRE(report[k].iterations == expected[k].iterations);
     }
     x.upload(given.start.data());
     WHILST_CUDA("capturing", cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));

@@ -141,7 +141,7 @@ TEST_CASE("fits that cannot go on say why", "[least_squares][sanitizer]") {
       return curve_fit<double, decay>({}, x, y, options).solve(b);
     };
     SECTION("the limit, " + executor) {
-      for (const whilst::index limit : {0, 1, 3}) {
+      for (const whilst::index_type limit : {0, 1, 3}) {
         std::vector<double> b = start_of_decay;
         const auto report = decaying({.max_iterations = limit}, b);
         CHECK(report.reason() == reason::iteration_limit);

@@ -124,7 +124,7 @@ TEST_CASE("how a solve can end", "[linear]") {
     INFO(executor);
     std::vector<double> x(300, 0.0);
     SECTION("iteration limit, counted exactly " + executor) {
-      for (const whilst::index limit : {0, 1, 7, 33}) {
+      for (const whilst::index_type limit : {0, 1, 7, 33}) {
         std::fill(x.begin(), x.end(), 0.0);
         const report r = solve(A, {.rtol = 1e-12, .max_iterations = limit, .executor = executor}, b, x);
         CHECK(r.reason() == reason::iteration_limit);
@@ -318,9 +318,9 @@ TEST_CASE("a cancel from within a solve takes effect within two iterations", "[l
   const std::vector<double> b = random_vector<double>(400, 2);
   linear_solver<double>* self = nullptr;
   int calls_until_cancel = 0;
-  whilst::index seen = 0;
+  whilst::index_type seen = 0;
   linear_solver<double> solver(A,
-                               [&](whilst::stream_handle, whilst::index n, const double* r, double* z) {
+                               [&](whilst::stream_handle, whilst::index_type n, const double* r, double* z) {
                                  std::copy(r, r + n, z);
                                  if (--calls_until_cancel != 0) return;
                                  CHECK(self->progress().running);
@@ -347,10 +347,10 @@ TEST_CASE("a preconditioner of the user's own on the host", "[linear]") {
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b = random_vector<double>(400, 2);
   int calls = 0;
-  const auto divide_by_diagonal = [&](whilst::stream_handle stream, whilst::index n, const double* r, double* z) {
+  const auto divide_by_diagonal = [&](whilst::stream_handle stream, whilst::index_type n, const double* r, double* z) {
     CHECK(stream == nullptr);
     ++calls;
-    for (whilst::index i = 0; i < n; ++i) z[i] = r[i] / 4;
+    for (whilst::index_type i = 0; i < n; ++i) z[i] = r[i] / 4;
   };
   for (const char* method : {"cg", "bicgstab"}) {
     linear_solver<double> own(A, divide_by_diagonal, {.method = method, .rtol = 1e-12, .executor = "host"});

@@ -43,8 +43,8 @@ using places = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 template <class T>
 places places_of(const csr_matrix<T>& matrix) {
   places result;
-  for (whilst::index row = 0; row < matrix.rows(); ++row) {
-    for (whilst::index k = matrix.row_offset(row); k < matrix.row_offset(row + 1); ++k) {
+  for (whilst::index_type row = 0; row < matrix.rows(); ++row) {
+    for (whilst::index_type k = matrix.row_offset(row); k < matrix.row_offset(row + 1); ++k) {
       if (k > matrix.row_offset(row)) REQUIRE(matrix.column_indices()[k - 1] < matrix.column_indices()[k]);
       result[{row, matrix.column_indices()[k]}] = matrix.values()[k];
     }

@@ -30,7 +30,7 @@ template <class T>
 std::vector<outcome<T>> solve_twice(const whilst::csr_matrix<T>& A, const linear_solver_options& options) {
   std::vector<outcome<T>> both;
   linear_solver<T> solver(A, options);
-  for (const whilst::index limit : {7, A.rows() > 10000 ? 30 : 400}) {
+  for (const whilst::index_type limit : {7, A.rows() > 10000 ? 30 : 400}) {
     solver.set_max_iterations(limit);
     outcome<T> one{{}, std::vector<T>(static_cast<std::size_t>(A.rows()), 0)};
     one.told = solver.solve(random_vector<T>(A.rows(), 23), one.x);
@@ -126,10 +126,10 @@ class bare_solve {
 
   struct result {
     std::vector<T> x;
-    whilst::index iterations;
+    whilst::index_type iterations;
     whilst::reason why;
     double residual_norm;
-    std::vector<std::pair<whilst::index, double>> history;
+    std::vector<std::pair<whilst::index_type, double>> history;
     bool operator==(const result&) const = default;
   };
   result run(const whilst::run_settings& settings) {
@@ -146,7 +146,7 @@ class bare_solve {
 
  private:
   template <class Value>
-  static std::vector<Value> copied(const Value* on_gpu, whilst::index count) {
+  static std::vector<Value> copied(const Value* on_gpu, whilst::index_type count) {
     std::vector<Value> host(static_cast<std::size_t>(count));
     REQUIRE(cudaMemcpy(host.data(), on_gpu, host.size() * sizeof(Value), cudaMemcpyDeviceToHost) == cudaSuccess);
     return host;

@@ -29,7 +29,7 @@ std::atomic<const std::function<void()>*> at_first_evaluation{nullptr};
 struct slow_pair {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(whilst::index e, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
 #if !defined(__CUDA_ARCH__)
     if (at_first_evaluation.load())
       if (const std::function<void()>* const call = at_first_evaluation.exchange(nullptr)) (*call)();
@@ -44,7 +44,7 @@ using slow_pairs = all_alike<slow_pair>;
 /// The points that a batch hands back are those that it tells the value of.
 template <class Term>
 void check_values(const Term& term, const minimizer_batch_report& report, const std::vector<double>& x) {
-  for (whilst::index k = 0; k < report.size(); ++k) {
+  for (whilst::index_type k = 0; k < report.size(); ++k) {
     const double* const at = x.data() + 2 * k;
     INFO("problem " << k << ", " << name(report[k].reason) << " after " << report[k].evaluations << " evaluations");
     // f is made of differences: what rounding may change is a part of what they are taken of, and of the sum.
@@ -56,8 +56,8 @@ void check_values(const Term& term, const minimizer_batch_report& report, const 
 /// The points are those at which a recorded minimizer is after as many evaluations.
 template <class Term>
 void check_points(const Term& term, minimizer_batch_options options, const minimizer_batch_report& report,
-                  const std::vector<double>& start, const std::vector<double>& x, whilst::index stride) {
-  for (whilst::index k = 0; k < report.size(); ++k) {
+                  const std::vector<double>& start, const std::vector<double>& x, whilst::index_type stride) {
+  for (whilst::index_type k = 0; k < report.size(); ++k) {
     const bool under_way = !report[k].converged() && report[k].evaluations > 1;
     if (k % stride != 0 && !under_way) continue;
     INFO("problem " << k << ", " << name(report[k].reason) << " after " << report[k].evaluations << " evaluations");
@@ -72,9 +72,9 @@ void check_points(const Term& term, minimizer_batch_options options, const minim
   }
 }
 
-std::vector<double> starts(whilst::index problems) {
+std::vector<double> starts(whilst::index_type problems) {
   std::vector<double> x;
-  for (whilst::index k = 0; k < problems; ++k) {
+  for (whilst::index_type k = 0; k < problems; ++k) {
     x.push_back(2.4 * noise(2 * k + 1));
     x.push_back(2 * noise(2 * k + 2));
   }
@@ -85,12 +85,12 @@ std::vector<double> starts(whilst::index problems) {
 
 TEST_CASE("a minimization that has had its evaluations hands back a point that it has evaluated",
           "[minimizer_batch][sanitizer]") {
-  const whilst::index problems = 40;
+  const whilst::index_type problems = 40;
   const std::vector<double> start = starts(problems);
   for (const std::string method : {"bfgs", "lbfgs", "newton"}) {
     for (const std::string& executor : batch_executors()) {
       for (const int lanes : lanes_of(executor)) {
-        for (const whilst::index evaluations : {1, 2, 3, 5}) {
+        for (const whilst::index_type evaluations : {1, 2, 3, 5}) {
           INFO(method << ", " << executor << ", " << lanes << " lanes, " << evaluations << " evaluations");
           const minimizer_batch_options options{
               .method = method, .max_evaluations = evaluations, .executor = executor, .lanes = lanes};
@@ -115,7 +115,7 @@ TEST_CASE("a minimization that is late or cancelled hands back a point that it h
     for (const std::string& executor : batch_executors()) {
       for (const int lanes : executor == "host" ? std::vector<int>{0} : std::vector<int>{1, 32, 64}) {
         INFO(method << ", " << executor << ", " << lanes << " lanes");
-        const whilst::index problems = executor == "host" ? 2000 : 200'000;
+        const whilst::index_type problems = executor == "host" ? 2000 : 200'000;
         const std::vector<double> start = starts(problems);
         minimizer_batch_options options{.method = method, .executor = executor, .lanes = lanes};
         const auto check = [&](reason stopped, const minimizer_batch_report& report, const std::vector<double>& x) {
@@ -158,7 +158,7 @@ TEST_CASE("a minimization that is late or cancelled hands back a point that it h
 
 TEST_CASE("a batch is refused whose problems are too large for a dense matrix", "[minimizer_batch]") {
   const std::vector<std::int32_t> one_term{0, 1};
-  const auto make = [&](const std::string& method, whilst::index unknowns) {
+  const auto make = [&](const std::string& method, whilst::index_type unknowns) {
     minimizer_batch<double, rosenbrocks>([](whilst::place) { return rosenbrocks{}; }, 1, unknowns, one_term,
                                          {.method = method, .executor = "host"});
   };

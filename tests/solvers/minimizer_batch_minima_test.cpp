@@ -22,13 +22,13 @@ namespace {
 /// x' A x / 2 - b' x with A = C + 4, C_ij = cos(k + i + j), of three unknowns: A's eigenvalues are between 1 and 7.
 struct quadratic {
   static constexpr int unknowns = 3;
-  whilst::index k;
-  WHILST_HD static double matrix(whilst::index k, int i, int j) {
+  whilst::index_type k;
+  WHILST_HD static double matrix(whilst::index_type k, int i, int j) {
     return cos(static_cast<double>(k + i + j)) + (i == j ? 4 : 0);
   }
-  WHILST_HD static double right_hand_side(whilst::index k, int i) { return sin(static_cast<double>(3 * k + i)); }
+  WHILST_HD static double right_hand_side(whilst::index_type k, int i) { return sin(static_cast<double>(3 * k + i)); }
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     S f = 0.0;
     for (int i = 0; i < unknowns; ++i) {
       for (int j = 0; j < unknowns; ++j) f += matrix(k, i, j) / 2 * (x[i] * x[j]);
@@ -38,7 +38,7 @@ struct quadratic {
   }
 };
 struct quadratics {
-  WHILST_HD quadratic of_problem(whilst::index k) const { return {k}; }
+  WHILST_HD quadratic of_problem(whilst::index_type k) const { return {k}; }
 };
 
 /// A whole function of More, Garbow and Hillstrom.
@@ -47,9 +47,9 @@ struct squares {
   static constexpr int unknowns = static_cast<int>(Residuals::n);
   Residuals residuals;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     S f = 0.0;
-    for (whilst::index i = 0; i < residuals.count(); ++i) {
+    for (whilst::index_type i = 0; i < residuals.count(); ++i) {
       const S r = residuals.residual(i, x);
       f += r * r;
     }
@@ -61,11 +61,11 @@ template <class Residuals>
 void check_published_minimum(double least, double relative) {
   using problem = all_alike<squares<Residuals>>;
   constexpr int n = squares<Residuals>::unknowns;
-  const whilst::index problems = 65;
+  const whilst::index_type problems = 65;
   std::vector<double> start;
   // From larger unknowns Newton's method follows Beale's function to minus infinity, where its infimum is
   // 0.452.
-  for (whilst::index k = 0; k < problems; ++k)
+  for (whilst::index_type k = 0; k < problems; ++k)
     for (int j = 0; j < n; ++j)
       start.push_back(Residuals{}.start(j) * (1 - 0.01 * std::abs(noise(k * n + j)) * (k > 0)));
   for (const std::string method : {"bfgs", "newton"}) {
@@ -102,7 +102,7 @@ TEST_CASE("batches find the minima of More, Garbow and Hillstrom", "[minimizer_b
 }
 
 TEST_CASE("quadratic functions have the minima that a factorization finds", "[minimizer_batch][sanitizer]") {
-  const whilst::index problems = 10'000;  // more than threads of a small GPU
+  const whilst::index_type problems = 10'000;  // more than threads of a small GPU
   using all_methods = whilst::method_list<whilst::bfgs, whilst::newton, whilst::gradient_descent,
                                           whilst::conjugate_gradient_pr, whilst::conjugate_gradient_hz>;
   for (const std::string method :
@@ -120,7 +120,7 @@ TEST_CASE("quadratic functions have the minima that a factorization finds", "[mi
         const minimizer_batch_report report = batch.solve(x);
         INFO(report.message());
         CHECK(report.all_converged());
-        for (whilst::index k = 0; k < problems; k += 37) {
+        for (whilst::index_type k = 0; k < problems; k += 37) {
           Eigen::Matrix3d A;
           Eigen::Vector3d b;
           for (int i = 0; i < 3; ++i) {

@@ -29,7 +29,7 @@ template <class T>
 constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
 
 /// Deterministic numbers between -1 and 1.
-inline double noise(whilst::index i) {
+inline double noise(whilst::index_type i) {
   const auto number = static_cast<double>(i);
   return std::sin(12.9898 * number) * std::cos(78.233 * number);
 }
@@ -38,14 +38,14 @@ inline double noise(whilst::index i) {
 template <class Term>
 struct all_alike {
   Term term;
-  WHILST_HD Term of_problem(whilst::index) const { return term; }
+  WHILST_HD Term of_problem(whilst::index_type) const { return term; }
 };
 
 /// 100 (y - x^2)^2 + (1 - x)^2.
 struct rosenbrock_pair {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     const S a = x[1] - x[0] * x[0], b = 1.0 - x[0];
     return 100.0 * (a * a) + b * b;
   }
@@ -53,7 +53,7 @@ struct rosenbrock_pair {
 
 /// Problem k, by itself and recorded, on the host.
 template <class T, class Term>
-whilst::minimize_report minimize_alone(const Term& term, whilst::index unknowns,
+whilst::minimize_report minimize_alone(const Term& term, whilst::index_type unknowns,
                                        const std::vector<std::int32_t>& unknowns_of_terms, std::vector<T>& x,
                                        const whilst::minimizer_batch_options& options) {
   whilst::partially_separable<T> f(whilst::place::host(), unknowns);
@@ -68,7 +68,7 @@ whilst::minimize_report minimize_alone(const Term& term, whilst::index unknowns,
 }
 
 /// Places of terms of K neighbours: 0 .. K - 1, and so on by `step`; past the end there are none.
-inline std::vector<std::int32_t> neighbours(whilst::index n, int K, int step) {
+inline std::vector<std::int32_t> neighbours(whilst::index_type n, int K, int step) {
   std::vector<std::int32_t> all;
   for (std::int32_t i = 0; i < n; i += step)
     for (std::int32_t k = 0; k < K; ++k) all.push_back(i + k < n ? i + k : -1);
@@ -77,7 +77,7 @@ inline std::vector<std::int32_t> neighbours(whilst::index n, int K, int step) {
 
 /// Entries [k n, (k + 1) n).
 template <class T>
-std::vector<T> part(const std::vector<T>& all, whilst::index k, whilst::index n) {
+std::vector<T> part(const std::vector<T>& all, whilst::index_type k, whilst::index_type n) {
   return {all.begin() + k * n, all.begin() + (k + 1) * n};
 }
 

@@ -21,10 +21,10 @@ namespace {
 const auto the_same = [](whilst::place) { return rosenbrocks{}; };
 
 template <class T>
-std::vector<T> extended_rosenbrock_starts(whilst::index problems, whilst::index n) {
+std::vector<T> extended_rosenbrock_starts(whilst::index_type problems, whilst::index_type n) {
   std::vector<T> x;
-  for (whilst::index k = 0; k < problems; ++k)
-    for (whilst::index j = 0; j < n; ++j)
+  for (whilst::index_type k = 0; k < problems; ++k)
+    for (whilst::index_type j = 0; j < n; ++j)
       x.push_back(static_cast<T>((j % 2 ? 1 : -1.2) * (1 + 0.1 * noise(k * n + j) * (k > 0))));
   return x;
 }
@@ -36,7 +36,7 @@ std::vector<int> many_lanes(const std::string& executor) {
 
 struct sized {
   std::string method;
-  whilst::index n;
+  whilst::index_type n;
 };
 
 }  // namespace
@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("functions of many unknowns are minimized as each by itself i
                    double) {
   using T = TestType;
   for (const auto& [method, n] : {sized{"lbfgs", 256}, sized{"bfgs", 64}, sized{"newton", 30}, sized{"lbfgs", 2}}) {
-    for (const whilst::index problems : {1, 5}) {
+    for (const whilst::index_type problems : {1, 5}) {
       for (const std::string& executor : batch_executors()) {
         for (const int lanes : many_lanes(executor)) {
           INFO(method << ", n = " << n << ", " << executor << ", " << lanes << " lanes, " << problems << " problems");
@@ -62,7 +62,7 @@ TEMPLATE_TEST_CASE("functions of many unknowns are minimized as each by itself i
           REQUIRE(report.all_converged());
           for (const T xi : x) REQUIRE(std::abs(xi - T(1)) <= options.tolerances.gradient / 0.39 + 8 * epsilon<T>);
           if (executor != "host") continue;
-          for (whilst::index k = 0; k < problems; ++k) {
+          for (whilst::index_type k = 0; k < problems; ++k) {
             std::vector<T> expected = part(start, k, n);
             const whilst::minimize_report alone = minimize_alone<T>(rosenbrock_pair{}, n, pairs, expected, options);
             REQUIRE(report[k].iterations == alone.iterations());
@@ -83,27 +83,27 @@ namespace {
 /// unknown.
 struct spring {
   static constexpr int unknowns = 2;
-  whilst::index points, problem;
-  WHILST_HD static double stiffness(whilst::index i) { return static_cast<double>(1 + i % 7); }
-  WHILST_HD static double load(whilst::index problem, whilst::index i) {
+  whilst::index_type points, problem;
+  WHILST_HD static double stiffness(whilst::index_type i) { return static_cast<double>(1 + i % 7); }
+  WHILST_HD static double load(whilst::index_type problem, whilst::index_type i) {
     return static_cast<double>((i * 37 + problem * 11) % 13 - 6);
   }
   template <class S>
-  WHILST_HD S operator()(whilst::index e, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
     S f = 0.25 * (x[0] * x[0]) - load(problem, e) * x[0];
     if (e + 1 < points) f += stiffness(e) / 2 * ((x[0] - x[1]) * (x[0] - x[1]));
     return f;
   }
 };
 struct springs {
-  whilst::index points;
-  WHILST_HD spring of_problem(whilst::index k) const { return {points, k}; }
+  whilst::index_type points;
+  WHILST_HD spring of_problem(whilst::index_type k) const { return {points, k}; }
 };
 
 }  // namespace
 
 TEST_CASE("lines of springs come to rest where a factorization says", "[minimizer_batch]") {
-  const whilst::index problems = 40, n = 33;
+  const whilst::index_type problems = 40, n = 33;
   for (const std::string method : {"newton", "bfgs"}) {
     for (const std::string& executor : batch_executors()) {
       for (const int lanes : many_lanes(executor)) {
@@ -115,7 +115,7 @@ TEST_CASE("lines of springs come to rest where a factorization says", "[minimize
         const minimizer_batch_report report = batch.solve(x);
         REQUIRE(report.all_converged());
         if (method == "newton") CHECK(report.most_iterations() <= 2);  // one, and perhaps one of rounding
-        for (whilst::index k = 0; k < problems; k += 13) {
+        for (whilst::index_type k = 0; k < problems; k += 13) {
           std::vector<Eigen::Triplet<double>> entries;
           Eigen::VectorXd b(n);
           for (int i = 0; i < n; ++i) {
@@ -148,7 +148,7 @@ TEMPLATE_TEST_CASE("a batch of minimizations on a GPU repeats its bits, beside a
     WARN("skipped: no GPU");
     return;
   }
-  const whilst::index problems = 3000, n = 4;
+  const whilst::index_type problems = 3000, n = 4;
   const std::vector<T> start = extended_rosenbrock_starts<T>(problems, n);
   const whilst::cuda::stream stream = whilst::cuda::make_stream(), other_stream = whilst::cuda::make_stream();
   for (const int lanes : {1, 4, 32, 64}) {
@@ -169,7 +169,7 @@ TEMPLATE_TEST_CASE("a batch of minimizations on a GPU repeats its bits, beside a
       const minimizer_batch_report report = batch.wait();
       x.download(found.data());
       REQUIRE((found == first));
-      for (whilst::index k = 0; k < problems; ++k) REQUIRE(report[k].evaluations == expected[k].evaluations);
+      for (whilst::index_type k = 0; k < problems; ++k) REQUIRE(report[k].evaluations == expected[k].evaluations);
       other.wait();
       other_x.download(found.data());
       REQUIRE((found == first));

@@ -28,9 +28,9 @@ whilst::descent_tolerances usual_tolerances() {
 
 /// Between the origin and twice the usual start.
 template <class T>
-std::vector<T> rosenbrock_starts(whilst::index problems) {
+std::vector<T> rosenbrock_starts(whilst::index_type problems) {
   std::vector<T> x;
-  for (whilst::index k = 0; k < problems; ++k) {
+  for (whilst::index_type k = 0; k < problems; ++k) {
     x.push_back(static_cast<T>(2.4 * noise(2 * k + 1)));
     x.push_back(static_cast<T>(2 * noise(2 * k + 2)));
   }
@@ -44,7 +44,7 @@ TEMPLATE_TEST_CASE("a batch of minimizations ends as each by itself does", "[min
                    double) {
   using T = TestType;
   // One, a block with some threads left over, more than a block.
-  for (const whilst::index problems : {1, 300, 1001}) {
+  for (const whilst::index_type problems : {1, 300, 1001}) {
     for (const std::string method : {"bfgs", "lbfgs", "newton"}) {
       for (const std::string& executor : batch_executors()) {
         for (const int lanes : lanes_of(executor)) {
@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("a batch of minimizations ends as each by itself does", "[min
           CHECK(report.lanes() == std::max(lanes, 1));
           CHECK(report.all_converged());
           CHECK(report.mean_evaluations() >= report.mean_iterations());
-          for (whilst::index k = 0; k < problems; k += executor == "host" && problems > 1 ? 13 : 7) {
+          for (whilst::index_type k = 0; k < problems; k += executor == "host" && problems > 1 ? 13 : 7) {
             std::vector<T> expected = part(start, k, 2);
             const whilst::minimize_report alone = minimize_alone<T>(rosenbrock_pair{}, 2, {0, 1}, expected, options);
             if (executor == "host") {
@@ -89,16 +89,16 @@ namespace {
 /// What may become of a minimization: a minimum, none below, and values that are no numbers.
 struct fate {
   static constexpr int unknowns = 1;
-  whilst::index k;
+  whilst::index_type k;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     if (k % 5 == 1) return -(x[0] * x[0]);
     if (k % 5 == 2) return x[0] * HUGE_VAL;
     return (x[0] - 2.0) * (x[0] - 2.0);
   }
 };
 struct fates {
-  WHILST_HD fate of_problem(whilst::index k) const { return {k}; }
+  WHILST_HD fate of_problem(whilst::index_type k) const { return {k}; }
 };
 
 }  // namespace
@@ -110,18 +110,18 @@ TEMPLATE_TEST_CASE("each minimization of a batch stops for a reason of its own",
     for (const std::string& executor : batch_executors()) {
       for (const int lanes : lanes_of(executor)) {
         INFO(method << ", " << executor << ", " << lanes << " lanes");
-        const whilst::index problems = 100;
+        const whilst::index_type problems = 100;
         minimizer_batch<T, fates> batch([](whilst::place) { return fates{}; }, problems,
                                         {.method = method, .executor = executor, .lanes = lanes});
         // Of every five: easy, without a lower bound, infinite, a start that is no number, there already.
         std::vector<T> x;
-        for (whilst::index k = 0; k < problems; ++k)
+        for (whilst::index_type k = 0; k < problems; ++k)
           x.push_back(k % 5 == 3 ? std::numeric_limits<T>::quiet_NaN() : T(k % 5 == 4 ? 2 : 5));
         const minimizer_batch_report report = batch.solve(x);
         CHECK(report.number_converged() == 40);
         CHECK_FALSE(report.all_converged());
         CHECK_FALSE(report[report.worst()].converged());
-        for (whilst::index k = 0; k < problems; ++k) {
+        for (whilst::index_type k = 0; k < problems; ++k) {
           INFO("minimization " << k << ": " << name(report[k].reason));
           const T found = x[static_cast<std::size_t>(k)];
           switch (k % 5) {
@@ -156,7 +156,7 @@ TEMPLATE_TEST_CASE("each minimization of a batch stops for a reason of its own",
 TEST_CASE("limits hold for each minimization, and a warm start needs nothing", "[minimizer_batch]") {
   const std::vector<double> start = rosenbrock_starts<double>(50);
   for (const std::string& executor : batch_executors()) {
-    for (const whilst::index limit : {0, 1, 3}) {
+    for (const whilst::index_type limit : {0, 1, 3}) {
       minimizer_batch<double, rosenbrocks> batch(the_same, 50, {.max_iterations = limit, .executor = executor});
       std::vector<double> x = start;
       for (const minimization_outcome& one : batch.solve(x)) {
@@ -165,7 +165,7 @@ TEST_CASE("limits hold for each minimization, and a warm start needs nothing", "
       }
       if (limit == 0) CHECK((x == start));
     }
-    for (const whilst::index evaluations : {1, 2, 5}) {
+    for (const whilst::index_type evaluations : {1, 2, 5}) {
       minimizer_batch<double, rosenbrocks> batch(the_same, 50, {.max_evaluations = evaluations, .executor = executor});
       std::vector<double> x = start;
       for (const minimization_outcome& one : batch.solve(x)) {
@@ -192,7 +192,7 @@ namespace {
 struct long_valley {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     S f = 0.0;
     for (int i = 0; i < 2000; ++i) {
       const S a = x[1] - x[0] * x[0], b = static_cast<double>(i % 7) - x[0];
@@ -211,7 +211,7 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : executor == "host" ? std::vector<int>{0} : std::vector<int>{1, 32, 64}) {
       INFO(executor << ", " << lanes << " lanes");
-      const whilst::index problems = 200;
+      const whilst::index_type problems = 200;
       const auto make = [](whilst::place) { return long_valleys{}; };
       slow_batch<double> late(make, problems, {.deadline = 1e-6, .executor = executor, .lanes = lanes});
       std::vector<double> x(2 * problems, -1.2);
@@ -229,7 +229,7 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
 TEST_CASE("a batch of minimizations is cancelled, those that wait for their turn too", "[minimizer_batch]") {
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : executor == "host" ? std::vector<int>{0} : std::vector<int>{1, 32, 64}) {
-      const whilst::index problems = executor == "host" ? 100 : 200'000;
+      const whilst::index_type problems = executor == "host" ? 100 : 200'000;
       slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems,
                                {.executor = executor, .lanes = lanes});
       std::vector<double> x(static_cast<std::size_t>(2 * problems), -1.2);
@@ -257,7 +257,7 @@ TEST_CASE("a batch of minimizations is cancelled, those that wait for their turn
 }
 
 TEST_CASE("batches of minimizations that make no sense are refused", "[minimizer_batch]") {
-  const auto made = [](whilst::index problems, const minimizer_batch_options& options) {
+  const auto made = [](whilst::index_type problems, const minimizer_batch_options& options) {
     minimizer_batch<double, rosenbrocks>(the_same, problems, options);
   };
   CHECK_THROWS_AS(made(2, {.method = "simplex"}), whilst::error);
@@ -267,7 +267,7 @@ TEST_CASE("batches of minimizations that make no sense are refused", "[minimizer
   CHECK_THROWS_AS(made(2, {.tolerances = {.gradient = -1}}), whilst::error);
   CHECK_THROWS_AS(made(2, {.tolerances = {.function = std::nan("")}}), whilst::error);
   CHECK_THROWS_AS(made(2, {.max_iterations = -1}), whilst::error);
-  CHECK_THROWS_AS(made(2, {.max_iterations = whilst::index{1} << 40}), whilst::error);
+  CHECK_THROWS_AS(made(2, {.max_iterations = whilst::index_type{1} << 40}), whilst::error);
   CHECK_THROWS_AS(made(2, {.max_evaluations = -1}), whilst::error);
   CHECK_THROWS_AS(made(2, {.lower_bound = std::nan("")}), whilst::error);
   CHECK_THROWS_AS(made(2, {.deadline = 0}), whilst::error);
@@ -276,9 +276,9 @@ TEST_CASE("batches of minimizations that make no sense are refused", "[minimizer
   for (const int lanes : {-1, 3, 33, 48, 1056}) CHECK_THROWS_AS(made(2, {.lanes = lanes}), whilst::error);
   CHECK_THROWS_AS(made(0, {}), whilst::error);
   CHECK_THROWS_AS(made(-1, {}), whilst::error);
-  CHECK_THROWS_AS(made(whilst::index{1} << 60, {}), whilst::error);
+  CHECK_THROWS_AS(made(whilst::index_type{1} << 60, {}), whilst::error);
 
-  const auto with_pattern = [](whilst::index unknowns, const std::vector<std::int32_t>& of_terms) {
+  const auto with_pattern = [](whilst::index_type unknowns, const std::vector<std::int32_t>& of_terms) {
     minimizer_batch<double, rosenbrocks>(the_same, 2, unknowns, of_terms, {.executor = "host"});
   };
   CHECK_THROWS_AS(with_pattern(4, {0, 1, 2}), whilst::error);

@@ -9,7 +9,7 @@
 namespace whilst_test {
 
 using whilst::buffer;
-using whilst::index;
+using whilst::index_type;
 using whilst::minimize_report;
 using whilst::minimizer_options;
 using whilst::place;
@@ -19,12 +19,12 @@ using whilst::ticket;
 
 namespace {
 
-constexpr index n = 200;
+constexpr index_type n = 200;
 
-auto springs(index unknowns) {
+auto springs(index_type unknowns) {
   return [unknowns](place where) { return make_spring_line<double>(where, unknowns); };
 }
-auto rosenbrock(index unknowns) {
+auto rosenbrock(index_type unknowns) {
   return [unknowns](place where) { return make_rosenbrock<double>(where, unknowns); };
 }
 
@@ -70,7 +70,7 @@ struct reference {
 };
 
 buffer<double> on_place(const std::string& executor, const std::vector<double>& x) {
-  buffer<double> made(whilst::place_of_executor(executor), static_cast<index>(x.size()));
+  buffer<double> made(whilst::place_of_executor(executor), static_cast<index_type>(x.size()));
   made.upload(x.data());
   return made;
 }

@@ -16,7 +16,7 @@ namespace problems = whilst::test_functions;
 struct spring {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(whilst::index e, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
     const S d = x[0] - x[1];
     return spring_line::stiffness(e) / 2 * (d * d);
   }
@@ -24,7 +24,7 @@ struct spring {
 struct load {
   static constexpr int unknowns = 1;
   template <class S>
-  WHILST_HD S operator()(whilst::index e, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
     return spring_line::tie(e) / 2 * (x[0] * x[0]) - spring_line::load(e) * x[0];
   }
 };
@@ -32,7 +32,7 @@ struct load {
 struct rosenbrock_pair {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     const S a = x[1] - x[0] * x[0], b = 1.0 - x[0];
     return 100.0 * (a * a) + b * b;
   }
@@ -42,7 +42,7 @@ struct shape_term {
   static constexpr int unknowns = 1;
   shape what;
   template <class S>
-  WHILST_HD S operator()(whilst::index, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
     using std::exp, std::log;
     constexpr double infinity = HUGE_VAL;
     const S& at = x[0];
@@ -82,13 +82,13 @@ struct squared {
   static constexpr int unknowns = N;
   Problem problem;
   template <class S>
-  WHILST_HD S operator()(whilst::index e, const S* x) const {
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
     const S r = problem.residual(e, x);
     return r * r;
   }
 };
 
-std::vector<std::int32_t> counted(whilst::index n, int step = 1) {
+std::vector<std::int32_t> counted(whilst::index_type n, int step = 1) {
   std::vector<std::int32_t> all;
   for (std::int32_t i = 0; i < n; i += step) all.push_back(i);
   return all;
@@ -99,10 +99,10 @@ bundled_function bundled(whilst::place where, const Problem& problem, double lea
   bundled_function made{nullptr, {}, least};
   auto f = std::make_unique<partially_separable<double>>(where, N);
   std::vector<std::int32_t> unknowns;
-  for (whilst::index e = 0; e < problem.count(); ++e)
+  for (whilst::index_type e = 0; e < problem.count(); ++e)
     for (std::int32_t j = 0; j < N; ++j) unknowns.push_back(j);
   f->add(Problem::name, squared<Problem, N>{problem}, unknowns);
-  for (whilst::index j = 0; j < N; ++j) made.start.push_back(problem.start(j));
+  for (whilst::index_type j = 0; j < N; ++j) made.start.push_back(problem.start(j));
   made.f = std::move(f);
   return made;
 }
@@ -130,7 +130,7 @@ Eigen::VectorXd spring_line::right_hand_side(int n) {
 }
 
 template <class T>
-function<T> make_spring_line(whilst::place where, whilst::index n) {
+function<T> make_spring_line(whilst::place where, whilst::index_type n) {
   auto f = std::make_unique<partially_separable<T>>(where, n);
   std::vector<std::int32_t> neighbours;
   for (std::int32_t i = 0; i + 1 < n; ++i) {
@@ -143,7 +143,7 @@ function<T> make_spring_line(whilst::place where, whilst::index n) {
 }
 
 template <class T>
-function<T> make_rosenbrock(whilst::place where, whilst::index n) {
+function<T> make_rosenbrock(whilst::place where, whilst::index_type n) {
   auto f = std::make_unique<partially_separable<T>>(where, n);
   f->add("pairs", rosenbrock_pair{}, counted(n));
   return f;
@@ -166,7 +166,7 @@ std::vector<double> rosenbrock_gradient(const std::vector<double>& x) {
 
 template <class T>
 function<T> make_shapes(whilst::place where, const std::vector<shape>& shapes) {
-  auto f = std::make_unique<partially_separable<T>>(where, static_cast<whilst::index>(shapes.size()));
+  auto f = std::make_unique<partially_separable<T>>(where, static_cast<whilst::index_type>(shapes.size()));
   for (std::size_t i = 0; i < shapes.size(); ++i)
     f->add("shape", shape_term{shapes[i]}, std::vector{static_cast<std::int32_t>(i)});
   return f;
@@ -180,10 +180,10 @@ bundled_function make_bundled(whilst::place where, const std::string& name) {
   return bundled<4>(where, problems::brown_and_dennis{}, 85822.2);
 }
 
-template function<float> make_spring_line<float>(whilst::place, whilst::index);
-template function<double> make_spring_line<double>(whilst::place, whilst::index);
-template function<float> make_rosenbrock<float>(whilst::place, whilst::index);
-template function<double> make_rosenbrock<double>(whilst::place, whilst::index);
+template function<float> make_spring_line<float>(whilst::place, whilst::index_type);
+template function<double> make_spring_line<double>(whilst::place, whilst::index_type);
+template function<float> make_rosenbrock<float>(whilst::place, whilst::index_type);
+template function<double> make_rosenbrock<double>(whilst::place, whilst::index_type);
 template function<float> make_shapes<float>(whilst::place, const std::vector<shape>&);
 template function<double> make_shapes<double>(whilst::place, const std::vector<shape>&);
 

@@ -37,23 +37,23 @@ inline std::vector<std::string> recorded_executors() {
 /// Springs between neighbours on a line, each tied to its place by a spring of its own and pulled by a load: f(x) =
 /// sum_i stiffness(i) / 2 (x_i - x_(i+1))^2 + sum_i tie(i) / 2 x_i^2 - load(i) x_i.
 struct spring_line {
-  WHILST_HD static double stiffness(whilst::index i) { return static_cast<double>(1 + i % 7); }
-  WHILST_HD static double tie(whilst::index i) { return 0.5 + static_cast<double>(i % 3); }
-  WHILST_HD static double load(whilst::index i) { return static_cast<double>(i * 37 % 11 - 5); }
+  WHILST_HD static double stiffness(whilst::index_type i) { return static_cast<double>(1 + i % 7); }
+  WHILST_HD static double tie(whilst::index_type i) { return 0.5 + static_cast<double>(i % 3); }
+  WHILST_HD static double load(whilst::index_type i) { return static_cast<double>(i * 37 % 11 - 5); }
   /// f(x) = x' A x / 2 - b' x.
   static Eigen::SparseMatrix<double> matrix(int n);
   static Eigen::VectorXd right_hand_side(int n);
 };
 template <class T>
-function<T> make_spring_line(whilst::place where, whilst::index n);
+function<T> make_spring_line(whilst::place where, whilst::index_type n);
 
 /// Extended Rosenbrock: sum over pairs of 100 (x_(2k+1) - x_(2k)^2)^2 + (1 - x_(2k))^2.
 template <class T>
-function<T> make_rosenbrock(whilst::place where, whilst::index n);
+function<T> make_rosenbrock(whilst::place where, whilst::index_type n);
 double rosenbrock_value(const std::vector<double>& x);
 std::vector<double> rosenbrock_gradient(const std::vector<double>& x);
 template <class T>
-std::vector<T> rosenbrock_start(whilst::index n) {
+std::vector<T> rosenbrock_start(whilst::index_type n) {
   std::vector<T> x(static_cast<std::size_t>(n), T(1));
   for (std::size_t i = 0; i < x.size(); i += 2) x[i] = T(-1.2);
   return x;

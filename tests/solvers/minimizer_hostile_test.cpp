@@ -11,7 +11,7 @@
 
 namespace whilst_test {
 
-using whilst::index;
+using whilst::index_type;
 using whilst::minimize_report;
 using whilst::minimizer_options;
 using whilst::reason;
@@ -22,7 +22,7 @@ template <class T>
 auto shapes(std::vector<shape> all) {
   return [all](whilst::place where) { return make_shapes<T>(where, all); };
 }
-auto rosenbrock(index n) {
+auto rosenbrock(index_type n) {
   return [n](whilst::place where) { return make_rosenbrock<double>(where, n); };
 }
 
@@ -283,7 +283,8 @@ TEST_CASE("minimizers that make no sense are refused with the cure", "[minimizer
   for (const double deadline : {0.0, -1.0, nan}) CHECK_THAT(make({.deadline = deadline}), contains("deadline"));
   CHECK_THAT(make({.executor = "cluster"}), contains("cluster"));
   CHECK_THAT(make({.unroll = -1}), contains("unroll is -1"));
-  for (const index capacity : {-2, 3}) CHECK_THAT(make({.history_capacity = capacity}), contains("history_capacity"));
+  for (const index_type capacity : {-2, 3})
+    CHECK_THAT(make({.history_capacity = capacity}), contains("history_capacity"));
   // Of what a GPU would run, f lies on the wrong place, or there is none.
   for (const char* executor : {"stream", "graph"}) CHECK(make({.executor = executor}) != "no exception");
   CHECK_THAT(message_of([] { make_shapes<double>(whilst::place::host(), {}); }), contains("0 unknowns"));
@@ -300,8 +301,8 @@ TEST_CASE("minimizers that make no sense are refused with the cure", "[minimizer
 
 TEST_CASE("the largest limits mean none", "[minimizer]") {
   const function<double> f = make_rosenbrock<double>(whilst::place::host(), 2);
-  constexpr index most = std::numeric_limits<index>::max();
-  for (const index evaluations : {index{0}, most}) {
+  constexpr index_type most = std::numeric_limits<index_type>::max();
+  for (const index_type evaluations : {index_type{0}, most}) {
     std::vector<double> x = rosenbrock_start<double>(2);
     CHECK(whilst::minimizer<double>(*f, {.max_iterations = most, .max_evaluations = evaluations, .executor = "host"})
               .solve(x)
@@ -313,7 +314,8 @@ TEST_CASE("methods that want a Hessian say so", "[minimizer]") {
   // Computed by somebody else, who has no Hessian.
   int calls = 0;
   const whilst::called_objective<double> f(
-      whilst::place::host(), 2, [&](whilst::stream_handle, index n, const double* x, double* value, double* gradient) {
+      whilst::place::host(), 2,
+      [&](whilst::stream_handle, index_type n, const double* x, double* value, double* gradient) {
         const std::vector<double> at(x, x + n), g = rosenbrock_gradient(at);
         *value = rosenbrock_value(at);
         std::copy(g.begin(), g.end(), gradient);

@@ -11,7 +11,7 @@
 namespace whilst_test {
 
 using whilst::descent_record;
-using whilst::index;
+using whilst::index_type;
 using whilst::minimize_report;
 using whilst::minimizer_options;
 using whilst::reason;
@@ -67,21 +67,21 @@ minimize_report minimized(const Make& make, const minimizer_options& options, st
 
 struct executor_and_size {
   std::string executor;
-  index n;
+  index_type n;
 };
-std::vector<executor_and_size> executors_and_sizes(const std::vector<index>& sizes) {
+std::vector<executor_and_size> executors_and_sizes(const std::vector<index_type>& sizes) {
   std::vector<executor_and_size> all;
   for (const std::string& executor : recorded_executors())
-    for (const index n : sizes) all.push_back({executor, n});
+    for (const index_type n : sizes) all.push_back({executor, n});
   return all;
 }
 
 template <class T>
-auto rosenbrock(index n) {
+auto rosenbrock(index_type n) {
   return [n](whilst::place where) { return make_rosenbrock<T>(where, n); };
 }
 template <class T>
-auto springs(index n) {
+auto springs(index_type n) {
   return [n](whilst::place where) { return make_spring_line<T>(where, n); };
 }
 
@@ -181,7 +181,7 @@ TEMPLATE_TEST_CASE("every method and line search on Rosenbrock's function", "[mi
 }
 
 TEMPLATE_TEST_CASE("thousands of Rosenbrock's functions at once", "[minimizer]", float, double) {
-  constexpr index n = 10'000;
+  constexpr index_type n = 10'000;
   for (const std::string& executor : recorded_executors()) {
     for (const std::string method : {"lbfgs", "newton-cg", "conjugate-gradient-hz"}) {
       INFO(executor << ", " << method);
@@ -253,7 +253,7 @@ TEST_CASE("a warm start at the minimum takes no step", "[minimizer]") {
 }
 
 TEST_CASE("limits are respected exactly", "[minimizer]") {
-  constexpr index n = 20;
+  constexpr index_type n = 20;
   const std::vector<double> start = rosenbrock_start<double>(n);
   for (const std::string& executor : recorded_executors()) {
     for (const std::string& method : all_methods) {
@@ -262,7 +262,7 @@ TEST_CASE("limits are respected exactly", "[minimizer]") {
       std::vector<double> x = start;
       const minimize_report whole = unlimited.solve(x);
       REQUIRE(whole.iterations() > 7);
-      for (const index limit : {0, 1, 2, 7}) {
+      for (const index_type limit : {0, 1, 2, 7}) {
         INFO(executor << ", " << method << ", " << limit << " iterations at most");
         unlimited.by.set_max_iterations(limit);
         x = start;
@@ -277,7 +277,7 @@ TEST_CASE("limits are respected exactly", "[minimizer]") {
           CHECK(rosenbrock_value(x) == Approx(r.value).epsilon(1e-10));
         }
       }
-      for (const index limit : {1, 2, 3, 5, 11}) {
+      for (const index_type limit : {1, 2, 3, 5, 11}) {
         INFO(executor << ", " << method << ", " << limit << " evaluations at most");
         options.max_evaluations = limit;
         x = start;
@@ -301,7 +301,7 @@ TEST_CASE("a history too small for all is thinned", "[minimizer]") {
     std::vector<double> x = rosenbrock_start<double>(n);
     const minimize_report whole = minimized(rosenbrock<double>(n), {.executor = executor, .history_capacity = 512}, x);
     REQUIRE(whole.records.size() == static_cast<std::size_t>(whole.iterations() + 1));
-    for (const index capacity : {0, 2, 8, 20}) {
+    for (const index_type capacity : {0, 2, 8, 20}) {
       INFO(executor << ", n = " << n << ", capacity " << capacity);
       x = rosenbrock_start<double>(n);
       const minimize_report r =
@@ -353,7 +353,7 @@ TEST_CASE("each tolerance ends a minimization by itself", "[minimizer]") {
 TEST_CASE("the same launch gives the same bits, however it is run", "[minimizer]") {
   struct solved {
     std::string method;
-    index n;
+    index_type n;
   };
   std::vector<solved> all;
   for (const std::string& method : all_methods) all.push_back({method, 300});

@@ -11,7 +11,7 @@
 namespace whilst_test {
 
 using whilst::buffer;
-using whilst::index;
+using whilst::index_type;
 using whilst::nonlinear_report;
 using whilst::nonlinear_solver_options;
 using whilst::reason;
@@ -54,7 +54,7 @@ class any_stream {
 };
 
 buffer<double> on_place(const std::string& executor, const std::vector<double>& x) {
-  buffer<double> made(whilst::place_of_executor(executor), static_cast<index>(x.size()));
+  buffer<double> made(whilst::place_of_executor(executor), static_cast<index_type>(x.size()));
   made.upload(x.data());
   return made;
 }
@@ -330,7 +330,8 @@ TEST_CASE("nonlinear solvers that make no sense are refused with the cure", "[no
   for (const double deadline : {0.0, -1.0, nan}) CHECK_THAT(make({.deadline = deadline}), contains("deadline"));
   CHECK_THAT(make({.executor = "cluster"}), contains("cluster"));
   CHECK_THAT(make({.unroll = -1}), contains("unroll is -1"));
-  for (const index capacity : {-2, 3}) CHECK_THAT(make({.history_capacity = capacity}), contains("history_capacity"));
+  for (const index_type capacity : {-2, 3})
+    CHECK_THAT(make({.history_capacity = capacity}), contains("history_capacity"));
   const system_of<double> large = make_system<double>(whilst::place::host(), problem::cosines, 1001);
   CHECK_THAT(message_of([&] { whilst::nonlinear_solver<double> made(*large, {.method = "newton"}); }),
              contains("1001 unknowns") && contains("newton-krylov"));

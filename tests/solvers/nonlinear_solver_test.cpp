@@ -12,7 +12,7 @@
 namespace whilst_test {
 
 using whilst::descent_record;
-using whilst::index;
+using whilst::index_type;
 using whilst::nonlinear_report;
 using whilst::nonlinear_solver_options;
 using whilst::reason;
@@ -57,14 +57,14 @@ void check_report(const nonlinear_report& r, const nonlinear_solver_options& opt
 
 template <class T>
 nonlinear_report solved(problem what, const nonlinear_solver_options& options, std::vector<T>& x) {
-  const nonlinear_report r = own_solver<T>(what, static_cast<index>(x.size()), options).solve(x);
+  const nonlinear_report r = own_solver<T>(what, static_cast<index_type>(x.size()), options).solve(x);
   check_report<T>(r, options);
   return r;
 }
 
 /// Solves from the usual start, and holds the report against the residual in plain loops.
 template <class T>
-std::vector<T> solution_of(problem what, index n, nonlinear_solver_options options) {
+std::vector<T> solution_of(problem what, index_type n, nonlinear_solver_options options) {
   options.tolerances = {.atol = reachable<T>, .rtol = 0};
   std::vector<T> x = rounded<T>(start_of(what, n));
   const nonlinear_report r = solved<T>(what, options, x);
@@ -94,7 +94,7 @@ TEMPLATE_TEST_CASE("two equations by hand", "[nonlinear][sanitizer]", float, dou
 TEMPLATE_TEST_CASE("every method on problems of the literature", "[nonlinear]", float, double) {
   struct one {
     problem what;
-    index n;
+    index_type n;
     double mixing;  ///< about the inverse of the Jacobian's size
   };
   for (const std::string& executor : recording_executors()) {
@@ -144,7 +144,7 @@ TEST_CASE("a band is solved as a sparse factorization solves it", "[nonlinear]")
 
 TEST_CASE("Anderson ends a linear system in one step more than there are unknowns", "[nonlinear]") {
   for (const std::string& executor : recording_executors()) {
-    for (const index n : {1, 4, 9}) {
+    for (const index_type n : {1, 4, 9}) {
       INFO(executor << ", " << n << " unknowns");
       std::vector<double> x(static_cast<std::size_t>(n), 0);
       const nonlinear_report r =
@@ -159,11 +159,11 @@ TEST_CASE("Anderson ends a linear system in one step more than there are unknown
 namespace {
 
 /// The points after 0, 1, ... steps, each by a solve that ends there. All first lengths must have been accepted.
-std::vector<Eigen::VectorXd> path(problem what, index n, nonlinear_solver_options options, index steps) {
+std::vector<Eigen::VectorXd> path(problem what, index_type n, nonlinear_solver_options options, index_type steps) {
   options.tolerances = {.atol = 0, .rtol = 0};
   own_solver<double> solver(what, n, options);
   std::vector<Eigen::VectorXd> points;
-  for (index k = 0; k <= steps; ++k) {
+  for (index_type k = 0; k <= steps; ++k) {
     solver.by.set_max_iterations(k);
     std::vector<double> x = start_of(what, n);
     const nonlinear_report r = solver.solve(x);
@@ -305,13 +305,13 @@ TEST_CASE("tolerances are those that were asked for", "[nonlinear]") {
 }
 
 TEST_CASE("limits of a nonlinear solve are respected exactly", "[nonlinear]") {
-  constexpr index n = 20;
+  constexpr index_type n = 20;
   const std::vector<double> start = start_of(problem::bratu, 16);
   for (const std::string& executor : recording_executors()) {
     for (const std::string& method : all_nonlinear_methods) {
       nonlinear_solver_options options{.method = method, .tolerances = {0, 0}, .mixing = 0.25, .executor = executor};
       own_solver<double> limited(problem::bratu, 16, options);
-      for (const index limit : {0, 1, 2}) {
+      for (const index_type limit : {0, 1, 2}) {
         INFO(executor << ", " << method << ", " << limit << " iterations at most");
         limited.by.set_max_iterations(limit);
         std::vector<double> x = start;
@@ -324,7 +324,7 @@ TEST_CASE("limits of a nonlinear solve are respected exactly", "[nonlinear]") {
           CHECK(norm_of(residual_of(problem::bratu, x)) == Approx(r.residual_norm()).epsilon(1e-8).margin(1e-14));
         }
       }
-      for (const index limit : {1, 2, 3}) {
+      for (const index_type limit : {1, 2, 3}) {
         INFO(executor << ", " << method << ", " << limit << " evaluations at most");
         options.max_evaluations = limit;
         std::vector<double> x = start;
@@ -335,7 +335,7 @@ TEST_CASE("limits of a nonlinear solve are respected exactly", "[nonlinear]") {
       }
     }
     // A linear solve that is cut short gives a worse step, and one that leads down all the same.
-    for (const index limit : {1, 3}) {
+    for (const index_type limit : {1, 3}) {
       INFO(executor << ", " << limit << " inner iterations at most");
       std::vector<double> x = start_of(problem::boundary_value, n);
       const nonlinear_report r =
@@ -351,7 +351,7 @@ TEST_CASE("limits of a nonlinear solve are respected exactly", "[nonlinear]") {
 TEST_CASE("equations that somebody else evaluates", "[nonlinear]") {
   int calls = 0;
   const whilst::called_equations<double> F(
-      whilst::place::host(), 10, [&](whilst::stream_handle, index n, const double* x, double* residual) {
+      whilst::place::host(), 10, [&](whilst::stream_handle, index_type n, const double* x, double* residual) {
         const std::vector<double> values = residual_of(problem::broyden_tridiagonal, {x, x + n});
         std::copy(values.begin(), values.end(), residual);
         ++calls;

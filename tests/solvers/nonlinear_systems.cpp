@@ -12,13 +12,13 @@ namespace whilst_test {
 namespace {
 
 using std::size_t;
-using whilst::index;
+using whilst::index_type;
 using indexes = std::vector<std::int32_t>;
 
 struct by_hand_block {
   static constexpr int unknowns = 2, equations = 2;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     using std::sin;
     r[0] = 3.0 * x[0] - x[1] - 4.0 - sin(x[1] - 2.0);
     r[1] = -x[0] + 2.0 * x[1] * x[1] - 6.0;
@@ -27,27 +27,27 @@ struct by_hand_block {
 struct cosine_block {
   static constexpr int unknowns = 1, equations = 1;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     using std::cos;
     r[0] = x[0] - cos(x[0]);
   }
 };
-WHILST_HD double coefficient(index i, int k) {
+WHILST_HD double coefficient(index_type i, int k) {
   const double off[3] = {-0.25, 0, 0.125};
   return k == 1 ? 1 + 0.25 * static_cast<double>(i % 3) : off[k];
 }
-WHILST_HD double load(index i) { return static_cast<double>(i * 37 % 11) - 5; }
+WHILST_HD double load(index_type i) { return static_cast<double>(i * 37 % 11) - 5; }
 struct linear_block {
   static constexpr int unknowns = 3, equations = 1;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     r[0] = coefficient(e, 0) * x[0] + coefficient(e, 1) * x[1] + coefficient(e, 2) * x[2] - load(e);
   }
 };
 struct logarithm_block {
   static constexpr int unknowns = 1, equations = 1;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     using std::log;
     r[0] = x[0] > 0.0 ? log(x[0]) : S(HUGE_VAL);
   }
@@ -55,14 +55,14 @@ struct logarithm_block {
 struct square_plus_one_block {
   static constexpr int unknowns = 1, equations = 1;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = x[0] * x[0] + 1.0;
   }
 };
 struct parallel_lines_block {
   static constexpr int unknowns = 2, equations = 2;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = x[0] + x[1] - 2.0;
     r[1] = 2.0 * x[0] + 2.0 * x[1] - 5.0;
   }
@@ -70,18 +70,18 @@ struct parallel_lines_block {
 struct no_number_block {
   static constexpr int unknowns = 1, equations = 1;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     r[0] = e == 1 ? S(std::nan("")) : x[0];
   }
 };
 
-indexes counted(index n) {
+indexes counted(index_type n) {
   indexes all;
   for (std::int32_t i = 0; i < n; ++i) all.push_back(i);
   return all;
 }
 /// Of each unknown the one before, itself and the one after.
-indexes with_neighbours(index n) {
+indexes with_neighbours(index_type n) {
   indexes all;
   for (std::int32_t i = 0; i < n; ++i) {
     all.push_back(i - 1);
@@ -111,7 +111,7 @@ std::string bundled(problem what) {
 }  // namespace
 
 template <class T>
-system_of<T> make_system(whilst::place where, problem what, index n) {
+system_of<T> make_system(whilst::place where, problem what, index_type n) {
   if (const std::string name = bundled(what); !name.empty()) return whilst::make_test_system<T>(where, name, n);
   auto F = std::make_unique<whilst::assembled_equations<T>>(where, n);
   const indexes own = counted(n);
@@ -145,8 +145,8 @@ system_of<T> make_system(whilst::place where, problem what, index n) {
   }
   return F;
 }
-template system_of<float> make_system<float>(whilst::place, problem, index);
-template system_of<double> make_system<double>(whilst::place, problem, index);
+template system_of<float> make_system<float>(whilst::place, problem, index_type);
+template system_of<double> make_system<double>(whilst::place, problem, index_type);
 
 namespace {
 
@@ -155,7 +155,7 @@ struct evaluate_given {
   const std::int32_t *offsets, *columns;
   const T *values, *b, *x;
   T* residual;
-  WHILST_HD void operator()(index i) const {
+  WHILST_HD void operator()(index_type i) const {
     T sum = b[i];
     for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) sum += values[k] * x[columns[k]];
     residual[i] = sum;
@@ -164,7 +164,7 @@ struct evaluate_given {
 
 template <class Value>
 whilst::buffer<Value> on_place(whilst::place where, const std::vector<Value>& values) {
-  whilst::buffer<Value> made(where, static_cast<index>(values.size()));
+  whilst::buffer<Value> made(where, static_cast<index_type>(values.size()));
   made.upload(values.data());
   return made;
 }
@@ -190,7 +190,7 @@ whilst::gathered<T> given_equations<T>::evaluate(whilst::recorder& run, const T*
 template class given_equations<float>;
 template class given_equations<double>;
 
-std::vector<double> start_of(problem what, index n) {
+std::vector<double> start_of(problem what, index_type n) {
   if (const std::string name = bundled(what); !name.empty()) return whilst::find_test_system(name, n).start;
   std::vector<double> x(static_cast<size_t>(n), 0);
   for (size_t i = 0; i < x.size(); ++i) {

@@ -37,7 +37,7 @@ enum class problem {
 };
 
 template <class T>
-system_of<T> make_system(whilst::place where, problem what, whilst::index n);
+system_of<T> make_system(whilst::place where, problem what, whilst::index_type n);
 /// F(x) = b + A x, A sparse, from plain arrays of a place: with the Jacobian that it is told to have, A or not.
 template <class T>
 class given_equations final : public whilst::equations<T> {
@@ -45,7 +45,7 @@ class given_equations final : public whilst::equations<T> {
   /// One row after another.
   given_equations(whilst::place where, const triplets<T>& A, const triplets<T>& told, const std::vector<T>& b);
   whilst::place where() const override { return where_; }
-  whilst::index unknowns() const override { return n_; }
+  whilst::index_type unknowns() const override { return n_; }
   whilst::gathered<T> evaluate(whilst::recorder& run, const T* x) const override;
   bool has_jacobian() const override { return true; }
   whilst::jacobian_view<T> jacobian() const override { return told; }
@@ -65,13 +65,13 @@ class given_equations final : public whilst::equations<T> {
   };
   arrays copied(const triplets<T>& from) const;
   whilst::place where_;
-  whilst::index n_;
+  whilst::index_type n_;
   arrays A_, told_;
   whilst::buffer<T> b_, residual_;
 };
 
 /// The usual starting point.
-std::vector<double> start_of(problem what, whilst::index n);
+std::vector<double> start_of(problem what, whilst::index_type n);
 /// F in plain loops.
 std::vector<double> residual_of(problem what, const std::vector<double>& x);
 double norm_of(const std::vector<double>& v);
@@ -95,7 +95,7 @@ struct own_solver {
   system_of<T> F;
   whilst::nonlinear_solver<T> by;
 
-  own_solver(problem what, whilst::index n, const whilst::nonlinear_solver_options& options)
+  own_solver(problem what, whilst::index_type n, const whilst::nonlinear_solver_options& options)
       : F(make_system<T>(whilst::place_of_executor(options.executor), what, n)), by(*F, options) {}
   whilst::nonlinear_report solve(std::vector<T>& x) { return by.solve(x); }
 };

@@ -23,7 +23,7 @@ place place_of(const std::string& executor) { return executor == "host" ? place:
 
 template <class T>
 buffer<T> holding(place where, const std::vector<T>& numbers) {
-  buffer<T> made(where, static_cast<index>(numbers.size()));
+  buffer<T> made(where, static_cast<index_type>(numbers.size()));
   made.upload(numbers.data());
   return made;
 }
@@ -31,14 +31,14 @@ buffer<T> holding(place where, const std::vector<T>& numbers) {
 struct copy_to {
   const double* from;
   double* to;
-  WHILST_HD void operator()(index i) const { to[i] = from[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from[i]; }
 };
 
 struct swept {
-  index n;
+  index_type n;
   const double* z;
   double* next;
-  WHILST_HD void operator()(index i, const double* r) const {
+  WHILST_HD void operator()(index_type i, const double* r) const {
     const double Az = 2 * z[i] - (i > 0 ? z[i - 1] : 0) - (i < n - 1 ? z[i + 1] : 0);
     next[i] = z[i] + 0.5 * (r[i] - Az);
   }
@@ -46,24 +46,24 @@ struct swept {
 struct sweep {
   swept by;
   whilst::slot<const double> r;
-  WHILST_HD void operator()(index i) const { by(i, r.get()); }
+  WHILST_HD void operator()(index_type i) const { by(i, r.get()); }
 };
 struct clear {
   double* z;
-  WHILST_HD void operator()(index i) const { z[i] = 0; }
+  WHILST_HD void operator()(index_type i) const { z[i] = 0; }
 };
 struct hand_over {
   const double* z;
   whilst::slot<double> target;
-  WHILST_HD void operator()(index i) const { target.get()[i] = z[i]; }
+  WHILST_HD void operator()(index_type i) const { target.get()[i] = z[i]; }
 };
 
 /// Sweeps of Jacobi's method for the second difference, from z = 0: a loop of a caller's.
 class jacobi_sweeps {
  public:
-  static constexpr index sweeps = 3;
+  static constexpr index_type sweeps = 3;
 
-  jacobi_sweeps(place where, index n, whilst::executor how)
+  jacobi_sweeps(place where, index_type n, whilst::executor how)
       : z_(where, n), next_(where, n), loop_(where, 1), program_(record(where, n)) {
     program_.prepare({.how = how});
   }
@@ -73,17 +73,17 @@ class jacobi_sweeps {
     program_.enqueue(stream);
   }
   /// The same by plain loops.
-  static void by_hand(index n, const double* r, double* z) {
+  static void by_hand(index_type n, const double* r, double* z) {
     std::vector<double> now(static_cast<std::size_t>(n), 0), next = now;
-    for (index sweep = 0; sweep < sweeps; ++sweep) {
-      for (index i = 0; i < n; ++i) swept{n, now.data(), next.data()}(i, r);
+    for (index_type sweep = 0; sweep < sweeps; ++sweep) {
+      for (index_type i = 0; i < n; ++i) swept{n, now.data(), next.data()}(i, r);
       now = next;
     }
     std::copy(now.begin(), now.end(), z);
   }
 
  private:
-  whilst::program record(place where, index n) {
+  whilst::program record(place where, index_type n) {
     whilst::program_recorder record(where);
     const auto r = record.slot<const double>("r");
     const auto z = record.slot<double>("z");
@@ -112,7 +112,7 @@ TEST_CASE("a ticket's outcome says what its report says, and stays while the tic
     linear_solver<double> solver(A, {.rtol = 1e-10, .executor = executor});
     std::vector<ticket> tickets;
     std::vector<buffer<double>> memory;
-    for (const index limit : {3, 1000, 5}) {
+    for (const index_type limit : {3, 1000, 5}) {
       solver.set_max_iterations(limit);
       memory.push_back(holding(place_of(executor), b));
       memory.emplace_back(place_of(executor), A.rows());
@@ -133,13 +133,14 @@ TEST_CASE("a ticket's outcome says what its report says, and stays while the tic
 }
 
 TEST_CASE("a loop of the caller's preconditions a solve", "[own graph]") {
-  constexpr index n = 200;
+  constexpr index_type n = 200;
   const auto A = whilst::make_gallery<double>("poisson1d:200").matrix;
   const std::vector<double> b = random_vector<double>(n, 5);
   constexpr double rtol = 1e-10;
   std::vector<double> x_by_hand(b.size(), 0);
   linear_solver<double> by_hand(
-      A, [](whilst::stream_handle, index count, const double* r, double* z) { jacobi_sweeps::by_hand(count, r, z); },
+      A,
+      [](whilst::stream_handle, index_type count, const double* r, double* z) { jacobi_sweeps::by_hand(count, r, z); },
       {.rtol = rtol, .executor = "host"});
   const report expected = by_hand.solve(b, x_by_hand);
   REQUIRE(expected.converged());
@@ -149,7 +150,7 @@ TEST_CASE("a loop of the caller's preconditions a solve", "[own graph]") {
     const bool on_host = executor == "host";
     jacobi_sweeps sweeps(place_of(executor), n, on_host ? whilst::executor::host : whilst::executor::graph);
     linear_solver<double> solver(
-        A, [&](whilst::stream_handle stream, index, const double* r, double* z) { sweeps.enqueue(stream, r, z); },
+        A, [&](whilst::stream_handle stream, index_type, const double* r, double* z) { sweeps.enqueue(stream, r, z); },
         {.rtol = rtol, .executor = executor});
     for (int solve = 0; solve < 2; ++solve) {
       std::vector<double> x(b.size(), 0);
@@ -173,10 +174,10 @@ TEST_CASE("a loop of the caller's preconditions a solve", "[own graph]") {
 namespace {
 
 #if defined(__CUDACC__)
-__global__ void add_iterations(const solve_outcome* of, index* total) { *total += of->iterations; }
+__global__ void add_iterations(const solve_outcome* of, index_type* total) { *total += of->iterations; }
 #endif
 void enqueue_add_iterations([[maybe_unused]] cudaStream_t stream, [[maybe_unused]] const solve_outcome* of,
-                            [[maybe_unused]] index* total) {
+                            [[maybe_unused]] index_type* total) {
 #if defined(__CUDACC__)
   add_iterations<<<1, 1, 0, stream>>>(of, total);
   WHILST_CUDA("adding iterations", cudaGetLastError());
@@ -195,7 +196,7 @@ TEST_CASE("kernels behind a captured solve read how it ended, whatever the mode 
       INFO(executor << ", mode " << mode);
       linear_solver<double> solver(A, {.preconditioner = "jacobi", .rtol = 1e-10, .executor = executor});
       buffer<double> b(place::gpu(0), A.rows()), x(place::gpu(0), A.rows());
-      buffer<index> total(place::gpu(0), 1);
+      buffer<index_type> total(place::gpu(0), 1);
       const whilst::cuda::stream stream = whilst::cuda::make_stream();
       REQUIRE(cudaStreamBeginCapture(stream.get(), mode) == cudaSuccess);
       const ticket captured = solver.enqueue(stream.get(), b.data(), x.data());
@@ -213,7 +214,7 @@ TEST_CASE("kernels behind a captured solve read how it ended, whatever the mode 
         REQUIRE(cudaStreamSynchronize(stream.get()) == cudaSuccess);
       };
       solver.set_max_iterations(1);  // for solves to come: the graph keeps what it captured
-      index expected = 0;
+      index_type expected = 0;
       std::vector<double> found;
       for (const unsigned seed : {1, 2, 3}) {
         b.upload(random_vector<double>(A.rows(), seed).data());
@@ -241,10 +242,10 @@ TEST_CASE("kernels behind a captured solve read how it ended, whatever the mode 
 
 TEST_CASE("a loop that the host decides is refused within a solve's graph", "[own graph][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
-  constexpr index n = 200;
+  constexpr index_type n = 200;
   const auto A = whilst::make_gallery<double>("poisson1d:200").matrix;
   jacobi_sweeps sweeps(place::gpu(0), n, whilst::executor::stream);
-  const auto enqueue = [&](whilst::stream_handle stream, index, const double* r, double* z) {
+  const auto enqueue = [&](whilst::stream_handle stream, index_type, const double* r, double* z) {
     sweeps.enqueue(stream, r, z);
   };
   CHECK_THROWS_WITH(linear_solver<double>(A, enqueue, {.executor = "graph"}),

@@ -14,7 +14,7 @@ namespace whilst_test {
 
 using along_a_line::infinity;
 using along_a_line::point;
-using whilst::index;
+using whilst::index_type;
 using whilst::line_search;
 using whilst::line_search_kind;
 using whilst::line_search_settings;
@@ -212,7 +212,7 @@ TEST_CASE("the parallel search on problems of the literature", "[minimizer][para
 }
 
 TEST_CASE("the parallel search has the same bits however it is run", "[minimizer][parallel_search]") {
-  for (const index n : {index{300}, index{20'000}}) {  // small grids, and those of any size
+  for (const index_type n : {index_type{300}, index_type{20'000}}) {  // small grids, and those of any size
     for (const std::string& method : searching_methods) {
       if (n > 1000 && (method == "bfgs" || method == "newton")) continue;
       std::vector<std::vector<double>> on_gpu;
@@ -278,7 +278,7 @@ TEST_CASE("the parallel search takes values of minus infinity for a wall", "[min
 }
 
 TEST_CASE("functions without values along lines are refused with the cure", "[minimizer][parallel_search]") {
-  const auto evaluate = [](whilst::stream_handle, index n, const double* x, double* value, double* gradient) {
+  const auto evaluate = [](whilst::stream_handle, index_type n, const double* x, double* value, double* gradient) {
     const std::vector<double> at(x, x + n), g = rosenbrock_gradient(at);
     *value = rosenbrock_value(at);
     std::copy(g.begin(), g.end(), gradient);
@@ -287,16 +287,16 @@ TEST_CASE("functions without values along lines are refused with the cure", "[mi
   CHECK_THAT(message_of([&] { whilst::minimizer<double> made(without, by("lbfgs", "host")); }),
              contains("'parallel'") && contains("callback") && contains("strong-wolfe"));
   int fans = 0;
-  const whilst::called_objective<double> f(
-      whilst::place::host(), 4, evaluate, {},
-      [&fans](whilst::stream_handle, index n, const double* x, const double* d, const double* lengths, double* values) {
-        for (int k = 0; k < fan::lengths; ++k) {
-          std::vector<double> at(x, x + n);
-          for (std::size_t i = 0; i < at.size(); ++i) at[i] += lengths[k] * d[i];
-          values[k] = rosenbrock_value(at);
-        }
-        ++fans;
-      });
+  const whilst::called_objective<double> f(whilst::place::host(), 4, evaluate, {},
+                                           [&fans](whilst::stream_handle, index_type n, const double* x,
+                                                   const double* d, const double* lengths, double* values) {
+                                             for (int k = 0; k < fan::lengths; ++k) {
+                                               std::vector<double> at(x, x + n);
+                                               for (std::size_t i = 0; i < at.size(); ++i) at[i] += lengths[k] * d[i];
+                                               values[k] = rosenbrock_value(at);
+                                             }
+                                             ++fans;
+                                           });
   for (const char* method : {"lbfgs", "bfgs", "conjugate-gradient-hz"}) {
     INFO(method);
     fans = 0;

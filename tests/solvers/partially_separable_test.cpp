@@ -27,7 +27,7 @@ constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon()
 struct mixture {
   static constexpr int unknowns = 3;
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     using std::exp, std::sin;
     return static_cast<double>(1 + e) * (exp(x[0]) * x[1] + sin(x[1] * x[2]) + x[0] * x[0] * x[2]);
   }
@@ -35,7 +35,7 @@ struct mixture {
 struct quartic {
   static constexpr int unknowns = 1;
   template <class S>
-  WHILST_HD S operator()(index, const S* x) const {
+  WHILST_HD S operator()(index_type, const S* x) const {
     return x[0] * x[0] * x[0] * x[0];
   }
 };
@@ -45,11 +45,11 @@ struct spring {
   static constexpr int unknowns = 2;
   const double* stiffness;
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     return stiffness[e] / 2 * (x[0] - x[1]) * (x[0] - x[1]);
   }
   template <class T>
-  WHILST_HD void second_derivatives(index e, const T*, bool positive, T* upper) const {
+  WHILST_HD void second_derivatives(index_type e, const T*, bool positive, T* upper) const {
     const T k = static_cast<T>(positive ? 2 * stiffness[e] : stiffness[e]);
     upper[0] = upper[2] = k;
     upper[1] = -k;
@@ -65,8 +65,8 @@ const std::vector<std::int32_t> mixed{0, 1, 2, 2, 4, -1, 3, 3, 5, -1, -1, 5, 5, 
 /// Calls use(term, e, slots) for each term of the function above, without springs: e counts within its kind.
 template <class Use>
 void for_each_smooth_term(const Use& use) {
-  for (std::size_t e = 0; e < mixed.size() / 3; ++e) use(mixture{}, static_cast<index>(e), &mixed[3 * e]);
-  for (std::size_t e = 0; e < powers.size(); ++e) use(quartic{}, static_cast<index>(e), &powers[e]);
+  for (std::size_t e = 0; e < mixed.size() / 3; ++e) use(mixture{}, static_cast<index_type>(e), &mixed[3 * e]);
+  for (std::size_t e = 0; e < powers.size(); ++e) use(quartic{}, static_cast<index_type>(e), &powers[e]);
 }
 /// The same in one piece.
 struct whole {
@@ -75,7 +75,7 @@ struct whole {
   S operator()(const S* x) const {
     S sum(0.0);
     const auto at = [&](std::int32_t i) { return i < 0 ? S(0.0) : x[i]; };
-    for_each_smooth_term([&](const auto& term, index e, const std::int32_t* slots) {
+    for_each_smooth_term([&](const auto& term, index_type e, const std::int32_t* slots) {
       S own[3];
       for (int k = 0; k < term.unknowns; ++k) own[k] = at(slots[k]);
       sum += term(e, static_cast<const S*>(own));
@@ -107,9 +107,9 @@ const std::vector<double> point{0.5, -1.25, 0.75, 0.25, -0.5, 1.5, 3};  // which
 template <class T>
 struct gather_entries {
   whilst::evaluated<T> from;
-  index n;
+  index_type n;
   T* to;
-  WHILST_HD auto operator()(index i) const {
+  WHILST_HD auto operator()(index_type i) const {
     to[i] = from.gradient(i, from.gradient.entries(i));
     return whilst::sums{from.value(i, n)};
   }
@@ -122,11 +122,11 @@ template <class V>
 struct copy_entries {
   const V* from;
   V* to;
-  WHILST_HD void operator()(index i) const { to[i] = from[i]; }
+  WHILST_HD void operator()(index_type i) const { to[i] = from[i]; }
 };
 template <class T>
 buffer<T> on_place(place where, const std::vector<T>& v) {
-  buffer<T> made(where, static_cast<index>(v.size()));
+  buffer<T> made(where, static_cast<index_type>(v.size()));
   made.upload(v.data());
   return made;
 }
@@ -265,7 +265,7 @@ TEMPLATE_TEST_CASE("a Hessian made positive, term by term", "[separable][sanitiz
   // Of each term the Hessian by those of its unknowns that exist, made positive by Eigen; spread by its slots.
   Eigen::MatrixXd expected = Eigen::MatrixXd::Zero(n, n);
   int changed = 0;
-  for_each_smooth_term([&](const auto& term, index e, const std::int32_t* slots) {
+  for_each_smooth_term([&](const auto& term, index_type e, const std::int32_t* slots) {
     constexpr int K = std::decay_t<decltype(term)>::unknowns;
     double x[K];
     for (int k = 0; k < K; ++k) x[k] = slots[k] < 0 ? 0 : point[static_cast<std::size_t>(slots[k])];
@@ -302,7 +302,7 @@ TEMPLATE_TEST_CASE("a Hessian made positive, term by term", "[separable][sanitiz
 }
 
 TEST_CASE("a sum of more terms than a block has threads", "[separable]") {
-  constexpr index many = 10'000;
+  constexpr index_type many = 10'000;
   std::vector<double> x = random_vector<double>(many, 3);
   for (const way& w : ways()) {
     INFO(w.name);
@@ -329,10 +329,10 @@ TEST_CASE("a sum of more terms than a block has threads", "[separable]") {
 }
 
 TEST_CASE("functions that make no sense are refused with the cure", "[separable]") {
-  const auto make = [](index unknowns) { partially_separable<double> f(place::host(), unknowns); };
+  const auto make = [](index_type unknowns) { partially_separable<double> f(place::host(), unknowns); };
   CHECK_THAT(message_of([&] { make(0); }), contains("0 unknowns"));
   CHECK_THAT(message_of([&] { make(-3); }), contains("-3 unknowns"));
-  CHECK_THAT(message_of([&] { make(index{1} << 31); }), contains("2147483648 unknowns"));
+  CHECK_THAT(message_of([&] { make(index_type{1} << 31); }), contains("2147483648 unknowns"));
 
   partially_separable<double> f(place::host(), 4);
   const auto add = [&](const std::vector<std::int32_t>& unknowns) {

@@ -19,7 +19,7 @@
 namespace whilst_test {
 
 using whilst::csr_matrix;
-using whilst::index;
+using whilst::index_type;
 using whilst::linear_solver_options;
 using whilst::program_cache;
 
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE("larger, smaller again, then after a reset", "[cache][sanitiz
         CHECK(cache.counters().hits == 3 * (round + 1));
         CHECK(cache.counters().programs == 2);
         // The values alone of both copies of a matrix are as large.
-        CHECK(cache.counters().bytes >= (small.A.nonzeros() + large.A.nonzeros()) * index{sizeof(TestType)});
+        CHECK(cache.counters().bytes >= (small.A.nonzeros() + large.A.nonzeros()) * index_type{sizeof(TestType)});
         cache.reset();
         CHECK(cache.counters().programs == 0);
         CHECK(cache.counters().bytes == 0);
@@ -230,7 +230,7 @@ TEST_CASE("limits of a cache of solvers", "[cache]") {
     CHECK(cache.counters().evictions == 2);
     CHECK_THAT(cache.describe(), contains("25 rows") && contains("64 rows"));
 
-    const index bytes = cache.counters().bytes;
+    const index_type bytes = cache.counters().bytes;
     cache.set_limits({.bytes = bytes - 1});
     CHECK(cache.counters().programs == 1);
     CHECK(cache.counters().bytes < bytes);
@@ -357,7 +357,7 @@ TEST_CASE("threads solve while others reset, describe and change the limits", "[
   program_cache cache;
   std::atomic<bool> ended = false;
   std::thread meddling([&] {
-    for (index k = 0; !ended; ++k) {
+    for (index_type k = 0; !ended; ++k) {
       if (k % 3 == 0) cache.reset();
       if (k % 5 == 0) cache.set_limits({.programs = k % 4});
       (void)cache.describe();
@@ -519,7 +519,7 @@ TEST_CASE("a context is destroyed and what was recorded in it refused", "[.][des
     REQUIRE(cudaDeviceReset() == cudaSuccess);
 
     // Memory that is likely to lie where the solvers' was: nobody may write to it or release it.
-    constexpr index entries = 1000;
+    constexpr index_type entries = 1000;
     std::vector<whilst::buffer<double>> others;
     const std::vector<double> sevens(entries, 7.0);
     for (int i = 0; i < 200; ++i) {

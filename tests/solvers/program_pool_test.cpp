@@ -10,7 +10,7 @@
 namespace whilst_test {
 
 using whilst::cache_counters;
-using whilst::index;
+using whilst::index_type;
 using whilst::program_cache;
 
 namespace {
@@ -27,20 +27,20 @@ struct thing {
   static inline int alive = 0;
   static inline std::vector<std::string> destroyed;
   std::string made_for;
-  index size = 1;
+  index_type size = 1;
   bool lost = false;
 
-  explicit thing(std::string name, index bytes) : made_for(std::move(name)), size(bytes) { ++alive; }
+  explicit thing(std::string name, index_type bytes) : made_for(std::move(name)), size(bytes) { ++alive; }
   thing(const thing&) = delete;
   ~thing() {
     --alive;
     destroyed.push_back(made_for);
   }
-  index bytes() const { return size; }
+  index_type bytes() const { return size; }
   bool is_lost() const { return lost; }
 };
 
-whilst::lease<thing> borrow(program_cache& cache, const std::string& name, index bytes = 1) {
+whilst::lease<thing> borrow(program_cache& cache, const std::string& name, index_type bytes = 1) {
   return cache.borrow(word{name}, [&] { return thing(name, bytes); });
 }
 
@@ -51,12 +51,12 @@ struct fresh {
     REQUIRE(thing::alive == 0);
     thing::destroyed.clear();
   }
-  void use(const std::string& name, index bytes = 1) {
+  void use(const std::string& name, index_type bytes = 1) {
     const auto lent = borrow(cache, name, bytes);
     CHECK(lent->made_for == name);
   }
   /// hits, records, evictions, held
-  void check(index hits, index records, index evictions, index held) const {
+  void check(index_type hits, index_type records, index_type evictions, index_type held) const {
     const cache_counters now = cache.counters();
     CHECK(now.hits == hits);
     CHECK(now.records == records);
@@ -78,7 +78,7 @@ TEST_CASE("what was made for a key is found again, and hits are counted", "[cach
   f.check(6, 2, 0, 2);
   // A key of the same value, but for something of another type.
   struct other {
-    index bytes() const { return 0; }
+    index_type bytes() const { return 0; }
   };
   const auto different = f.cache.borrow(word{"a"}, [] { return other(); });
   CHECK(f.cache.counters().records == 3);

@@ -24,7 +24,7 @@ struct pull {
   static constexpr int unknowns = 1;
   slot<const double> target;
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     return 0.5 * (x[0] - target.get()[e]) * (x[0] - target.get()[e]);
   }
 };
@@ -32,11 +32,11 @@ struct pull {
 /// A line through points.
 struct line_through {
   static constexpr int unknowns = 2;
-  index points;
+  index_type points;
   slot<const double> y;
-  WHILST_HD index count() const { return points; }
+  WHILST_HD index_type count() const { return points; }
   template <class S>
-  WHILST_HD S operator()(index i, const S* b) const {
+  WHILST_HD S operator()(index_type i, const S* b) const {
     return b[0] + b[1] * static_cast<double>(i) - y.get()[i];
   }
 };
@@ -49,9 +49,9 @@ struct line {
   }
 };
 
-buffer<double> line_of(place where, index n, double first, double slope) {
+buffer<double> line_of(place where, index_type n, double first, double slope) {
   std::vector<double> y;
-  for (index i = 0; i < n; ++i) y.push_back(first + slope * static_cast<double>(i));
+  for (index_type i = 0; i < n; ++i) y.push_back(first + slope * static_cast<double>(i));
   buffer<double> made(where, n);
   made.upload(y.data());
   return made;
@@ -63,14 +63,14 @@ constexpr double tolerance = 1e-10;
 }  // namespace
 
 TEST_CASE("terms read other data after a bind, in the order of the stream", "[rebindable]") {
-  constexpr index n = 100;
+  constexpr index_type n = 100;
   for (const way& w : ways()) {
     INFO(w.name);
     const buffer<double> first = line_of(w.where, n, 1, 2), second = line_of(w.where, n, -7, 0.5);
     rebindable<const double> target(w.where, first.data());
     whilst::partially_separable<double> f(w.where, n);
     std::vector<std::int32_t> unknowns(n);
-    for (index i = 0; i < n; ++i) unknowns[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
+    for (index_type i = 0; i < n; ++i) unknowns[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
     f.add("pulls", pull{target.view()}, unknowns);
     whilst::minimizer<double> minimizer(f, {.tolerances = {.gradient = 1e-12}, .executor = w.name});
     buffer<double> x(w.where, n), y(w.where, n);
@@ -89,7 +89,7 @@ TEST_CASE("terms read other data after a bind, in the order of the stream", "[re
 }
 
 TEST_CASE("residuals read other data after a bind", "[rebindable]") {
-  constexpr index n = 50;
+  constexpr index_type n = 50;
   for (const char* executor : {"host", "stream", "graph", "resident"}) {
     if (std::string(executor) != "host" && whilst::cuda::device_count() == 0) continue;
     INFO(executor);

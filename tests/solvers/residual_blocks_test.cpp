@@ -29,7 +29,7 @@ constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon()
 struct bent {
   static constexpr int unknowns = 4, residuals = 3;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     using std::exp, std::sin;
     const double weight = static_cast<double>(1 + e);
     r[0] = weight * (x[0] * x[1] - 1.0);
@@ -41,7 +41,7 @@ struct bent {
 struct saddle {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(index, const S* x) const {
+  WHILST_HD S operator()(index_type, const S* x) const {
     return x[0] * x[1] + x[1] * x[1] * x[1];
   }
 };
@@ -49,11 +49,11 @@ struct saddle {
 struct own_formulas {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(index, const S* x) const {
+  WHILST_HD S operator()(index_type, const S* x) const {
     return 0.5 * x[0] * x[0] + 0.5 * x[1] * x[1];
   }
   template <class T>
-  WHILST_HD void second_derivatives(index, const T* x, bool, T* upper) const {
+  WHILST_HD void second_derivatives(index_type, const T* x, bool, T* upper) const {
     upper[0] = 1;
     upper[1] = x[1] == 0 ? T(NAN) : T(0);
     upper[2] = x[1] / x[1];
@@ -63,12 +63,12 @@ struct own_formulas {
 struct jacobian_alone {
   static constexpr int unknowns = 1, residuals = 1;
   template <class S>
-  WHILST_HD S operator()(index, const S* x) const {
+  WHILST_HD S operator()(index_type, const S* x) const {
     const S r = x[0] * x[0] - 2.0;
     return 0.5 * r * r;
   }
   template <class T>
-  WHILST_HD void jacobian(index, const T* x, T* J) const {
+  WHILST_HD void jacobian(index_type, const T* x, T* J) const {
     J[0] = 2 * x[0];
   }
 };
@@ -99,7 +99,7 @@ Eigen::VectorXd residuals_at(const std::vector<double>& x) {
       const std::int32_t i = bends[4 * e + k];
       own[k] = i < 0 ? 0 : x[static_cast<std::size_t>(i)];
     }
-    bent{}(static_cast<index>(e), own, r.data() + 3 * e);
+    bent{}(static_cast<index_type>(e), own, r.data() + 3 * e);
   }
   return r;
 }
@@ -121,13 +121,13 @@ template <class T>
 struct copy_gathered {
   whilst::gathered<T> from;
   T* to;
-  WHILST_HD void operator()(index i) const { to[i] = from(i, from.entries(i)); }
+  WHILST_HD void operator()(index_type i) const { to[i] = from(i, from.entries(i)); }
 };
 template <class T>
 struct share_of_value {
   whilst::evaluated<T> from;
-  index n;
-  WHILST_HD auto operator()(index i) const { return whilst::sums{from.value(i, n)}; }
+  index_type n;
+  WHILST_HD auto operator()(index_type i) const { return whilst::sums{from.value(i, n)}; }
 };
 struct keep_total {
   double* value;
@@ -141,15 +141,15 @@ struct apply_rows {
   T* product;
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Team>
-  WHILST_HD auto fetch(index i, const Team& team) const {
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
     return whilst::fetch_row(A, i, team);
   }
   template <class Team, class Row>
-  WHILST_HD T read(index i, const Team& team, const Row& row) const {
+  WHILST_HD T read(index_type i, const Team& team, const Row& row) const {
     return whilst::row_times(row, A, i, v, team);
   }
   template <class Team>
-  WHILST_HD void operator()(index i, const Team& team, const T& sum) const {
+  WHILST_HD void operator()(index_type i, const Team& team, const T& sum) const {
     if (team.rank() == 0) product[i] = sum;
   }
 };
@@ -157,12 +157,12 @@ template <class T, class Operator>
 struct copy_diagonal {
   Operator A;
   T* to;
-  WHILST_HD void operator()(index i) const { to[i] = A.diagonal(i); }
+  WHILST_HD void operator()(index_type i) const { to[i] = A.diagonal(i); }
 };
 
 template <class T>
 buffer<T> on_place(place where, const std::vector<double>& v) {
-  buffer<T> made(where, static_cast<index>(v.size()));
+  buffer<T> made(where, static_cast<index_type>(v.size()));
   made.upload(std::vector<T>(v.begin(), v.end()).data());
   return made;
 }
@@ -181,7 +181,7 @@ struct found_derivatives {
 template <class T>
 found_derivatives derivatives(const whilst::objective<T>& f, const way& w, const std::vector<double>& at,
                               const std::vector<double>& along, bool positive, int wanted = 1) {
-  const index size = f.unknowns();
+  const index_type size = f.unknowns();
   const buffer<T> x = on_place<T>(w.where, at), v = on_place<T>(w.where, along);
   std::vector<buffer<T>> to;
   for (int k = 0; k < 5; ++k) to.emplace_back(w.where, size);

@@ -12,7 +12,7 @@
 
 namespace whilst_test {
 
-using whilst::index;
+using whilst::index_type;
 using whilst::minimize_report;
 using whilst::minimizer_options;
 using whilst::partially_separable;
@@ -45,12 +45,12 @@ inline const std::vector<variant> variants{{"levenberg-marquardt", "assembled"},
 /// Three residuals of three unknowns in a row, linear; well conditioned.
 struct straight {
   static constexpr int unknowns = 3, residuals = 3;
-  WHILST_HD static double factor(index e, int m, int k) {
+  WHILST_HD static double factor(index_type e, int m, int k) {
     return m == k ? 3 : 0.1 * static_cast<double>((e * 7 + m * 5 + k * 3) % 11 - 5);
   }
-  WHILST_HD static double right_hand_side(index e, int m) { return static_cast<double>((e * 13 + m * 4) % 9 - 4); }
+  WHILST_HD static double right_hand_side(index_type e, int m) { return static_cast<double>((e * 13 + m * 4) % 9 - 4); }
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     for (int m = 0; m < 3; ++m) {
       r[m] = S(-right_hand_side(e, m));
       for (int k = 0; k < 3; ++k) r[m] += factor(e, m, k) * x[k];
@@ -74,7 +74,7 @@ partially_separable<T> make_straight(place where, int n) {
 struct tridiagonal {
   static constexpr int unknowns = 3, residuals = 1;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = (3.0 - 2.0 * x[1]) * x[1] - x[0] - 2.0 * x[2] + 1.0;
   }
 };
@@ -92,7 +92,7 @@ partially_separable<T> make_tridiagonal(place where, int n) {
 struct product_is_one {
   static constexpr int unknowns = 2, residuals = 1;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = x[0] * x[1] - 1.0;
   }
 };
@@ -101,7 +101,7 @@ struct wall {
   static constexpr int unknowns = 1, residuals = 1;
   double at = 3;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = x[0] > at ? S(HUGE_VAL) : x[0] - (at + 2);
   }
 };
@@ -109,7 +109,7 @@ struct wall {
 struct curved_valley {
   static constexpr int unknowns = 3, residuals = 2;
   template <class S>
-  WHILST_HD void operator()(index, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type, const S* x, S* r) const {
     r[0] = 10.0 * (x[1] - x[0] * x[0]) + 0.0 * x[2];
     r[1] = 1.0 - x[0];
   }
@@ -119,7 +119,7 @@ struct off_by {
   static constexpr int unknowns = 1, residuals = 1;
   const double* measured;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     r[0] = x[0] - measured[e];
   }
 };

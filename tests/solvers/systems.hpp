@@ -20,11 +20,11 @@ namespace whilst_test {
 
 template <class T>
 struct triplets {
-  whilst::index n;
+  whilst::index_type n;
   std::vector<std::int32_t> offsets{0}, columns;
   std::vector<T> values;
 
-  explicit triplets(whilst::index n) : n(n) {}
+  explicit triplets(whilst::index_type n) : n(n) {}
   /// Entries of the next row.
   void row(std::initializer_list<std::pair<int, double>> entries) {
     for (const auto& [column, value] : entries) {
@@ -45,7 +45,7 @@ inline std::vector<std::string> executors() {
 }
 
 template <class T>
-std::vector<T> random_vector(whilst::index n, unsigned seed) {
+std::vector<T> random_vector(whilst::index_type n, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<T> v(static_cast<std::size_t>(n));
@@ -56,8 +56,8 @@ std::vector<T> random_vector(whilst::index n, unsigned seed) {
 template <class T>
 Eigen::SparseMatrix<double, Eigen::RowMajor> to_eigen(const whilst::csr_matrix<T>& A) {
   std::vector<Eigen::Triplet<double>> entries;
-  for (whilst::index i = 0; i < A.rows(); ++i)
-    for (whilst::index k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+  for (whilst::index_type i = 0; i < A.rows(); ++i)
+    for (whilst::index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
       entries.emplace_back(static_cast<int>(i), A.column_indices()[static_cast<std::size_t>(k)],
                            static_cast<double>(A.values()[static_cast<std::size_t>(k)]));
   Eigen::SparseMatrix<double, Eigen::RowMajor> result(A.rows(), A.columns());

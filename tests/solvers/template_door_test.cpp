@@ -21,9 +21,9 @@ namespace {
 constexpr int band_width = 8;
 
 /// Entry (i, j) of a band matrix that is diagonally dominant by rows; not symmetric where skew is not 0.
-WHILST_HD inline double band_entry(index i, index j, double skew) {
+WHILST_HD inline double band_entry(index_type i, index_type j, double skew) {
   if (i == j) return 5.0 + static_cast<double>(i % 3);
-  const index distance = i < j ? j - i : i - j;
+  const index_type distance = i < j ? j - i : i - j;
   if (distance > band_width) return 0;
   return (j < i ? 1 + skew : 1) / static_cast<double>(-1 - distance);
 }
@@ -31,14 +31,14 @@ WHILST_HD inline double band_entry(index i, index j, double skew) {
 /// A user's own operator: no matrix in memory, four threads a row, nothing but what an operator must have.
 template <class T>
 struct band_operator {
-  index n;
+  index_type n;
   double skew;
-  WHILST_HD index rows() const { return n; }
+  WHILST_HD index_type rows() const { return n; }
   WHILST_HD int lanes_wanted() const { return 4; }
   template <class Team>
-  WHILST_HD T row(index i, const T* x, const Team& team) const {
+  WHILST_HD T row(index_type i, const T* x, const Team& team) const {
     T sum = 0;
-    for (index j = i - band_width + team.rank(); j <= i + band_width; j += team.size())
+    for (index_type j = i - band_width + team.rank(); j <= i + band_width; j += team.size())
       if (j >= 0 && j < n) sum += static_cast<T>(band_entry(i, j, skew)) * x[j];
     return team.sum(sum);
   }
@@ -47,17 +47,17 @@ struct band_operator {
 /// A user's own preconditioner: a function of one entry.
 template <class T>
 struct divide_by_diagonal {
-  WHILST_HD T operator()(index i, T r) const { return r / static_cast<T>(5 + i % 3); }
+  WHILST_HD T operator()(index_type i, T r) const { return r / static_cast<T>(5 + i % 3); }
 };
 template <class T>
 struct halve {
-  WHILST_HD T operator()(index, T r) const { return r / 2; }
+  WHILST_HD T operator()(index_type, T r) const { return r / 2; }
 };
 
-Eigen::MatrixXd band_matrix(index n, double skew) {
+Eigen::MatrixXd band_matrix(index_type n, double skew) {
   Eigen::MatrixXd A(n, n);
-  for (index i = 0; i < n; ++i)
-    for (index j = 0; j < n; ++j) A(i, j) = band_entry(i, j, skew);
+  for (index_type i = 0; i < n; ++i)
+    for (index_type j = 0; j < n; ++j) A(i, j) = band_entry(i, j, skew);
   return A;
 }
 
@@ -90,15 +90,15 @@ struct systems_by_hand {
   typename Solve::operands io;
   whilst::control *outer, *inner;
   std::byte* memory;
-  index bytes_a_system;
+  index_type bytes_a_system;
 
-  WHILST_HD Solve system(index k) const {
+  WHILST_HD Solve system(index_type k) const {
     whilst::workspace own(memory + k * bytes_a_system);
-    const index n = A.rows();
+    const index_type n = A.rows();
     return Solve(A, M, {io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k)}, outer + k, inner + k, own);
   }
   template <class Team>
-  WHILST_HD Solve operator()(index k, const Team&) const {
+  WHILST_HD Solve operator()(index_type k, const Team&) const {
     return system(k);
   }
 };
@@ -110,7 +110,7 @@ struct by_hand {
   using systems = systems_by_hand<solve, T, band_operator<T>, own>;
 
   whilst::place where;
-  index n, count;
+  index_type n, count;
   whilst::buffer<T> b, x;
   whilst::buffer<const T*> b_slot;
   whilst::buffer<T*> x_slot;
@@ -122,18 +122,18 @@ struct by_hand {
 
   template <class Value>
   static whilst::buffer<Value> holding(whilst::place where, const std::vector<Value>& values) {
-    whilst::buffer<Value> made(where, static_cast<index>(values.size()));
+    whilst::buffer<Value> made(where, static_cast<index_type>(values.size()));
     made.upload(values.data());
     return made;
   }
-  static std::vector<whilst::control> controls(index count, index limit) {
+  static std::vector<whilst::control> controls(index_type count, index_type limit) {
     whilst::control one{};
     one.settings.limit = limit;
     one.settings.rtol = reachable<T>;
     return std::vector<whilst::control>(static_cast<std::size_t>(count), one);
   }
 
-  by_hand(whilst::place where, const band_operator<T>& A, index count, const std::vector<T>& rhs)
+  by_hand(whilst::place where, const band_operator<T>& A, index_type count, const std::vector<T>& rhs)
       : where(where),
         n(A.n),
         count(count),
@@ -147,7 +147,7 @@ struct by_hand {
         inner(holding(where, controls(count, 1000))) {
     whilst::workspace measuring;
     solve(A, {}, {}, nullptr, nullptr, measuring);
-    const index bytes = (measuring.used() + 255) / 256 * 256;
+    const index_type bytes = (measuring.used() + 255) / 256 * 256;
     memory = whilst::raw_buffer(where, static_cast<std::size_t>(bytes * count));
     all = {A,
            {},
@@ -161,7 +161,7 @@ struct by_hand {
   void check(const Eigen::MatrixXd& A) const {
     const std::vector<T> solutions = values(x), rhs = values(b);
     const auto ends = values(outcomes);
-    for (index k = 0; k < count; ++k) {
+    for (index_type k = 0; k < count; ++k) {
       INFO("system " << k);
       CHECK(ends[static_cast<std::size_t>(k)].why == reason::converged_rtol);
       CHECK(ends[static_cast<std::size_t>(k)].iterations > 0);
@@ -175,7 +175,7 @@ template <template <class, class, class> class Method, class T>
 void check_by_hand(double skew) {
   for (const way& w : ways()) {
     SECTION("recorded under " + w.name) {
-      const index n = 300;
+      const index_type n = 300;
       by_hand<Method, T> made(w.where, {n, skew}, 1, random_vector<T>(n, 3));
       whilst::program_recorder record(w.where);
       made.all.system(0)(record);
@@ -186,8 +186,8 @@ void check_by_hand(double skew) {
     }
     if (w.how == whilst::executor::graph) continue;  // of a program that is one kernel
     SECTION("whole problems, under " + w.name) {
-      const index n = 40;
-      for (const index count : {1, 5}) {
+      const index_type n = 40;
+      for (const index_type count : {1, 5}) {
         for (const int lanes : {0, 1, 8, 32}) {
           INFO(count << " systems, " << (lanes ? std::to_string(lanes) + " lanes each" : "a block each"));
           by_hand<Method, T> made(w.where, {n, skew}, count, random_vector<T>(n * count, 4));
@@ -254,7 +254,7 @@ TEST_CASE("the matrix-free Laplacians, solved", "[template_door]") {
 }
 
 TEST_CASE("an operator's solver is watched and cancelled from another thread", "[template_door]") {
-  const index n = 200;
+  const index_type n = 200;
   for (const std::string& executor : executors()) {
     INFO(executor);
     auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(

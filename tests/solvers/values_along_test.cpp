@@ -26,7 +26,7 @@ constexpr int points = whilst::objective<double>::points_of_line;
 struct waves {
   static constexpr int unknowns = 2;
   template <class S>
-  WHILST_HD S operator()(index e, const S* x) const {
+  WHILST_HD S operator()(index_type e, const S* x) const {
     using std::sin;
     return static_cast<double>(1 + e % 3) * sin(x[0] * x[1]) + x[0] * x[0];
   }
@@ -35,7 +35,7 @@ struct waves {
 struct roots {
   static constexpr int unknowns = 1, residuals = 2;
   template <class S>
-  WHILST_HD void operator()(index e, const S* x, S* r) const {
+  WHILST_HD void operator()(index_type e, const S* x, S* r) const {
     using std::sqrt;
     r[0] = x[0] - static_cast<double>(e % 5);
     r[1] = sqrt(x[0] + 3.0);
@@ -43,7 +43,7 @@ struct roots {
 };
 
 template <class T>
-partially_separable<T> make_example(place where, index n) {
+partially_separable<T> make_example(place where, index_type n) {
   std::vector<std::int32_t> pairs, alone;
   for (std::int32_t i = 0; i < n; ++i) {
     pairs.push_back(i);
@@ -68,7 +68,7 @@ double by_hand(const std::vector<double>& x) {
 
 template <class T>
 buffer<T> on_place(place where, const std::vector<T>& v) {
-  buffer<T> made(where, static_cast<index>(v.size()));
+  buffer<T> made(where, static_cast<index_type>(v.size()));
   made.upload(v.data());
   return made;
 }
@@ -102,9 +102,9 @@ const std::vector<std::vector<double>> some_lengths{{4, 2, 1, 0.5, 0.25, 0.125, 
 TEMPLATE_TEST_CASE("f at several points of a line is f at each of them", "[separable][parallel_search][sanitizer]",
                    float, double) {
   // A term; less than a block; what a cluster has; more.
-  for (const index n : {1, 60, 3000, 40'000}) {
+  for (const index_type n : {1, 60, 3000, 40'000}) {
     std::vector<TestType> x, d;
-    for (index i = 0; i < n; ++i) {
+    for (index_type i = 0; i < n; ++i) {
       x.push_back(static_cast<TestType>(std::sin(static_cast<double>(i))));
       d.push_back(static_cast<TestType>(0.5 * std::cos(static_cast<double>(3 * i))));
     }
@@ -136,12 +136,12 @@ TEMPLATE_TEST_CASE("f at several points of a line is f at each of them", "[separ
 }
 
 TEST_CASE("a callback gives values along a line", "[minimizer][parallel_search]") {
-  const whilst::called_objective<double> without(place::host(), 2,
-                                                 [](whilst::stream_handle, index, const double*, double*, double*) {});
+  const whilst::called_objective<double> without(
+      place::host(), 2, [](whilst::stream_handle, index_type, const double*, double*, double*) {});
   CHECK_FALSE(without.has_values_along());
   const whilst::called_objective<double> f(
-      place::host(), 2, [](whilst::stream_handle, index, const double*, double*, double*) {}, {},
-      [](whilst::stream_handle, index n, const double* x, const double* d, const double* lengths, double* values) {
+      place::host(), 2, [](whilst::stream_handle, index_type, const double*, double*, double*) {}, {},
+      [](whilst::stream_handle, index_type n, const double* x, const double* d, const double* lengths, double* values) {
         REQUIRE(n == 2);
         for (int p = 0; p < points; ++p) values[p] = x[0] + lengths[p] * d[0] + 100 * (x[1] + lengths[p] * d[1]);
       });

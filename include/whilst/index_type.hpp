@@ -5,7 +5,6 @@
 namespace whilst {
 
 /// Number of rows, columns, nonzeros and iterations: 64 bits everywhere.
-/// Write whilst::index: POSIX has a global function `index`, so `using namespace whilst` makes the bare name ambiguous.
-using index = std::int64_t;
+using index_type = std::int64_t;
 
 }  // namespace whilst
