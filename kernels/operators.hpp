@@ -47,6 +47,36 @@ concept says_bytes = requires(const Operator& A) {
   A.bytes();
 };
 
+/// A times a number that is found in memory when the product is made, after the step before has ended.
+template <class T, class Operator>
+struct scaled_operator {
+  static constexpr bool fetches_constants = requires { requires Operator::fetches_constants; };
+  Operator A;
+  const T* factor;
+
+  WHILST_HD index_type rows() const { return A.rows(); }
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  index_type bytes() const requires says_bytes<Operator> { return A.bytes(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Fetched, class Team>
+  WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
+    return *factor * row_times(fetched, A, i, x, team);
+  }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T* x, const Team& team) const {
+    return *factor * A.row(i, x, team);
+  }
+  WHILST_HD T diagonal(index_type i) const requires requires { A.diagonal(i); }
+  { return *factor * A.diagonal(i); }
+  template <class Run>
+  WHILST_HD void before_apply(Run& run, const T* x) const {
+    whilst::before_apply(run, A, x);
+  }
+};
+
 /// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
 inline constexpr int entries_held = 7;
 

@@ -14,6 +14,7 @@ namespace whilst {
 /// into the step that updates r; another one records steps or calls of its own. Each says what it is:
 ///   pointwise       u_i = M(i, r_i)
 ///   runs_in_kernel  false if it needs calls
+///   made_from_operator  prepare makes it of the operator that it is given: of c A it makes M / c
 /// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
 
 /// A pointwise one may say by bytes(n) what it reads of its own for n entries, as an operator does.
@@ -33,7 +34,7 @@ requires says_own_bytes<Preconditioner> index_type bytes_of([[maybe_unused]] con
 
 /// No preconditioner: u is r itself, in the same memory.
 struct identity_preconditioner {
-  static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true;
+  static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true, made_from_operator = true;
   template <class T>
   WHILST_HD T operator()(index_type, T r) const {
     return r;
@@ -48,7 +49,7 @@ struct identity_preconditioner {
 /// count. A zero on the diagonal leaves its row as it is.
 template <class T>
 struct jacobi_preconditioner {
-  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = true;
   T* inverse_diagonal = nullptr;
 
   WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
@@ -73,7 +74,7 @@ struct jacobi_preconditioner {
 /// A preconditioner that somebody else enqueues: z = M r for whole vectors. For recorders only.
 template <class T>
 struct called_preconditioner {
-  static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false;
+  static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false, made_from_operator = false;
   using function = std::function<void(CUstream_st* stream, index_type n, const T* r, T* z)>;
   const function* apply;  ///< the caller's; must live as long as the program
 

@@ -18,6 +18,7 @@ template <class T, class Operator, class Preconditioner>
 struct bicgstab {
   static constexpr const char* name = "bicgstab";
   static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool lowers_error = false;
 
   struct scalars {
     double alpha, beta, omega, rho;

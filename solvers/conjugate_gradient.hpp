@@ -23,6 +23,7 @@ template <class T, class Operator, class Preconditioner>
 struct conjugate_gradient {
   static constexpr const char* name = "cg";
   static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool lowers_error = true;  ///< in the norm of A
 
   struct scalars {
     double alpha, beta, gamma, curvature;

@@ -38,6 +38,7 @@ struct linear_solver<T>::implementation {
     if (callback) options.preconditioner = "user";
     request.called = &callback;
     request.history_capacity = history_records(options);
+    request.keep_best = options.keep_best;
     request.in_kernel = choice.how == executor::resident;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), choice.how, std::move(options), began);
   }

@@ -27,6 +27,8 @@ struct solve_request {
   index_type history_capacity = 0;
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold one system after another.
   index_type systems = 1;
+  /// See linear_solver_options::keep_best.
+  bool keep_best = true;
   /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
   bool in_kernel = false;
 };
@@ -54,6 +56,7 @@ struct solve_frame {
   std::uint64_t* began;        ///< when a batch began, on the clock of its place
   control *outer, *inner;
   history_record* history;
+  bool keep_best;
 
   solve_frame(const solve_request<T>& request, workspace& memory)
       : b(memory.take<const T*>(1)),
@@ -64,11 +67,12 @@ struct solve_frame {
         began(memory.take<std::uint64_t>(1)),
         outer(memory.take<control>(request.systems)),
         inner(memory.take<control>(request.systems)),
-        history(memory.take<history_record>(request.history_capacity)) {}
+        history(memory.take<history_record>(request.history_capacity)),
+        keep_best(request.keep_best) {}
 
   template <class Solve>
   typename Solve::operands operands() const {
-    return {{b}, {x}, {outcome}};
+    return {{b}, {x}, {outcome}, keep_best};
   }
 };
 
@@ -102,7 +106,8 @@ struct linear_problems {
     void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
     workspace of_problem(fast ? fast : memory + k * bytes_a_problem);
     const index_type n = A.rows();
-    const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k)};
+    const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k),
+                                           io.keep_best};
     return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
   }
 

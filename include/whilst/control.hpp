@@ -8,6 +8,7 @@
 #include "whilst/host_device.hpp"
 #include "whilst/reason.hpp"
 #include "whilst/report.hpp"
+#include "whilst/safe_norm.hpp"
 #include "whilst/views.hpp"
 
 namespace whilst {
@@ -105,6 +106,9 @@ struct alignas(16) loop_state {
   index_type limit;
   history_record* history;  ///< null where another block, which runs the same finish, keeps it: counts go on
   index_type history_capacity;
+  /// Norms that check(norm) is given are in units of 2^norm_exponent; what it compares them with and records is not.
+  /// Within -1022 to 1023; a finish of an outer loop sets it, zero does for all others.
+  int norm_exponent;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
   WHILST_HD bool stop(reason because) {
@@ -133,7 +137,8 @@ struct alignas(16) loop_state {
 
   /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
   /// loop with nan_or_infinity.
-  WHILST_HD bool check(double norm) {
+  WHILST_HD bool check(double scaled_norm) {
+    const double norm = scaled_norm * power_of_two(norm_exponent);
     const index_type completed = iteration + updating;
     const bool at_limit = completed >= limit, diverged = (divergence_norm > 0) & (norm > divergence_norm);
     record(completed, norm);

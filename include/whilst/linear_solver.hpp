@@ -25,6 +25,10 @@ struct linear_solver_options {
   /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
   double dtol = 1e8;
   index_type max_iterations = 10000;
+  /// Where a solve does not converge, hand back the x with the least residual that a restart began or ended with, x0 at
+  /// worst. Without it, and at the iteration limit of cg, which lowers the error though its residual may rise: the last
+  /// one. x is finite in either case.
+  bool keep_best = true;
   /// Seconds the loop may run, counted from when it starts on its device.
   double deadline = std::numeric_limits<double>::infinity();
   /// "auto", "host", "stream", "graph" or "resident". "auto" asks the environment variable WHILST_EXECUTOR first, then

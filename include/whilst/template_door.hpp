@@ -25,7 +25,7 @@ namespace whilst {
 /// Makes a whole preconditioner of a function u_i = f(i, r_i), given as a trivially copyable functor.
 template <class Function>
 struct pointwise_preconditioner : Function {
-  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = false;
   WHILST_HD pointwise_preconditioner with_memory(index_type, workspace&) const { return *this; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}
@@ -117,6 +117,7 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   request.where = choice.where;
   request.rows = A.rows();
   request.history_capacity = history_records(options);
+  request.keep_best = options.keep_best;
   request.in_kernel = choice.how == executor::resident;
   options.method = method::name;
   options.preconditioner = whole::is_identity                                ? "none"

@@ -227,7 +227,11 @@ TEST_CASE("each system of a batch ends for its own reason", "[batch][sanitizer]"
         const auto size = static_cast<std::size_t>(n);
         mixed.b[1 * size + 3] = std::nan("");
         mixed.values[static_cast<std::size_t>(2 * pattern.nonzeros()) + 4] = infinity;
-        mixed.shift(3, -1000);
+        for (int i = 0; i < n; ++i) {  // indefinite, and b where the curvature is negative
+          const bool negative = i >= n - n / 3;
+          if (negative) mixed.values[static_cast<std::size_t>(3 * pattern.nonzeros() + 3 * i)] = -1000;
+          mixed.b[static_cast<std::size_t>(3 * n + i)] = negative ? 1 : 0;
+        }
         std::fill_n(mixed.b.begin() + 5 * n, n, 0.0);
         std::copy(solved.begin(), solved.end(), mixed.x.begin() + 8 * n);
         const batch_report after = mixed.solve(options);

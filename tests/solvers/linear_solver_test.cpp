@@ -184,8 +184,8 @@ TEST_CASE("how a solve can end", "[linear]") {
     }
     SECTION("an indefinite preconditioner " + executor) {
       triplets<double> t(2);
-      t.row({{0, -1}});
-      t.row({{1, -2}});
+      t.row({{0, -1}, {1, -3}});
+      t.row({{0, -3}, {1, -1}});
       std::vector<double> small{0, 0};
       CHECK(solve(t.matrix(), {.preconditioner = "jacobi", .executor = executor}, std::vector<double>{1, 1}, small)
                 .reason() == reason::indefinite_preconditioner);
