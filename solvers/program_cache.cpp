@@ -55,6 +55,7 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& A, const line
   solver->set_max_iterations(options.max_iterations);
   solver->set_deadline(options.deadline);
   solver->update_values(A);
+  solver->set_monitor({});  // of who had it before
   return solver;
 }
 
