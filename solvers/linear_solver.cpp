@@ -86,11 +86,15 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
                     " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
                     std::to_string(made_for.nonzeros),
                 "Give one with the same pattern");
-  if (A.is_on_device()) return bind_values(A.values_data());
-  // Nobody can have written to them since: they are shared, and kept alive here.
-  if (implementation_->values_of && implementation_->values_of->values_data() == A.values_data()) return;
-  update_values(A.values());
-  implementation_->values_of = A;
+  std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
+  if (implementation_->matrix.is_read_in_place(A)) {
+    implementation_->solve->bind_values(A.values_data());
+  } else {
+    // Nobody can have written to them since, unless they are borrowed: they are shared, and kept alive here.
+    if (values_of && !A.is_borrowed() && values_of->values_data() == A.values_data()) return;
+    update_values(A.values());
+  }
+  values_of = A;
 }
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {

@@ -79,8 +79,9 @@ class linear_solver : public replayed_solver {
   void update_values(std::span<const T> values);
 
   /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the entries' places are
-  /// not). Those of the same csr_matrix, or of a copy, as last time are there already: then nothing is copied. Those in
-  /// device memory are bound, as bind_values does.
+  /// not). Values that lie on the solver's place are read there and not copied: those of any host matrix under executor
+  /// "host", and those in device memory. Others are copied, unless they are those of the csr_matrix, or of a copy of
+  /// it, of last time; borrowed ones always, since they may have changed.
   void update_values(const csr_matrix<T>& A);
 
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
