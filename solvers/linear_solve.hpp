@@ -27,7 +27,7 @@ WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
   using method_type = Method<T, Operator, Preconditioner>;
-  static constexpr bool runs_in_kernel = method_type::runs_in_kernel;
+  static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
 
   /// What the caller binds.
   struct operands {

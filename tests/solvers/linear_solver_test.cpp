@@ -382,6 +382,13 @@ TEST_CASE("misuse is refused with the cure", "[linear]") {
   CHECK(message([&] { make({.executor = "cluster"}); }).find("auto, host, stream") != std::string::npos);
   CHECK(message([&] { make({.rtol = -1}); }).find("negative") != std::string::npos);
   CHECK(message([&] { make({.rtol = std::nan("")}); }).find("not a number") != std::string::npos);
+  CHECK(message([&] { make({.rtol = infinity}); }).find("a tolerance is infinite") != std::string::npos);
+  CHECK(message([&] { make({.atol = infinity}); }).find("a tolerance is infinite") != std::string::npos);
+  CHECK(message([&] { linear_solver<double>(A).set_tolerances(infinity, 0); }).find("a tolerance is infinite") !=
+        std::string::npos);
+  CHECK(message([&] {
+          whilst::batch_linear_solver<double>(A, 2, {.rtol = infinity});
+        }).find("a tolerance is infinite") != std::string::npos);
   CHECK(message([&] { make({.max_iterations = -5}); }).find("max_iterations") != std::string::npos);
   CHECK(message([&] { make({.deadline = 0}); }).find("deadline") != std::string::npos);
   CHECK(message([&] { make({.executor = "batch"}); }).find("batch_linear_solver") != std::string::npos);
