@@ -85,11 +85,10 @@ std::vector<std::string> executors_that_call() {
 /// ||b - A x|| / ||b||, in long double.
 template <class T>
 double band_residual(band A, const std::vector<T>& b, const std::vector<T>& x) {
-  const auto n = static_cast<index_type>(b.size());
-  const std::vector<long double> wide(x.begin(), x.end());
   long double rr = 0, bb = 0;
-  for (index_type i = 0; i < n; ++i) {
-    const long double bi = b[static_cast<std::size_t>(i)], r = bi - A.row(n, wide.data(), i);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const long double before = i > 0 ? x[i - 1] : T(0), after = i + 1 < x.size() ? x[i + 1] : T(0), bi = b[i];
+    const long double r = bi - (A.diagonal * static_cast<long double>(x[i]) + A.before * before - after);
     rr += r * r;
     bb += bi * bi;
   }
