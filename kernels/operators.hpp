@@ -1,10 +1,14 @@
 #pragma once
 
+#include <functional>
+
 #include "kernels/launch/step.hpp"
 #include "whilst/host_device.hpp"
 #include "whilst/index_type.hpp"
 #include "whilst/teams.hpp"
 #include "whilst/views.hpp"
+
+struct CUstream_st;
 
 namespace whilst {
 
@@ -79,6 +83,36 @@ struct scaled_operator {
 
 /// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
 inline constexpr int entries_held = 7;
+
+/// False for an operator that says so by runs_in_kernel = false, because it needs calls.
+template <class Operator>
+inline constexpr bool operator_runs_in_kernel = !requires {
+  requires !Operator::runs_in_kernel;
+};
+
+/// An operator that somebody else enqueues: y = A x for whole vectors, from which rows are then read. For recorders
+/// only.
+template <class T>
+struct called_operator {
+  static constexpr bool runs_in_kernel = false;
+  using function = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
+  const function* apply;  ///< the caller's; must live as long as the program
+  index_type n;
+  T* product;  ///< n entries of the place, which each call fills anew
+
+  WHILST_HD index_type rows() const { return n; }
+  index_type bytes() const { return n * static_cast<index_type>(sizeof(T)); }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Run>
+  void before_apply(Run& run, const T* x) const {
+    run.call("y = A x", [call = *apply, n = n, x, y = product](CUstream_st* stream) { call(stream, n, x, y); },
+             {.scratch_only = true});
+  }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T*, const Team&) const {
+    return product[i];
+  }
+};
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
 /// that can count some hundred beyond the nonzeros: see offsets_suffice_32.

@@ -15,6 +15,22 @@ constexpr index_type rows_for_resident = 1024;
 /// iteration to the next beside 1024 rows of vectors in shared memory.
 constexpr index_type nonzeros_for_resident = 8192;
 
+/// What the memory that callbacks want makes of "auto". Throws where they cannot have it.
+executor obey_callbacks(const linear_solver_options& options, executor how, const std::string& doing) {
+  const bool is_automatic = options.executor == "auto";
+  if (options.callback_memory == "host" && how != executor::host) {
+    if (is_automatic) return executor::host;
+    throw error(doing, "executor " + options.executor + " gives callbacks device memory, and callback_memory is host",
+                "Use executor host or auto, or callbacks that take device memory");
+  }
+  if (options.callback_memory == "device" && how == executor::host) {
+    if (is_automatic) return executor::automatic;
+    throw error(doing, "executor host gives callbacks host memory, and callback_memory is device",
+                "Use executor graph or stream, or callbacks that take host memory");
+  }
+  return how;
+}
+
 }  // namespace
 
 executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
@@ -34,10 +50,16 @@ executor_choice choose_executor(const linear_solver_options& options, index_type
   if (how == executor::batch)
     throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
 
+  const bool calls_back = !runs_in_kernel;
+  if (calls_back) how = obey_callbacks(options, how, doing);
+
   std::string no_gpu;
   const int devices = cuda::device_count(&no_gpu);
   if (how == executor::automatic) {
     if (devices == 0) {
+      if (calls_back && options.callback_memory == "device")
+        throw error(doing, "callback_memory is device, and there is no GPU (" + no_gpu + ")",
+                    "Use callbacks that take host memory");
       how = executor::host;
     } else {
       const bool suits_one_block = rows <= rows_for_resident && nonzeros <= nonzeros_for_resident;
@@ -59,7 +81,7 @@ executor_choice choose_executor(const linear_solver_options& options, index_type
   if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
 #endif
   if (how == executor::resident && !runs_in_kernel)
-    throw error(doing, "resident cannot run a preconditioner that is a callback", "Use graph or stream");
+    throw error(doing, "resident cannot run callbacks", "Use graph or stream");
   return {place::gpu(device), how};
 }
 

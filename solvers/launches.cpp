@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "kernels/launch/runs_in_flight.hpp"
 #include "whilst/machine.hpp"
@@ -96,7 +97,17 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
   return started;
 }
 
-void launch_desk::run(launch& started, [[maybe_unused]] CUstream_st* stream) {
+void launch_desk::run(launch& started, CUstream_st* stream) {
+  if (!monitor_) return run_unmonitored(started, stream);
+  monitor_.begin();
+  recorded_.tell_of_trips(inner_, [&](const loop_state& now) {
+    tell(started, {now.iteration, now.residual_norm, true});
+  });
+  run_unmonitored(started, stream);
+  monitor_.end();
+}
+
+void launch_desk::run_unmonitored(launch& started, [[maybe_unused]] CUstream_st* stream) {
   if (where_.on_host()) {
     const auto begin = std::chrono::steady_clock::now();
     recorded_.enqueue(nullptr);
@@ -215,6 +226,26 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
     return system_outcome{one.why, one.iterations, one.residual_norm, one.rhs_norm};
   });
   return batch_report(std::move(fields));
+}
+
+void launch_desk::set_monitor(iteration_monitor::callback monitor) {
+  monitor_ = iteration_monitor(std::move(monitor));
+  recorded_.tell_of_trips(nullptr, nullptr);
+}
+
+void launch_desk::tell(const launch& of, const whilst::progress& now) {
+  if (!monitor_.tell(now)) return;
+  const std::lock_guard hold(lock_);
+  request_cancel(cancelled_.with(of.number));
+}
+
+void launch_desk::wait_and_tell(const launch& which) {
+  while (monitor_ && !is_done(which)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (const whilst::progress now = progress(); now.running) tell(which, now);
+  }
+  wait(which);
+  monitor_.end();
 }
 
 progress launch_desk::progress() const {

@@ -9,6 +9,7 @@
 
 #include "kernels/launch/cuda.hpp"
 #include "kernels/launch/program.hpp"
+#include "solvers/iteration_monitor.hpp"
 #include "solvers/linear_solve.hpp"
 #include "whilst/batch_linear_solver.hpp"
 #include "whilst/linear_solver.hpp"
@@ -71,6 +72,10 @@ class launch_desk {
 
   bool is_done(const launch& which) const;
   void wait(const launch& which) const;
+  /// Has the monitor told of the iterations of the launches to come: by run() where the host sees them, and otherwise
+  /// by wait_and_tell(), which looks every millisecond. Both throw what the monitor threw, once the launch has ended.
+  void set_monitor(iteration_monitor::callback monitor);
+  void wait_and_tell(const launch& which);
   /// Of a launch that is done.
   report report_of(const launch& which) const;
   batch_report batch_report_of(const launch& which) const;
@@ -81,6 +86,8 @@ class launch_desk {
  private:
   std::shared_ptr<launch> make();
   bool is_batch() const { return inner_ == nullptr; }
+  void run_unmonitored(launch& started, CUstream_st* stream);
+  void tell(const launch& of, const whilst::progress& now);
   void request_cancel(launch_set launches);
   void copy_beside(std::string_view doing, void* target, const void* source, std::size_t bytes) const;
 
@@ -93,6 +100,7 @@ class launch_desk {
   std::vector<std::shared_ptr<launch>> prepared_;
   std::uint64_t latest_ = 0;
   launch_set cancelled_;
+  iteration_monitor monitor_;
   mutable std::mutex lock_;  ///< of the above and of what goes beside the loop
 #if WHILST_WITH_CUDA
   cuda::stream beside_;         ///< for what must not wait for the loop

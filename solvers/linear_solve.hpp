@@ -38,7 +38,7 @@ template <class T, class Operator, class Preconditioner, template <class, class,
 struct linear_solve {
   using scaled = scaled_operator<T, Operator>;
   using method_type = Method<T, scaled, Preconditioner>;
-  static constexpr bool runs_in_kernel = method_type::runs_in_kernel;
+  static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
   /// Restarts in a row that need not halve the residual, as long as each lowers it.
   static constexpr int most_slow_restarts = 8;
   static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite where A is

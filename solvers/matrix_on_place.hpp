@@ -21,7 +21,7 @@ class matrix_on_place {
     if (!request_.offsets_64 && !offsets_suffice_32(A.nonzeros()))
       throw error("making a linear solver", "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
                   "Give its row offsets in 64 bits");
-    if (A.is_on_device()) {
+    if (is_read_in_place(A)) {
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();
       request_.values = A.values_data();
@@ -30,11 +30,6 @@ class matrix_on_place {
     values_ = buffer<T>(where, A.nonzeros());
     values_.upload(A.values_data());
     request_.values = values_.data();
-    if (where.on_host()) {
-      request_.row_offsets = A.row_offsets_data();
-      request_.column_indices = A.column_indices_data();
-      return;
-    }
     const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);
     row_offsets_ = raw_buffer(where, offset_bytes);
     row_offsets_.upload(A.row_offsets_data(), offset_bytes);
@@ -46,11 +41,14 @@ class matrix_on_place {
 
   const solve_request<T>& request() const { return request_; }
 
+  /// Whether a matrix lies where it is used.
+  bool is_read_in_place(const csr_matrix<T>& A) const { return A.is_on_device() || request_.where.on_host(); }
+
   /// What the matrix takes on its place, for memory(); what is shared with the caller is told as well.
   memory_item memory() const {
     if (!A_) return {};
     const std::size_t offsets = (A_->has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(request_.rows + 1);
-    return {.name = A_->is_on_device() ? "the matrix (the caller's)" : "the matrix",
+    return {.name = A_->is_borrowed() && is_read_in_place(*A_) ? "the matrix (the caller's)" : "the matrix",
             .where = name_of(request_.where),
             .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
   }
@@ -68,7 +66,9 @@ class matrix_on_place {
           "updating a matrix's values",
           "there are " + std::to_string(values.size()) + " for " + std::to_string(request_.nonzeros) + " nonzeros",
           "Give one for each, in the matrix's order");
+    if (values_.size() != request_.nonzeros) values_ = buffer<T>(request_.where, request_.nonzeros);
     values_.upload(values.data());
+    request_.values = values_.data();
   }
 
  private:

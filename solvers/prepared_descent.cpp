@@ -106,7 +106,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
     const no_run_left_behind guard(*made_.recorded);
     x_on_gpu_.upload(x.data());
     started = enqueue(own_stream_.get(), x_on_gpu_.data());
-    desk_->wait(*started);
+    desk_->wait_and_tell(*started);
     x_on_gpu_.download(x.data());
 #endif
   }

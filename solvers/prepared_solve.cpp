@@ -63,7 +63,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
   b_on_gpu_.upload(b.data());
   x_on_gpu_.upload(x.data());
   auto started = enqueue(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());
-  desk_.wait(*started);
+  desk_.wait_and_tell(*started);
   x_on_gpu_.download(x.data());
   return started;
 #else

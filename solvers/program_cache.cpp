@@ -45,8 +45,9 @@ program_cache::program_cache(cache_limits limits) : pool_(std::make_shared<detai
 program_cache::~program_cache() = default;
 
 template <class T>
-lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& A, const linear_solver_options& options) {
+lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const linear_solver_options& options) {
   check_options("borrowing a linear solver", options);
+  const csr_matrix<T> A = given.owned();  // what is kept outlives this call
   const linear_solver_key<T> key(
       A, options, choose_executor(options, A.rows(), A.is_on_device(), /*runs_in_kernel=*/true, A.nonzeros()));
   lease<linear_solver<T>> solver = borrow(key, [&] { return linear_solver<T>(A, key.options); });
@@ -55,6 +56,7 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& A, const line
   solver->set_max_iterations(options.max_iterations);
   solver->set_deadline(options.deadline);
   solver->update_values(A);
+  solver->set_monitor({});  // of who had it before
   return solver;
 }
 

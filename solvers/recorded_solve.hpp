@@ -22,6 +22,9 @@ struct solve_request {
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
+  /// In place of a matrix: products by a callback, and where it leaves them.
+  const typename called_operator<T>::function* applied = nullptr;
+  T* product = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   const typename called_preconditioner<T>::function* called = nullptr;
   index_type history_capacity = 0;
@@ -132,7 +135,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
   program_recorder record(request.where);
   const auto with_values = [&](const solve_frame<T>& frame) {
     Operator A = A_without_values;
-    A.values = {frame.values};
+    if constexpr (requires { A.values; }) A.values = {frame.values};
     return A;
   };
   const auto make_solve = [&](const solve_frame<T>& frame, workspace& memory) {
@@ -204,7 +207,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
                   problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
     }
   } else {
-    throw error("recording a solve for a kernel", "the method or its preconditioner needs calls on a stream",
+    throw error("recording a solve for a kernel", "the operator or the preconditioner needs calls on a stream",
                 "Use executor graph, stream or host");
   }
   made.recorded = std::make_unique<program>(std::move(record).finish());
@@ -214,6 +217,12 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
 /// Records a solve of `request` by Method, with the operator and the preconditioner that it asks for.
 template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_solve(const solve_request<T>& request) {
+  if (request.applied) {
+    const called_operator<T> A{request.applied, request.rows, request.product};
+    if (request.preconditioner == preconditioner_kind::called)
+      return record_with<Method, T>(request, A, called_preconditioner<T>{request.called});
+    return record_with<Method, T>(request, A, identity_preconditioner{});
+  }
   const int lanes =
       lanes_for_row(request.rows ? static_cast<double>(request.nonzeros) / static_cast<double>(request.rows) : 0);
   const auto with_operator = [&](const auto& A) {

@@ -1,5 +1,7 @@
 #include "solvers/solve_options.hpp"
 
+#include <cmath>
+
 namespace whilst {
 
 std::uint64_t nanoseconds_of(double deadline) {
@@ -17,10 +19,15 @@ constexpr index_type most_restarts = 200;
 void check_options(std::string_view doing, const linear_solver_options& options) {
   const auto refuse = [&](std::string_view what, std::string_view cure) { throw error(doing, what, cure); };
   if (!(options.rtol >= 0) || !(options.atol >= 0)) refuse("a tolerance is negative or not a number", "Use 0 or more");
+  if (std::isinf(options.rtol) || std::isinf(options.atol))
+    refuse("a tolerance is infinite, so that any x would do", "Use a finite one, as rtol = 1e-8");
   if (!(options.dtol > 0)) refuse("dtol is not above 0", "Use a large factor, as 1e8, or infinity");
   if (options.max_iterations < 0) refuse("max_iterations is negative", "Use 0 or more");
   if (!(options.deadline > 0)) refuse("the deadline is not above 0 seconds", "Use infinity for none");
   if (options.unroll < 0 || options.unroll > 1024) refuse("unroll is not within 0 to 1024", "Use 0 to let it choose");
+  const auto& memory = options.callback_memory;
+  if (memory != "any" && memory != "host" && memory != "device")
+    refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
 }
 

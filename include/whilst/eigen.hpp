@@ -3,13 +3,8 @@
 /// @file
 /// The way in from Eigen; needs its headers, and is the only header of the library door that does.
 
-#include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include <Eigen/SparseCore>
 
@@ -18,8 +13,9 @@
 namespace whilst {
 
 /// A copy of an Eigen sparse matrix of float or double, of either storage order, compressed or not. The entries keep
-/// their order within a row; those of a column-major matrix are sorted by column. Row offsets have 32 bits where
-/// Eigen's indices do, else 64. Throws whilst::error where a 64-bit matrix has too many columns for 32-bit indices.
+/// their order within a row; those of a column-major matrix are sorted by column. Row offsets have 64 bits where
+/// Eigen's indices are std::int64_t, else 32. Throws whilst::error where a 64-bit matrix has too many columns for
+/// 32-bit indices.
 template <class T, int Options, class Index>
 csr_matrix<T> from_eigen(const Eigen::SparseMatrix<T, Options, Index>& A) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "matrices are of float or of double");
@@ -32,20 +28,9 @@ csr_matrix<T> from_eigen(const Eigen::SparseMatrix<T, Options, Index>& A) {
       return from_eigen(compressed);
     }
     const auto rows = static_cast<std::size_t>(A.rows()), nonzeros = static_cast<std::size_t>(A.nonZeros());
-    if constexpr (std::is_same_v<Index, std::int32_t>) {
-      return csr_matrix<T>(A.rows(), A.cols(), std::span<const std::int32_t>(A.outerIndexPtr(), rows + 1),
-                           std::span<const std::int32_t>(A.innerIndexPtr(), nonzeros),
-                           std::span<const T>(A.valuePtr(), nonzeros));
-    } else {
-      if (A.cols() > std::numeric_limits<std::int32_t>::max())
-        throw error("copying a matrix from Eigen", "it has " + std::to_string(A.cols()) + " columns",
-                    "Column indices have 32 bits: use at most 2147483647 columns");
-      std::vector<std::int64_t> offsets(A.outerIndexPtr(), A.outerIndexPtr() + rows + 1);
-      std::vector<std::int32_t> columns(nonzeros);
-      for (std::size_t k = 0; k < nonzeros; ++k) columns[k] = static_cast<std::int32_t>(A.innerIndexPtr()[k]);
-      return csr_matrix<T>::adopt(A.rows(), A.cols(), std::move(offsets), std::move(columns),
-                                  std::vector<T>(A.valuePtr(), A.valuePtr() + nonzeros));
-    }
+    return csr_matrix<T>(A.rows(), A.cols(), std::span<const Index>(A.outerIndexPtr(), rows + 1),
+                         std::span<const Index>(A.innerIndexPtr(), nonzeros),
+                         std::span<const T>(A.valuePtr(), nonzeros));
   }
 }
 

@@ -34,6 +34,10 @@ struct linear_solver_options {
   /// "auto", "host", "stream", "graph" or "resident". "auto" asks the environment variable WHILST_EXECUTOR first, then
   /// chooses by problem and machine.
   std::string executor = "auto";
+  /// Where the vectors must lie that your callbacks are given: "host", "device", or "any" for callbacks that tell by
+  /// the stream, which is null on the host. With "host", "auto" runs on the host whatever WHILST_EXECUTOR says, and the
+  /// executors of a GPU are refused; with "device" it is the other way round. Of no effect without a callback.
+  std::string callback_memory = "any";
   /// Iterations a trip through the graph's WHILE node (and per reading of the flag under "stream"); 0 chooses.
   int unroll = 0;
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
@@ -52,15 +56,34 @@ template <class T>
 class linear_solver : public replayed_solver {
  public:
   /// A preconditioner of the user's own: enqueue z = M r on `stream`, z and r device pointers of n entries each. With
-  /// executor "host" the stream is null and the pointers are host memory. Under "graph" it is called while recording
+  /// executor "host" the stream is null and the pointers are host memory: options.callback_memory says which it can
+  /// take. Under "graph" it is called while recording
   /// only, a few times; under "host" and "stream" whenever z is wanted, once an iteration. It is copied and must write
   /// nothing but z, which nobody reads once the loop has stopped.
   using preconditioner_callback = std::function<void(stream_handle stream, index_type n, const T* r, T* z)>;
 
-  /// Copies A to its place, records the loop and prepares it. Throws whilst::error on a matrix that is not square, an
-  /// unknown method, preconditioner or executor, or an executor that this machine does not have.
+  /// A matrix of the user's own, as a product: enqueue y = A x on `stream`, x and y as above, y not x. Called, and to
+  /// be treated, as a preconditioner_callback is; once for each product that the method makes.
+  using operator_callback = std::function<void(stream_handle stream, index_type n, const T* x, T* y)>;
+
+  /// Copies A to its place, records the loop and prepares it. Under executor "host" A's arrays are read in place and
+  /// not copied: shared with A, or borrowed where A borrows them. Throws whilst::error on a matrix that is not square,
+  /// an unknown method, preconditioner or executor, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
   linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
+  /// The same for n equations whose matrix is known by its products alone:
+  /// @code
+  ///   const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* x, double* y) {
+  ///     for (whilst::index_type i = 0; i < n; ++i)
+  ///       y[i] = 2 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < n - 1 ? x[i + 1] : 0);
+  ///   };
+  ///   whilst::linear_solver<double> solver(1000, apply, {.callback_memory = "host"});
+  /// @endcode
+  /// Throws whilst::error on a negative n, an empty callback, executor "resident", which makes no calls, and
+  /// preconditioner "jacobi", which wants the diagonal: give a preconditioner of your own.
+  linear_solver(index_type n, operator_callback A, linear_solver_options options = {});
+  linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
+                linear_solver_options options = {});
   ~linear_solver() override;
   linear_solver(linear_solver&&) noexcept;
   linear_solver& operator=(linear_solver&&) noexcept;
@@ -80,11 +103,13 @@ class linear_solver : public replayed_solver {
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
+  /// This and its neighbours throw whilst::error where the solver was made for an operator_callback.
   void update_values(std::span<const T> values);
 
   /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the entries' places are
-  /// not). Those of the same csr_matrix, or of a copy, as last time are there already: then nothing is copied. Those in
-  /// device memory are bound, as bind_values does.
+  /// not). Values that lie on the solver's place are read there and not copied: those of any host matrix under executor
+  /// "host", and those in device memory. Others are copied, unless they are those of the csr_matrix, or of a copy of
+  /// it, of last time; borrowed ones always, since they may have changed.
   void update_values(const csr_matrix<T>& A);
 
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as

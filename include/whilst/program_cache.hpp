@@ -122,7 +122,8 @@ class program_cache {
 
   /// A solver for A with these options, with A's values and the options' tolerances in place. Uploads A's values unless
   /// the solver got them from the same csr_matrix, or a copy of it, last time. Matrices in host memory are kept alive,
-  /// the first with the pattern and the last; those in device memory are borrowed for as long as the lease. Throws
+  /// the first with the pattern and the last, and those that borrow it (csr_matrix::borrow) are copied at each call;
+  /// those in device memory are borrowed for as long as the lease. Throws
   /// whilst::error as the constructor of linear_solver does, and where the recording was lost with a CUDA context that
   /// has been destroyed: then reset() helps.
   template <class T>

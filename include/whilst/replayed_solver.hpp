@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -65,6 +66,23 @@ class replayed_solver {
   /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel
   /// does; from any thread. Harmless when none is left, and for those to come.
   void cancel();
+  /// Has `monitor` called with the number of iterations completed and the residual norm then (of a minimizer ||g||, of
+  /// equations ||F||), in the solves to come; an empty function calls nobody.
+  /// @code
+  ///   solver.set_monitor([&](const whilst::progress& now) {
+  ///     std::printf("%lld: %g\n", static_cast<long long>(now.iteration), now.residual_norm);
+  ///     if (now.residual_norm < good_enough) solver.cancel();
+  ///   });
+  /// @endcode
+  /// Under "host" and "stream" solve() and enqueue() call it after every iteration, which costs "stream" a small copy;
+  /// with options.unroll above 1 after every trip of so many. Under "graph" and "resident" the host sees no iterations:
+  /// solve() calls it with what it finds every millisecond, and enqueue() does not. In all cases on the thread that
+  /// solves, with counts that never fall and never repeat. It changes no bit of the solution.
+  ///
+  /// What it throws cancels the solve, comes out of solve() or enqueue() once the loop has stopped, and leaves the
+  /// solver as good as before; what x holds then is not specified. It may call cancel() and progress(), and nothing
+  /// else of the solver. Not while a solve runs. To look from another thread: whilst::watch.
+  void set_monitor(std::function<void(const whilst::progress&)> monitor);
   /// How far the solve in flight is, from any thread.
   whilst::progress progress() const;
 

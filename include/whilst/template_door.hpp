@@ -111,15 +111,15 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   using whole = decltype(detail::whole_preconditioner(M));
   const auto began = std::chrono::steady_clock::now();
   check_options("making a solver for an operator", options);
-  using method = Method<T, detail::own_operator<T, Operator>, whole>;
-  const executor_choice choice = choose_executor(options, A.rows(), false, method::runs_in_kernel);
+  using solve = linear_solve<T, detail::own_operator<T, Operator>, whole, Method>;
+  const executor_choice choice = choose_executor(options, A.rows(), false, solve::runs_in_kernel);
   solve_request<T> request;
   request.where = choice.where;
   request.rows = A.rows();
   request.history_capacity = history_records(options);
   request.keep_best = options.keep_best;
   request.in_kernel = choice.how == executor::resident;
-  options.method = method::name;
+  options.method = solve::method_type::name;
   options.preconditioner = whole::is_identity                                ? "none"
                            : std::is_same_v<whole, jacobi_preconditioner<T>> ? "jacobi"
                                                                              : "user";

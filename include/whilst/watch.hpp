@@ -18,7 +18,8 @@ namespace whilst {
 /// @endcode
 /// The callback is called only while a solve runs, never by two threads at once, and not after stop() has returned. It
 /// may cancel the solve, and may not destroy the watch. The solver must outlive the watch and not be moved meanwhile. A
-/// look costs a small copy beside the running loop.
+/// look costs a small copy beside the running loop. A solve that is over before the period is is not seen:
+/// replayed_solver::set_monitor is told of every iteration where the host sees them.
 class watch {
  public:
   using callback = std::function<void(const progress&)>;

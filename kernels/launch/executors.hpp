@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "kernels/launch/cuda.hpp"
@@ -10,9 +11,16 @@ namespace whilst {
 /// Runs a step or a call on the calling thread (a step on OpenMP's threads).
 void run_one_on_host(const operation& op);
 
+/// Who is told, on the host, of each trip through one loop. For executors that decide there whether a trip is made.
+struct trip_listener {
+  const control* loop = nullptr;
+  std::function<void(const loop_state& after_trip)> tell;
+};
+
 /// Runs the operations one by one, each step and call by `run`; returns when they are done. A step that its loop's
 /// verdict holds back is not run.
-void run_on_host(const std::vector<operation>& operations, const operation_runner& run = run_one_on_host);
+void run_on_host(const std::vector<operation>& operations, const operation_runner& run = run_one_on_host,
+                 const trip_listener& listener = {});
 
 #if WHILST_WITH_CUDA
 
@@ -23,7 +31,7 @@ void run_one_on_stream(const operation& op, cudaStream_t stream);
 /// must be decided. `flag_on_host` is pinned memory for the flag. A step that its loop's verdict holds back is launched
 /// all the same, and finds out by itself.
 void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host,
-                   const operation_runner& run);
+                   const operation_runner& run, const trip_listener& listener = {});
 
 /// How a graph is made.
 struct graph_means {

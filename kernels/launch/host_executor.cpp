@@ -11,7 +11,7 @@ void run_one_on_host(const operation& op) {
   op.frame.links.follow(op.frame.links.wish());
 }
 
-void run_on_host(const std::vector<operation>& operations, const operation_runner& run) {
+void run_on_host(const std::vector<operation>& operations, const operation_runner& run, const trip_listener& listener) {
   for (const operation& op : operations) {
     switch (op.what) {
       case operation::kind::step:
@@ -21,17 +21,20 @@ void run_on_host(const std::vector<operation>& operations, const operation_runne
         run(op);
         break;
       case operation::kind::loop:
-        while (op.loop->running) run_on_host(op.body, run);
+        while (op.loop->running) {
+          run_on_host(op.body, run, listener);
+          if (op.loop == listener.loop) listener.tell(*op.loop);
+        }
         break;
       case operation::kind::branch:
-        if (*op.flag && (!op.guard || *op.guard)) run_on_host(op.body, run);
+        if (*op.flag && (!op.guard || *op.guard)) run_on_host(op.body, run, listener);
         break;
       case operation::kind::select:
         if (const std::size_t chosen = op.choice(*op.flag); chosen < op.bodies.size() && (!op.guard || *op.guard))
-          run_on_host(op.bodies[chosen], run);
+          run_on_host(op.bodies[chosen], run, listener);
         break;
       case operation::kind::parallel:
-        for (const std::vector<operation>& body : op.bodies) run_on_host(body, run);
+        for (const std::vector<operation>& body : op.bodies) run_on_host(body, run, listener);
         break;
     }
   }

@@ -91,7 +91,7 @@ void program::implementation::make_form(form& made, std::optional<std::size_t> y
 
 void program::implementation::enqueue_on_host(const form& what) {
   for (const word_write& word : values.words()) word.write();
-  run_on_host(what.lowered.operations);
+  run_on_host(what.lowered.operations, run_one_on_host, listener);
 }
 
 std::optional<std::size_t> program::implementation::yielded_loop() const {
@@ -257,6 +257,10 @@ void program::wait() const {
 #if WHILST_WITH_CUDA
   implementation_->wait();
 #endif
+}
+
+void program::tell_of_trips(const control* loop, std::function<void(const loop_state&)> tell) {
+  implementation_->listener = {tell ? loop : nullptr, std::move(tell)};
 }
 
 void program::keep(std::vector<memory_item> items, std::shared_ptr<const void> memory) {

@@ -131,6 +131,11 @@ class program {
   /// Waits for the runs enqueued so far.
   void wait() const;
 
+  /// Has `tell` called after each trip through `loop`, one of the program's, with what its state then is; on the thread
+  /// that enqueues, in the runs to come. Only where the host decides whether a trip is made, under host and stream;
+  /// nothing is done for it elsewhere. An empty function: nobody is told.
+  void tell_of_trips(const control* loop, std::function<void(const loop_state& after_trip)> tell);
+
   /// Sets a parameter for the launches to come; those that are enqueued keep what they were enqueued with. No CUDA call
   /// is made. By name, the type must be the one that it was declared with. Throws whilst::error on a handle of another
   /// program, an unknown name and another type.

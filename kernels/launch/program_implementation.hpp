@@ -39,6 +39,7 @@ struct program::implementation {
   form whole;
   std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
   bool prepared = false;
+  trip_listener listener;
   std::vector<memory_item> memory;
   std::vector<std::shared_ptr<const void>> kept;
   std::size_t graph_memory = 0;

@@ -202,8 +202,9 @@ void program::implementation::launch(form& what, cudaStream_t stream) {
     WHILST_CUDA("launching a program's graph", cudaGraphLaunch(what.graph.exec.get(), stream));
     return;
   }
-  run_on_stream(what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
-                [&](const operation& op) { run_one_on_stream(op, stream); });
+  run_on_stream(
+      what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
+      [&](const operation& op) { run_one_on_stream(op, stream); }, listener);
   // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
   // (resident, batch) stays asynchronous.
   if (what.lowered.conditions > 0)

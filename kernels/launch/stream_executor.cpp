@@ -36,6 +36,14 @@ int read_flag(const int* flag, cudaStream_t stream, int* flag_on_host) {
   return *flag_on_host;
 }
 
+loop_state read_state(const control* loop, cudaStream_t stream) {
+  loop_state state;
+  WHILST_CUDA("reading a loop's state", cudaMemcpyAsync(&state, static_cast<const loop_state*>(loop), sizeof state,
+                                                        cudaMemcpyDeviceToHost, stream));
+  WHILST_CUDA("waiting for a loop's state", cudaStreamSynchronize(stream));
+  return state;
+}
+
 }  // namespace
 
 void run_one_on_stream(const operation& op, cudaStream_t stream) {
@@ -48,7 +56,7 @@ void run_one_on_stream(const operation& op, cudaStream_t stream) {
 }
 
 void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream, int* flag_on_host,
-                   const operation_runner& run) {
+                   const operation_runner& run, const trip_listener& listener) {
   for (const operation& op : operations) {
     switch (op.what) {
       case operation::kind::step:
@@ -56,21 +64,24 @@ void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream
         run(op);
         break;
       case operation::kind::loop:
-        while (read_flag(&op.loop->running, stream, flag_on_host)) run_on_stream(op.body, stream, flag_on_host, run);
+        while (read_flag(&op.loop->running, stream, flag_on_host)) {
+          run_on_stream(op.body, stream, flag_on_host, run, listener);
+          if (op.loop == listener.loop) listener.tell(read_state(op.loop, stream));
+        }
         break;
       case operation::kind::branch:
         if (read_flag(op.flag, stream, flag_on_host) && (!op.guard || read_flag(op.guard, stream, flag_on_host))) {
-          run_on_stream(op.body, stream, flag_on_host, run);
+          run_on_stream(op.body, stream, flag_on_host, run, listener);
         }
         break;
       case operation::kind::select: {
         const std::size_t chosen = op.choice(read_flag(op.flag, stream, flag_on_host));
         if (chosen < op.bodies.size() && (!op.guard || read_flag(op.guard, stream, flag_on_host)))
-          run_on_stream(op.bodies[chosen], stream, flag_on_host, run);
+          run_on_stream(op.bodies[chosen], stream, flag_on_host, run, listener);
         break;
       }
       case operation::kind::parallel:  // one after another: for the numbers it makes no difference
-        for (const std::vector<operation>& body : op.bodies) run_on_stream(body, stream, flag_on_host, run);
+        for (const std::vector<operation>& body : op.bodies) run_on_stream(body, stream, flag_on_host, run, listener);
         break;
     }
   }

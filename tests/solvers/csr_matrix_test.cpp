@@ -1,9 +1,13 @@
 #include "whilst/csr_matrix.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -155,4 +159,69 @@ TEST_CASE("offsets are asked for in the width that they have") {
   CHECK(wide.row_offset(3) == 5);
   CHECK_THROWS_AS(wide.row_offset(4), whilst::error);
   CHECK_THROWS_AS(wide.row_offset(-1), whilst::error);
+}
+
+TEMPLATE_TEST_CASE("row offsets and column indices of any integer type are converted", "", int, unsigned, long,
+                   unsigned long, long long, unsigned long long, short, unsigned short, std::size_t) {
+  const std::vector<TestType> offsets(small_offsets.begin(), small_offsets.end()),
+      columns(small_columns.begin(), small_columns.end());
+  const csr_matrix<double> matrix(3, 3, offsets, columns, small_values);
+  CHECK(matrix.has_64bit_offsets() == std::is_same_v<TestType, std::int64_t>);
+  for (whilst::index_type i = 0; i <= 3; ++i) CHECK(matrix.row_offset(i) == small_offsets[static_cast<std::size_t>(i)]);
+  CHECK(std::ranges::equal(matrix.column_indices(), small_columns));
+  CHECK(std::ranges::equal(matrix.values(), small_values));
+  // Each may have a type of its own, and come as what a span is made of.
+  const csr_matrix<double> mixed(3, 3, std::span(offsets), std::to_array({0, 2, 2, 0, 1}), small_values);
+  CHECK(std::ranges::equal(mixed.column_indices(), small_columns));
+  const whilst::csr_matrix deduced(3, 3, offsets, columns, small_values);
+  CHECK(std::is_same_v<decltype(deduced), const csr_matrix<double>>);
+}
+
+TEST_CASE("integers beyond what a matrix can hold are refused by name, and not cut short") {
+  const std::vector<float> one{1};
+  const auto message = [&](const auto& offsets, const auto& columns) {
+    return message_of([&] { csr_matrix<float>(1, 3, offsets, columns, one); });
+  };
+  using sizes = std::vector<std::size_t>;
+  const std::string doing = "making a CSR matrix of 1 x 3: ";
+  constexpr std::size_t beyond_32 = (std::size_t{1} << 32) + 1;  // 1, if it were cut to 32 bits
+  CHECK(message(sizes{0, 1}, sizes{beyond_32}) == doing + "column_indices[0] is 4294967297. Count columns from 0 to 2");
+  CHECK(message(sizes{0, 1}, std::vector<unsigned>{4294967295U}) ==
+        doing + "column_indices[0] is 4294967295. Count columns from 0 to 2");
+  CHECK(message(sizes{0, 1}, std::vector<long long>{-4294967295}) ==
+        doing + "column_indices[0] is -4294967295. Count columns from 0 to 2");
+  CHECK(message(sizes{0, beyond_32}, sizes{0}) ==
+        doing + "column_indices has 1 entries. Give as many as row_offsets[rows] says: 4294967297");
+  CHECK(message(sizes{0, std::numeric_limits<std::size_t>::max()}, sizes{0}) ==
+        doing + "row_offsets[rows] is 18446744073709551615. Give at most 9223372036854775807 nonzeros");
+  CHECK(message(std::vector<long long>{0, -1}, sizes{0}) ==
+        doing + "row_offsets[1] is -1, less than 0 before it. Give offsets that never fall");
+}
+
+TEST_CASE("a borrowed matrix refers to the caller's arrays, and can be copied") {
+  std::vector<double> values = small_values;
+  const offsets_64 wide(small_offsets.begin(), small_offsets.end());
+  const auto check = [&](const auto& offsets) {
+    const auto matrix = csr_matrix<double>::borrow(3, 3, offsets, small_columns, values);
+    CHECK(matrix.is_borrowed());
+    CHECK_FALSE(matrix.is_on_device());
+    CHECK(matrix.row_offsets_data() == offsets.data());
+    CHECK(matrix.column_indices_data() == small_columns.data());
+    CHECK(matrix.values_data() == values.data());
+    CHECK(matrix.values().data() == values.data());
+    CHECK(matrix.row_offset(3) == 5);
+
+    const csr_matrix<double> copy = matrix.owned();
+    CHECK_FALSE(copy.is_borrowed());
+    CHECK(copy.has_pattern_of(matrix));
+    CHECK(copy.has_64bit_offsets() == matrix.has_64bit_offsets());
+    CHECK(copy.values_data() != values.data());
+    CHECK(std::ranges::equal(copy.values(), values));
+    CHECK(copy.owned().values_data() == copy.values_data());
+  };
+  check(small_offsets);
+  check(wide);
+  const offsets_32 falling{0, 2, 1, 5};
+  CHECK(message_of([&] { csr_matrix<double>::borrow(3, 3, falling, small_columns, values); }) ==
+        "making a CSR matrix of 3 x 3: row_offsets[2] is 1, less than 2 before it. Give offsets that never fall");
 }

@@ -29,7 +29,7 @@ void check_copy(const Matrix& A) {
   CHECK(copy.rows() == A.rows());
   CHECK(copy.columns() == A.cols());
   CHECK(copy.nonzeros() == A.nonZeros());
-  CHECK(copy.has_64bit_offsets() == (sizeof(typename Matrix::StorageIndex) != 4));
+  CHECK(copy.has_64bit_offsets() == std::is_same_v<typename Matrix::StorageIndex, std::int64_t>);
   CHECK_FALSE(copy.is_on_device());
   CHECK((Eigen::MatrixXd(to_eigen(copy)) == Eigen::MatrixXd(A.template cast<double>())));
 }

@@ -382,6 +382,13 @@ TEST_CASE("misuse is refused with the cure", "[linear]") {
   CHECK(message([&] { make({.executor = "cluster"}); }).find("auto, host, stream") != std::string::npos);
   CHECK(message([&] { make({.rtol = -1}); }).find("negative") != std::string::npos);
   CHECK(message([&] { make({.rtol = std::nan("")}); }).find("not a number") != std::string::npos);
+  CHECK(message([&] { make({.rtol = infinity}); }).find("a tolerance is infinite") != std::string::npos);
+  CHECK(message([&] { make({.atol = infinity}); }).find("a tolerance is infinite") != std::string::npos);
+  CHECK(message([&] { linear_solver<double>(A).set_tolerances(infinity, 0); }).find("a tolerance is infinite") !=
+        std::string::npos);
+  CHECK(message([&] {
+          whilst::batch_linear_solver<double>(A, 2, {.rtol = infinity});
+        }).find("a tolerance is infinite") != std::string::npos);
   CHECK(message([&] { make({.max_iterations = -5}); }).find("max_iterations") != std::string::npos);
   CHECK(message([&] { make({.deadline = 0}); }).find("deadline") != std::string::npos);
   CHECK(message([&] { make({.executor = "batch"}); }).find("batch_linear_solver") != std::string::npos);
@@ -402,12 +409,29 @@ TEST_CASE("misuse is refused with the cure", "[linear]") {
   ::unsetenv("WHILST_EXECUTOR");
 }
 
-TEST_CASE("an empty system is solved", "[linear]") {
+TEST_CASE("an empty system has converged at once, whoever solves it", "[linear]") {
   const csr_matrix<double> none(0, 0, std::vector<std::int32_t>{0}, {}, std::vector<double>{});
+  const auto borrowed = csr_matrix<double>::borrow(0, 0, none.row_offsets_32(), {}, {});
+  std::vector<double> b, x;
+  const auto check = [](const auto& told) {
+    CHECK(told.reason() == reason::converged_rtol);
+    CHECK(told.iterations() == 0);
+    CHECK(told.residual_norm() == 0);
+    CHECK(told.relative_residual() == 0);
+  };
   for (const std::string& executor : executors()) {
-    std::vector<double> b, x;
-    CHECK(solve(none, {.executor = executor}, b, x).converged());
+    for (const char* method : {"cg", "bicgstab"}) {
+      for (const char* preconditioner : {"none", "jacobi"}) {
+        INFO(executor << ", " << method << ", " << preconditioner);
+        const linear_solver_options options{.method = method, .preconditioner = preconditioner, .executor = executor};
+        check(solve(none, options, b, x));
+        check(solve(borrowed, options, b, x));
+        check(whilst::solve(none, b, x, options));
+      }
+    }
   }
+  whilst::batch_linear_solver<double> batch(none, 2, {.executor = "host"});
+  CHECK(batch.solve(std::vector<double>(), b, x)[1].reason == reason::converged_rtol);
 }
 
 namespace {

@@ -1,0 +1,101 @@
+#include "whilst/options_text.hpp"
+
+#include <limits>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "whilst/error.hpp"
+
+namespace whilst_test {
+
+using whilst::linear_solver_options;
+using whilst::minimizer_options;
+using whilst::nonlinear_solver_options;
+using whilst::options_from_string;
+using whilst::options_to_string;
+
+namespace {
+
+template <class Options>
+std::string refusal(const std::string& text) {
+  try {
+    options_from_string<Options>(text);
+  } catch (const whilst::error& problem) {
+    return problem.what();
+  }
+  return "no exception";
+}
+
+}  // namespace
+
+TEST_CASE("options are read from a line of text", "[options]") {
+  const linear_solver_options expected{.method = "bicgstab",
+                                       .preconditioner = "jacobi",
+                                       .rtol = 1e-10,
+                                       .max_iterations = 5,
+                                       .deadline = 2.5,
+                                       .executor = "graph",
+                                       .callback_memory = "device",
+                                       .unroll = 4,
+                                       .programmatic_launch = false,
+                                       .device = 1};
+  CHECK(options_from_string<linear_solver_options>(
+            "method=bicgstab,preconditioner=jacobi,rtol=1e-10,max_iterations=5,deadline=2.5,executor=graph,"
+            "callback_memory=device,unroll=4,programmatic_launch=false,device=1") == expected);
+  CHECK(options_from_string<linear_solver_options>("") == linear_solver_options{});
+  CHECK(options_from_string<linear_solver_options>(" rtol = 1e-3 , dtol=inf ") ==
+        linear_solver_options{.rtol = 1e-3, .dtol = std::numeric_limits<double>::infinity()});
+
+  const auto minimizer = options_from_string<minimizer_options>("method=bfgs,gradient=1e-5,lower_bound=-inf");
+  CHECK(minimizer.method == "bfgs");
+  CHECK(minimizer.tolerances.gradient == 1e-5);
+  CHECK(minimizer.lower_bound == -std::numeric_limits<double>::infinity());
+  CHECK(minimizer.line_search == minimizer_options().line_search);
+  const auto equations = options_from_string<nonlinear_solver_options>("atol=0,depth=3,mixing=-0.5");
+  CHECK(equations.tolerances.atol == 0);
+  CHECK(equations.depth == 3);
+  CHECK(equations.mixing == -0.5);
+}
+
+TEST_CASE("options that are written are read back as they were", "[options]") {
+  linear_solver_options odd;
+  odd.rtol = 0.1 + 0.2;  // 17 digits
+  odd.atol = std::numeric_limits<double>::denorm_min();
+  odd.max_iterations = std::numeric_limits<whilst::index_type>::max();
+  odd.device = -1;
+  odd.executor = "stream";
+  CHECK(options_from_string<linear_solver_options>(options_to_string(odd)) == odd);
+  CHECK(options_to_string(linear_solver_options{}).find("method=cg,") == 0);
+
+  minimizer_options minimizer;
+  minimizer.tolerances.function = 1.0 / 3;
+  minimizer.damping = "classic";
+  const std::string text = options_to_string(minimizer);
+  CHECK(text.find("damping=classic") != std::string::npos);
+  CHECK(options_to_string(options_from_string<minimizer_options>(text)) == text);
+  const std::string equations = options_to_string(nonlinear_solver_options{});
+  CHECK(options_to_string(options_from_string<nonlinear_solver_options>(equations)) == equations);
+}
+
+TEST_CASE("text that is no options is refused by the key's name", "[options]") {
+  const auto linear = refusal<linear_solver_options>;
+  const std::string reading = "reading options: ";
+  CHECK(linear("tol=1e-8") ==
+        reading +
+            "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
+            "programmatic_launch, history_capacity, preconditioner, rtol, atol, dtol, callback_memory, device");
+  CHECK(refusal<minimizer_options>("rtol=1").find("called 'rtol'. Use method") != std::string::npos);
+  CHECK(linear("rtol=1e-8,rtol=1e-8") == reading + "rtol is given twice. Give it once");
+  CHECK(linear("rtol=small") == reading + "rtol is 'small'. Give a number, as 1e-8 or inf");
+  CHECK(linear("rtol=1e-8x") == reading + "rtol is '1e-8x'. Give a number, as 1e-8 or inf");
+  CHECK(linear("rtol=") == reading + "rtol is ''. Give a number, as 1e-8 or inf");
+  CHECK(linear("max_iterations=1e3") == reading + "max_iterations is '1e3'. Give a whole number, as 100");
+  CHECK(linear("unroll=99999999999") == reading + "unroll is '99999999999'. Give a whole number, as 100");
+  CHECK(linear("programmatic_launch=yes") == reading + "programmatic_launch is 'yes'. Give true or false");
+  CHECK(linear("cg") == reading + "'cg' is no option. Write key=value, with commas between");
+  CHECK(linear("rtol=1,,atol=1") == reading + "'' is no option. Write key=value, with commas between");
+  CHECK(linear("rtol=1,") == reading + "there is nothing after the last comma. Leave that comma out");
+  CHECK(linear(",").find("'' is no option") != std::string::npos);
+}
+
+}  // namespace whilst_test
