@@ -12,8 +12,8 @@ namespace {
 
 /// Outcomes that are ready for enqueue to use: as many as there may be tickets before it has to allocate.
 constexpr int prepared_solves = 16, prepared_batches = 4;
-/// Systems of a batch that one copy tells of a cancel.
-constexpr index_type told_at_once = 4096;
+/// Systems of a batch that one copy tells of a cancel; only GPUs need telling.
+[[maybe_unused]] constexpr index_type told_at_once = 4096;
 
 /// What progress is made of, on its way to the host.
 struct glance {

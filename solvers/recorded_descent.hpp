@@ -158,34 +158,40 @@ struct descent_solve {
   /// minimizes within a loop of its own. Such a program may leave io and outcome empty.
   template <class Run, class Function>
   WHILST_HD void descend(Run& run, const Function& f) const {
-    run.loop(Direction<T>::name, loop, [&](auto& run) {
-      if constexpr (told_along_lines<Function> && !within_radius<Direction<T>>) {
-        if (line_values) {
-          f.values_along(run, v.x, v.d, s->search.parallel.length, line_values);
-          run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
-                   take_best_length{s, settings, line_values});
-        }
+    run.loop(Direction<T>::name, loop, [&](auto& run) { trip(run, f); });
+  }
+
+ private:
+  // Functions of their own and not text of the lambda: in a generic lambda nvcc 12.4 compiles the branches that
+  // `if constexpr` discards.
+  template <class Run, class Function>
+  WHILST_HD void trip(Run& run, const Function& f) const {
+    if constexpr (told_along_lines<Function> && !within_radius<Direction<T>>) {
+      if (line_values) {
+        f.values_along(run, v.x, v.d, s->search.parallel.length, line_values);
+        run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
+                 take_best_length{s, settings, line_values});
       }
-      const evaluated<T> at = f.evaluate(run, v.trial);
-      const examine_trial<T, Direction<T>> examine{direction, v, at};
-      const move_on<T, Direction<T>> move{direction, v, s, handed};
-      constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
-      constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
-      if constexpr (within_radius<Direction<T>>) {
-        run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
-        direction.propose(run, f);
-        run.step(going, v.n, move);
+    }
+    const evaluated<T> at = f.evaluate(run, v.trial);
+    const examine_trial<T, Direction<T>> examine{direction, v, at};
+    const move_on<T, Direction<T>> move{direction, v, s, handed};
+    constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
+    constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
+    if constexpr (within_radius<Direction<T>>) {
+      run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
+      direction.propose(run, f);
+      run.step(going, v.n, move);
+    } else {
+      const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
+      if constexpr (hands_over<Direction<T>>) {
+        run.step(judging, v.n, examine, judge, going, move);
       } else {
-        const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
-        if constexpr (hands_over<Direction<T>>) {
-          run.step(judging, v.n, examine, judge, going, move);
-        } else {
-          run.step(judging, v.n, examine, judge);
-          if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
-          run.step(going, v.n, move);
-        }
+        run.step(judging, v.n, examine, judge);
+        if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
+        run.step(going, v.n, move);
       }
-    });
+    }
   }
 };
 

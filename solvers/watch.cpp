@@ -20,6 +20,9 @@ struct watch::implementation {
   std::exception_ptr thrown;
   std::thread looking;
 
+  implementation(const replayed_solver& solver, std::chrono::milliseconds every, callback look)
+      : solver(solver), every(every), look(std::move(look)) {}
+
   void run() {
     std::unique_lock hold(lock);
     while (!changed.wait_for(hold, every, [&] { return ending; })) {

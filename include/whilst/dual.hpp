@@ -15,7 +15,7 @@
 /// S = second_order_dual<double, K>. Exact up to rounding: no step, no differences. Cost and memory grow with K for
 /// each operation, with K * (K + 1) / 2 for the second order.
 ///
-/// The functions of <cmath> that duals have are found by argument-dependent lookup; `using std::exp;` lets the same
+/// The functions of `<cmath>` that duals have are found by argument-dependent lookup; `using std::exp;` lets the same
 /// text work for plain numbers. Values are computed by the same operations as plain ones, and comparisons look at
 /// values alone, so a function takes the same branches with each S.
 ///

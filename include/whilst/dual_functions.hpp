@@ -6,7 +6,7 @@
 #include "whilst/host_device.hpp"
 
 /// \file
-/// The functions of <cmath> for the numbers of whilst/dual.hpp: found by argument-dependent lookup, each written once
+/// The functions of `<cmath>` for the numbers of whilst/dual.hpp: found by argument-dependent lookup, each written once
 /// for both orders.
 
 namespace whilst::dual_numbers {

@@ -165,10 +165,12 @@ class program_cache {
   std::shared_ptr<detail::program_pool> pool_;
 };
 
+/// @cond  Doxygen takes these for members that are missing.
 extern template lease<linear_solver<float>> program_cache::borrow(const csr_matrix<float>&,
                                                                   const linear_solver_options&);
 extern template lease<linear_solver<double>> program_cache::borrow(const csr_matrix<double>&,
                                                                    const linear_solver_options&);
+/// @endcond
 
 /// The cache of whilst::solve, one for the process. It is never destroyed, since CUDA may be gone before: whoever wants
 /// the memory back calls reset().

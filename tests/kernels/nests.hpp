@@ -162,8 +162,8 @@ void check_four_loops(place where, const MakeRun& make_run) {
   whilst::buffer<control> c(where, 4);
   whilst::buffer<index_type> trips(where, 4);
   const auto run = make_run(four_loops{c.data(), trips.data()});
-  for (const std::vector<index_type>& limits :
-       {std::vector<index_type>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
+  for (const auto& limits : std::vector<std::vector<index_type>>{
+           {1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {2, 2, 0, 4}, {0, 3, 3, 3}, {3, 1, 2, 0}}) {
     INFO("limits " << limits[0] << limits[1] << limits[2] << limits[3]);
     trips.upload(std::vector<index_type>(4, 0).data());
     set_limits(c, limits);

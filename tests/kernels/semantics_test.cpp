@@ -549,8 +549,8 @@ TEST_CASE("four loops in one another make exact trips in their caller's graph", 
   REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
   const whilst::cuda::graph_exec owned_exec(exec);
   int launches = 0;
-  for (const std::vector<index_type>& limits :
-       {std::vector<index_type>{1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {0, 3, 3, 3}, {3, 1, 2, 0}, {2, 3, 2, 5}}) {
+  for (const auto& limits : std::vector<std::vector<index_type>>{
+           {1, 1, 1, 1}, {2, 3, 2, 5}, {3, 0, 2, 2}, {0, 3, 3, 3}, {3, 1, 2, 0}, {2, 3, 2, 5}}) {
     INFO("limits " << limits[0] << limits[1] << limits[2] << limits[3]);
     trips.upload(std::vector<index_type>(4, 0).data());
     set_limits(c, limits);

@@ -434,7 +434,7 @@ TEST_CASE("solves in a queue are cancelled each by itself, in any order", "[enqu
   const auto A = whilst::make_gallery<double>("poisson2d:60").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 1);
   for (const std::string& executor : asynchronous) {
-    for (const std::vector<std::size_t>& chosen : {std::vector<std::size_t>{0, 1, 4}, {4, 1, 0}, {3}}) {
+    for (const auto& chosen : std::vector<std::vector<std::size_t>>{{0, 1, 4}, {4, 1, 0}, {3}}) {
       INFO(executor << ", " << chosen.size() << " cancelled, number " << chosen[0] << " first");
       std::vector<operands<double>> io;
       for (int k = 0; k < 6; ++k) io.emplace_back(place::gpu(0), b);
@@ -646,7 +646,8 @@ TEST_CASE("cancel and deadline take effect within a millisecond or two iteration
   if (skipped()) return;
   // Information travels one unknown an iteration, so these are nowhere near a solution when they are stopped. One
   // block of a resident solve is slower: a smaller one, for its two iterations to take less than a millisecond.
-  for (const auto& [executor, problem] : {std::pair("graph", "poisson1d:200000"), {"resident", "poisson1d:20000"}}) {
+  for (const auto& [executor, problem] :
+       {std::pair("graph", "poisson1d:200000"), std::pair("resident", "poisson1d:20000")}) {
     INFO(executor);
     const auto A = whilst::make_gallery<double>(problem).matrix;
     const std::vector<double> b = random_vector<double>(A.rows(), 1);

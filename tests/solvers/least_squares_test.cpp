@@ -201,7 +201,8 @@ TEST_CASE("stream and graph fit to the same bits, however unrolled", "[least_squ
     std::vector<double> y;
     for (int i = 0; i < points; ++i) y.push_back(0.5 + noise(i));
     std::vector<std::vector<double>> found;
-    for (const auto& [executor, unroll] : {std::pair("stream", 1), {"graph", 1}, {"graph", 4}, {"graph", 16}}) {
+    for (const auto& [executor, unroll] :
+         std::vector<std::pair<const char*, int>>{{"stream", 1}, {"graph", 1}, {"graph", 4}, {"graph", 16}}) {
       curve_fit<double, parabola> fit({}, x, y, {.executor = executor, .unroll = unroll});
       found.push_back({1, 2, 3});
       fit.solve(found.back());
