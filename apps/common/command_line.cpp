@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include "benchmarks/measured_at.hpp"
 #include "whilst/error.hpp"
+#include "whilst/version.hpp"
 
 namespace whilst::command {
 
@@ -17,6 +19,18 @@ std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** 
     throw error(fmt::format("{} (see {} --help)", problem.what(), help));
   }
   return {};
+}
+
+void add_version(CLI::App& app) {
+  const std::string commit = source_commit();
+  app.set_version_flag(
+      "-V,--version",
+      fmt::format("{} {}{}", app.get_name(), version, commit == "unknown" ? "" : fmt::format(" (commit {})", commit)),
+      "Print the version and leave");
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
 CLI::Validator whole_number(index_type least, index_type most, const char* example) {

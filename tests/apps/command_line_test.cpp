@@ -1,9 +1,11 @@
 // Runs whilst as a person or script would: arguments in; exit status, output and files out.
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -53,10 +55,10 @@ std::vector<double> array_entries(const fs::path& path) {
 const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor", "host"};
 
 /// The outcome of a run that is interrupted a while after it has begun to solve.
-outcome interrupted(const strings& arguments) {
+outcome interrupted(const strings& arguments, const std::string& once = "executor") {
   const process solve(program_path("whilst"), arguments);
   // Half a minute is far more than reading and recording take.
-  for (int polls = 0; !contains(solve.out(), "executor") && polls < 1500; ++polls) {
+  for (int polls = 0; !contains(solve.out(), once) && polls < 1500; ++polls) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -67,9 +69,11 @@ outcome interrupted(const strings& arguments) {
 }  // namespace
 
 TEST_CASE("version and help go to standard output and succeed") {
-  const outcome version = run({"--version"});
-  CHECK(version.status == 0);
-  CHECK(version.out == std::string("whilst ") + whilst::version + "\n");
+  for (const char* asked : {"--version", "-V"}) {
+    const outcome version = run({asked});
+    CHECK(version.status == 0);
+    CHECK(whilst_test::is_version("whilst", version.out));
+  }
 
   for (const strings& arguments : {strings{"--help"}, {"solve", "--help"}, {"compare", "--help"}}) {
     const outcome help = run(arguments);
@@ -212,6 +216,45 @@ TEST_CASE("stagnation comes with advice for it") {
   }
 }
 
+TEST_CASE("- is standard input, plain or gzip, and nothing is read of what is no Matrix Market file") {
+  const folder here;
+  const std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 2\n";
+  std::ofstream(here / "A.mtx") << text;
+  const auto run_with = [&](const strings& arguments, const std::string& input) {
+    return whilst_test::run_program(program_path("whilst"), with(arguments, {"--executor", "host"}), input);
+  };
+  const outcome result = run_with({"solve", "-", "--output", "-", "--quiet"}, here.at("A.mtx"));
+  CHECK(result.status == 0);
+  CHECK(result.out == "%%MatrixMarket matrix array real general\n2 1\n0.25\n0.5\n");
+  CHECK(result.err.empty());
+  REQUIRE(std::system(("gzip -k " + here.at("A.mtx")).c_str()) == 0);
+  const outcome packed = run_with({"solve", "-"}, here.at("A.mtx.gz"));
+  CHECK(packed.status == 0);
+  CHECK(contains(packed.out, "matrix       standard input: 2 rows, 2 nonzeros"));
+  const outcome endless = run_with({"solve", "-"}, "/dev/zero");
+  CHECK(endless.status == 1);
+  CHECK(contains(endless.err, "standard input:1:1: found"));
+}
+
+TEST_CASE("--quiet prints errors only, and leaves files and exit status as they are") {
+  const folder here;
+  for (const strings& arguments : {small_host_solve,
+                                   {"compare", "--gallery", "poisson1d:20"},
+                                   {"minimize", "rosenbrock", "--executor", "host"},
+                                   {"equations", "rosenbrock", "--method", "newton", "--executor", "host"}}) {
+    const outcome result = run(with(arguments, {"-q", "--json", here.at("report.json")}));
+    INFO(arguments[0]);
+    CHECK(result.status == 0);
+    CHECK(result.out.empty());
+    CHECK(result.err.empty());
+    CHECK(json::parse(text_of(here / "report.json")).is_object());
+  }
+  const outcome limited = run(with(small_host_solve, {"--quiet", "--max-iterations", "1"}));
+  CHECK(limited.status == 2);
+  CHECK(limited.out.empty());
+  CHECK_FALSE(run({"solve", here.at("none.mtx"), "--quiet"}).err.empty());
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));
@@ -264,6 +307,12 @@ TEST_CASE("info names the executors and says why one is missing") {
   CHECK(text.status == 0);
   const outcome result = run({"info", "--json"});
   REQUIRE(result.status == 0);
+  const folder here;
+  const outcome to_file = run({"info", "--json", here.at("machine.json")});
+  CHECK(to_file.status == 0);
+  CHECK(to_file.out.empty());
+  CHECK(text_of(here / "machine.json") == result.out);
+  CHECK(run({"info", "--json", "-"}).out == result.out);
   const json machine = json::parse(result.out);
   strings names;
   for (const auto& executor : machine["executors"]) {
@@ -345,6 +394,98 @@ TEST_CASE("an interrupt ends a solve early, and progress, history and report say
     CHECK(contains(result.err, ", stopping\n"));
     CHECK_FALSE(contains(result.err, "\r"));
   }
+}
+
+TEST_CASE("an interrupt ends a comparison with what it has so far") {
+  const folder here;
+  const outcome result = interrupted({"compare", "--gallery", "poisson1d:400000", "--max-iterations", "1000000",
+                                      "--deadline", "60", "--json", here.at("report.json")},
+                                     "solver");
+  INFO(result.out << result.err);
+  CHECK(result.status == 2);
+  CHECK(contains(result.out, "cancelled"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["executors"][0]["report"]["reason"] == "cancelled");
+  for (const auto& other : report["executors"]) {
+    if (other["name"] != "host" && !other["available"]) CHECK(contains(result.out, other["why_not"]));
+  }
+}
+
+TEST_CASE("an interrupt or a request to terminate before a solve is told of") {
+  const folder here;
+  const std::string pipe = here.at("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto& [signal, told] : {std::pair(SIGINT, "whilst: interrupted\n"), {SIGTERM, "whilst: terminated\n"}}) {
+    const process reading(program_path("whilst"), {"solve", pipe});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    reading.send(signal);
+    const outcome result = reading.wait();
+    CHECK(result.status == -1);  // by the signal, as a shell expects
+    CHECK(result.err == told);
+    CHECK(result.out.empty());
+  }
+}
+
+TEST_CASE("the commit that a report names is the one that was built, whatever the environment says later") {
+  const outcome version = run({"--version"});
+  ::setenv("WHILST_COMMIT", "of another program", 1);
+  const outcome report = run({"compare", "--gallery", "poisson1d:5", "--json", "-", "--quiet"});
+  ::unsetenv("WHILST_COMMIT");
+  const std::string commit = json::parse(report.out)["commit"];
+  CHECK(version.out ==
+        std::string("whilst ") + whilst::version + (commit == "unknown" ? "" : " (commit " + commit + ")") + "\n");
+}
+
+TEST_CASE("manual page and completions tell every command and option that --help does") {
+  const outcome page = run({"man"});
+  CHECK(page.status == 0);
+  CHECK(page.out.rfind(".TH WHILST 1", 0) == 0);
+  std::string unescaped;  // minus signs are \- in roff
+  for (std::size_t i = 0; i < page.out.size(); ++i) {
+    if (page.out[i] != '\\' || page.out[i + 1] != '-') unescaped += page.out[i];
+  }
+  const outcome bash = run({"completion", "bash"}), zsh = run({"completion", "zsh"}),
+                fish = run({"completion", "fish"});
+  int options = 0;
+  for (const std::string command :
+       {"solve", "compare", "minimize", "equations", "gallery", "info", "completion", "man"}) {
+    std::istringstream help(run({command, "--help"}).out);
+    for (std::string word; help >> word;) {
+      if (word.rfind("--", 0) != 0 && word.rfind("-h,--", 0) != 0) continue;
+      const std::string name = word.substr(word.find("--"), word.find_last_not_of(",.;)") + 1 - word.find("--"));
+      INFO(command << " " << name);
+      CHECK(contains(unescaped, name));
+      CHECK(contains(bash.out, name));
+      CHECK(contains(zsh.out, "'" + name + "["));
+      CHECK(contains(fish.out, "-l " + name.substr(2)));
+      ++options;
+    }
+  }
+  CHECK(options > 60);
+  CHECK(contains(unescaped, "Stop at |b - A x| <= rtol |b| (default 1e-8)"));
+  CHECK(contains(zsh.out, ":value:(none jacobi)"));
+  CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));
+}
+
+TEST_CASE("bash completes commands, options and values") {
+  if (!fs::exists("/bin/bash")) return;
+  const folder here;
+  const std::string script = here.with("whilst.bash", run({"completion", "bash"}).out);
+  const auto completed = [&](const std::string& words) {
+    return whilst_test::run_program(
+               "/bin/bash", {"-c", "source " + script + "; COMP_WORDS=(whilst " + words +
+                                       "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _whilst; echo \"${COMPREPLY[*]}\""})
+        .out;
+  };
+  CHECK(completed("so") == "solve\n");
+  CHECK(completed("--ver") == "--version\n");
+  CHECK(completed("solve --preco") == "--preconditioner\n");
+  CHECK(completed("solve --method b") == "bicgstab\n");
+  CHECK(completed("minimize --method newton") == "newton newton-cg\n");
+  CHECK(completed("compare --json " + here.at("whi")) == script + "\n");
+  CHECK(completed("solve " + here.at("whi")) == script + "\n");
+  CHECK(completed("solve --rtol 1") == "\n");
+  CHECK(completed("completion z") == "zsh\n");
 }
 
 TEST_CASE("without --monitor and a terminal an interrupt is told by the report alone") {
