@@ -2,11 +2,17 @@
 
 #include <ctime>
 
+#include "whilst/version.hpp"
 #include "whilst_commit.hpp"  // cmake/commit.cmake makes it
 
 namespace whilst {
 
 std::string source_commit() { return WHILST_COMMIT; }
+
+std::string version_text(const std::string& program) {
+  const std::string commit = source_commit();
+  return program + " " + version + (commit == "unknown" ? "" : " (commit " + commit + ")");
+}
 
 measured_at measured_now() {
   const std::time_t now = std::time(nullptr);

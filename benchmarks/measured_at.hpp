@@ -8,6 +8,9 @@ namespace whilst {
 /// the build, else what git said of the source tree; "unknown" where neither did.
 std::string source_commit();
 
+/// What --version says: "PROGRAM 0.1.0 (commit 0123...)", or less where the commit is not known.
+std::string version_text(const std::string& program);
+
 /// What a result says of where it comes from, beside the machine.
 struct measured_at {
   /// source_commit().

@@ -17,3 +17,4 @@ install(FILES ${PROJECT_BINARY_DIR}/whilstConfig.cmake ${PROJECT_BINARY_DIR}/whi
   DESTINATION ${package_directory})
 
 install(FILES LICENSE README.md CHANGELOG.md TYPE DOC)
+install(DIRECTORY examples TYPE DOC)

@@ -4,7 +4,6 @@
 
 #include "benchmarks/measured_at.hpp"
 #include "whilst/error.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::command {
 
@@ -22,11 +21,7 @@ std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** 
 }
 
 void add_version(CLI::App& app) {
-  const std::string commit = source_commit();
-  app.set_version_flag(
-      "-V,--version",
-      fmt::format("{} {}{}", app.get_name(), version, commit == "unknown" ? "" : fmt::format(" (commit {})", commit)),
-      "Print the version and leave");
+  app.set_version_flag("-V,--version", version_text(app.get_name()), "Print the version and leave");
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {

@@ -64,7 +64,7 @@ std::string heat_map_svg(const std::string& title, const std::vector<double>& u,
              "<text x=\"{2}\" y=\"28\" text-anchor=\"middle\" font-size=\"15\">{3}</text>\n",
              bar + bar_width + 92, top + size + 56, left + size / 2, title) +
          fmt::format(
-             "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><rect width=\"100%\" height=\"100%\"/>\n"
+             "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><rect width=\"100%\" height=\"100%\" fill=\"#000\"/>\n"
              "<image x=\"{:.4f}\" y=\"{:.4f}\" width=\"{:.4f}\" height=\"{:.4f}\" preserveAspectRatio=\"none\" "
              "style=\"image-rendering:pixelated\" href=\"{}\"/></svg>\n",
              left, top, size, size, cell / 2, size - cell / 2 - extent, extent, extent,

@@ -216,45 +216,6 @@ TEST_CASE("stagnation comes with advice for it") {
   }
 }
 
-TEST_CASE("- is standard input, plain or gzip, and nothing is read of what is no Matrix Market file") {
-  const folder here;
-  const std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 2\n";
-  std::ofstream(here / "A.mtx") << text;
-  const auto run_with = [&](const strings& arguments, const std::string& input) {
-    return whilst_test::run_program(program_path("whilst"), with(arguments, {"--executor", "host"}), input);
-  };
-  const outcome result = run_with({"solve", "-", "--output", "-", "--quiet"}, here.at("A.mtx"));
-  CHECK(result.status == 0);
-  CHECK(result.out == "%%MatrixMarket matrix array real general\n2 1\n0.25\n0.5\n");
-  CHECK(result.err.empty());
-  REQUIRE(std::system(("gzip -k " + here.at("A.mtx")).c_str()) == 0);
-  const outcome packed = run_with({"solve", "-"}, here.at("A.mtx.gz"));
-  CHECK(packed.status == 0);
-  CHECK(contains(packed.out, "matrix       standard input: 2 rows, 2 nonzeros"));
-  const outcome endless = run_with({"solve", "-"}, "/dev/zero");
-  CHECK(endless.status == 1);
-  CHECK(contains(endless.err, "standard input:1:1: found"));
-}
-
-TEST_CASE("--quiet prints errors only, and leaves files and exit status as they are") {
-  const folder here;
-  for (const strings& arguments : {small_host_solve,
-                                   {"compare", "--gallery", "poisson1d:20"},
-                                   {"minimize", "rosenbrock", "--executor", "host"},
-                                   {"equations", "rosenbrock", "--method", "newton", "--executor", "host"}}) {
-    const outcome result = run(with(arguments, {"-q", "--json", here.at("report.json")}));
-    INFO(arguments[0]);
-    CHECK(result.status == 0);
-    CHECK(result.out.empty());
-    CHECK(result.err.empty());
-    CHECK(json::parse(text_of(here / "report.json")).is_object());
-  }
-  const outcome limited = run(with(small_host_solve, {"--quiet", "--max-iterations", "1"}));
-  CHECK(limited.status == 2);
-  CHECK(limited.out.empty());
-  CHECK_FALSE(run({"solve", here.at("none.mtx"), "--quiet"}).err.empty());
-}
-
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));
@@ -322,6 +283,10 @@ TEST_CASE("info names the executors and says why one is missing") {
     if (executor["name"] == "host") CHECK(executor["available"] == true);
   }
   CHECK(names == strings{"host", "stream", "graph", "resident", "batch"});
+
+  // CUDA itself says of a missing driver that its version is insufficient.
+  if (machine["cuda_build"] == true && machine["driver_cuda_version"] == 0)
+    CHECK(contains(text.out, "not here: no GPU: no NVIDIA driver is installed, or it is not loaded\n"));
 
   // The driver's own version where the system tells it, and the CUDA that it is for where CUDA does; never one as the
   // other.
@@ -424,68 +389,6 @@ TEST_CASE("an interrupt or a request to terminate before a solve is told of") {
     CHECK(result.err == told);
     CHECK(result.out.empty());
   }
-}
-
-TEST_CASE("the commit that a report names is the one that was built, whatever the environment says later") {
-  const outcome version = run({"--version"});
-  ::setenv("WHILST_COMMIT", "of another program", 1);
-  const outcome report = run({"compare", "--gallery", "poisson1d:5", "--json", "-", "--quiet"});
-  ::unsetenv("WHILST_COMMIT");
-  const std::string commit = json::parse(report.out)["commit"];
-  CHECK(version.out ==
-        std::string("whilst ") + whilst::version + (commit == "unknown" ? "" : " (commit " + commit + ")") + "\n");
-}
-
-TEST_CASE("manual page and completions tell every command and option that --help does") {
-  const outcome page = run({"man"});
-  CHECK(page.status == 0);
-  CHECK(page.out.rfind(".TH WHILST 1", 0) == 0);
-  std::string unescaped;  // minus signs are \- in roff
-  for (std::size_t i = 0; i < page.out.size(); ++i) {
-    if (page.out[i] != '\\' || page.out[i + 1] != '-') unescaped += page.out[i];
-  }
-  const outcome bash = run({"completion", "bash"}), zsh = run({"completion", "zsh"}),
-                fish = run({"completion", "fish"});
-  int options = 0;
-  for (const std::string command :
-       {"solve", "compare", "minimize", "equations", "gallery", "info", "completion", "man"}) {
-    std::istringstream help(run({command, "--help"}).out);
-    for (std::string word; help >> word;) {
-      if (word.rfind("--", 0) != 0 && word.rfind("-h,--", 0) != 0) continue;
-      const std::string name = word.substr(word.find("--"), word.find_last_not_of(",.;)") + 1 - word.find("--"));
-      INFO(command << " " << name);
-      CHECK(contains(unescaped, name));
-      CHECK(contains(bash.out, name));
-      CHECK(contains(zsh.out, "'" + name + "["));
-      CHECK(contains(fish.out, "-l " + name.substr(2)));
-      ++options;
-    }
-  }
-  CHECK(options > 60);
-  CHECK(contains(unescaped, "Stop at |b - A x| <= rtol |b| (default 1e-8)"));
-  CHECK(contains(zsh.out, ":value:(none jacobi)"));
-  CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));
-}
-
-TEST_CASE("bash completes commands, options and values") {
-  if (!fs::exists("/bin/bash")) return;
-  const folder here;
-  const std::string script = here.with("whilst.bash", run({"completion", "bash"}).out);
-  const auto completed = [&](const std::string& words) {
-    return whilst_test::run_program(
-               "/bin/bash", {"-c", "source " + script + "; COMP_WORDS=(whilst " + words +
-                                       "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _whilst; echo \"${COMPREPLY[*]}\""})
-        .out;
-  };
-  CHECK(completed("so") == "solve\n");
-  CHECK(completed("--ver") == "--version\n");
-  CHECK(completed("solve --preco") == "--preconditioner\n");
-  CHECK(completed("solve --method b") == "bicgstab\n");
-  CHECK(completed("minimize --method newton") == "newton newton-cg\n");
-  CHECK(completed("compare --json " + here.at("whi")) == script + "\n");
-  CHECK(completed("solve " + here.at("whi")) == script + "\n");
-  CHECK(completed("solve --rtol 1") == "\n");
-  CHECK(completed("completion z") == "zsh\n");
 }
 
 TEST_CASE("without --monitor and a terminal an interrupt is told by the report alone") {
