@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "benchmarks/measured_at.hpp"
 #include "benchmarks/whilst-bench/fits.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
 #include "benchmarks/whilst-bench/mgh_runs.hpp"
@@ -14,6 +15,7 @@
 
 int main(int count, char** arguments) {
   CLI::App app("Solves published test problems and counts how many agree with the published answers.");
+  app.set_version_flag("-V,--version", whilst::version_text("whilst-bench"), "Print the version and leave");
   app.require_subcommand(1);
   app.footer("Exit status: 0 all solved, 2 not all, 1 an error.");
 

@@ -1,4 +1,5 @@
-# What Whilst needs from others: the installed package where there is one, else a pinned version, fetched and built.
+# What Whilst needs from others: the installed package where there is one, else a pinned commit, fetched and built. A
+# tag can be moved, a commit cannot; nor can it be cloned shallowly.
 
 include(FetchContent)
 
@@ -13,7 +14,8 @@ endif()
 find_package(ZLIB)
 if(NOT ZLIB_FOUND)
   enable_language(C)
-  FetchContent_Declare(zlib GIT_REPOSITORY https://github.com/madler/zlib GIT_TAG v1.3.1 GIT_SHALLOW ON)
+  FetchContent_Declare(zlib GIT_REPOSITORY https://github.com/madler/zlib
+    GIT_TAG 51b7f2abdade71cd9bb0e7a373ef2610ec6f9daf)  # 1.3.1
   FetchContent_GetProperties(zlib)
   if(NOT zlib_POPULATED)
     FetchContent_Populate(zlib)
@@ -40,18 +42,26 @@ endfunction()
 # A macro, so that the caller sees what the packages set.
 macro(whilst_require)
   foreach(package ${ARGN})
-    FetchContent_Declare(${package} GIT_SHALLOW ON SYSTEM ${whilst_source_${package}})
+    FetchContent_Declare(${package} SYSTEM ${whilst_source_${package}})
     FetchContent_MakeAvailable(${package})
   endforeach()
 endmacro()
 
-set(whilst_source_Eigen3
-  GIT_REPOSITORY https://gitlab.com/libeigen/eigen GIT_TAG 3.4.0 FIND_PACKAGE_ARGS 3.4 NO_MODULE)
-set(whilst_source_CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG v2.4.2 FIND_PACKAGE_ARGS 2.1)
-set(whilst_source_fmt GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 10.2.1 FIND_PACKAGE_ARGS)
-set(whilst_source_nlohmann_json
-  GIT_REPOSITORY https://github.com/nlohmann/json GIT_TAG v3.11.3 FIND_PACKAGE_ARGS 3.10)
-set(whilst_source_Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2 GIT_TAG v3.5.4 FIND_PACKAGE_ARGS)
+set(whilst_source_Eigen3 GIT_REPOSITORY https://gitlab.com/libeigen/eigen
+  GIT_TAG 3147391d946bb4b6c68edd901f2add6ac1f31f8c  # 3.4.0
+  FIND_PACKAGE_ARGS 3.4 NO_MODULE)
+set(whilst_source_CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11
+  GIT_TAG 6c7b07a878ad834957b98d0f9ce1dbe0cb204fc9  # 2.4.2
+  FIND_PACKAGE_ARGS 2.1)
+set(whilst_source_fmt GIT_REPOSITORY https://github.com/fmtlib/fmt
+  GIT_TAG e69e5f977d458f2650bb346dadf2ad30c5320281  # 10.2.1
+  FIND_PACKAGE_ARGS)
+set(whilst_source_nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json
+  GIT_TAG 9cca280a4d0ccf0c08f47a99aa71d1b0e52f8d03  # 3.11.3
+  FIND_PACKAGE_ARGS 3.10)
+set(whilst_source_Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2
+  GIT_TAG b5373dadca40b7edc8570cf9470b9b1cb1934d40  # 3.5.4
+  FIND_PACKAGE_ARGS)
 
 set(BUILD_TESTING OFF)  # theirs, not ours
 set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # older packages' options heed the variables set here

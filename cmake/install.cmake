@@ -15,3 +15,6 @@ configure_package_config_file(cmake/whilstConfig.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/whilstConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/whilstConfig.cmake ${PROJECT_BINARY_DIR}/whilstConfigVersion.cmake
   DESTINATION ${package_directory})
+
+install(FILES LICENSE README.md CHANGELOG.md TYPE DOC)
+install(DIRECTORY examples TYPE DOC)

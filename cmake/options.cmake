@@ -5,6 +5,7 @@ option(WHILST_BUILD_BENCHMARKS "Build the programs under benchmarks/" ${PROJECT_
 option(WHILST_BUILD_TESTS "Have a target whilst_tests, which the default target leaves out" ${PROJECT_IS_TOP_LEVEL})
 set(WHILST_TEST_FILES "" CACHE STRING "A regular expression: build only the test files whose paths match it")
 option(WHILST_INSTALL "Have install rules" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_INSTALL_SAMPLES "Install the sample programs, too, as whilst-fit, whilst-elastic and so on" OFF)
 option(WHILST_WARNINGS_AS_ERRORS "Let warnings in Whilst's own code stop the build" ${PROJECT_IS_TOP_LEVEL})
 option(WHILST_SANITIZE "Build with the address and undefined behaviour sanitizers" OFF)
 option(WHILST_FUZZ "Build the fuzz targets (clang only; implies WHILST_SANITIZE)" OFF)
@@ -14,6 +15,13 @@ if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
   endif()
+endif()
+
+if(WHILST_INSTALL AND BUILD_SHARED_LIBS)
+  # Where an installed program finds the library.
+  include(GNUInstallDirs)
+  set(whilst_library_from_program $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
+  set(CMAKE_INSTALL_RPATH ${whilst_library_from_program})
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)

@@ -10,6 +10,7 @@
 #include <new>
 #include <system_error>
 
+#include "solvers/matrix_market_scanner.hpp"
 #include "solvers/text_file.hpp"
 
 namespace whilst::detail::matrix_market {
@@ -23,36 +24,42 @@ std::string last_problem() { return std::generic_category().message(errno); }
 
 }  // namespace
 
+bool starts_with_banner(std::string_view text) {
+  return std::ranges::equal(text.substr(0, banner.size()), banner, {}, lower_case, lower_case);
+}
+
+std::string read_bytes(std::FILE* file, std::string_view name, std::size_t limit, std::size_t expected) {
+  // The buffer would only be copied from.
+  std::setvbuf(file, nullptr, _IONBF, 0);
+  // The first bytes alone tell a file of another kind, however large: they are all that is needed to refuse it.
+  std::string bytes(std::min<std::size_t>(limit, 4096), '\0');
+  std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
+  const bool promising = is_gzip(bytes) || starts_with_banner(bytes);
+  while (promising && size == bytes.size() && size < limit) {
+    // One byte more than there should be, so that a short count says that the end was reached.
+    const std::size_t rest = std::min(expected, limit - 1) + 1;
+    bytes.resize(std::max(rest, std::min(limit, 2 * size)));
+    size += std::fread(bytes.data() + size, 1, bytes.size() - size, file);
+  }
+  if (std::ferror(file) != 0) fail(name, "it cannot be read to its end (" + last_problem() + ")", "one that can be");
+  bytes.resize(size);
+  return bytes;
+}
+
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
   const std::string name = path.string();
   std::error_code problem;
   const auto status = std::filesystem::status(path, problem);
   if (!std::filesystem::exists(status)) fail(name, "no such file", "a Matrix Market file");
-  if (std::filesystem::is_directory(status)) fail(name, "a directory", "a Matrix Market file");
+  if (std::filesystem::is_directory(status)) fail(name, "this is a directory", "a Matrix Market file");
   const bool regular = std::filesystem::is_regular_file(status);
-  if (!regular && !std::filesystem::is_fifo(status)) fail(name, "a device or a socket", "a Matrix Market file");
+  if (!regular && !std::filesystem::is_fifo(status)) fail(name, "this is a device or a socket", "a Matrix Market file");
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (file == nullptr) fail(name, "a file that does not open (" + last_problem() + ")", "one that can be read");
-  // The buffer would only be copied from.
-  std::setvbuf(file.get(), nullptr, _IONBF, 0);
+  if (file == nullptr) fail(name, "it does not open (" + last_problem() + ")", "one that can be read");
   std::uintmax_t expected = regular ? std::filesystem::file_size(path, problem) : 0;
   if (problem) expected = 0;
-  // The first bytes alone tell a file of another kind, however large: they are all that is needed to refuse it.
-  std::string bytes(std::min<std::size_t>(limit, 4096), '\0');
-  std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file.get());
-  const bool promising = is_gzip(bytes) || bytes.starts_with(banner);
-  while (promising && size == bytes.size() && size < limit) {
-    // One byte more than there should be, so that a short count says that the end was reached.
-    const std::size_t rest = std::min<std::uintmax_t>(expected, limit - 1) + 1;
-    bytes.resize(std::max(rest, std::min(limit, 2 * size)));
-    size += std::fread(bytes.data() + size, 1, bytes.size() - size, file.get());
-  }
-  if (std::ferror(file.get()) != 0) {
-    fail(name, "a file that cannot be read to its end (" + last_problem() + ")", "one that can be read");
-  }
-  bytes.resize(size);
-  return bytes;
+  return read_bytes(file.get(), name, limit, expected);
 }
 
 std::string gunzip(std::string_view bytes, std::string_view name, extent given) {
@@ -75,6 +82,7 @@ std::string gunzip(std::string_view bytes, std::string_view name, extent given) 
     const int status = inflate(&stream, Z_NO_FLUSH);
     used += offered - stream.avail_in;
     size += room - stream.avail_out;
+    if (size >= banner.size() && !starts_with_banner(std::string_view(text).substr(0, size))) break;
     const auto fail_here = [&](const std::string& found, const std::string& expected) {
       fail(name, std::string_view(text).substr(0, size), size, found, expected);
     };

@@ -23,7 +23,7 @@ void reader::read_header() {
 
 void reader::read_kind() {
   const std::string_view first = scanner_.token();
-  if (first != banner) {
+  if (first.size() != banner.size() || !starts_with_banner(first)) {
     scanner_.fail_at(scanner_.here(),
                      scanner_.text().empty() ? "an empty file"
                      : first.empty()         ? "a blank"
@@ -34,10 +34,13 @@ void reader::read_kind() {
   scanner_.read_word<int>({{"matrix", 0}});
   header_.format = scanner_.read_word<format>({{"coordinate", format::coordinate}, {"array", format::array}});
   // A pattern without places, or one with signs, would say nothing.
-  header_.field = header_.format == format::array
-                      ? scanner_.read_word<field>({{"real", field::real}, {"integer", field::integer}})
-                      : scanner_.read_word<field>(
-                            {{"real", field::real}, {"integer", field::integer}, {"pattern", field::pattern}});
+  header_.field =
+      header_.format == format::array
+          ? scanner_.read_word<field>({{"real", field::real}, {"double", field::real}, {"integer", field::integer}})
+          : scanner_.read_word<field>({{"real", field::real},
+                                       {"double", field::real},
+                                       {"integer", field::integer},
+                                       {"pattern", field::pattern}});
   header_.symmetry =
       header_.field == field::pattern
           ? scanner_.read_word<symmetry>({{"general", symmetry::general}, {"symmetric", symmetry::symmetric}})
@@ -75,12 +78,32 @@ void reader::read_sizes() {
   scanner_.expect_line_end();
 }
 
-void reader::check_rows() const {
-  constexpr index_type rows_of_any_file = index_type{1} << 26;
+void reader::check_rows(index_type rows_of_any_file) const {
   const std::size_t bytes = scanner_.text().size();
   if (header_.rows > rows_of_any_file && std::cmp_greater(header_.rows, bytes)) {
     fail_at_sizes(std::to_string(header_.rows) + " rows in a file of " + std::to_string(bytes) + " bytes",
                   "at most " + std::to_string(rows_of_any_file) + " rows, or one for each byte");
+  }
+}
+
+/// Places of both triangles are looked up: entries given in each of them would count twice.
+template <class T>
+void reader::mirror_upper_triangle(std::vector<entry<T>>& entries) const {
+  using place = std::pair<std::int32_t, std::int32_t>;
+  std::vector<place> upper;
+  for (const entry<T>& e : entries) {
+    if (e.row < e.column) upper.emplace_back(e.column, e.row);
+  }
+  std::sort(upper.begin(), upper.end());
+  const T sign = header_.symmetry == symmetry::skew_symmetric ? T{-1} : T{1};
+  for (entry<T>& e : entries) {
+    if (e.row < e.column) {
+      e = {e.column, e.row, sign * e.value};
+    } else if (std::binary_search(upper.begin(), upper.end(), place(e.row, e.column))) {
+      fail_at_sizes("entries for row " + std::to_string(e.row + 1) + " and column " + std::to_string(e.column + 1) +
+                        " and for their mirror image",
+                    "one triangle only, as the matrix is not general");
+    }
   }
 }
 
@@ -125,14 +148,13 @@ template <class T>
 void reader::read_coordinates(std::vector<entry<T>>& entries) {
   const bool general = header_.symmetry == symmetry::general;
   const bool skew = header_.symmetry == symmetry::skew_symmetric;
+  bool has_upper = false;
   for (index_type number = 0; number < header_.entries; ++number) {
     expect_line_of_entry(number);
     const char* const start = scanner_.here();
     const index_type row = scanner_.read_whole_number(1, header_.rows, "a row index");
     const index_type column = scanner_.read_whole_number(1, header_.columns, "a column index");
-    if (!general && column > row) {
-      scanner_.fail_at(start, "an entry above the diagonal", "the lower triangle only, as the matrix is not general");
-    }
+    has_upper = has_upper || column > row;
     const T value = read_value<T>();
     if (skew && row == column && value != 0) {
       scanner_.fail_at(start, "an entry on the diagonal", "none, or zero, as the matrix is skew-symmetric");
@@ -140,6 +162,7 @@ void reader::read_coordinates(std::vector<entry<T>>& entries) {
     entries.push_back({static_cast<std::int32_t>(row - 1), static_cast<std::int32_t>(column - 1), value});
     scanner_.expect_line_end();
   }
+  if (has_upper && !general) mirror_upper_triangle(entries);
 }
 
 template <class T>
@@ -164,7 +187,8 @@ std::vector<T> reader::read_column() {
     return column;
   }
   const std::vector<entry<T>> entries = read_entries<T>();
-  check_rows();
+  // A load on a few of many points is listed thus: 128 MiB at most for next to no text.
+  check_rows(index_type{1} << 24);
   column.assign(static_cast<std::size_t>(header_.rows), T{0});
   for (const entry<T>& e : entries) {
     T& sum = column[static_cast<std::size_t>(e.row)];

@@ -35,8 +35,8 @@ class reader {
   /// Nothing but comments and blank lines may follow the last entry.
   void expect_end();
 
-  /// Fails unless arrays with one element a row are in proportion to the file.
-  void check_rows() const;
+  /// Fails unless arrays with one element a row are in proportion to the file, or there are no more of them than this.
+  void check_rows(index_type rows_of_any_file) const;
   /// Fails at the line of the sizes, for what shows up after the last entry: at the size `which` of rows, columns,
   /// entries.
   [[noreturn]] void fail_at_sizes(const std::string& found, const std::string& expected, int which = 0) const {
@@ -57,6 +57,9 @@ class reader {
   void read_array(std::vector<entry<T>>& entries);
   template <class T>
   void read_coordinates(std::vector<entry<T>>& entries);
+  /// Moves what a file that is not general lists above the diagonal to below it.
+  template <class T>
+  void mirror_upper_triangle(std::vector<entry<T>>& entries) const;
 
   scanner scanner_;
   matrix_market_header header_;

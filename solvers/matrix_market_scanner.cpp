@@ -14,6 +14,10 @@ void scanner::fail_at_token(const char* where, const std::string& expected) cons
   fail_at(where, where == end_ ? "the end of the file" : "the end of the line", expected);
 }
 
+namespace {
+
+/// Whether a decimal number is below one in magnitude, however long its digits or its exponent are. std::from_chars
+/// reports numbers too large and numbers too small with one and the same code; this tells them apart.
 bool is_below_one(std::string_view number) {
   const std::size_t exponent_mark = number.find_first_of("eE");
   const std::string_view digits = number.substr(0, exponent_mark);
@@ -35,5 +39,29 @@ bool is_below_one(std::string_view number) {
   }
   return scale <= 0;
 }
+
+}  // namespace
+
+template <class T>
+T scanner::read_unusual_real() {
+  const std::string_view all = token();
+  std::string number(after_plus(), all.data() + all.size());
+  const std::size_t mark = number.find_first_of("dD");
+  if (mark != std::string::npos) number[mark] = 'e';
+  const char* const end = number.data() + number.size();
+  T value = 0;
+  const auto [last, problem] = std::from_chars(number.data(), end, value);
+  if (last == end && problem == std::errc::result_out_of_range && is_below_one(number)) {
+    value = number[0] == '-' ? -T{0} : T{0};
+  } else if (last != end || problem != std::errc{} || !std::isfinite(value)) {
+    fail_at_token(here_, sizeof(T) == sizeof(double) ? "a finite number within the range of double"
+                                                     : "a finite number within the range of float");
+  }
+  skip(all);
+  return value;
+}
+
+template float scanner::read_unusual_real();
+template double scanner::read_unusual_real();
 
 }  // namespace whilst::detail::matrix_market

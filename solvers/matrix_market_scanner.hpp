@@ -15,6 +15,8 @@
 
 namespace whilst::detail::matrix_market {
 
+inline char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// Reads lines of tokens from a text that it does not own, and fails with the place where it stands. What runs once a
 /// token stands here, to be inlined.
 class scanner {
@@ -59,7 +61,7 @@ class scanner {
   index_type read_whole_number(index_type smallest, index_type largest, const char* what);
   /// The next token as an integer with or without sign.
   std::int64_t read_integer();
-  /// The next token as the nearest T, which must be finite.
+  /// The next token as the nearest T, which must be finite. Its exponent may have Fortran's letter d.
   template <class T>
   T read_real();
 
@@ -81,24 +83,21 @@ class scanner {
   const char* after_plus() const {
     return here_ != end_ && *here_ == '+' && here_ + 1 != end_ && here_[1] != '-' ? here_ + 1 : here_;
   }
+  /// The same for what std::from_chars does not take at once: a d for the exponent, what is too small for T, mistakes.
+  template <class T>
+  T read_unusual_real();
 
   std::string_view name_, text_;
   const char* here_;
   const char* end_;
 };
 
-/// Whether a decimal number is below one in magnitude, however long its digits or its exponent are. std::from_chars
-/// reports numbers too large and numbers too small with one and the same code; this tells them apart.
-bool is_below_one(std::string_view number);
-
 template <class Meaning, std::size_t n>
 Meaning scanner::read_word(const std::pair<std::string_view, Meaning> (&words)[n]) {
   skip_blanks();
   std::string expected;
   for (const auto& [word, meaning] : words) {
-    const bool same = std::ranges::equal(
-        token(), word, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (same) {
+    if (std::ranges::equal(token(), word, {}, lower_case)) {
       skip(word);
       return meaning;
     }
@@ -135,15 +134,9 @@ inline std::int64_t scanner::read_integer() {
 template <class T>
 T scanner::read_real() {
   skip_blanks();
-  const char* const number = after_plus();
   T value = 0;
-  const auto [last, problem] = std::from_chars(number, end_, value);
-  if (problem == std::errc::result_out_of_range && is_token_end(last) && is_below_one({number, last})) {
-    value = *number == '-' ? -T{0} : T{0};
-  } else if (problem != std::errc{} || !is_token_end(last) || !std::isfinite(value)) {
-    fail_at_token(here_, sizeof(T) == sizeof(double) ? "a finite number within the range of double"
-                                                     : "a finite number within the range of float");
-  }
+  const auto [last, problem] = std::from_chars(after_plus(), end_, value);
+  if (problem != std::errc{} || !is_token_end(last) || !std::isfinite(value)) return read_unusual_real<T>();
   here_ = last;
   return value;
 }

@@ -9,6 +9,29 @@
 
 namespace whilst::detail {
 
+namespace {
+
+void append_as_number(std::string& shown, char c) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  shown.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+}
+
+/// How many bytes the character takes that the text begins with; 0 for a control character and what is not UTF-8.
+std::size_t printable_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) >= ' ' && byte(0) != 0x7f ? 1 : 0;
+  const std::size_t length = byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : byte(0) < 0xf5 ? 4 : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool control = byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
+  return control ? 0 : length;
+}
+
+}  // namespace
+
 std::optional<std::string> read_whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
@@ -38,7 +61,7 @@ void fail(std::string_view name, std::string_view text, std::size_t where, const
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? where + 1 : where - newline;
-  throw error(std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": found " + found +
+  throw error(printable(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": found " + found +
               ", expected " + expected);
 }
 
@@ -47,22 +70,24 @@ void fail(std::string_view name, std::string_view text, std::string_view piece, 
   fail(name, text, static_cast<std::size_t>(piece.data() - text.data()), found, expected);
 }
 
-void fail(std::string_view name, const std::string& found, const std::string& expected) {
-  fail(name, {}, std::size_t{0}, found, expected);
+void fail(std::string_view name, const std::string& problem, const std::string& expected) {
+  throw error("reading " + printable(name), problem, "Give " + expected);
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t length = printable_length(text);
+    length > 0 ? void(shown += text.substr(0, length)) : append_as_number(shown, text[0]);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return shown;
 }
 
 std::string quoted(std::string_view token) {
   constexpr std::size_t longest = 40;
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string shown = "\"";
-  for (const char c : token.substr(0, longest)) {
-    if (c >= ' ' && c <= '~') {
-      shown += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      shown.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
-  }
+  for (const char c : token.substr(0, longest)) c >= ' ' && c <= '~' ? void(shown += c) : append_as_number(shown, c);
   return shown + (token.size() > longest ? "...\"" : "\"");
 }
 

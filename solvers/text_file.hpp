@@ -22,6 +22,10 @@ std::string_view trim(std::string_view text);
 /// The whole of the text as a finite number within the range of double, as "-2.5e-3" or "+1"; nothing where it is none.
 std::optional<double> finite_number(std::string_view text);
 
+/// Text as a terminal may get it, a file's name say: control characters and bytes that are not UTF-8 as \\x1b, all else
+/// as it is.
+std::string printable(std::string_view text);
+
 /// Throws "NAME:LINE:COLUMN: found FOUND, expected EXPECTED" for the byte `where` of `text`.
 [[noreturn]] void fail(std::string_view name, std::string_view text, std::size_t where, const std::string& found,
                        const std::string& expected);
@@ -30,8 +34,8 @@ std::optional<double> finite_number(std::string_view text);
 [[noreturn]] void fail(std::string_view name, std::string_view text, std::string_view piece, const std::string& found,
                        const std::string& expected);
 
-/// The same for a problem of the whole file, reported at 1:1.
-[[noreturn]] void fail(std::string_view name, const std::string& found, const std::string& expected);
+/// Throws "reading NAME: PROBLEM. Give EXPECTED" for a problem of the whole file, which has no place.
+[[noreturn]] void fail(std::string_view name, const std::string& problem, const std::string& expected);
 
 /// Text from a file as a message can show it: in quotes, at most 40 bytes, nothing that would upset a terminal.
 std::string quoted(std::string_view token);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "benchmarks/measured_at.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::command {
@@ -17,6 +18,14 @@ std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** 
     throw error(fmt::format("{} (see {} --help)", problem.what(), help));
   }
   return {};
+}
+
+void add_version(CLI::App& app) {
+  app.set_version_flag("-V,--version", version_text(app.get_name()), "Print the version and leave");
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
 CLI::Validator whole_number(index_type least, index_type most, const char* example) {

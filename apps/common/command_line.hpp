@@ -30,6 +30,9 @@ bool parsed(std::string_view text, Number& value) {
   return problem == std::errc() && rest == end;
 }
 
+/// --version, which tells the commit, too.
+void add_version(CLI::App& app);
+
 /// A number that `fits`; `wanted` says what that is, with an example. type: what the help calls it.
 template <class Number, class Fits>
 CLI::Validator number(const char* type, Fits fits, std::string wanted) {
@@ -43,6 +46,9 @@ CLI::Validator number(const char* type, Fits fits, std::string wanted) {
 
 CLI::Validator whole_number(index_type least, index_type most, const char* example);
 CLI::Validator one_of(std::vector<std::string> names);
+/// All commands of a program, asked for or not.
+std::vector<const CLI::App*> commands_of(const CLI::App& app);
+
 /// A path, which CLI11 would take empty, too.
 CLI::Validator not_empty();
 

@@ -1,24 +1,22 @@
 #include "apps/common/json_file.hpp"
 
+#include "whilst/error.hpp"
+
 namespace whilst::command {
 
-json_destination::json_destination(const std::string& path) {
-  if (path == "-") {
-    to_standard_output_ = true;
-  } else {
-    file_ = output_file("--json", path);
-  }
+json_destination::json_destination(const std::string& path, const std::vector<const output_file*>& beside, bool quiet)
+    : file_("--json", path) {
+  bool taken = file_.is_standard_output();
+  for (const output_file* other : beside) taken = taken || other->is_standard_output();
+  if (taken) text_ = stderr;
+  if (quiet) text_ = std::fopen("/dev/null", "w");
+  if (quiet && text_ == nullptr) throw error("--quiet", "/dev/null does not open", "Leave --quiet out");
 }
 
 void json_destination::write(const json& document) const {
   if (!wanted()) return;
   // Paths need not be UTF-8: what is not is replaced, rather than the report lost.
-  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  if (to_standard_output_) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else {
-    file_.write(text);
-  }
+  file_.write(document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace whilst::command

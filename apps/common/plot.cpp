@@ -11,7 +11,8 @@
 namespace whilst::command {
 namespace {
 
-constexpr double width = 800, height = 480;
+constexpr double width = 800, height = 480;  // without the legend, which is below
+constexpr double first_row = height + 4;
 constexpr double left = 76, right = 776, top = 52, bottom = 420;
 
 // Told apart by people who do not see all colours: Okabe and Ito (2008).
@@ -96,12 +97,12 @@ double round_step(double range, int most) {
 }
 
 void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const std::string& title,
-               const std::string& quantity) {
+               const std::string& quantity, double legend_height) {
   fmt::format_to(out,
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                  "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n"
                  "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-                 width, height);
+                 width, height + legend_height);
   // About 7.6 units a letter at this size: a longer title shrinks to fit.
   const double fitting = std::min(1.0, (right - left) / (7.6 * static_cast<double>(std::max<size_t>(1, title.size()))));
   fmt::format_to(out, "<text x=\"{}\" y=\"28\" text-anchor=\"middle\" font-size=\"{:.1f}\">{}</text>\n",
@@ -196,58 +197,70 @@ bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const
   return has_zero;
 }
 
+/// Below the axes, where it covers no curve, in as many rows as it takes.
+class legend {
+ public:
+  /// symbol: what to draw from x to x + 36 at height y.
+  template <class Symbol>
+  void add(const std::string& label, Symbol symbol) {
+    const double taken = 68 + 7.4 * static_cast<double>(label.size());
+    if (x_ > left && x_ + taken > right) {
+      x_ = left;
+      y_ += row;
+    }
+    fmt::format_to(std::back_inserter(text_), "{}<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", symbol(x_, y_), x_ + 44,
+                   y_ + 5, escaped(label));
+    x_ += taken;
+  }
+  const std::string& text() const { return text_; }
+  double height() const { return text_.empty() ? 0 : y_ + row - first_row; }
+
+ private:
+  static constexpr double row = 20;
+  double x_ = left, y_ = first_row;
+  std::string text_;
+};
+
+legend make_legend(const std::vector<convergence_curve>& curves, double tolerance, const std::string& zero) {
+  legend result;
+  for (size_t number = 0; number < curves.size(); ++number) {
+    result.add(curves[number].label, [&](double x, double y) {
+      return fmt::format("<path d=\"M{:.1f} {:.1f}h36\"{}/>\n{}", x, y, stroke(number, curves.size()),
+                         marker(number, x + 18, y));
+    });
+  }
+  if (tolerance > 0) {
+    result.add("tolerance", [](double x, double y) {
+      return fmt::format("<path d=\"M{:.1f} {:.1f}h36\" stroke=\"#555\" stroke-dasharray=\"5 4\"/>\n", x, y);
+    });
+  }
+  if (!zero.empty()) {
+    result.add(zero, [](double x, double y) {
+      return fmt::format("<path d=\"M{:.1f} {:.1f}m-5 -5h10l-5 9z\" fill=\"#555\"/>\n", x + 18, y);
+    });
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string convergence_svg(const std::string& title, const std::vector<convergence_curve>& curves, double tolerance,
                             const convergence_words& words) {
+  const axes a = choose_axes(curves, tolerance);
+  std::string lines;
+  bool has_zero = false;
+  for (size_t number = 0; number < curves.size(); ++number)
+    has_zero |= draw_curve(std::back_inserter(lines), a, curves, number);
+  const legend below = make_legend(curves, tolerance, has_zero ? words.zero : "");
+
   std::string svg;
   const auto out = std::back_inserter(svg);
-  const axes a = choose_axes(curves, tolerance);
-  draw_axes(out, a, title, words.quantity);
+  draw_axes(out, a, title, words.quantity, below.height());
   if (tolerance > 0) {
     fmt::format_to(out, "<path d=\"M{} {:.1f}H{}\" stroke=\"#555\" stroke-dasharray=\"5 4\"/>\n", left,
                    a.y(std::log10(tolerance)), right);
   }
-  bool has_zero = false;
-  for (size_t number = 0; number < curves.size(); ++number) has_zero |= draw_curve(out, a, curves, number);
-
-  size_t longest = has_zero ? std::max(words.zero.size(), size_t{9}) : 9;
-  for (const auto& curve : curves) longest = std::max(longest, curve.label.size());
-  const size_t lines = curves.size() + (tolerance > 0 ? 1 : 0) + (has_zero ? 1 : 0);
-  const double box_width = 62 + 7.4 * static_cast<double>(longest);
-  const double x = right - 10 - box_width;
-  // Curves fall from the upper left; where one ends high after all, the lower corner is the free one.
-  const bool ends_high = std::any_of(curves.begin(), curves.end(), [&](const auto& curve) {
-    if (curve.history.empty()) return false;
-    const auto& last = curve.history.back();
-    return last.iteration > 0 && a.y(std::log10(relative(curve, last))) < top + 0.4 * (bottom - top);
-  });
-  const double box_height = 20.0 * static_cast<double>(lines) + 8;
-  double y = ends_high ? bottom - 10 - box_height : top + 10;
-  fmt::format_to(out,
-                 "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"white\" fill-opacity=\"0.85\" "
-                 "stroke=\"#ccc\"/>\n",
-                 x, y, box_width, box_height);
-  const auto label = [&](const std::string& text) {
-    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 52, y + 5, escaped(text));
-  };
-  y += 14;
-  for (size_t number = 0; number < curves.size(); ++number, y += 20) {
-    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}h36\"{}/>\n", x + 8, y, stroke(number, curves.size()));
-    fmt::format_to(out, "{}", marker(number, x + 26, y));
-    label(curves[number].label);
-  }
-  if (tolerance > 0) {
-    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}h36\" stroke=\"#555\" stroke-dasharray=\"5 4\"/>\n", x + 8, y);
-    label("tolerance");
-    y += 20;
-  }
-  if (has_zero) {
-    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}m-5 -5h10l-5 9z\" fill=\"#555\"/>\n", x + 26, y);
-    label(words.zero);
-  }
-  svg += "</svg>\n";
-  return svg;
+  return svg + lines + below.text() + "</svg>\n";
 }
 
 }  // namespace whilst::command

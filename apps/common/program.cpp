@@ -6,17 +6,20 @@
 #include <exception>
 #include <new>
 
+#include "apps/common/interrupts.hpp"
+#include "solvers/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::command {
 
 int report_errors(const std::string& program, const std::string& too_large, const std::function<int()>& work) {
+  tell_of_interrupts(program);
   try {
     return work();
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}: not enough memory for {}\n", program, too_large);
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "{}: {}\n", program, problem.what());
+    fmt::print(stderr, "{}: {}\n", program, detail::printable(problem.what()));
   }
   return failed;
 }

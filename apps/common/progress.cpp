@@ -3,42 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 
+#include "apps/common/interrupts.hpp"
 #include "whilst/watch.hpp"
 
 namespace whilst::command {
 namespace {
-
-/// Set by a handler, on whatever thread that runs.
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-/// While it lives, the first interrupt is noted and the second has its usual effect.
-class interrupt_watch {
- public:
-  interrupt_watch() {
-    interrupted = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    sigaction(SIGINT, &action, &former_interrupt_);
-    sigaction(SIGTERM, &action, &former_terminate_);
-  }
-  ~interrupt_watch() {
-    sigaction(SIGINT, &former_interrupt_, nullptr);
-    sigaction(SIGTERM, &former_terminate_, nullptr);
-  }
-  interrupt_watch(const interrupt_watch&) = delete;
-  interrupt_watch& operator=(const interrupt_watch&) = delete;
-
- private:
-  struct sigaction former_interrupt_ {
-  }, former_terminate_{};
-};
 
 /// The line on a terminal, cleared when this ends.
 struct rewritten_line {
@@ -63,7 +35,7 @@ void run_with_progress(replayed_solver& solver, const std::function<void()>& sol
   rewritten_line on_terminal;
   bool stopping = false;
   watch watching(solver, between_looks, [&](const progress& now) {
-    const bool stops_now = interrupted && !stopping;
+    const bool stops_now = interrupts.interrupted() && !stopping;
     stopping = stopping || stops_now;
     if (stopping) solver.cancel();
     if (!(terminal || log) || !(stops_now || clock::now() >= next_line)) return;

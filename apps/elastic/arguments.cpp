@@ -4,7 +4,6 @@
 
 #include "apps/common/command_line.hpp"
 #include "whilst/minimizer.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::elastic {
 namespace {
@@ -34,7 +33,7 @@ arguments::arguments()
   scene_options& scene = given_.scene;
   simulation_settings& simulation = given_.simulation;
   scene.cells = 0;
-  app.set_version_flag("--version", fmt::format("elastic {}", version), "Print the version and leave");
+  command::add_version(app);
   add(&app, "--scene", scene.name, "What falls (default solid)", one_of({"solid", "cloth", "both"}));
   add(&app, "--cells", scene.cells,
       "Cells along the solid's shorter edges: it has 10 N^3 tetrahedra, the cloth (4 N)^2 squares (default 6, on a GPU "

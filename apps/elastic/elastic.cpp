@@ -137,7 +137,7 @@ double elastic_result::largest_rise() const { return largest_rise_of(steps); }
 
 int run_elastic(const elastic_options& options) {
   const output_file picture("--picture", options.picture);
-  const json_destination json(options.json);
+  const json_destination json(options.json, {&picture});
   const series frame_files("--frames", options.frames, "frame_", ".png"),
       meshes("--vtk", options.vtk, "elastic_", ".vtk");
   command::require_different_files({}, {&picture, &json.file()});
@@ -168,10 +168,10 @@ int run_elastic(const elastic_options& options) {
                                         frames.begin() + static_cast<std::ptrdiff_t>((k + 1) * size));
     const double time = static_cast<double>(k) * static_cast<double>(settings.frame_interval) * settings.step_size;
     const auto number = static_cast<index_type>(k);
-    if (frame_files.wanted()) frame_files.file(number).write(png_of(paint.paint(positions)));
+    if (frame_files.wanted()) frame_files.file(number).write(command::png_of(paint.paint(positions)));
     if (meshes.wanted()) meshes.file(number).write(vtk_of(result.scene, positions, time));
   }
-  if (picture.wanted()) picture.write(png_of(paint.paint(last)));
+  if (picture.wanted()) picture.write(command::png_of(paint.paint(last)));
   return result.converged() ? command::succeeded : command::not_converged;
 }
 

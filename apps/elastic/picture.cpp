@@ -232,7 +232,7 @@ std::uint8_t as_byte(double light) {
 
 painter::painter(const scene& start, int width, int height) : start_(start), width_(width), height_(height) {}
 
-image painter::paint(std::span<const double> positions) const {
+command::image painter::paint(std::span<const double> positions) const {
   const std::vector<vec3> corners = corners_of(start_);
   vec3 low = corners.front(), high = low;
   for (const vec3& p : corners) {
@@ -248,7 +248,7 @@ image painter::paint(std::span<const double> positions) const {
   const std::vector<visible> seen = rasterize(from, width, height, start_.surface, positions);
   const view now(start_, positions, middle, radius);
 
-  image picture{width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(3 * width_ * height_))};
+  command::image picture{width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(3 * width_ * height_))};
 #pragma omp parallel for schedule(dynamic, 8)
   for (int y = 0; y < height_; ++y) {
     for (int x = 0; x < width_; ++x) {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "png.hpp"
+#include "apps/common/png.hpp"
 #include "scene.hpp"
 
 namespace whilst::elastic {
@@ -12,7 +12,7 @@ namespace whilst::elastic {
 class painter {
  public:
   explicit painter(const scene& start, int width = 960, int height = 720);
-  image paint(std::span<const double> positions) const;
+  command::image paint(std::span<const double> positions) const;
 
  private:
   const scene& start_;

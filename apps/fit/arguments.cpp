@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "apps/common/command_line.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::fitting {
 namespace {
@@ -32,7 +31,7 @@ std::vector<double> start_of(const std::string& text) {
 }  // namespace
 
 arguments::arguments() : app("Fits a curve to points by nonlinear least squares, on the GPU or the CPU.", "fit") {
-  app.set_version_flag("--version", fmt::format("fit {}", version), "Print the version and leave");
+  command::add_version(app);
   add(&app, "file", fit.file, "Data set of the NIST StRD, or CSV: predictors, then the response", not_empty())
       ->option_text("FILE");
   app.add_option("--model", fit.model, "The curve, by name (default: the data set's own; needed for CSV)")

@@ -87,7 +87,7 @@ double fit_result::residual_deviation() const {
 
 int run_fit(const fit_options& options) {
   const output_file plot("--plot", options.plot);
-  const json_destination json(options.json);
+  const json_destination json(options.json, {&plot});
   command::require_different_files({{"the data", options.file}}, {&plot, &json.file()});
   std::FILE* out = json.text();
 

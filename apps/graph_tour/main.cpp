@@ -6,7 +6,6 @@
 #include "apps/common/program.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "tour.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::graph_tour {
 namespace {
@@ -23,7 +22,7 @@ int parse_and_run(int argument_count, char** argument_values) {
       "Walks through what programs are recorded from, and checks each stop. Its text, apps/graph_tour/tour.cpp, is to "
       "be copied from.",
       "graph_tour");
-  app.set_version_flag("--version", fmt::format("graph_tour {}", version), "Print the version and leave");
+  command::add_version(app);
   command::add(&app, "--executor", executor_name,
                "What runs the programs: the CPU; kernel launches; one CUDA graph (default auto: graph on a GPU, host "
                "without)",

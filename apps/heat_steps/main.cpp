@@ -44,7 +44,7 @@ CLI::Validator number_from(double least, const char* example) {
 
 void add_options(CLI::App& app, settings& given) {
   using command::add, command::whole_number;
-  app.set_version_flag("--version", fmt::format("heat_steps {}", version), "Print the version and leave");
+  command::add_version(app);
   add(&app, "--cells", given.of.cells, "Cells along an edge of the plate (default 64)", whole_number(2, 4096, "64"));
   add(&app, "--steps", given.limits.most_steps, "Most time steps of a run (default 200)",
       whole_number(1, 1'000'000, "200"));
@@ -159,8 +159,8 @@ int parse_and_run(int argument_count, char** argument_values) {
       "heat_steps");
   add_options(app, given);
   if (const auto status = command::parse_command_line(app, argument_count, argument_values)) return *status;
-  const command::json_destination destination(given.json);
   const command::output_file picture("--picture", given.picture);
+  const command::json_destination destination(given.json, {&picture});
   command::require_different_files({}, {&picture, &destination.file()});
 
   const bool on_host = place_of_executor(given.executor).on_host();
@@ -168,7 +168,12 @@ int parse_and_run(int argument_count, char** argument_values) {
   const std::vector<measured_way> ways = measure(*steps, given);
   const std::string executor = on_host ? "host" : "graph";
   print(destination.text(), given, executor, ways);
-  if (picture.wanted()) picture.write(heat_map_svg(ways.front().made.u, given.of.cells));
+  if (picture.wanted()) {
+    const made_run& made = ways.front().made;
+    picture.write(heat_map_svg(fmt::format("Temperature of the plate after {}, at time {:.4g}",
+                                           command::counted(made.end.steps, "step"), made.end.time),
+                               made.u, given.of.cells));
+  }
   if (destination.wanted()) destination.write(report(given, executor, ways));
   command::require_standard_output();
   const bool good = std::all_of(ways.begin(), ways.end(), [](const measured_way& one) {

@@ -7,8 +7,8 @@
 
 namespace whilst::heat_steps {
 
-/// u at the inner points of a grid with `cells` cells along an edge, as squares of colour: SVG text. Grids of more than
-/// 64 are thinned out.
-std::string heat_map_svg(const std::vector<double>& u, index_type cells);
+/// u at the inner points of a grid with `cells` cells along an edge as a picture of the plate, with axes and a colour
+/// bar: SVG text that holds a raster, of at most 512 points an edge; of more, every second or third or so is shown.
+std::string heat_map_svg(const std::string& title, const std::vector<double>& u, index_type cells);
 
 }  // namespace whilst::heat_steps

@@ -5,7 +5,6 @@
 #include "apps/common/command_line.hpp"
 #include "whilst/error.hpp"
 #include "whilst/place_of_executor.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::token_loop {
 namespace {
@@ -24,7 +23,7 @@ arguments::arguments()
     : app("Generates tokens one after another, as language models do, in ways that make the same numbers: steps "
           "launched one by one, a CUDA graph a token, and one launch for the whole generation. Shows what each costs.",
           "token_loop") {
-  app.set_version_flag("--version", fmt::format("token_loop {}", version), "Print the version and leave");
+  command::add_version(app);
   add(&app, "--dimension", given_.size.dimension,
       "Length d of the vectors; the vocabulary has as many tokens (default 2048, on the CPU 128)",
       multiple_of_4(4, 16384))

@@ -6,12 +6,15 @@
 #include <limits>
 
 #include "apps/common/command_line.hpp"
-#include "whilst/version.hpp"
 
 namespace whilst::command {
 namespace {
 
-constexpr const char* json_help = "Write a report; - for standard output, with nothing else on it";
+constexpr const char* json_help = "Write a report; - for standard output, as for all results, one at most";
+
+void add_quiet(CLI::App* to, bool& quiet) {
+  to->add_flag("-q,--quiet", quiet, "Print errors only; the exit status and the files that are asked for say the rest");
+}
 
 template <class Options>
 void add_limits(CLI::App* to, Options& solver, const char* usual) {
@@ -36,7 +39,8 @@ void add_device(CLI::App* to, int& device) {
 
 void add_problem(CLI::App* to, solve_options& into) {
   auto& solver = into.solver;
-  add(to, "matrix", into.matrix_file, "Matrix Market file, plain or gzip (by its content)", not_empty())
+  add(to, "matrix", into.matrix_file, "Matrix Market file, plain or gzip (by its content); - for standard input",
+      not_empty())
       ->option_text("FILE.mtx");
   add(to, "--gallery", into.gallery, "Make a model problem instead: whilst gallery lists them", not_empty())
       ->type_name("NAME:SIZE");
@@ -56,6 +60,7 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--precision", into.precision, "Default double", one_of({"double", "float"}));
   add_unroll(to, solver.unroll, "Iterations");
   add_device(to, solver.device);
+  add_quiet(to, into.quiet);
   add(to, "--json", into.json, json_help, not_empty());
   add(to, "--plot", into.plot, "Write a picture of the convergence (SVG)", not_empty());
 }
@@ -82,6 +87,7 @@ void add_run(CLI::App* to, std::string& executor, int& unroll, bundled_options& 
 }
 void add_results(CLI::App* to, bundled_options& into, const std::string& columns, const std::string& drawn) {
   to->add_flag("--monitor", into.monitor, "Print the history, and progress where it is no terminal");
+  add_quiet(to, into.quiet);
   add(to, "--output", into.output, "Write x as a Matrix Market file", not_empty());
   add(to, "--json", into.json, json_help, not_empty());
   add(to, "--history", into.history, fmt::format("Write {} as CSV", columns), not_empty());
@@ -183,7 +189,7 @@ arguments::arguments()
           "the "
           "CPU.",
           "whilst") {
-  app.set_version_flag("--version", fmt::format("whilst {}", version), "Print the version and leave");
+  add_version(app);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
@@ -212,6 +218,7 @@ arguments::arguments()
       "Examples:\n"
       "  whilst solve A.mtx --rtol 1e-10 --max-iterations 50000 --deadline 60\n"
       "  whilst solve --gallery poisson2d:256 --executor graph --unroll 8 --plot convergence.svg\n"
+      "  zcat A.mtx.gz | whilst solve - --quiet --output x.mtx\n"
       "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error. It is 1, too, where --output\n"
       "is asked for and x is not finite: the report is there, x cannot be written.");
@@ -242,7 +249,17 @@ arguments::arguments()
   gallery->footer("Example:\n  whilst gallery elasticity2d:32 --output A.mtx --rhs-output b.mtx");
 
   info = app.add_subcommand("info", "Say what this machine can run, and why it cannot run the rest");
-  info->add_flag("--json", info_json, "As JSON");
+  info->add_option_function<std::string>(
+          "--json", [this](const std::string& path) { info_json = path.empty() ? "-" : path; },
+          "Write a report; - for standard output, as without a value")
+      ->type_name("FILE")
+      ->expected(0, 1);
+
+  completion = app.add_subcommand("completion", "Print a script that completes command lines in a shell");
+  add(completion, "shell", shell, "Whose script", one_of({"bash", "zsh", "fish"}))->required();
+  completion->footer("Example:\n  whilst completion bash > ~/.local/share/bash-completion/completions/whilst");
+  man = app.add_subcommand("man", "Print the manual page, which says what each command's --help does");
+  man->footer("Example:\n  whilst man | man -l -");
 }
 
 }  // namespace whilst::command

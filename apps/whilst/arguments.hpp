@@ -13,12 +13,14 @@ namespace whilst::command {
 /// What was asked for: the subcommand that CLI11 found, and its options.
 struct arguments {
   CLI::App app;
-  CLI::App *solve, *compare, *minimize, *equations, *gallery, *info;
+  CLI::App *solve, *compare, *minimize, *equations, *gallery, *info, *completion, *man;
   solve_options solving, comparing;
   minimize_options minimizing;
   equations_options solving_equations;
   gallery_options gallery_wanted;
-  bool info_json = false;
+  /// Empty: text for a person.
+  std::string info_json;
+  std::string shell;
 
   /// Declares every option; app.parse fills them in.
   arguments();

@@ -41,7 +41,7 @@ bundled_files::bundled_files(const bundled_options& options)
     : output("--output", options.output),
       history("--history", options.history),
       plot("--plot", options.plot),
-      report(options.json) {
+      report(options.json, {&output, &history, &plot}, options.quiet) {
   require_different_files({}, {&output, &history, &plot, &report.file()});
 }
 

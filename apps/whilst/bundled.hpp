@@ -27,8 +27,8 @@ struct bundled_options {
   double start_factor = 1;
   /// The CUDA device; -1 is the current one.
   int device = -1;
-  bool monitor = false;
-  /// Where results go; empty for those not wanted. json may be "-", standard output.
+  bool monitor = false, quiet = false;
+  /// Where results go, "-" for standard output; empty for those not wanted.
   std::string output, json, history, plot;
 };
 

@@ -16,8 +16,8 @@ struct solve_options {
   std::string rhs_file;
   std::string precision = "double";
   linear_solver_options solver;
-  bool monitor = false;
-  /// Where results go; empty for those not wanted. json may be "-", standard output.
+  bool monitor = false, quiet = false;
+  /// Where results go, "-" for standard output; empty for those not wanted.
   std::string output, json, history, plot;
 };
 
@@ -31,6 +31,7 @@ struct gallery_options {
 int run_solve(const solve_options& options);
 int run_compare(const solve_options& options);
 int run_gallery(const gallery_options& options);
-int run_info(bool json);
+/// json: where the report goes; empty: text for a person.
+int run_info(const std::string& json);
 
 }  // namespace whilst::command

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "apps/common/history.hpp"
+#include "apps/common/interrupts.hpp"
 #include "apps/common/plot.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
@@ -27,6 +28,9 @@ namespace {
 
 /// Below this, matrix and vectors may stay in the caches and gigabytes a second say little.
 constexpr double cached_bytes = 64.0 * 1024 * 1024;
+
+/// Of what an interrupt came before.
+constexpr const char* stopped_before = "interrupted";
 
 /// One line of the table: an executor, or a baseline.
 template <class T>
@@ -68,26 +72,34 @@ double ideal_bytes(const json& nodes, const std::string& method) {
   return 0;
 }
 
-/// One solve to warm up, then timed ones: five at least and a quarter of a second, but no more than a second.
+/// One solve to warm up, then timed ones: five at least and a quarter of a second, but no more than a second. Of one
+/// that is interrupted the first time counts.
 template <class T>
-contender<T> run_executor(const std::string& name, const linear_system<T>& system, linear_solver_options options) {
+contender<T> run_executor(const std::string& name, const linear_system<T>& system, linear_solver_options options,
+                          const interrupt_watch& interrupts) {
   using clock = std::chrono::steady_clock;
   contender<T> result{.name = name};
   try {
     options.executor = name;
     linear_solver<T> solver(system.A, options);
     result.ideal_bytes = ideal_bytes(json::parse(solver.json())["nodes"], options.method);
-    result.x.assign(system.b.size(), T(0));
-    result.report = solver.solve(system.b, result.x);
     std::vector<double> solve_times, iteration_times;
-    const auto begin = clock::now();
-    for (double elapsed = 0; elapsed < 1 && (solve_times.size() < 5 || elapsed < 0.25);
-         elapsed = std::chrono::duration<double>(clock::now() - begin).count()) {
+    const auto solve_once = [&] {
       result.x.assign(system.b.size(), T(0));
       result.report = solver.solve(system.b, result.x);
       solve_times.push_back(result.report->solve_seconds());
       iteration_times.push_back(result.report->seconds_per_iteration());
-    }
+    };
+    cancel_on_interrupt(interrupts, solver, [&] {
+      solve_once();
+      if (interrupts.interrupted()) return;
+      solve_times.clear();
+      iteration_times.clear();
+      const auto begin = clock::now();
+      for (double elapsed = 0; elapsed < 1 && (solve_times.size() < 5 || elapsed < 0.25) && !interrupts.interrupted();
+           elapsed = std::chrono::duration<double>(clock::now() - begin).count())
+        solve_once();
+    });
     result.iterations = result.report->iterations();
     result.repeats = static_cast<int>(solve_times.size());
     result.solve_seconds = median(solve_times);
@@ -101,7 +113,8 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
 /// The loops that a GPU program would have without Whilst, for as many iterations as Whilst took.
 template <class T>
 std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system, const solve_options& options,
-                                        const machine_description& machine, index_type iterations) {
+                                        const machine_description& machine, index_type iterations,
+                                        const interrupt_watch& interrupts) {
   std::vector<contender<T>> results{{.name = "host-driven cuSPARSE and cuBLAS"}, {.name = "hand-written WHILE graph"}};
   std::string why_not = {};
   if (!machine.cuda_build)
@@ -112,6 +125,8 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = "it is written for cg alone";
   else if (iterations == 0)
     why_not = "there is nothing to time in 0 iterations";
+  else if (interrupts.interrupted())
+    why_not = stopped_before;
 #if WHILST_WITH_CUDA
   if (why_not.empty()) {
     // The baselines know the current device alone.
@@ -289,11 +304,13 @@ int compare_in(const solve_options& options) {
     std::fflush(stderr);
   };
   comparison<T> results;
+  const interrupt_watch interrupts;
   for (const auto& executor : machine.executors) {
     if (executor.name == "batch") continue;  // for many systems, and this is one
-    show(executor.name);
-    results.rows.push_back(executor.available ? run_executor(executor.name, system, options.solver)
-                                              : contender<T>{.name = executor.name, .why_not = executor.why_not});
+    const std::string why_not = executor.available && interrupts.interrupted() ? stopped_before : executor.why_not;
+    show(executor.name + (terminal ? " (Ctrl-C stops)" : ""));
+    results.rows.push_back(why_not.empty() ? run_executor(executor.name, system, options.solver, interrupts)
+                                           : contender<T>{.name = executor.name, .why_not = why_not});
   }
   for (const auto& row : results.rows) results.ideal_bytes = std::max(results.ideal_bytes, row.ideal_bytes);
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
@@ -303,7 +320,7 @@ int compare_in(const solve_options& options) {
   for (const auto& row : results.rows) {
     if (row.ran() && row.name == "graph") iterations = row.iterations;
   }
-  results.baselines = run_baselines(system, options, machine, iterations);
+  results.baselines = run_baselines(system, options, machine, iterations, interrupts);
   show("");
 
   print_table(out, results, results.ideal_bytes > cached_bytes);

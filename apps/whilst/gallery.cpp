@@ -4,6 +4,7 @@
 
 #include "apps/common/output_file.hpp"
 #include "command.hpp"
+#include "solvers/text_file.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
@@ -21,17 +22,16 @@ int run_gallery(const gallery_options& options) {
   if (!output.wanted() && !rhs_output.wanted()) {
     throw error("gallery " + options.name_and_size, "nothing to do", "Say where to write with --output A.mtx");
   }
-  if (!output.target().empty() && output.target() == rhs_output.target()) {
-    throw error("gallery", "--output and --rhs-output name the same file", "Give each its own");
-  }
+  require_different_files({}, {&output, &rhs_output});
   const auto problem = make_gallery<double>(options.name_and_size);
   output.write_with([&](const std::string& path) { write_matrix<double>(path, problem.matrix); });
   rhs_output.write_with([&](const std::string& path) { write_vector<double>(path, problem.rhs); });
-  fmt::print("{}: {}\n{} rows, {} nonzeros", problem.name, problem.description, problem.matrix.rows(),
+  std::FILE* const out = output.is_standard_output() || rhs_output.is_standard_output() ? stderr : stdout;
+  fmt::print(out, "{}: {}\n{} rows, {} nonzeros", problem.name, problem.description, problem.matrix.rows(),
              problem.matrix.nonzeros());
-  if (output.wanted()) fmt::print("; matrix in {}", output.path());
-  if (rhs_output.wanted()) fmt::print("; right-hand side in {}", rhs_output.path());
-  fmt::print("\n");
+  if (output.wanted()) fmt::print(out, "; matrix in {}", detail::printable(output.path()));
+  if (rhs_output.wanted()) fmt::print(out, "; right-hand side in {}", detail::printable(rhs_output.path()));
+  fmt::print(out, "\n");
   return succeeded;
 }
 

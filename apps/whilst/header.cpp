@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "apps/common/text.hpp"
+#include "solvers/text_file.hpp"
 
 namespace whilst::command {
 
@@ -15,10 +16,10 @@ void print_header(std::FILE* out, const linear_system<T>& system, const solve_op
   const double offset_bytes = A.has_64bit_offsets() ? 8 : 4;
   const double bytes =
       static_cast<double>(A.nonzeros()) * (sizeof(T) + 4.0) + static_cast<double>(A.rows() + 1) * offset_bytes;
-  fmt::print(out, "matrix       {}: {} rows, {} nonzeros ({:.2f} a row), {}\n", system.name, A.rows(), A.nonzeros(),
-             static_cast<double>(A.nonzeros()) / static_cast<double>(A.rows()), memory(bytes));
+  fmt::print(out, "matrix       {}: {} rows, {} nonzeros ({:.2f} a row), {}\n", detail::printable(system.name),
+             A.rows(), A.nonzeros(), static_cast<double>(A.nonzeros()) / static_cast<double>(A.rows()), memory(bytes));
   if (!system.description.empty()) fmt::print(out, "             {}\n", system.description);
-  fmt::print(out, "right side   {}\n", system.rhs_source);
+  fmt::print(out, "right side   {}\n", detail::printable(system.rhs_source));
   fmt::print(out, "machine      {}\n", machine_line(machine, executor));
   fmt::print(out, "solver       {}, {}, {}, rtol {:g}", options.solver.method,
              options.solver.preconditioner == "none" ? "no preconditioner" : options.solver.preconditioner,

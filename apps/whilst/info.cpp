@@ -2,18 +2,21 @@
 
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
+#include "benchmarks/measured_at.hpp"
 #include "command.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {
 
-int run_info(bool as_json) {
+int run_info(const std::string& json) {
+  const json_destination report(json);
   const machine_description machine = describe_machine();
-  if (as_json) {
-    json_destination("-").write(machine_json(machine));
+  if (report.wanted()) {
+    report.write(machine_json(machine));
     return succeeded;
   }
-  fmt::print("whilst       {}, built {} CUDA", version, machine.cuda_build ? "with" : "without");
+  fmt::print("whilst       {}, commit {}, built {} CUDA", version, source_commit(),
+             machine.cuda_build ? "with" : "without");
   if (machine.cuda_build) fmt::print(" {}", cuda_version(machine.toolkit_version));
   fmt::print("\nprocessor    {}, {} thread{}\n", machine.processor, machine.threads, machine.threads == 1 ? "" : "s");
   fmt::print("driver       {}\n", driver_line(machine));

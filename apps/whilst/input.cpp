@@ -3,11 +3,25 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 
+#include "solvers/matrix_market_bytes.hpp"
+#include "solvers/text_file.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
 namespace {
+
+/// The name that people know a file by.
+std::string named(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+/// What `parse` makes of the text on standard input where the path is "-", else `read` of the file.
+template <class Read, class Parse>
+auto read_or_parse(const std::string& path, Read read, Parse parse) {
+  if (path != "-") return read(path);
+  const std::string name = named(path);
+  return parse(detail::matrix_market::read_bytes(stdin, name), name);
+}
 
 template <class T>
 linear_system<T> load_matrix(const solve_options& options) {
@@ -16,9 +30,11 @@ linear_system<T> load_matrix(const solve_options& options) {
     return {std::move(problem.matrix), std::move(problem.rhs), problem.name,
             problem.description,       "the gallery's own",    std::move(problem.quantity)};
   }
-  csr_matrix<T> A = read_matrix<T>(options.matrix_file);
+  csr_matrix<T> A = read_or_parse(
+      options.matrix_file, [](const auto& path) { return read_matrix<T>(path); },
+      [](const auto&... given) { return parse_matrix<T>(given...); });
   std::vector<T> ones(static_cast<size_t>(A.rows()), T(1));
-  return {std::move(A), std::move(ones), options.matrix_file, "", "ones", {}};
+  return {std::move(A), std::move(ones), named(options.matrix_file), "", "ones", {}};
 }
 
 }  // namespace
@@ -28,17 +44,21 @@ linear_system<T> load_system(const solve_options& options) {
   linear_system<T> system = load_matrix<T>(options);
   const index_type n = system.A.rows();
   if (system.A.columns() != n) {
-    throw error("reading " + system.name, fmt::format("the matrix has {} rows and {} columns", n, system.A.columns()),
-                "Give a square matrix");
+    throw error("reading " + detail::printable(system.name),
+                fmt::format("the matrix has {} rows and {} columns", n, system.A.columns()), "Give a square matrix");
   }
-  if (n == 0) throw error("reading " + system.name, "the matrix has no rows", "Give a matrix with at least one");
+  if (n == 0)
+    throw error("reading " + detail::printable(system.name), "the matrix has no rows",
+                "Give a matrix with at least one");
   if (!options.rhs_file.empty()) {
-    system.b = read_vector<T>(options.rhs_file);
-    system.rhs_source = options.rhs_file;
+    system.b = read_or_parse(
+        options.rhs_file, [](const auto& path) { return read_vector<T>(path); },
+        [](const auto&... given) { return parse_vector<T>(given...); });
+    system.rhs_source = named(options.rhs_file);
     // The expected value belongs to the gallery's own load.
     system.quantity.reset();
     if (static_cast<index_type>(system.b.size()) != n) {
-      throw error("reading --rhs " + options.rhs_file,
+      throw error("reading --rhs " + detail::printable(options.rhs_file),
                   fmt::format("it has {} entries and the matrix {} rows", system.b.size(), n),
                   "Give one entry for each row");
     }

@@ -1,7 +1,10 @@
-#include <array>
+#include <fmt/ranges.h>
+
 #include <string>
+#include <vector>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/manual.hpp"
 #include "apps/common/program.hpp"
 #include "arguments.hpp"
 
@@ -13,6 +16,8 @@ void require_one_problem(const char* doing, const solve_options& options) {
     throw error(doing, options.gallery.empty() ? "there is no matrix" : "there are two matrices",
                 "Give either FILE.mtx or --gallery NAME:SIZE");
   }
+  if (options.matrix_file == "-" && options.rhs_file == "-")
+    throw error("--rhs -", "standard input is the matrix", "Give another path");
 }
 
 int run(const arguments& given) {
@@ -27,22 +32,29 @@ int run(const arguments& given) {
   if (given.minimize->parsed()) return run_minimize(given.minimizing);
   if (given.equations->parsed()) return run_equations(given.solving_equations);
   if (given.gallery->parsed()) return run_gallery(given.gallery_wanted);
-  return run_info(given.info_json);
+  if (given.info->parsed()) return run_info(given.info_json);
+  fmt::print("{}", given.man->parsed() ? man_page(given.app) : completion_script(given.app, given.shell));
+  return succeeded;
 }
 
 /// CLI11 would say of a mistyped command only that it was not expected.
-void require_known_command(const std::string& command) {
+void require_known_command(const CLI::App& app, const std::string& command) {
   if (command.empty() || command[0] == '-') return;
-  constexpr std::array known{"solve", "compare", "minimize", "equations", "gallery", "info"};
-  for (const char* name : known) {
-    if (command == name) return;
+  std::vector<std::string> known;
+  for (const CLI::App* one : commands_of(app)) {
+    known.push_back(one->get_name());
+    if (command == known.back()) return;
   }
-  throw error("\"" + command + "\" is not a command; give one of solve, compare, minimize, equations, gallery, info");
+  throw error(fmt::format("\"{}\" is not a command; give one of {}", command, fmt::join(known, ", ")));
 }
 
 int parse_and_run(int argument_count, char** argument_values) {
-  if (argument_count > 1) require_known_command(argument_values[1]);
   arguments given;
+  if (argument_count == 1) {
+    fmt::print(stderr, "{}", given.app.help());
+    return failed;
+  }
+  require_known_command(given.app, argument_values[1]);
   if (const auto status = parse_command_line(given.app, argument_count, argument_values)) return *status;
   const int status = run(given);
   require_standard_output();

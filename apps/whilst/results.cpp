@@ -8,7 +8,7 @@ result_files::result_files(const solve_options& options)
     : output("--output", options.output),
       history("--history", options.history),
       plot("--plot", options.plot),
-      report(options.json) {
+      report(options.json, {&output, &history, &plot}, options.quiet) {
   require_different_files({{"the matrix", options.matrix_file}, {"--rhs", options.rhs_file}},
                           {&output, &history, &plot, &report.file()});
 }

@@ -12,8 +12,9 @@
 /// and K. A. Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935 (1996).
 ///
 /// What the readers take:
-/// - coordinate (sparse) and array (dense, column by column) files; real, integer and pattern fields, the entries of a
-///   pattern being ones; general, symmetric and skew-symmetric. The words of the first line in upper or lower case;
+/// - coordinate (sparse) and array (dense, column by column) files; real (or double), integer and pattern fields, the
+///   entries of a pattern being ones; general, symmetric and skew-symmetric. The first line in upper or lower case;
+/// - numbers as C and as Fortran write them, 4e0 or 4.0D0;
 /// - comments (lines whose first mark is %) and blank lines anywhere after the first line; lines that end in LF or CR
 /// LF;
 /// - gzip, recognised by its first two bytes and never by the file's name. So that a few bytes cannot fill the memory,
@@ -21,16 +22,19 @@
 ///
 /// What they make of it:
 /// - entries given twice are summed, in the order of the file; explicit zeros are kept;
-/// - of a symmetric or skew-symmetric matrix both triangles are stored. Such a file lists the lower triangle only: an
-///   entry above the diagonal is an error, and so is one on the diagonal of a skew-symmetric matrix that is not zero;
+/// - of a symmetric or skew-symmetric matrix both triangles are stored. Such a file should list the lower triangle
+/// only;
+///   an entry above the diagonal stands for its mirror image below it, and it is an error to list both. So is an entry
+///   on the diagonal of a skew-symmetric matrix that is not zero;
 /// - numbers are rounded to T; one too small for T becomes zero or subnormal, one too large is an error.
 ///
 /// Anything else is bad input: complex and hermitian files, NaN and infinity, indices out of range, fewer or more
-/// entries than the file declares, anything more on a line, broken gzip, a file that is not there or not a regular
-/// file (or a pipe). It throws whilst::error with the message "FILE:LINE:COLUMN: found this, expected that"; lines and
-/// columns count from 1, columns in bytes, and of a gzip file they are those of the text. A problem of the whole file
-/// is reported at 1:1. Memory is taken for the entries that are there, never for those that are only declared; a file
-/// that declares more than 2^26 rows needs at least as many bytes of text.
+/// entries than the file declares, anything more on a line, broken gzip. It throws whilst::error with the message
+/// "FILE:LINE:COLUMN: found this, expected that"; lines and columns count from 1, columns in bytes, and of a gzip file
+/// they are those of the text. A file that is not there, or neither a regular file nor a pipe, is an error without a
+/// place: "reading FILE: no such file. Give a Matrix Market file". Control characters in a file's name are shown as
+/// numbers (\\x1b). Memory is taken for the entries that are there, never for those that are only declared; a file that
+/// declares more than 2^20 rows of a matrix, or 2^24 of a vector, needs at least as many bytes of text.
 namespace whilst {
 
 enum class matrix_market_format { coordinate, array };
@@ -71,8 +75,10 @@ std::vector<T> parse_vector(std::string_view text, std::string_view name);
 
 /// Writes a host matrix as "coordinate real general", row by row, each number with the fewest digits that read back to
 /// the same bits. The file is written beside `path` under another name and then renamed, so `path` is never
-/// half-written; an existing file is replaced. Throws whilst::error, and leaves `path` as it was, on a matrix on a
-/// device, a value that is NaN or infinite, and a file that cannot be written.
+/// half-written; an existing file is replaced and keeps its mode, and a link keeps pointing where it did. A device, a
+/// pipe and what this process has open (/dev/stdout, /dev/fd/3) are written to as they are. Throws whilst::error, and
+/// leaves `path` as it was, on a matrix on a device, a value that is NaN or infinite, and a file that cannot be
+/// written.
 template <class T>
 void write_matrix(const std::filesystem::path& path, const csr_matrix<T>& matrix);
 

@@ -193,11 +193,28 @@ bool switch_nodes() {
 #endif
 }
 
+namespace {
+
+/// CUDA says of a missing driver, too, that its version is insufficient.
+std::string why_no_device(cudaError_t status) {
+  int driver = 0;
+  if (WHILST_CUDA_ATTEMPT(cudaDriverGetVersion(&driver)) != cudaSuccess || driver == 0)
+    return "no NVIDIA driver is installed, or it is not loaded";
+  if (status != cudaErrorInsufficientDriver) return cudaGetErrorString(status);
+  const auto version = [](int number) {
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+  };
+  return "the NVIDIA driver is for CUDA up to " + version(driver) + " and this build needs " + version(CUDART_VERSION) +
+         ": install a newer driver";
+}
+
+}  // namespace
+
 int device_count(std::string* note) {
   int count = 0;
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGetDeviceCount(&count));
   if (status == cudaSuccess) return count;
-  if (note) *note = cudaGetErrorString(status);
+  if (note) *note = why_no_device(status);
   return 0;
 }
 

@@ -1,5 +1,7 @@
 // What whilst says, and leaves alone, where it is asked for what it cannot do.
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -36,8 +38,8 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
   const strings problem{"solve", "--gallery", "poisson1d:20"};
   const auto number = std::string("give a");
   for (const wrong& example : std::vector<wrong>{
-           {{}, "subcommand", "--help"},
-           {{"slove"}, "\"slove\"", "solve, compare, minimize, equations, gallery, info"},
+           {{}, "SUBCOMMAND", "--help"},
+           {{"slove"}, "\"slove\"", "solve, compare, minimize, equations, gallery, info, completion, man"},
            {{"solve"}, "matrix", "--gallery"},
            {with(problem, {"A.mtx"}), "two matrices", "either"},
            {with(problem, {"--rtol", "-1"}), "--rtol", number},
@@ -55,7 +57,9 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
            {with(problem, {"--preconditioner", "ilu"}), "--preconditioner", "none, jacobi"},
            {with(problem, {"--precision", "half"}), "--precision", "double, float"},
            {with(problem, {"--tolerance", "1"}), "--tolerance", "solve --help"},
-           {with(problem, {"--output", "-"}), "--output", "/dev/stdout"},
+           {with(problem, {"--output", "-", "--json", "-"}), "--json -", "same file as --output"},
+           {{"solve", "-", "--rhs", "-"}, "--rhs -", "another path"},
+           {{"completion", "tcsh"}, "tcsh", "bash, zsh, fish"},
            {{"solve", "--gallery", "poisson9d:20"}, "poisson9d", "poisson2d"},
            {{"solve", "--gallery", "poisson2d:-2"}, "-2", "Give"},
            {{"gallery", "poisson2d:4"}, "poisson2d:4", "--output"},
@@ -73,7 +77,7 @@ TEST_CASE("input that cannot be used is an error that names it") {
   const folder here;
   const outcome missing = run({"solve", here.at("missing.mtx")});
   CHECK(missing.status == 1);
-  CHECK(contains(missing.err, "missing.mtx"));
+  CHECK(missing.err == "whilst: reading " + here.at("missing.mtx") + ": no such file. Give a Matrix Market file\n");
 
   std::ofstream(here / "wide.mtx") << "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 1 1\n";
   const outcome wide = run({"solve", here.at("wide.mtx"), "--executor", "host"});
@@ -119,6 +123,58 @@ TEST_CASE("paths are tried before anything else is done, and files are whole or 
     CHECK(text_of(here / "A.mtx") == before);
     CHECK(here.files() == 1);
   }
+  SECTION("a file that is replaced keeps its mode, and a new one has that of the umask") {
+    for (const char* name : {"report.json", "x.mtx"}) {
+      std::ofstream(here / name) << "former";
+      fs::permissions(here / name, fs::perms(0600));
+    }
+    const mode_t former = ::umask(027);
+    const outcome result = run(with(small_host_solve, {"--json", here.at("report.json"), "--output", here.at("x.mtx"),
+                                                       "--history", here.at("history.csv")}));
+    ::umask(former);
+    CHECK(result.status == 0);
+    CHECK(fs::status(here / "report.json").permissions() == fs::perms(0600));
+    CHECK(fs::status(here / "x.mtx").permissions() == fs::perms(0600));
+    CHECK(fs::status(here / "history.csv").permissions() == fs::perms(0640));
+  }
+  SECTION("no name that another may foresee is written through, or stands in the way") {
+    std::ofstream(here / "victim") << "precious";
+    // The shell's number becomes the program's.
+    const std::string whilst = whilst_test::program_path("whilst"), temporary = fs::temp_directory_path().string();
+    const auto prepared = [&](const std::string& link, const std::string& options) {
+      return whilst_test::run_program(
+          "/bin/sh", {"-c", "ln -s " + here.at("victim") + " \"" + link + "\"; exec " + fs::absolute(whilst).string() +
+                                " solve --gallery poisson1d:20 --executor host " + options + " > /dev/null"});
+    };
+    CHECK(prepared(temporary + "/whilst---output.$$", "--output /dev/stdout").status == 0);
+    CHECK(prepared(here.at("h.csv") + ".partial-$$", "--history " + here.at("h.csv")).status == 0);
+    CHECK(contains(text_of(here / "h.csv"), "iteration,residual_norm"));
+    CHECK(text_of(here / "victim") == "precious");
+    for (const auto& found : fs::directory_iterator(temporary)) {
+      if (contains(found.path().filename().string(), "whilst---output.")) fs::remove(found);
+    }
+  }
+  SECTION("standard output is a stream, wherever it leads") {
+    for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+      INFO(name);
+      const outcome result = run(with(small_host_solve, {"--output", name}));
+      CHECK(result.status == 0);
+      // Into a file here: the text for a person stays where it is.
+      CHECK(contains(result.out, "%%MatrixMarket matrix array real general\n20 1\n"));
+      CHECK(contains(name[0] == '-' ? result.err : result.out, "converged_rtol"));
+      CHECK(result.out.rfind("%%MatrixMarket", 0) == (name[0] == '-' ? 0 : std::string::npos));
+    }
+    const outcome history = run(with(small_host_solve, {"--history", "-", "--quiet"}));
+    CHECK(history.out.rfind("iteration,residual_norm\n", 0) == 0);
+    CHECK(history.err.empty());
+  }
+  SECTION("links in a circle are an error that says so") {
+    fs::create_symlink("b", here / "a");
+    fs::create_symlink("a", here / "b");
+    const outcome result = run(with(small_host_solve, {"--json", here.at("a")}));
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "circle"));
+  }
   SECTION("devices are written to, not replaced") {
     CHECK(run(with(small_host_solve, {"--output", "/dev/null", "--json", "/dev/null"})).status == 0);
     CHECK(fs::is_character_file("/dev/null"));
@@ -129,4 +185,27 @@ TEST_CASE("paths are tried before anything else is done, and files are whole or 
     CHECK(result.status == 1);
     CHECK(contains(result.err, "/dev/full"));
   }
+}
+
+TEST_CASE("control characters of names and arguments reach no terminal") {
+  const folder here;
+  const std::string name = "a\033]0;title\007b\n.mtx", shown = "a\\x1b]0;title\\x07b\\x0a.mtx";
+  for (const strings& arguments : {strings{"solve", name},
+                                   {"solve", "--gallery", "poisson1d:20", "--rhs", name},
+                                   {name},
+                                   {"info", name},
+                                   {"solve", "--gallery", name},
+                                   {"solve", "--gallery", "poisson1d:20", "--json", "no/" + name}}) {
+    const outcome result = run(arguments);
+    INFO(result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, shown));
+    CHECK(result.err.find_first_of("\033\007") == std::string::npos);
+    CHECK(result.err.find('\n') == result.err.size() - 1);
+  }
+  REQUIRE(run({"gallery", "poisson1d:5", "--output", here.at(name)}).status == 0);
+  const outcome result = run({"solve", here.at(name), "--executor", "host"});
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, shown));
+  CHECK(result.out.find('\033') == std::string::npos);
 }

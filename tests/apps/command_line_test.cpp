@@ -1,9 +1,11 @@
 // Runs whilst as a person or script would: arguments in; exit status, output and files out.
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -53,10 +55,10 @@ std::vector<double> array_entries(const fs::path& path) {
 const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor", "host"};
 
 /// The outcome of a run that is interrupted a while after it has begun to solve.
-outcome interrupted(const strings& arguments) {
+outcome interrupted(const strings& arguments, const std::string& once = "executor") {
   const process solve(program_path("whilst"), arguments);
   // Half a minute is far more than reading and recording take.
-  for (int polls = 0; !contains(solve.out(), "executor") && polls < 1500; ++polls) {
+  for (int polls = 0; !contains(solve.out(), once) && polls < 1500; ++polls) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -67,9 +69,11 @@ outcome interrupted(const strings& arguments) {
 }  // namespace
 
 TEST_CASE("version and help go to standard output and succeed") {
-  const outcome version = run({"--version"});
-  CHECK(version.status == 0);
-  CHECK(version.out == std::string("whilst ") + whilst::version + "\n");
+  for (const char* asked : {"--version", "-V"}) {
+    const outcome version = run({asked});
+    CHECK(version.status == 0);
+    CHECK(whilst_test::is_version("whilst", version.out));
+  }
 
   for (const strings& arguments : {strings{"--help"}, {"solve", "--help"}, {"compare", "--help"}}) {
     const outcome help = run(arguments);
@@ -264,6 +268,12 @@ TEST_CASE("info names the executors and says why one is missing") {
   CHECK(text.status == 0);
   const outcome result = run({"info", "--json"});
   REQUIRE(result.status == 0);
+  const folder here;
+  const outcome to_file = run({"info", "--json", here.at("machine.json")});
+  CHECK(to_file.status == 0);
+  CHECK(to_file.out.empty());
+  CHECK(text_of(here / "machine.json") == result.out);
+  CHECK(run({"info", "--json", "-"}).out == result.out);
   const json machine = json::parse(result.out);
   strings names;
   for (const auto& executor : machine["executors"]) {
@@ -273,6 +283,10 @@ TEST_CASE("info names the executors and says why one is missing") {
     if (executor["name"] == "host") CHECK(executor["available"] == true);
   }
   CHECK(names == strings{"host", "stream", "graph", "resident", "batch"});
+
+  // CUDA itself says of a missing driver that its version is insufficient.
+  if (machine["cuda_build"] == true && machine["driver_cuda_version"] == 0)
+    CHECK(contains(text.out, "not here: no GPU: no NVIDIA driver is installed, or it is not loaded\n"));
 
   // The driver's own version where the system tells it, and the CUDA that it is for where CUDA does; never one as the
   // other.
@@ -344,6 +358,36 @@ TEST_CASE("an interrupt ends a solve early, and progress, history and report say
     CHECK(contains(result.err, "iteration "));
     CHECK(contains(result.err, ", stopping\n"));
     CHECK_FALSE(contains(result.err, "\r"));
+  }
+}
+
+TEST_CASE("an interrupt ends a comparison with what it has so far") {
+  const folder here;
+  const outcome result = interrupted({"compare", "--gallery", "poisson1d:400000", "--max-iterations", "1000000",
+                                      "--deadline", "60", "--json", here.at("report.json")},
+                                     "solver");
+  INFO(result.out << result.err);
+  CHECK(result.status == 2);
+  CHECK(contains(result.out, "cancelled"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["executors"][0]["report"]["reason"] == "cancelled");
+  for (const auto& other : report["executors"]) {
+    if (other["name"] != "host" && !other["available"]) CHECK(contains(result.out, other["why_not"]));
+  }
+}
+
+TEST_CASE("an interrupt or a request to terminate before a solve is told of") {
+  const folder here;
+  const std::string pipe = here.at("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto& [signal, told] : {std::pair(SIGINT, "whilst: interrupted\n"), {SIGTERM, "whilst: terminated\n"}}) {
+    const process reading(program_path("whilst"), {"solve", pipe});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    reading.send(signal);
+    const outcome result = reading.wait();
+    CHECK(result.status == -1);  // by the signal, as a shell expects
+    CHECK(result.err == told);
+    CHECK(result.out.empty());
   }
 }
 

@@ -1,6 +1,9 @@
 // Runs heat_steps as a person or script would: arguments in; exit status, output and files out.
 // Its path is the environment variable WHILST_TEST_HEAT_STEPS, or else it is a neighbour of the program whilst.
 
+#include <zlib.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <Eigen/Sparse>
@@ -80,6 +83,57 @@ std::pair<double, double> by_cholesky(int cells, double time_step, double flame,
   }
   return {u.maxCoeff(), u.norm()};
 }
+
+/// The PNG that an SVG file holds, read by hand here; its rows are differences from those above.
+struct raster_in_svg {
+  int width = 0, height = 0;
+  std::string rgb;
+
+  explicit raster_in_svg(const std::string& svg) {
+    const std::string before = "data:image/png;base64,";
+    const std::size_t begin = svg.find(before);
+    REQUIRE(begin != std::string::npos);
+    const std::string png = decoded(svg.substr(begin + before.size(), svg.find('"', begin) - begin - before.size()));
+    REQUIRE(png.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+    const auto number = [&](std::size_t at) {
+      int value = 0;
+      for (std::size_t k = at; k < at + 4; ++k) value = value << 8 | static_cast<unsigned char>(png[k]);
+      return value;
+    };
+    width = number(16);
+    height = number(20);
+    std::string rows(static_cast<std::size_t>(height * (3 * width + 1)), '\0');
+    uLongf size = rows.size();
+    REQUIRE(png.substr(37, 4) == "IDAT");
+    REQUIRE(uncompress(reinterpret_cast<Bytef*>(rows.data()), &size, reinterpret_cast<const Bytef*>(&png[41]),
+                       static_cast<uLong>(number(33))) == Z_OK);
+    REQUIRE(size == rows.size());
+    for (int y = 0; y < height; ++y) {
+      for (int k = 0; k < 3 * width; ++k) {
+        const char above = y > 0 ? rgb[static_cast<std::size_t>((y - 1) * 3 * width + k)] : '\0';
+        rgb += static_cast<char>(above + rows[static_cast<std::size_t>(y * (3 * width + 1) + 1 + k)]);
+      }
+    }
+  }
+  int brightness(int x, int y) const {
+    int sum = 0;
+    for (int k = 0; k < 3; ++k)
+      sum += static_cast<unsigned char>(rgb[static_cast<std::size_t>(3 * (y * width + x) + k)]);
+    return sum;
+  }
+
+  static std::string decoded(const std::string& base64) {
+    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string bytes;
+    unsigned bits = 0;
+    int count = 0;
+    for (const char c : base64.substr(0, base64.find('='))) {
+      bits = bits << 6 | static_cast<unsigned>(digits.find(c));
+      if ((count += 6) >= 8) bytes += static_cast<char>(bits >> (count -= 8) & 255);
+    }
+    return bytes;
+  }
+};
 
 /// All ways made the same steps; where the host asks, it enqueues for each of them.
 void check_ways(const json& report, const std::string& executor, int steps, const std::string& ending) {
@@ -168,8 +222,21 @@ TEST_CASE("heat_steps prints a table, writes a report and a picture") {
   CHECK(json::parse(text_of(here / "report.json"))["program"] == "heat_steps");
   const std::string picture = text_of(here / "plate.svg");
   CHECK(picture.rfind("<svg", 0) == 0);
-  CHECK(contains(picture, "#ffffff"));  // the hottest
-  CHECK(picture.size() < 500'000);
+  CHECK(picture.size() < 60'000);
+  for (const char* part : {">Temperature of the plate after 3 steps, at time 0.03</text>", ">x</text>", ">y</text>",
+                           ">temperature u</text>", "<linearGradient"})
+    CHECK(contains(picture, part));
+  // The raster: a pixel a point, black at the corners, where the sine is small, white at the hottest.
+  const raster_in_svg raster(picture);
+  CHECK(raster.width == 129);
+  CHECK(raster.height == 129);
+  CHECK(raster.brightness(0, 0) < 60);
+  int brightest = 0;
+  for (int y = 0; y < raster.height; ++y)
+    for (int x = 0; x < raster.width; ++x) brightest = std::max(brightest, raster.brightness(x, y));
+  CHECK(brightest == 3 * 255);
+  // The flame is at (0.265, 0.26) by then, and the picture's y points up.
+  CHECK(raster.brightness(34, 129 - 33) > raster.brightness(34, 33));
 }
 
 TEST_CASE("heat_steps refuses what it cannot do, and says what it can") {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -86,10 +87,10 @@ struct outcome {
   std::string out, err;
 };
 
-/// A run of a program, without a shell in between.
+/// A run of a program, without a shell in between. input: a file for its standard input; empty: the tests' own.
 class process {
  public:
-  process(const std::string& program, const strings& arguments) {
+  process(const std::string& program, const strings& arguments, const std::string& input = "") {
     INFO(program);
     REQUIRE(std::filesystem::exists(program));
     std::vector<char*> pointers{const_cast<char*>(program.c_str())};
@@ -99,12 +100,14 @@ class process {
     id_ = ::fork();
     REQUIRE(id_ >= 0);
     if (id_ == 0) {
+      if (!input.empty()) ::dup2(::open(input.c_str(), O_RDONLY), STDIN_FILENO);
       ::dup2(::open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
       ::dup2(::open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
       ::execv(program.c_str(), pointers.data());
       ::_exit(127);
     }
   }
+  ::pid_t id() const { return id_; }
   std::string out() const { return text_of(at_ / "out"); }
   void send(int signal) const { ::kill(id_, signal); }
   /// Two minutes are far more than any of the tests' runs takes: what is still there then is killed.
@@ -122,15 +125,26 @@ class process {
   ::pid_t id_ = -1;
 };
 
-inline outcome run_program(const std::string& program, const strings& arguments) {
-  return process(program, arguments).wait();
+inline outcome run_program(const std::string& program, const strings& arguments, const std::string& input = "") {
+  return process(program, arguments, input).wait();
+}
+
+/// "PROGRAM 0.1.0 (commit 0123...)", the latter where it was known at the build.
+inline bool is_version(const std::string& program, const std::string& told) {
+  return std::regex_match(told, std::regex(program + " ([0-9.]+)( \\(commit [ -~]+\\))?\n")) &&
+         told.rfind(program + " " + whilst::version, 0) == 0;
 }
 
 /// Checks that run({"--version"}) tells it, and that run({"--help"}) succeeds with examples, exit statuses and these
 /// parts.
 template <class Run>
 void check_version_and_help(const std::string& program, const Run& run, const strings& parts = {}) {
-  CHECK(run({"--version"}).out == program + " " + whilst::version + "\n");
+  for (const char* asked : {"--version", "-V"}) {
+    const outcome told = run({asked});
+    INFO(told.out << told.err);
+    CHECK(told.status == 0);
+    CHECK(is_version(program, told.out));
+  }
   const outcome help = run({"--help"});
   CHECK(help.status == 0);
   for (const std::string& part : with(parts, {"Examples", "Exit status"})) {

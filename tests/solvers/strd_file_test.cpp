@@ -265,7 +265,7 @@ TEST_CASE("a data set without one of its sections is refused, and so is every be
                contains(": found ") && contains(", expected "));
   }
   REQUIRE_THROWS_WITH(read_strd("/nonexistent/Misra1a.dat"),
-                      contains("/nonexistent/Misra1a.dat:1:1: found no such file"));
+                      contains("reading /nonexistent/Misra1a.dat: no such file. Give a data set"));
   REQUIRE_THROWS_AS(read_strd(std::filesystem::temp_directory_path().string()), whilst::error);
 }
 

@@ -1,4 +1,4 @@
-#include "png.hpp"
+#include "apps/common/png.hpp"
 
 #include <zlib.h>
 
@@ -6,7 +6,7 @@
 
 #include "whilst/error.hpp"
 
-namespace whilst::elastic {
+namespace whilst::command {
 namespace {
 
 std::string big_endian(std::uint32_t value) {
@@ -51,4 +51,15 @@ std::string png_of(const image& picture) {
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", compressed(rows)) + chunk("IEND", "");
 }
 
-}  // namespace whilst::elastic
+std::string png_as_address(std::string_view png) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text = "data:image/png;base64,";
+  for (std::size_t i = 0; i < png.size(); i += 3) {
+    const auto byte = [&](std::size_t k) { return k < png.size() ? static_cast<unsigned char>(png[k]) : 0u; };
+    const unsigned three = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    for (std::size_t k = 0; k < 4; ++k) text += i + k > png.size() ? '=' : digits[three >> (18 - 6 * k) & 63];
+  }
+  return text;
+}
+
+}  // namespace whilst::command

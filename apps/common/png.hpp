@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace whilst::elastic {
+namespace whilst::command {
 
 /// Red, green and blue, a byte each, row by row from the top.
 struct image {
@@ -15,4 +16,7 @@ struct image {
 /// The bytes of a PNG file.
 std::string png_of(const image& picture);
 
-}  // namespace whilst::elastic
+/// Those of a file as a document may hold them: "data:image/png;base64,...".
+std::string png_as_address(std::string_view png);
+
+}  // namespace whilst::command

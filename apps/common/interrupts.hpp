@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "whilst/replayed_solver.hpp"
+
+namespace whilst::command {
+
+/// From now on an interrupt (Ctrl-C) or a request to terminate is told of, "PROGRAM: interrupted" on standard error,
+/// before it ends the program as it would have anyway. One that was ignored before stays so.
+void tell_of_interrupts(const std::string& program);
+
+/// While one lives, the first interrupt or request to terminate is noted only; the second one ends the program. One at
+/// a time, and after tell_of_interrupts.
+class interrupt_watch {
+ public:
+  interrupt_watch();
+  ~interrupt_watch();
+  interrupt_watch(const interrupt_watch&) = delete;
+  interrupt_watch& operator=(const interrupt_watch&) = delete;
+  /// From any thread.
+  bool interrupted() const;
+};
+
+/// Does the work; once there is an interrupt, the solves that it makes are cancelled.
+void cancel_on_interrupt(const interrupt_watch& interrupts, replayed_solver& solver, const std::function<void()>& work);
+
+}  // namespace whilst::command
