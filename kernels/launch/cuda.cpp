@@ -41,6 +41,7 @@ bool has_cost_the_context(cudaError_t status) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorUnknown: {
+      const relaxed_capture_mode relaxed;
       std::size_t free = 0, total = 0;
       const bool fails_again = cudaMemGetInfo(&free, &total) == status;
       cudaGetLastError();
