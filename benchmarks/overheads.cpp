@@ -12,6 +12,7 @@
 #include "benchmarks/measured_at.hpp"
 #include "benchmarks/overheads/batches.hpp"
 #include "benchmarks/overheads/conjugate_gradients.hpp"
+#include "benchmarks/overheads/enqueues.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/tables.hpp"
 #include "kernels/launch/cuda.hpp"
@@ -113,6 +114,7 @@ int run(const settings& asked) {
       "An iteration's time is the difference between the medians of runs of two lengths, by the iterations between "
       "them: steps by the wall clock, conjugate gradients and batches by the report's solve_seconds, baselines by "
       "events.";
+  document["enqueues"] = measure_enqueues(asked, gpu);
   document["step_loops"] = measure_step_loops(asked, gpu);
   document["conjugate_gradients"] = measure_conjugate_gradients(asked, gpu, copy_rate);
   document["batch"] = measure_batches(asked, gpu);

@@ -62,6 +62,14 @@ batch_desk::batch_desk(const batch_settings& settings)
 #endif
 }
 
+void batch_desk::require_context([[maybe_unused]] std::string_view doing) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  cuda::device_guard current(where_.device());
+  beside_.get_deleter().life.require(doing);
+#endif
+}
+
 int batch_desk::lanes_or(int suited) const {
   if (where_.on_host()) return 1;
   return settings_.lanes != 0 ? settings_.lanes : suited;

@@ -21,6 +21,7 @@ struct batch_settings {
   std::string executor = "auto";
   int device = -1;
   int lanes = 0;
+  bool check_pointers = true;
 };
 
 /// The part of a batch that knows no scalar and no problem: where it runs, when it began, who stops it.
@@ -30,6 +31,10 @@ class batch_desk {
   explicit batch_desk(const batch_settings& settings);
   place where() const { return where_; }
   const buffer<batch_frame>& frame() const { return frame_; }
+  bool checks_pointers() const { return settings_.check_pointers; }
+  /// Throws whilst::error where the context that the batch is in has ended, and where another one of its GPU is
+  /// current.
+  void require_context(std::string_view doing) const;
   /// Threads a problem: one on the host, else what was asked for, or what suits.
   int lanes_or(int suited) const;
   std::uint64_t deadline_nanoseconds() const;

@@ -117,7 +117,7 @@ struct batch_linear_solver<T>::implementation {
 template <class T>
 batch_linear_solver<T>::batch_linear_solver(const csr_matrix<T>& pattern, index_type systems,
                                             linear_solver_options options)
-    : implementation_(std::make_unique<implementation>(pattern, systems, std::move(options))) {}
+    : implementation_("batch_linear_solver", std::make_unique<implementation>(pattern, systems, std::move(options))) {}
 template <class T>
 batch_linear_solver<T>::~batch_linear_solver() = default;
 template <class T>
@@ -133,6 +133,7 @@ batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<
   self.check_size("b", b.size(), "rows", common.rows);
   self.check_size("x", x.size(), "rows", common.rows);
   const place where = self.solve->recorded().where();
+  self.solve->desk().require_context("solving a batch of linear systems");
   if (where.on_host()) {
     self.solve->bind_values(values.data());
   } else {
@@ -146,7 +147,7 @@ batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<
 
 template <class T>
 batch_ticket batch_linear_solver<T>::enqueue(stream_handle stream, const T* values, const T* b, T* x) {
-  implementation_->solve->bind_values(values);
+  implementation_->solve->bind_values(values, stream);
   return batch_ticket(implementation_->solve->enqueue(stream, b, x));
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kernels/launch/runs_in_flight.hpp"
+#include "whilst/held.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst {
@@ -76,8 +77,16 @@ void launch_desk::describe(bool in_float, index_type rows, std::chrono::steady_c
   common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
+void launch_desk::require_context([[maybe_unused]] std::string_view doing) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  cuda::device_guard current(where_.device());
+  life_.require(doing);
+#endif
+}
+
 std::shared_ptr<launch_desk::launch> launch_desk::begin() {
-  life_.require("starting a solve");
+  require_context("starting a solve");
   std::unique_lock hold(lock_);
   const auto free = std::find_if(prepared_.begin(), prepared_.end(), [](const std::shared_ptr<launch>& one) {
     return one.use_count() == 1 && !one->in_capture;
@@ -153,7 +162,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 void launch_desk::wait([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return;
-  life_.require("waiting for a solve");
+  life_.require_alive("waiting for a solve");
   if (which.in_capture) {
     if (is_done(which)) return;
     throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
@@ -169,6 +178,7 @@ void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_u
                               [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
 #if WHILST_WITH_CUDA
   cuda::device_guard current(where_.device());
+  life_.require(doing);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
   WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
 #endif
@@ -254,7 +264,6 @@ progress launch_desk::progress() const {
             shared(inner_->residual_norm).load(std::memory_order_relaxed),
             shared(outer_->running).load(std::memory_order_relaxed) != 0};
 #if WHILST_WITH_CUDA
-  life_.require("reading progress");
   const std::lock_guard hold(lock_);
   glance& now = *static_cast<glance*>(pinned_.data());
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
@@ -286,8 +295,8 @@ void launch_desk::request_cancel(launch_set launches) {
     return;
   }
 #if WHILST_WITH_CUDA
-  life_.require("cancelling a solve");
   cuda::device_guard current(where_.device());
+  life_.require("cancelling a solve");
   auto* const words = static_cast<std::uint64_t*>(pinned_.data());
   std::fill_n(words, std::min(systems_, told_at_once), launches.word);
   // By copies, since a kernel would not find a place beside a batch that fills the device.
@@ -300,19 +309,28 @@ void launch_desk::request_cancel(launch_set launches) {
 #endif
 }
 
-whilst::progress ticket::progress() const { return state_->desk->progress(); }
-void ticket::cancel() const { state_->desk->cancel(*state_); }
-bool ticket::done() const { return state_->desk->is_done(*state_); }
+namespace {
+
+const ticket::state& there(const std::shared_ptr<ticket::state>& state) {
+  if (!state) detail::refuse_moved_from("ticket");
+  return *state;
+}
+
+}  // namespace
+
+whilst::progress ticket::progress() const { return there(state_).desk->progress(); }
+void ticket::cancel() const { there(state_).desk->cancel(*state_); }
+bool ticket::done() const { return there(state_).desk->is_done(*state_); }
 report ticket::wait() const {
-  state_->desk->wait(*state_);
+  there(state_).desk->wait(*state_);
   return state_->desk->report_of(*state_);
 }
-const solve_outcome* ticket::outcome() const { return state_->target(); }
+const solve_outcome* ticket::outcome() const { return there(state_).target(); }
 
-void batch_ticket::cancel() const { state_->desk->cancel(*state_); }
-bool batch_ticket::done() const { return state_->desk->is_done(*state_); }
+void batch_ticket::cancel() const { there(state_).desk->cancel(*state_); }
+bool batch_ticket::done() const { return there(state_).desk->is_done(*state_); }
 batch_report batch_ticket::wait() const {
-  state_->desk->wait(*state_);
+  there(state_).desk->wait(*state_);
   return state_->desk->batch_report_of(*state_);
 }
 

@@ -64,6 +64,9 @@ class launch_desk {
   /// once that has ended.
   const cuda::context_life& life() const { return life_; }
 
+  /// Throws whilst::error where that has ended, and where another context of the GPU is current.
+  void require_context(std::string_view doing) const;
+
   /// A launch with a number and a target, to be told to the program and then run. One that no ticket refers to is used
   /// again even while it runs, since the next run waits for it; what is in a capture belongs to that graph.
   std::shared_ptr<launch> begin();

@@ -176,10 +176,12 @@ struct limited_memory_bfgs {
       p.of_s[k] = is_there && !is_new ? sg - p.sg[k] : 0;
       p.of_y[k] = is_new ? 0 : sg;
       p.yy[place][k] = p.yy[k][place] = !is_there ? 0 : is_new ? new_yy : yg - p.yg[k];
-      p.inverse[place][k] = p.inverse[k][place] = 0;
+      // Each entry by one thread: its row, or of the new pair's row and column what is in them.
       if (step.steepest) {
         WHILST_ROLLED
         for (int j = 0; j < memory; ++j) p.inverse[k][j] = 0;
+      } else {
+        p.inverse[place][k] = p.inverse[k][place] = 0;
       }
       p.sg[k] = sg;
       p.yg[k] = yg;

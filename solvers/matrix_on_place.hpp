@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/launch/memory.hpp"
+#include "kernels/launch/pointer_check.hpp"
 #include "solvers/recorded_solve.hpp"
 #include "whilst/linear_solver.hpp"
 
@@ -22,6 +23,12 @@ class matrix_on_place {
       throw error("making a linear solver", "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
                   "Give its row offsets in 64 bits");
     if (is_read_in_place(A)) {
+      if (A.is_on_device()) {
+        require_usable("making a linear solver", where, {{"row_offsets", A.row_offsets_data()}});
+        if (A.nonzeros() > 0)
+          require_usable("making a linear solver", where,
+                         {{"column_indices", A.column_indices_data()}, {"values", A.values_data()}});
+      }
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();
       request_.values = A.values_data();

@@ -101,7 +101,7 @@ struct minimizer<T>::implementation {
 
 template <class T>
 minimizer<T>::minimizer(const objective<T>& function, minimizer_options options)
-    : implementation_(std::make_unique<implementation>(function, options)) {}
+    : implementation_("minimizer", std::make_unique<implementation>(function, options)) {}
 template <class T>
 minimizer<T>::~minimizer() = default;
 template <class T>

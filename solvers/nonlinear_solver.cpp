@@ -99,7 +99,7 @@ struct nonlinear_solver<T>::implementation {
 
 template <class T>
 nonlinear_solver<T>::nonlinear_solver(const equations<T>& system, nonlinear_solver_options options)
-    : implementation_(std::make_unique<implementation>(system, options)) {}
+    : implementation_("nonlinear_solver", std::make_unique<implementation>(system, options)) {}
 template <class T>
 nonlinear_solver<T>::~nonlinear_solver() = default;
 template <class T>

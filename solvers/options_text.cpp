@@ -33,6 +33,7 @@ void each_field(Options& options, const Visit& visit) {
   visit("rtol", options.rtol);
   visit("atol", options.atol);
   visit("dtol", options.dtol);
+  visit("keep_best", options.keep_best);
   visit("callback_memory", options.callback_memory);
   visit("device", options.device);
 }

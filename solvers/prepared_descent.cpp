@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "kernels/launch/pointer_check.hpp"
 #include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/solve_options.hpp"
@@ -75,6 +76,12 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream, T* x) {
+  require_usable("enqueueing a solve", made_.recorded->where(), {{"x", x}}, {options_.check_pointers, stream});
+  return launch(stream, x);
+}
+
+template <class T>
+std::shared_ptr<ticket::state> prepared_descent<T>::launch(CUstream_st* stream, T* x) {
   auto started = desk_->begin();
   program& run = *made_.recorded;
   run.set(made_.x, x);
@@ -100,12 +107,12 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
   const place where = made_.recorded->where();
   std::shared_ptr<ticket::state> started;
   if (where.on_host()) {
-    started = enqueue(nullptr, x.data());
+    started = launch(nullptr, x.data());
   } else {
 #if WHILST_WITH_CUDA
     const no_run_left_behind guard(*made_.recorded);
     x_on_gpu_.upload(x.data());
-    started = enqueue(own_stream_.get(), x_on_gpu_.data());
+    started = launch(own_stream_.get(), x_on_gpu_.data());
     desk_->wait_and_tell(*started);
     x_on_gpu_.download(x.data());
 #endif

@@ -20,7 +20,7 @@ struct loop_options {
   index_type max_iterations, max_evaluations;
   double deadline;
   int unroll;
-  bool programmatic_launch;
+  bool programmatic_launch, check_pointers;
   index_type history_capacity;
 
   template <class Options>
@@ -31,6 +31,7 @@ struct loop_options {
         deadline(of.deadline),
         unroll(of.unroll),
         programmatic_launch(of.programmatic_launch),
+        check_pointers(of.check_pointers),
         history_capacity(of.history_capacity) {}
 
   /// Throws whilst::error on a value that cannot be meant.
@@ -51,7 +52,7 @@ class prepared_descent final : public prepared_program {
   prepared_descent(recorded_descent<T> recorded, executor how, loop_options options, const descent_settings& settings,
                    const std::string& method, index_type unknowns, clock::time_point began);
 
-  /// x is a pointer of the place.
+  /// x is a pointer of the place. Throws whilst::error where that cannot use it.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x);
 
   /// How a solve from host memory ended.
@@ -71,6 +72,7 @@ class prepared_descent final : public prepared_program {
   launch_desk& desk() override { return *desk_; }
 
  private:
+  std::shared_ptr<ticket::state> launch(CUstream_st* stream, T* x);
   template <class Value>
   static void read(place where, Value* target, const Value* source, index_type count);
   template <class Change>

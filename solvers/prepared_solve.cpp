@@ -1,5 +1,6 @@
 #include "solvers/prepared_solve.hpp"
 
+#include "kernels/launch/pointer_check.hpp"
 #include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/solve_options.hpp"
 
@@ -10,6 +11,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
                                   linear_solver_options options, clock::time_point began)
     : options_(std::move(options)),
       entries_(request.rows * request.systems),
+      values_(request.nonzeros * request.systems),
       history_capacity_(request.history_capacity),
       recorded_(std::move(made)),
       desk_(*recorded_.recorded, request.systems, recorded_.outer, how == executor::batch ? nullptr : recorded_.inner,
@@ -33,6 +35,21 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_solve<T>::enqueue(CUstream_st* stream, const T* b, T* x) {
+  if (entries_ > 0)
+    require_usable("enqueueing a solve", recorded().where(), {{"b", b}, {"x", x}}, {options_.check_pointers, stream});
+  return launch(stream, b, x);
+}
+
+template <class T>
+void prepared_solve<T>::bind_values(const T* values, CUstream_st* stream) {
+  if (values_ > 0)
+    require_usable("binding a matrix's values", recorded().where(), {{"the pointer", values}},
+                   {options_.check_pointers, stream});
+  recorded().set(recorded_.values, values);
+}
+
+template <class T>
+std::shared_ptr<ticket::state> prepared_solve<T>::launch(CUstream_st* stream, const T* b, T* x) {
   auto started = desk_.begin();
   program& run = recorded();
   run.set(recorded_.b, b);
@@ -53,8 +70,9 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
                     " entries and x has " + std::to_string(x.size()),
                 "Make all three agree");
   const place where = recorded().where();
-  if (where.on_host()) return enqueue(nullptr, b.data(), x.data());
+  if (where.on_host()) return launch(nullptr, b.data(), x.data());
 #if WHILST_WITH_CUDA
+  desk_.require_context("solving a linear system");  // before memory is taken in another
   if (x_on_gpu_.size() != entries_) {
     b_on_gpu_ = buffer<T>(where, entries_);
     x_on_gpu_ = buffer<T>(where, entries_);
@@ -62,7 +80,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
   const no_run_left_behind guard(recorded());
   b_on_gpu_.upload(b.data());
   x_on_gpu_.upload(x.data());
-  auto started = enqueue(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());
+  auto started = launch(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());
   desk_.wait_and_tell(*started);
   x_on_gpu_.download(x.data());
   return started;

@@ -20,13 +20,15 @@ class prepared_solve final : public prepared_program {
   prepared_solve(const solve_request<T>& request, recorded_solve<T> made, executor how, linear_solver_options options,
                  clock::time_point began);
 
-  /// Enqueues a solve of b and x on the place; `stream` as program::enqueue takes it.
+  /// Enqueues a solve of b and x on the place; `stream` as program::enqueue takes it. Throws whilst::error where the
+  /// place cannot use them.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, const T* b, T* x);
   /// The same with b and x in host memory, from first to last. The first call takes memory on a GPU for both.
   std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
 
-  /// For the solves to come.
-  void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
+  /// For the solves to come. Throws whilst::error where the place cannot use them. stream: that they are for, where
+  /// that is known.
+  void bind_values(const T* values, CUstream_st* stream = nullptr);
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
   void set_max_iterations(index_type limit) override;
@@ -42,10 +44,11 @@ class prepared_solve final : public prepared_program {
  private:
   template <class Change>
   void change(const Change& apply);
+  std::shared_ptr<ticket::state> launch(CUstream_st* stream, const T* b, T* x);
 
   linear_solver_options options_;
-  index_type entries_, history_capacity_;  ///< of b
-  index_type host_bytes_ = 0;              ///< of a program on the host, which does not change
+  index_type entries_, values_, history_capacity_;  ///< of b, of the matrices together
+  index_type host_bytes_ = 0;                       ///< of a program on the host, which does not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;

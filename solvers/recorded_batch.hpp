@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/pointer_check.hpp"
 #include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/batch_desk.hpp"
+#include "whilst/held.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/recorder.hpp"
@@ -22,7 +24,7 @@ class recorded_batch {
  public:
   recorded_batch(const batch_settings& settings)
       : began_(std::chrono::steady_clock::now()),
-        desk_(std::make_unique<batch_desk>(settings)),
+        desk_("batch", std::make_unique<batch_desk>(settings)),
         outcomes_(desk_->where(), settings.problems) {}
 
   place where() const { return desk_->where(); }
@@ -46,7 +48,7 @@ class recorded_batch {
     record.once("the batch begins", batch_begins{&frame->root});
     step(record);
     record.once("the batch ends", batch_ends{&frame->root});
-    program_ = std::make_unique<program>(std::move(record).finish());
+    program_.reset(std::make_unique<program>(std::move(record).finish()));
     program_->prepare({.how = where().on_host() ? whilst::executor::host : whilst::executor::stream});
     const machine_description machine = describe_machine(where().on_host() ? -1 : where().device());
     common_.method = method;
@@ -57,6 +59,7 @@ class recorded_batch {
   }
 
   Report solve(std::span<T> x) {
+    desk_->require_context("solving a batch");  // before memory is taken in another
     const index_type entries = problems() * n_;
     if (static_cast<index_type>(x.size()) != entries)
       throw error("solving a batch",
@@ -64,24 +67,31 @@ class recorded_batch {
                       std::to_string(entries) + ", and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
     if (where().on_host()) {
-      enqueue(nullptr, x.data());
+      launch(nullptr, x.data());
       return wait();
     }
     if (x_on_gpu_.size() != entries) x_on_gpu_ = buffer<T>(where(), entries);
     const no_run_left_behind guard(*program_);
     x_on_gpu_.upload(x.data());
-    enqueue(nullptr, x_on_gpu_.data());
+    launch(nullptr, x_on_gpu_.data());
     Report result = wait();
     x_on_gpu_.download(x.data());
     return result;
   }
 
   void enqueue(stream_handle stream, T* x) {
+    require_usable("enqueueing a batch", where(), {{"x", x}}, {desk_->checks_pointers(), stream});
+    launch(stream, x);
+  }
+
+ private:
+  void launch(stream_handle stream, T* x) {
     program_->set(x_, static_cast<void*>(x));
     program_->set(launch_, desk_->begin_launch());
     program_->enqueue(stream);
   }
 
+ public:
   Report wait() {
     program_->wait();
     std::vector<Outcome> outcomes(static_cast<std::size_t>(problems()));
@@ -97,14 +107,14 @@ class recorded_batch {
 
  private:
   std::chrono::steady_clock::time_point began_;
-  std::unique_ptr<batch_desk> desk_;
+  held<batch_desk> desk_;
   index_type n_ = 1;
   int lanes_ = 1;
   buffer<Outcome> outcomes_;
   buffer<T> x_on_gpu_;  ///< for solves from host memory
   parameter<void*> x_;
   parameter<std::uint64_t> launch_;
-  std::unique_ptr<program> program_;  ///< after what it refers to: it waits for its runs
+  held<program> program_{"batch"};  ///< after what it refers to: it waits for its runs
   report_fields common_;
 };
 

@@ -155,7 +155,7 @@ class batch_linear_solver {
 
  private:
   struct implementation;
-  std::unique_ptr<implementation> implementation_;
+  detail::held<implementation> implementation_;
 };
 
 extern template class batch_linear_solver<float>;

@@ -28,6 +28,11 @@ using integer_array =
 template <class T>
 class csr_matrix {
  public:
+  // A copy shares the arrays, so moving is copying, and nothing is ever moved from.
+  csr_matrix(const csr_matrix&) = default;
+  csr_matrix& operator=(const csr_matrix&) = default;
+  ~csr_matrix() = default;
+
   /// Copies a matrix from host memory. row_offsets: rows + 1 entries, the first 0, never falling; column_indices and
   /// values: row_offsets[rows] entries each. Throws whilst::error that names the first entry that breaks this.
   ///
@@ -53,8 +58,8 @@ class csr_matrix {
   static csr_matrix borrow(index_type rows, index_type columns, std::span<const std::int64_t> row_offsets,
                            std::span<const std::int32_t> column_indices, std::span<const T> values);
 
-  /// Borrows a matrix in device memory. The arrays are not checked (that would cost a transfer) and must outlive
-  /// every solver made from this matrix.
+  /// Borrows a matrix in device memory. The entries are not checked (that would cost a transfer) and must outlive every
+  /// solver made from this matrix. Making one throws whilst::error where its GPU cannot use the arrays' memory.
   static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int32_t* row_offsets,
                               const std::int32_t* column_indices, const T* values);
   static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int64_t* row_offsets,

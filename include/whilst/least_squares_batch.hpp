@@ -31,6 +31,9 @@ struct least_squares_batch_options {
   /// Threads of a GPU for each fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each
   /// fit has one thread, whatever this says.
   int lanes = 0;
+  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
+  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  bool check_pointers = true;
 };
 
 /// How the fits of a batch ended.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "whilst/csr_matrix.hpp"
+#include "whilst/held.hpp"
 #include "whilst/replayed_solver.hpp"
 
 namespace whilst {
@@ -42,6 +43,9 @@ struct linear_solver_options {
   int unroll = 0;
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
   bool programmatic_launch = true;
+  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
+  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  bool check_pointers = true;
   /// Records kept of the convergence history; at least 2.
   int history_capacity = 4096;
   /// The CUDA device; -1 for the current one. Ignored on the host.
@@ -68,7 +72,7 @@ class linear_solver : public replayed_solver {
 
   /// Copies A to its place, records the loop and prepares it. Under executor "host" A's arrays are read in place and
   /// not copied: shared with A, or borrowed where A borrows them. Throws whilst::error on a matrix that is not square,
-  /// an unknown method, preconditioner or executor, or an executor that this machine does not have.
+  /// an unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
   linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
   /// The same for n equations whose matrix is known by its products alone:
@@ -98,8 +102,10 @@ class linear_solver : public replayed_solver {
   /// has completed when this returns. If `stream` is being captured, the loop becomes part of that graph, with these b
   /// and x; it then runs at each launch of that graph, and the solver must outlive it, since what the graph writes to
   /// is kept as long as the solver is.
-  /// Where this throws whilst::error, the solve may be on its way all the same: have the stream done before b and x go.
-  /// A capture may hold a part of it then, and is for nothing.
+  /// Throws whilst::error on a null pointer, and on memory that the solver's GPU cannot use; nothing has been enqueued
+  /// then. In a capture, memory that the driver does not know is taken as it is: it may be the graph's own. Where this
+  /// throws for another reason, the solve may be on its way all the same: have the stream done before b and x go. A
+  /// capture may hold a part of it then, and is for nothing.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
@@ -114,7 +120,7 @@ class linear_solver : public replayed_solver {
 
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
   /// many as A has nonzeros and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch.
+  /// launch. Throws whilst::error on a pointer that enqueue would not take.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);
@@ -133,7 +139,7 @@ class linear_solver : public replayed_solver {
  private:
   prepared_program& prepared() const override;
   struct implementation;
-  std::unique_ptr<implementation> implementation_;
+  detail::held<implementation> implementation_;
 };
 
 extern template class linear_solver<float>;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "whilst/descent_report.hpp"
+#include "whilst/held.hpp"
 #include "whilst/objective.hpp"
 #include "whilst/place_of_executor.hpp"
 #include "whilst/replayed_solver.hpp"
@@ -48,6 +49,9 @@ struct minimizer_options {
   int unroll = 0;
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
   bool programmatic_launch = true;
+  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
+  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
 };
@@ -89,7 +93,7 @@ class minimizer : public replayed_solver {
  private:
   prepared_program& prepared() const override;
   struct implementation;
-  std::unique_ptr<implementation> implementation_;
+  detail::held<implementation> implementation_;
 };
 
 extern template class minimizer<float>;

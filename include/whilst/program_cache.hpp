@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "whilst/held.hpp"
 #include "whilst/linear_solver.hpp"
 
 namespace whilst {
@@ -90,8 +91,11 @@ cached& content_of(const loan& lent);
 template <class Held>
 class lease {
  public:
-  Held& operator*() const { return *held_; }
-  Held* operator->() const { return held_; }
+  Held& operator*() const { return *operator->(); }
+  Held* operator->() const {
+    if (!lent_) detail::refuse_moved_from("lease");
+    return held_;
+  }
 
  private:
   friend class program_cache;

@@ -44,7 +44,7 @@ class pointer_cell {
 template <class T>
 class rebindable {
  public:
-  /// pointer: to memory of the place. Throws whilst::error where it is null.
+  /// pointer: to memory of the place. Throws whilst::error where it is null, or the place cannot use it.
   rebindable(place where, T* pointer) : cell_(where, pointer) {}
 
   slot<T> view() const { return {static_cast<T* const*>(cell_.where())}; }
@@ -52,7 +52,7 @@ class rebindable {
   /// Binds another pointer, in the order of `stream` (a null one is the legacy default stream; not looked at on the
   /// host): solves that were enqueued on it before keep the former one, those after it have this one. Who has solves in
   /// flight on other streams makes `stream` wait for them first. Nothing is allocated or waited for; in a capture it
-  /// becomes part of the graph. Throws whilst::error on a null pointer.
+  /// becomes part of the graph. Throws whilst::error on a null pointer, and on memory that the place cannot use.
   void bind(CUstream_st* stream, T* pointer) { cell_.bind(stream, pointer); }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "kernels/launch/arena.hpp"
 #include "kernels/launch/memory.hpp"
+#include "kernels/launch/pointer_check.hpp"
 #include "kernels/launch/program.hpp"
 #include "kernels/launch/step.hpp"
 #include "whilst/control.hpp"
@@ -51,7 +52,8 @@ namespace whilst {
 ///
 /// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
 /// its own. Flags are read before the bodies run. Maps and finishes are copied; the memory that they point to must live
-/// as long as the program.
+/// as long as the program. A null name, control, flag, choice or function is refused, and so is memory of a control, a
+/// flag or a choice that the place cannot use.
 class recorder {
  public:
   recorder(const recorder&) = delete;
@@ -103,7 +105,8 @@ class recorder {
   }
   template <class Start, class Body>
   void loop(const char* name, control* c, const Start& start, const Body& body) {
-    program_node node{.what = program_node::kind::loop, .name = name};
+    program_node node = begun(program_node::kind::loop, name);
+    require_usable("recording " + node.title(), where_, {{"the control", c}});
     node.loop = c;
     const restored<bool> outer_in_loop(in_loop_, true);
     const restored<const char*> outer_parallel(parallel_, nullptr);
@@ -118,7 +121,8 @@ class recorder {
 
   template <class Body>
   void branch(const char* name, const int* flag, const Body& body) {
-    program_node node{.what = program_node::kind::branch, .name = name};
+    program_node node = begun(program_node::kind::branch, name);
+    require_usable("recording " + node.title(), where_, {{"the flag", flag}});
     node.flag = flag;
     record_into(node, node.body, body);
     current_->push_back(std::move(node));
@@ -138,7 +142,7 @@ class recorder {
   template <class... Bodies>
   void parallel(const char* name, const Bodies&... bodies) {
     static_assert(sizeof...(Bodies) > 0, "bodies side by side are one at least");
-    program_node node{.what = program_node::kind::parallel, .name = name};
+    program_node node = begun(program_node::kind::parallel, name);
     node.bodies.resize(sizeof...(Bodies));
     {
       const restored<const char*> outer(parallel_, name);
@@ -150,7 +154,8 @@ class recorder {
   }
 
   void call(const char* name, call_function function, call_options options = {}) {
-    program_node node{.what = program_node::kind::call, .name = name};
+    program_node node = begun(program_node::kind::call, name);
+    if (!function) throw error("recording " + node.title(), "the function is empty", "Give what enqueues the work");
     if (options.needs_stream && where_.on_host())
       throw error("recording call '" + node.name + "'", "it needs a stream, and the host has none",
                   "Record it on place::gpu(device), or leave it out of what is recorded for the host");
@@ -191,6 +196,9 @@ class recorder {
   template <class Map, class Finish, class Sequel>
   step_handle<Map, Finish, Sequel> add_step(const char* name, index_type n, const Map& map, const Finish& finish,
                                             const Sequel& sequel) {
+    program_node node = begun(program_node::kind::step, name);
+    refuse_null(node, map);
+    refuse_null(node, finish);
     if (!in_loop_ && map_step<Map, Finish>::takes_loop)
       throw error("recording step '" + std::string(name) + "'",
                   "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
@@ -199,7 +207,6 @@ class recorder {
                   "its finish takes the state of the loop around parallel '" + std::string(parallel_) +
                       "', and so may the steps beside it",
                   "Record it after the parallel bodies, or give the body a loop of its own");
-    program_node node{.what = program_node::kind::step, .name = name};
     auto made = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
     const step_handle<Map, Finish, Sequel> handle{made.get(), nullptr, values_.owner()};
     node.step = std::move(made);
@@ -208,6 +215,16 @@ class recorder {
     current_->push_back(std::move(node));
     return handle;
   }
+  static program_node begun(program_node::kind what, const char* name) {
+    require_name("a node of a program", name);
+    return {.what = what, .name = name};
+  }
+  /// Where a map or a finish is a pointer to a function.
+  template <class Functor>
+  static void refuse_null([[maybe_unused]] const program_node& node, [[maybe_unused]] const Functor& functor) {
+    if constexpr (std::is_pointer_v<Functor>)
+      if (!functor) throw error("recording " + node.title(), "a pointer to a function is null", "Give a function");
+  }
   template <class Functor>
   static void add_writes(program_node& node, [[maybe_unused]] const Functor& functor) {
     if constexpr (requires { functor.writes(); })
@@ -215,9 +232,10 @@ class recorder {
   }
   template <class... Bodies>
   void add_select(const char* name, const int* flag, bool has_else, const Bodies&... bodies) {
-    program_node node{.what = program_node::kind::select, .name = name};
-    node.flag = flag;
+    program_node node = begun(program_node::kind::select, name);
     node.has_else = has_else;
+    require_usable("recording " + node.title(), where_, {{has_else ? "the flag" : "the choice", flag}});
+    node.flag = flag;
     node.bodies.resize(sizeof...(Bodies));
     std::size_t k = 0;
     (record_into(node, node.bodies[k++], bodies), ...);
@@ -299,12 +317,15 @@ class program_recorder : public recorder {
   /// @endcode
   template <launch_value T>
   whilst::parameter<T> parameter(const char* name, const std::type_identity_t<T>& value) {
+    require_name("a parameter", name);
     recorded_body::refuse("declaring parameter '" + std::string(name) + "'");
     return values_.add<T>(std::string(name), value);
   }
-  /// The same at an address of the caller's, in memory of the program's place.
+  /// The same at an address of the caller's, in memory of the program's place. Throws whilst::error where it is null,
+  /// or the place cannot use it.
   template <launch_value T>
   whilst::parameter<T> parameter(T* address, const std::type_identity_t<T>& value) {
+    require_usable("declaring a parameter", where_, {{"its address", address}});
     return values_.add<T>(address, value);
   }
 
@@ -313,6 +334,7 @@ class program_recorder : public recorder {
   /// before all are bound.
   template <class T>
   declared_slot<T> slot(const char* name) {
+    require_name("a slot", name);
     recorded_body::refuse("declaring slot '" + std::string(name) + "'");
     return values_.add_slot<T>(name);
   }
@@ -347,8 +369,10 @@ class program_recorder : public recorder {
     add(name, address, bytes, lifetime::borrowed, nullptr);
   }
 
-  /// The program recorded so far; the recorder is spent.
+  /// The program recorded so far; the recorder is spent, and throws whilst::error where it is finished again.
   program finish() && {
+    if (std::exchange(is_spent_, true))
+      throw error("finishing a program", "its recorder has given it already", "Record another with a new recorder");
     program made(where_, std::move(nodes_), std::move(values_));
     for (auto& [items, memory] : memory_) made.keep(std::move(items), std::move(memory));
     return made;
@@ -357,6 +381,7 @@ class program_recorder : public recorder {
  private:
   template <class T>
   T* keep(const char* name, std::shared_ptr<const buffer<T>> memory, lifetime how) {
+    require_name("memory that a program uses", name);
     if (!memory) throw error("declaring memory '" + std::string(name) + "'", "the pointer is null", "Give a buffer");
     check_place(name, memory->where());
     T* const address = memory->data();
@@ -365,16 +390,18 @@ class program_recorder : public recorder {
     return address;
   }
   void check_place(const char* name, place of) const {
+    require_name("memory that a program uses", name);
     if (of == where_) return;
     throw error("declaring memory '" + std::string(name) + "'",
                 "it is on " + name_of(of) + ", and the program on " + name_of(where_), "Make the buffer there");
   }
   void add(const char* name, const void* address, std::size_t bytes, lifetime how, std::shared_ptr<const void> memory) {
+    require_name("memory that a program uses", name);
     const memory_item item{.name = name, .where = name_of(where_), .bytes = bytes, .address = address, .kept = how};
     memory_.push_back({{item}, std::move(memory)});
   }
 
-  bool has_arena_ = false;
+  bool has_arena_ = false, is_spent_ = false;
   std::vector<std::pair<std::vector<memory_item>, std::shared_ptr<const void>>> memory_;
 };
 

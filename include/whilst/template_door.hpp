@@ -18,6 +18,7 @@
 #include "solvers/prepared_solve.hpp"
 #include "solvers/recorded_solve.hpp"
 #include "solvers/solve_options.hpp"
+#include "whilst/held.hpp"
 #include "whilst/linear_solver.hpp"
 
 namespace whilst {
@@ -85,7 +86,7 @@ template <class T>
 class operator_solver final : public replayed_solver {
  public:
   /// Made by make_operator_solver.
-  explicit operator_solver(std::unique_ptr<prepared_solve<T>> solve) : solve_(std::move(solve)) {}
+  explicit operator_solver(std::unique_ptr<prepared_solve<T>> solve) : solve_("operator_solver", std::move(solve)) {}
 
   /// Solves with b and x in host memory, n entries each; x holds the initial guess and receives the solution. Blocks.
   report solve(std::span<const T> b, std::span<T> x) { return ticket(solve_->solve(b, x)).wait(); }
@@ -98,7 +99,7 @@ class operator_solver final : public replayed_solver {
 
  private:
   prepared_program& prepared() const override { return *solve_; }
-  std::unique_ptr<prepared_solve<T>> solve_;
+  detail::held<prepared_solve<T>> solve_;
 };
 
 /// Makes an operator_solver for A by Method, preconditioned by M: a function as above, or a preconditioner of the

@@ -24,8 +24,46 @@ int& caught_failures::depth() {
   return the_depth;
 }
 
+namespace {
+
+/// Whether an error comes of a kernel or a device at fault and has cost the context: then the next call fails likewise.
+bool has_cost_the_context(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorAssert:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorUnknown: {
+      const relaxed_capture_mode relaxed;
+      std::size_t free = 0, total = 0;
+      const bool fails_again = cudaMemGetInfo(&free, &total) == status;
+      cudaGetLastError();
+      return fails_again;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void fail(cudaError_t status, const char* expression, std::string_view doing) {
   cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
+  if (has_cost_the_context(status)) {
+    context_life::end_current(cudaGetErrorName(status));
+    throw error(
+        doing,
+        std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) +
+            "), and the CUDA context is lost with all that is in it",
+        "Restart the process: CUDA calls go on failing in this one. compute-sanitizer finds the kernel at fault");
+  }
   std::string cure;
   const std::string what =
       std::string(expression) + " failed with " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")";
@@ -56,11 +94,15 @@ void fail(cudaError_t status, const char* expression, std::string_view doing) {
 device_guard::device_guard(int device) {
   WHILST_CUDA("asking for the current device", cudaGetDevice(&previous_));
   if (device == previous_) return;
+  previous_context_ = current_context();
   WHILST_CUDA("choosing GPU " + std::to_string(device), cudaSetDevice(device));
   changed_ = true;
 }
 device_guard::~device_guard() {
-  if (changed_) cudaSetDevice(previous_);
+  if (!changed_) return;
+  // cudaSetDevice would make that device's primary context current, in the place of one of the caller's own.
+  if (previous_context_ && make_context_current(previous_context_)) return;
+  cudaSetDevice(previous_);
 }
 
 void abandon_capture(cudaStream_t stream, bool is_body) noexcept {

@@ -43,6 +43,8 @@ class caught_failures {
   static int& depth();
 };
 
+/// Throws whilst::error for a call that failed. A fault that has cost the context is noted: see
+/// context_life::end_current.
 [[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
 
 /// The one function that makes CUDA calls.
@@ -87,7 +89,9 @@ class relaxed_capture_mode {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// Makes a device current and puts the previous one back; meanwhile other threads' captures are not disturbed.
+/// Makes a device current and puts back what was current before, be it a device's primary context or one of the
+/// caller's own; meanwhile other threads' captures are not disturbed. A context of the device that is current already
+/// stays.
 class device_guard {
  public:
   explicit device_guard(int device);
@@ -98,6 +102,7 @@ class device_guard {
  private:
   relaxed_capture_mode relaxed_;
   int previous_ = 0;
+  void* previous_context_ = nullptr;
   bool changed_ = false;
 };
 

@@ -1,12 +1,12 @@
 #include "kernels/launch/memory.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/launch/arena.hpp"
 #include "kernels/launch/cuda.hpp"
@@ -33,24 +33,26 @@ void* allocate_on_host(std::size_t bytes) {
 /// For zeroing and copying beside everybody's work. The legacy default stream would do so only between the work of
 /// blocking streams, and fail while one of them is being captured. Kept to the end of the process: buffers with static
 /// lifetime may need it. life: of the context of now.
-cudaStream_t stream_beside(int device, cuda::context_life life) {
+cudaStream_t stream_beside(cuda::context_life life) {
   struct stream_of_life {
     cudaStream_t stream;
     cuda::context_life life;
   };
   static std::mutex lock;
-  static std::array<stream_of_life, 64> known{};
+  static auto& known = *new std::vector<stream_of_life>;
   const std::lock_guard hold(lock);
-  stream_of_life& one = known.at(static_cast<std::size_t>(device));
-  if (!one.stream || (one.life != life && one.life.ended())) one = {cuda::make_stream().release(), life};
-  return one.stream;
+  for (const stream_of_life& one : known)
+    if (one.life == life) return one.stream;
+  std::erase_if(known, [](const stream_of_life& one) { return one.life.ended(); });
+  known.push_back({cuda::make_stream().release(), life});
+  return known.back().stream;
 }
 
 void copy_and_wait(std::string_view doing, int device, cuda::context_life life, void* target, const void* source,
                    std::size_t bytes, cudaMemcpyKind kind) {
   const cuda::device_guard current(device);
   life.require(doing);
-  cudaStream_t stream = stream_beside(device, life);
+  cudaStream_t stream = stream_beside(life);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, kind, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 }
@@ -94,7 +96,7 @@ raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
   const std::string doing = "allocating " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device_);
   WHILST_CUDA(doing, cudaMalloc(&memory, bytes ? bytes : 1));
   memory_ = owned_in(life_, memory, cudaFree);
-  cudaStream_t stream = stream_beside(device_, life_);
+  cudaStream_t stream = stream_beside(life_);
   WHILST_CUDA(doing, cudaMemsetAsync(memory, 0, bytes, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 #endif

@@ -50,13 +50,13 @@ using owned_memory = std::unique_ptr<void, std::function<void(void*)>>;
 
 /// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
 /// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve, and refused while a body is
-/// recorded.
+/// recorded. One that was moved from is empty.
 class raw_buffer {
  public:
   raw_buffer() = default;
   raw_buffer(place where, std::size_t bytes);
   void* data() const { return memory_.get(); }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return memory_ ? bytes_ : 0; }
   place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
   /// Copies between host memory and the buffer; return when the copy has been made. Work in flight on the buffer, on
   /// whatever stream, is not waited for. Throw whilst::error where the context that the memory was in is gone.
@@ -77,7 +77,7 @@ class buffer {
   buffer() = default;
   buffer(place where, index_type count) : raw_(where, static_cast<std::size_t>(count) * sizeof(T)), count_(count) {}
   T* data() const { return static_cast<T*>(raw_.data()); }
-  index_type size() const { return count_; }
+  index_type size() const { return data() ? count_ : 0; }
   index_type bytes() const { return static_cast<index_type>(raw_.bytes()); }
   place where() const { return raw_.where(); }
   void upload(const T* source) { raw_.upload(source, raw_.bytes()); }

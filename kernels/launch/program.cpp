@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/launch/pointer_check.hpp"
 #include "kernels/launch/program_implementation.hpp"
 #include "kernels/launch/program_view.hpp"
 
@@ -60,8 +61,8 @@ void program::implementation::give_up_step_memory() {
 void program::implementation::update([[maybe_unused]] const recorded_step& step) {
 #if WHILST_WITH_CUDA
   if (running_on != executor::graph) return;
-  require_life("updating a step");
   cuda::device_guard current(where.device());
+  require_life("updating a step");
   whole.graph.update(step);
   for (const auto& [node, rest] : resumed) rest.graph.update(step);
 #endif
@@ -115,7 +116,7 @@ std::size_t program::implementation::step_memory_bytes() const {
 }
 
 program::program(place where, std::vector<program_node> nodes, launch_values values)
-    : implementation_(std::make_unique<implementation>(where, std::move(nodes), std::move(values))) {}
+    : implementation_("program", std::make_unique<implementation>(where, std::move(nodes), std::move(values))) {}
 
 program::~program() = default;
 program::program(program&&) noexcept = default;
@@ -160,8 +161,8 @@ void program::prepare(const run_settings& settings) {
 #endif
 }
 
-void program::check_pointer(const void* pointer) {
-  if (!pointer) throw error("binding a slot", "the pointer is null", "Give memory of the program's place");
+void program::check_pointer(const void* pointer) const {
+  require_usable("binding a slot", where(), {{"the pointer", pointer}}, {implementation_->settings.check_pointers});
 }
 
 void program::check_handle(std::uint64_t owner) const { implementation_->values.check_owner(owner, "updating a step"); }
@@ -208,6 +209,7 @@ void program::resume([[maybe_unused]] CUstream_st* stream) {
   std::optional<cuda::device_guard> current;
   if (!self.where.on_host()) {
     current.emplace(self.where.device());
+    self.require_life("resuming a program");
     self.refuse_to_resume_in_capture(stream ? stream : cudaStreamLegacy);
   }
 #endif

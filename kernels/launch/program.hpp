@@ -11,6 +11,7 @@
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/step.hpp"
 #include "whilst/executor.hpp"
+#include "whilst/held.hpp"
 #include "whilst/memory_table.hpp"
 #include "whilst/program_profile.hpp"
 #include "whilst/strict_check.hpp"
@@ -88,6 +89,10 @@ struct run_settings {
   bool programmatic_launch = true;
   /// Not 0: random delays in blocks, for tests of ordering.
   unsigned delay_seed = 0;
+  /// Look at what program::bind is given: one question to the driver, which knows memory of the host that a GPU cannot
+  /// read, memory of another GPU, and what has been freed. Memory that a graph in capture takes for itself, the driver
+  /// may not know yet. Null pointers are refused all the same.
+  bool check_pointers = true;
   /// Make a select of IF nodes even where the driver has SWITCH nodes; for tests of what older drivers get.
   bool emulate_select = false;
 };
@@ -149,7 +154,7 @@ class program {
   }
 
   /// Binds a slot for the launches to come, as set does: memory of the program's place, borrowed. Throws whilst::error
-  /// on a null pointer, and as set does.
+  /// on a null pointer, on memory that the place cannot use (run_settings::check_pointers), and as set does.
   template <class T>
   void bind(const declared_slot<T>& which, std::type_identity_t<T>* pointer) {
     check_pointer(pointer);
@@ -270,12 +275,12 @@ class program {
   /// Runs the program once, trip by trip, each step and call by `run`; returns when it is done.
   void run_each(CUstream_st* stream, const operation_runner& run);
   launch_values& values();
-  static void check_pointer(const void* pointer);
+  void check_pointer(const void* pointer) const;
   void check_handle(std::uint64_t owner) const;
   /// Brings what a step, and perhaps its sequel, hold now into what is prepared.
   void renew(const recorded_step& step, const recorded_step* sequel, bool same_shape);
   struct implementation;
-  std::unique_ptr<implementation> implementation_;
+  detail::held<implementation> implementation_;
 };
 
 }  // namespace whilst

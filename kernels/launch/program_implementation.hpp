@@ -83,7 +83,8 @@ struct program::implementation {
   void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
   void follow_run_before(cudaStream_t stream, unsigned long long number);
 
-  /// Throws whilst::error where the context that the program was prepared in is gone, and all it has with it.
+  /// Throws whilst::error where the context that the program was prepared in is gone, and all it has with it, or is not
+  /// the one that is current.
   void require_life(const char* doing) const;
   void enqueue_on_gpu(cudaStream_t stream);
 

@@ -20,13 +20,13 @@ program::implementation::~implementation() {
 void program::implementation::wait() const {
   if (!has_run) return;
   cuda::device_guard current(where.device());
-  life().require("waiting for a program");
+  life().require_alive("waiting for a program");  // events of any context can be waited for
   WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));
 }
 
 void program::implementation::prepare_on_gpu() {
-  require_life("preparing a program");
   cuda::device_guard current(where.device());
+  require_life("preparing a program");
   const cuda::relaxed_capture_mode relaxed;
   wait();
   if (!was_captured) outgrown.clear();  // left there where the wait of give_up_step_memory failed
@@ -175,8 +175,8 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
 }
 
 void program::implementation::run_each_on_gpu(cudaStream_t stream, const operation_runner& run) {
-  require_life("running a program step by step");
   const cuda::device_guard current(where.device());
+  require_life("running a program step by step");
   require_no_capture(stream);
   const auto in_turn = [&](const recorded_step& step) {
     step_resources alone = resources.at(&step);

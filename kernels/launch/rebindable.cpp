@@ -1,20 +1,20 @@
 #include "whilst/rebindable.hpp"
 
 #include "kernels/launch/device_parts.hpp"
-#include "whilst/error.hpp"
+#include "kernels/launch/pointer_check.hpp"
+#include "whilst/held.hpp"
 
 namespace whilst::detail {
 namespace {
 
-const void* checked(const void* pointer) {
-  if (!pointer) throw error("binding data", "the pointer is null", "Give memory of the functor's place");
-  return pointer;
+void check(place where, const void* pointer, CUstream_st* stream = nullptr) {
+  require_usable("binding data", where, {{"the pointer", pointer}}, {.look = true, .stream = stream});
 }
 
 }  // namespace
 
 pointer_cell::pointer_cell(place where, const void* pointer) : place_(where), cell_(where, 1) {
-  checked(pointer);
+  check(where, pointer);
   cell_.upload(&pointer);
 #if WHILST_WITH_CUDA
   if (where.on_host()) return;
@@ -24,7 +24,8 @@ pointer_cell::pointer_cell(place where, const void* pointer) : place_(where), ce
 }
 
 void pointer_cell::bind([[maybe_unused]] CUstream_st* stream, const void* pointer) {
-  checked(pointer);
+  if (cell_.size() == 0) refuse_moved_from("rebindable");
+  check(place_, pointer, stream);
   if (place_.on_host()) {
     *cell_.data() = pointer;
     return;

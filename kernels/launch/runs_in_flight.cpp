@@ -10,7 +10,7 @@ void wait_quietly(const program& of) noexcept {
 #endif
   try {
     of.wait();
-  } catch (const error&) {
+  } catch (...) {
   }
 }
 

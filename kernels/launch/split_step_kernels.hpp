@@ -121,6 +121,14 @@ __global__ void __launch_bounds__(threads_spread)
   using copied = typename copied_by<Finish>::type;
   static_assert(hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
   static_assert(warps >= 3, "two warps finish, a third one takes the ticket");
+  // Who writes shared memory, who reads it, and the barrier between (1, 2, 3 below):
+  //   controls, copies  asynchronous copies of warp 0, whose threads wait each for its own | 1 | warps 0 and 1
+  //   of_warps          each warp its row                                                  | 1 | warps 0 and 1
+  //   of_grid           each finishing warp its own                        | its __syncwarp | the same warp
+  //   state, copies     warp 0 the verdict's, warp 1 those ahead and kept                  | 2 | warp 0
+  //   writes            a thread of warp 2                                                 | 2 | warp 0; 3: all
+  //   goes_on, told     warps 0 and 1                                                      | 3 | all
+  // Within a warp the finish itself orders what its lanes exchange.
   __shared__ controls_ahead controls;
   __shared__ __align__(16) std::byte copies_memory[sizeof(copied)];
   __shared__ number of_warps[warps * count];
@@ -154,11 +162,9 @@ __global__ void __launch_bounds__(threads_spread)
     if (blockIdx.x == 0 && leads) frame.links.skip();
     return;
   }
-  __syncthreads();
+  __syncthreads();  // 1
   delay(frame.delay_seed, 1);
 
-  // Two warps finish, and a third learns meanwhile whether its block is the one that writes.
-  const auto meet = [] { asm volatile("barrier.sync 1, 96;" ::: "memory"); };
   const auto begin_half = [&]() -> const Total& {
     Total& total = of_grid[warp];
     scattered::template of_pieces<warps>(of_warps, warps).store(total.value);
@@ -168,11 +174,18 @@ __global__ void __launch_bounds__(threads_spread)
   Finish here = finish;
   here.handed = &told;
   loop_state& state = controls.state();
+  history_record* const history = leads ? state.history : nullptr;
+  // Two warps finish, and a third learns meanwhile whether its block is the one that writes. The others wait.
   if (warp == 0) {
-    history_record* const history = leads ? state.history : nullptr;
     if (leads && blockIdx.x != 0) state.history = nullptr;
     here.first(whole_warp(), begin_half(), state, copies);
-    meet();
+  } else if (warp == 1) {
+    here.second(whole_warp(), begin_half(), copies);
+  } else if (threadIdx.x == 2 * 32) {
+    writes = arrive_last(frame.ticket);
+  }
+  __syncthreads();  // 2
+  if (warp == 0) {
     here.join(whole_warp(writes), state, copies);
     __syncwarp();
     if (leads) {
@@ -180,15 +193,8 @@ __global__ void __launch_bounds__(threads_spread)
       state.history = history;
       goes_on = writes ? frame.links.conclude(state, wish) : frame.links.would_conclude(state, wish);
     }
-  } else if (warp == 1) {
-    here.second(whole_warp(), begin_half(), copies);
-    meet();
-  } else if (warp == 2) {
-    if (threadIdx.x % 32 == 0) writes = arrive_last(frame.ticket);
-    __syncwarp();
-    meet();
   }
-  __syncthreads();
+  __syncthreads();  // 3
   delay(frame.delay_seed, 2);
   if (goes_on) rest.run(told);
   if (!writes) return;

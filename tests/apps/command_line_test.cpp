@@ -336,7 +336,7 @@ TEST_CASE("compare runs what there is and accounts for what there is not") {
   CHECK(run({"compare", "--gallery", "poisson2d:12", "--max-iterations", "2"}).status == 2);
 }
 
-TEST_CASE("an interrupt ends a solve early, and progress, history and report say so") {
+TEST_CASE("an interrupt ends a solve early, and progress, history and report say so", "[alone]") {
   // More than the deadline's minute of iterations each: these end by the interrupt. Krylov's method within
   // Newton's is a loop in a loop.
   for (const strings& problem : {strings{"solve", "--gallery", "poisson1d:400000", "--max-iterations", "1000000"},
@@ -361,7 +361,7 @@ TEST_CASE("an interrupt ends a solve early, and progress, history and report say
   }
 }
 
-TEST_CASE("an interrupt ends a comparison with what it has so far") {
+TEST_CASE("an interrupt ends a comparison with what it has so far", "[alone]") {
   const folder here;
   const outcome result = interrupted({"compare", "--gallery", "poisson1d:400000", "--max-iterations", "1000000",
                                       "--deadline", "60", "--json", here.at("report.json")},
@@ -391,7 +391,7 @@ TEST_CASE("an interrupt or a request to terminate before a solve is told of") {
   }
 }
 
-TEST_CASE("without --monitor and a terminal an interrupt is told by the report alone") {
+TEST_CASE("without --monitor and a terminal an interrupt is told by the report alone", "[alone]") {
   const outcome result = interrupted({"solve", "--gallery", "poisson1d:400000", "--max-iterations", "1000000",
                                       "--deadline", "60", "--executor", "host"});
   CHECK(result.status == 2);

@@ -312,7 +312,7 @@ TEST_CASE("a sequel knows what the finish made, and does not run after a verdict
   }
 }
 
-TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer]") {
+TEST_CASE("a sequel waits for the finish whatever the blocks are late for", "[semantics][sequel][sanitizer][race]") {
   const auto recorded = [](recorder& record, const auto& method) { method(record); };
   for (const way& w : ways())
     for (const index_type n : {300, 3001, 20'011})

@@ -16,6 +16,7 @@
 #include "kernels/launch/cuda.hpp"
 #include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/held_stream.hpp"
 #include "tests/solvers/systems.hpp"
 
 namespace whilst_test {
@@ -333,7 +334,7 @@ TEST_CASE("tickets of several batches keep their outcomes apart", "[batch]") {
   CHECK(solver.solve(given.values, given.b, given.x).all_converged());
 }
 
-TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batch]") {
+TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batch][alone]") {
   // Convergence is out of reach; rounding ends the progress of a system, but only after some milliseconds.
   batch<double> given(whilst::make_gallery<double>("poisson2d:60").matrix, 40);
   const linear_solver_options endless{.rtol = 0, .max_iterations = 100'000'000};
@@ -352,7 +353,6 @@ TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batc
     if (executor == "host") {
       // Systems whose turn comes too late get one iteration: the deadline does not start anew for each.
       CHECK(late[given.systems - 1].iterations <= 1);
-      CHECK(late.solve_seconds() < 0.4);
     }
     for (const double value : given.x) REQUIRE(std::isfinite(value));
 
@@ -546,11 +546,16 @@ TEST_CASE("a batch on a GPU is cancelled, those that wait for their turn too", "
     const whilst::cuda::stream stream = whilst::cuda::make_stream();
     batch_linear_solver<double> solver(given.pattern, given.systems,
                                        {.rtol = 0, .max_iterations = 100'000'000, .executor = "batch"});
+    held_stream held(stream.get());
     const auto ticket = solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data());
     ticket.cancel();
+    held.open();
     const batch_report r = ticket.wait();
     INFO(name << ": " << r.message());
-    CHECK(r[given.systems - 1].reason == reason::cancelled);
+    for (const system_outcome& system : r) {
+      REQUIRE(system.reason == reason::cancelled);
+      REQUIRE(system.iterations <= 2);
+    }
     solver.set_tolerances(1e-2, 0);
     CHECK(solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data()).wait().all_converged());
   }
@@ -567,13 +572,15 @@ TEST_CASE("batches in a queue are cancelled each by itself", "[batch][gpu]") {
     return solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data());
   };
   for (const bool at_once : {false, true}) {
+    held_stream held(stream.get());
     const auto first = enqueue(first_on_gpu), second = enqueue(second_on_gpu);
     if (at_once) {
       solver.cancel();
     } else {
-      second.cancel();  // while the first runs
+      second.cancel();
       first.cancel();
     }
+    held.open();
     INFO(first.wait().message() << "\n" << second.wait().message());
     CHECK(first.wait()[given.systems - 1].reason == reason::cancelled);
     for (const system_outcome& system : second.wait()) {

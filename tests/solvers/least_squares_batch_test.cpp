@@ -270,7 +270,7 @@ struct long_mean {
 
 }  // namespace
 
-TEST_CASE("a batch of fits is cancelled, those that wait for their turn too", "[least_squares_batch]") {
+TEST_CASE("a batch of fits is cancelled, those that wait for their turn too", "[least_squares_batch][alone]") {
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : executor == "host" ? std::vector<int>{1} : std::vector<int>{1, 32, 256}) {
       const whilst::index_type fits = executor == "host" ? 200 : 20'000;

@@ -44,7 +44,7 @@ report solve(const csr_matrix<T>& A, const linear_solver_options& options, const
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a 3 x 3 system by hand", "[linear][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("a 3 x 3 system by hand", "[linear][sanitizer][race]", float, double) {
   // [2 -1 0; -1 2 -1; 0 -1 2] x = [1 0 1] has the solution [1 1 1].
   triplets<TestType> t(3);
   t.row({{0, 2}, {1, -1}});
@@ -297,7 +297,7 @@ TEST_CASE("the same bits for any number of host threads", "[linear]") {
 #endif
 }
 
-TEST_CASE("a solve is cancelled from another thread", "[linear]") {
+TEST_CASE("a solve is cancelled from another thread", "[linear][alone]") {
   const auto A = whilst::make_gallery<double>("poisson2d:200").matrix;
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
   for (const std::string& executor : executors()) {

@@ -107,7 +107,8 @@ TEST_CASE("a minimization that has had its evaluations hands back a point that i
   }
 }
 
-TEST_CASE("a minimization that is late or cancelled hands back a point that it has evaluated", "[minimizer_batch]") {
+TEST_CASE("a minimization that is late or cancelled hands back a point that it has evaluated",
+          "[minimizer_batch][alone]") {
   using slow_batch =
       minimizer_batch<double, slow_pairs, whilst::method_list<whilst::bfgs, whilst::limited_memory_bfgs>>;
   const auto make = [](whilst::place) { return slow_pairs{}; };

@@ -226,7 +226,7 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
   }
 }
 
-TEST_CASE("a batch of minimizations is cancelled, those that wait for their turn too", "[minimizer_batch]") {
+TEST_CASE("a batch of minimizations is cancelled, those that wait for their turn too", "[minimizer_batch][alone]") {
   for (const std::string& executor : batch_executors()) {
     for (const int lanes : executor == "host" ? std::vector<int>{0} : std::vector<int>{1, 32, 64}) {
       const whilst::index_type problems = executor == "host" ? 100 : 200'000;

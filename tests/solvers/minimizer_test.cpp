@@ -87,7 +87,7 @@ auto springs(index_type n) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("two springs by hand", "[minimizer][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("two springs by hand", "[minimizer][sanitizer][race]", float, double) {
   // A = [1.5 -1; -1 2.5], b = [-5 -1]: x = A^-1 b = [-54 -26] / 11, f = -b'x / 2 = -148 / 11.
   for (const std::string& executor : recorded_executors()) {
     for (const std::string& method : all_methods) {

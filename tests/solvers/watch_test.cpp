@@ -25,7 +25,7 @@ struct endless_solve {
 
 }  // namespace
 
-TEST_CASE("a watch sees a solve go on, and may cancel it", "[watch]") {
+TEST_CASE("a watch sees a solve go on, and may cancel it", "[watch][alone]") {
   for (const std::string& executor : executors()) {
     if (executor == "resident") continue;  // one block is slow at this size
     INFO(executor);
