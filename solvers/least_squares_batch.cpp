@@ -27,7 +27,8 @@ batch_settings settings_of_fits(const least_squares_batch_options& options, inde
           .deadline = options.deadline,
           .executor = options.executor,
           .device = options.device,
-          .lanes = options.lanes};
+          .lanes = options.lanes,
+          .threads = options.threads};
 }
 
 void check_residuals(index_type residuals) {

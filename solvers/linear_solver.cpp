@@ -37,7 +37,6 @@ struct linear_solver<T>::implementation {
         callback ? preconditioner_kind::called : preconditioner_from_name(making, options.preconditioner);
     if (callback) options.preconditioner = "user";
     request.called = &callback;
-    request.history_capacity = history_records(options);
     request.in_kernel = choice.how == executor::resident;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), choice.how, std::move(options), began);
   }
@@ -72,6 +71,7 @@ ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
 
 template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
   implementation_->solve->recorded().wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
@@ -87,6 +87,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
                     std::to_string(made_for.nonzeros),
                 "Give one with the same pattern");
   if (A.is_on_device()) return bind_values(A.values_data());
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
   // Nobody can have written to them since: they are shared, and kept alive here.
   if (implementation_->values_of && implementation_->values_of->values_data() == A.values_data()) return;
   update_values(A.values());
@@ -94,6 +95,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
 }
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
+  const turns::turn mine = implementation_->solve->recorded().take_turn();
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
 }

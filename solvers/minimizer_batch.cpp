@@ -30,7 +30,8 @@ batch_settings settings_of_minimizations(const minimizer_batch_options& options,
           .deadline = options.deadline,
           .executor = options.executor,
           .device = options.device,
-          .lanes = options.lanes};
+          .lanes = options.lanes,
+          .threads = options.threads};
 }
 
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single) {

@@ -25,6 +25,9 @@ class prepared_solve final : public prepared_program {
   /// The same with b and x in host memory, from first to last. The first call takes memory on a GPU for both.
   std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
 
+  /// A turn, as program::enter gives it, for who calls several of these as one.
+  [[nodiscard]] turns::turn enter(std::string_view doing) const { return recorded_.recorded->enter(doing); }
+
   /// For the solves to come.
   void bind_values(const T* values) { recorded_.recorded->set(recorded_.values, values); }
   void set_tolerances(double rtol, double atol);
@@ -44,8 +47,8 @@ class prepared_solve final : public prepared_program {
   void change(const Change& apply);
 
   linear_solver_options options_;
-  index_type entries_, history_capacity_;  ///< of b
-  index_type host_bytes_ = 0;              ///< of a program on the host, which does not change
+  index_type entries_;         ///< of b
+  index_type host_bytes_ = 0;  ///< of a program on the host, which does not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;

@@ -31,6 +31,9 @@ struct least_squares_batch_options {
   /// Threads of a GPU for each fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each
   /// fit has one thread, whatever this says.
   int lanes = 0;
+  /// On the host: most threads that share in the fits, 1 to 1024; 0 for what OpenMP's settings say. Results have the
+  /// same bits for any number.
+  int threads = 0;
 };
 
 /// How the fits of a batch ended.
@@ -54,7 +57,7 @@ void check_residuals(index_type residuals);
 }  // namespace detail
 
 /// Fits many problems at once, each with a loop of its own that stops when it is done: recorded when it is made,
-/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host OpenMP's threads
+/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host threads
 /// share out the fits. The method is levenberg_marquardt, and on the host its results are those of a
 /// least_squares_solver for each problem.
 ///

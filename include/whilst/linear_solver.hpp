@@ -38,6 +38,9 @@ struct linear_solver_options {
   int history_capacity = 4096;
   /// The CUDA device; -1 for the current one. Ignored on the host.
   int device = -1;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 
   bool operator==(const linear_solver_options&) const = default;
 };

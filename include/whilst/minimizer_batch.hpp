@@ -43,6 +43,9 @@ struct minimizer_batch_options {
   /// Threads of a GPU for each problem: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host
   /// each problem has one thread, whatever this says.
   int lanes = 0;
+  /// On the host: most threads that share in the problems, 1 to 1024; 0 for what OpenMP's settings say. Results have
+  /// the same bits for any number.
+  int threads = 0;
 };
 
 /// How the minimizations of a batch ended.
@@ -80,8 +83,8 @@ index_type fast_memory_for_problem(place where, index_type problems);
 
 /// Minimizes many functions at once, each with a loop of its own that stops when it is done: recorded when it is made,
 /// replayed by each solve. A thread, a warp or a block runs a whole minimization inside one kernel; on the host
-/// OpenMP's threads share out the problems. What is run is the text of the methods that a minimizer records, and on the
-/// host the results are those of a minimizer for each problem, to the bit up to 2048 unknowns, by bfgs 512: a
+/// the host's threads share out the problems. What is run is the text of the methods that a minimizer records, and on
+/// the host the results are those of a minimizer for each problem, to the bit up to 2048 unknowns, by bfgs 512: a
 /// minimizer adds up more than these in pieces. A batch of one with a block is a single minimization
 /// without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods that hold a dense matrix
 /// take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.

@@ -53,6 +53,9 @@ struct nonlinear_solver_options {
   bool programmatic_launch = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 };
 
 /// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start; value and

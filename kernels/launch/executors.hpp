@@ -7,7 +7,7 @@
 
 namespace whilst {
 
-/// Runs a step or a call on the calling thread (a step on OpenMP's threads).
+/// Runs a step or a call on the calling thread (a step also on others: see run_on_threads).
 void run_one_on_host(const operation& op);
 
 /// Runs the operations one by one, each step and call by `run`; returns when they are done. A step that its loop's
