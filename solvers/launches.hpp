@@ -43,7 +43,8 @@ struct ticket::state {
 };
 
 /// What the launches of one solver share, beside the recorded loop: where outcomes land, and the way to look at and
-/// stop a loop that is running. Knows nothing of the scalar type or the method.
+/// stop a loop that is running. Knows nothing of the scalar type or the method. begin and run are for the thread that
+/// has the program's turn; all others are for any thread.
 class launch_desk {
  public:
   using launch = ticket::state;

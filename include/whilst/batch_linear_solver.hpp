@@ -103,8 +103,9 @@ class batch_ticket {
 /// yields the same bits for any number of them.
 ///
 /// In memory the systems follow one another: values holds `systems` times the pattern's nonzeros, in the pattern's
-/// order; b and x hold `systems` times its rows. One solve at a time: a second one on another stream waits for the
-/// first.
+/// order; b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw
+/// whilst::error. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
+/// replayed_solver, whose comments hold here, too.
 template <class T>
 class batch_linear_solver {
  public:

@@ -104,7 +104,8 @@ struct least_squares_solve {
   }
 };
 
-/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve.
+/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve. Threads may
+/// share it: solve() waits until other threads have returned from theirs.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: `static constexpr int unknowns`; count(), the
 /// number of residuals; `template <class S> S operator()(index_type i, const S* x) const`, residual i at x for S a
@@ -275,7 +276,7 @@ struct curve_residuals {
   }
 };
 
-/// Fits a curve to points.
+/// Fits a curve to points. Threads may share it: solve() and update_data() wait until others have returned from theirs.
 template <class T, class Model>
 class curve_fit {
  public:

@@ -58,8 +58,9 @@ void check_residuals(index_type residuals);
 
 /// Fits many problems at once, each with a loop of its own that stops when it is done: recorded when it is made,
 /// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host threads
-/// share out the fits. The method is levenberg_marquardt, and on the host its results are those of a
-/// least_squares_solver for each problem.
+/// share out the fits. Threads of the caller's may share it, too: solve, enqueue and wait are one thread's at a time,
+/// and wait() tells of the fits enqueued last, by whatever thread. The method is levenberg_marquardt, and on the host
+/// its results are those of a least_squares_solver for each problem.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives problem k as
 /// least_squares_solver takes one (unknowns, count(), residual i by operator()(i, x)); count(), asked on the host,

@@ -46,7 +46,8 @@ struct linear_solver_options {
 };
 
 /// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is made and replayed
-/// by each solve. One solve at a time: a second one on another stream waits for the first.
+/// by each solve. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
+/// replayed_solver.
 template <class T>
 class linear_solver : public replayed_solver {
  public:

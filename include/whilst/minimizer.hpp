@@ -67,8 +67,8 @@ struct minimize_report : descent_report {
 };
 
 /// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
-/// solve. One thread at a time, but for cancel and progress, whose residual_norm is ||g||_2. Minimizers that run at the
-/// same time need functions of their own, which hold what evaluations leave.
+/// solve. Threads may share it: see replayed_solver. The residual_norm of progress() is ||g||_2. Minimizers that run at
+/// the same time need functions of their own, which hold what evaluations leave.
 template <class T>
 class minimizer : public replayed_solver {
  public:

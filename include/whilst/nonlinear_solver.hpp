@@ -66,9 +66,8 @@ struct nonlinear_report : descent_report {
 };
 
 /// Solves one system F(x) = 0 of n equations in n unknowns again and again, from other starting points: recorded when
-/// it is made, replayed by each solve. One thread at a time, but for cancel and progress, whose residual_norm is
-/// ||F||_2. Solvers that run at the same time need systems of their own, which hold what
-/// evaluations leave.
+/// it is made, replayed by each solve. Threads may share it: see replayed_solver. The residual_norm of progress() is
+/// ||F||_2. Solvers that run at the same time need systems of their own, which hold what evaluations leave.
 ///
 /// What is found is a point where ||F|| is small, or an honest reason why none was: singular_jacobian ("newton"),
 /// breakdown (BiCGSTAB found no step that leads down, begun anew once where it broke down: use method "newton"),
