@@ -6,7 +6,7 @@ include(FetchContent)
 find_package(Threads REQUIRED)
 find_package(OpenMP COMPONENTS CXX)
 if(NOT OpenMP_CXX_FOUND)
-  message(STATUS "Whilst: no OpenMP, the host executor uses one thread")
+  message(STATUS "Whilst: no OpenMP, the host executor uses one thread a processor")
 endif()
 
 # zlib, for compressed input, is the one dependency of the library itself. A fetched one is compiled into the library,

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kernels/launch/host_threads.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/solve_options.hpp"
 #include "whilst/error.hpp"
@@ -24,6 +25,7 @@ const batch_settings& checked(const batch_settings& settings) {
     refuse("max_iterations is " + std::to_string(settings.max_iterations), "Give 0 to 2147483647");
   if (!(settings.deadline > 0))
     refuse("the deadline is " + std::to_string(settings.deadline) + " seconds", "Give more than 0");
+  check_host_threads(settings.doing, settings.threads);
   const int lanes = settings.lanes;
   const bool part_of_warp = lanes > 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0;
   if (lanes != 0 && !part_of_warp && !(lanes > 32 && lanes <= 1024 && lanes % 32 == 0))

@@ -21,6 +21,7 @@ struct batch_settings {
   std::string executor = "auto";
   int device = -1;
   int lanes = 0;
+  int threads = 0;
   bool check_pointers = true;
 };
 
@@ -38,6 +39,8 @@ class batch_desk {
   /// Threads a problem: one on the host, else what was asked for, or what suits.
   int lanes_or(int suited) const;
   std::uint64_t deadline_nanoseconds() const;
+  /// Of the host: see run_settings.
+  int threads() const { return settings_.threads; }
   /// The number of the launch that comes next.
   std::uint64_t begin_launch() { return latest_.fetch_add(1) + 1; }
   /// Asks the latest 17 launches to stop (launch_set); from any thread. The request stands, so that it also stops later

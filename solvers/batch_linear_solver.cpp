@@ -104,6 +104,19 @@ struct batch_linear_solver<T>::implementation {
                                                 began);
   }
 
+  /// While one system is solved, x of another may be written already.
+  void check_overlap(const T* values, const T* b, const T* x) const {
+    const index_type rows = solve->common().rows, nonzeros = solve->common().nonzeros;
+    const auto x_range = memory_range::of(x, systems * rows);
+    const auto refuse = [&](const std::string& with, const std::string& cure) {
+      throw error("solving a batch of linear systems", "x overlaps " + with, cure);
+    };
+    if (x != b && x_range.overlaps(memory_range::of(b, systems * rows)))
+      refuse("b, and not entry by entry", "Give x memory of its own, or that of b from the first entry on");
+    if (x_range.overlaps(memory_range::of(values, systems * nonzeros)))
+      refuse("the values of the matrices", "Give x memory of its own");
+  }
+
   void check_size(const char* what, std::size_t given, const char* of_one_system, index_type one) const {
     if (static_cast<index_type>(given) == systems * one) return;
     throw error("solving a batch of linear systems",
@@ -132,6 +145,8 @@ batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<
   self.check_size("values", values.size(), "nonzeros", common.nonzeros);
   self.check_size("b", b.size(), "rows", common.rows);
   self.check_size("x", x.size(), "rows", common.rows);
+  self.check_overlap(values.data(), b.data(), x.data());
+  const turns::turn mine = self.solve->enter("solving a batch of linear systems");
   const place where = self.solve->recorded().where();
   self.solve->desk().require_context("solving a batch of linear systems");
   if (where.on_host()) {
@@ -147,6 +162,8 @@ batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<
 
 template <class T>
 batch_ticket batch_linear_solver<T>::enqueue(stream_handle stream, const T* values, const T* b, T* x) {
+  implementation_->check_overlap(values, b, x);
+  const turns::turn mine = implementation_->solve->enter("enqueueing a batch of linear systems");
   implementation_->solve->bind_values(values, stream);
   return batch_ticket(implementation_->solve->enqueue(stream, b, x));
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/launch/host_threads.hpp"
 #include "whilst/csr_matrix.hpp"
 
 namespace whilst::detail {
@@ -37,24 +38,31 @@ inline index_type number_of(const grid_point& point, const grid_point& extents) 
   return (point[0] * extents[1] + point[1]) * extents[2] + point[2];
 }
 
+/// Calls visit(number) for every number below count, on the host's threads.
+template <class Visit>
+void each_on_threads(index_type count, const Visit& visit) {
+  constexpr index_type chunk = 1024, chunks_a_thread = 4;
+  run_on_threads((count + chunk - 1) / chunk, 0, chunks_a_thread, [&](index_type k) {
+    for (index_type number = k * chunk; number < std::min(count, (k + 1) * chunk); ++number) visit(number);
+  });
+}
+
 template <class T, class Offset, class Block>
 csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::span<const grid_point> stencil,
                                index_type nonzeros, const Block& block) {
   const index_type points = extents[0] * extents[1] * extents[2];
   std::vector<Offset> row_offsets(points * unknowns + 1);
-#pragma omp parallel for
-  for (index_type number = 0; number < points; ++number) {
+  each_on_threads(points, [&](index_type number) {
     const grid_point point = point_of(number, extents);
     const auto neighbours =
         std::ranges::count_if(stencil, [&](const grid_point& way) { return is_inside(point + way, extents); });
     std::fill_n(&row_offsets[number * unknowns + 1], unknowns, static_cast<Offset>(neighbours * unknowns));
-  }
+  });
   std::partial_sum(row_offsets.begin(), row_offsets.end(), row_offsets.begin());
 
   std::vector<std::int32_t> column_indices(nonzeros);
   std::vector<T> values(nonzeros);
-#pragma omp parallel for
-  for (index_type number = 0; number < points; ++number) {
+  each_on_threads(points, [&](index_type number) {
     const grid_point point = point_of(number, extents);
     const Offset* const row = &row_offsets[number * unknowns];
     index_type filled = 0;  // entries so far in each of this point's rows
@@ -70,7 +78,7 @@ csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::spa
       }
       filled += unknowns;
     }
-  }
+  });
   const index_type rows = points * unknowns;
   return csr_matrix<T>::adopt(rows, rows, std::move(row_offsets), std::move(column_indices), std::move(values));
 }

@@ -32,13 +32,14 @@ const solve_outcome& seen(const ticket::state& which) { return *static_cast<cons
 
 }  // namespace
 
-launch_desk::launch_desk(program& recorded, index_type systems, control* outer, control* inner, history_record* history)
+launch_desk::launch_desk(program& recorded, index_type systems, control* outer, control* inner,
+                         index_type history_capacity)
     : recorded_(recorded),
       where_(recorded.where()),
       systems_(systems),
       outer_(outer),
       inner_(inner),
-      history_(history) {
+      history_capacity_(history_capacity) {
 #if WHILST_WITH_CUDA
   if (!where_.on_host()) {
     cuda::device_guard current(where_.device());
@@ -48,7 +49,21 @@ launch_desk::launch_desk(program& recorded, index_type systems, control* outer, 
     pinned_ = shared_memory_block(where_, std::max(sizeof(glance), requests));
   }
 #endif
-  for (int i = 0; i < (is_batch() ? prepared_batches : prepared_solves); ++i) prepared_.push_back(make());
+  add_prepared_launches(is_batch() ? prepared_batches : prepared_solves);
+}
+
+void launch_desk::add_prepared_launches(int count) {
+  // Taken at once, as taking memory on a GPU takes time.
+  histories_ = buffer<history_record>(where_, count * history_capacity_);
+  if (histories_.size() > 0)
+    recorded_.keep({{.name = "histories of " + std::to_string(count) + " launches",
+                     .where = name_of(where_),
+                     .bytes = static_cast<std::size_t>(histories_.bytes())}},
+                   nullptr);
+  for (int i = 0; i < count; ++i) {
+    prepared_.push_back(make());
+    prepared_.back()->history = histories_.data() + i * history_capacity_;
+  }
 }
 
 launch_desk::~launch_desk() { wait_quietly(recorded_); }
@@ -98,12 +113,20 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
     // Memory may have to wait for a device that is busy, and those who would cancel must not wait with it.
     hold.unlock();
     started = make();
+    started->own_history = buffer<history_record>(where_, history_capacity_);
+    started->history = started->own_history.data();
     hold.lock();
     prepared_.push_back(started);
   }
   started->number = ++latest_;
   shared(seen(*started).launch).store(0, std::memory_order_relaxed);
   return started;
+}
+
+control_settings launch_desk::with_history(control_settings settings, const launch& of) const {
+  settings.history = of.history;
+  settings.history_capacity = history_capacity_;
+  return settings;
 }
 
 void launch_desk::run(launch& started, CUstream_st* stream) {
@@ -194,21 +217,14 @@ report launch_desk::report_of(const launch& which) const {
   fields.rhs_norm = outcome.rhs_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
-  // The history lies with the loop, until another launch overwrites it.
-  std::uint64_t armed_for = 0;
+  // Of a launch within a graph that runs again meanwhile, any number may be read.
+  const index_type count = std::clamp<index_type>(outcome.history_count, 0, history_capacity_);
   if (where_.on_host()) {
-    armed_for = outer_->outside.launch;
+    fields.history.assign(which.history, which.history + count);
   } else {
-    copy_beside("copying the history", &armed_for, &outer_->outside.launch, sizeof armed_for);
-  }
-  if (which.number != armed_for) return report(std::move(fields));
-  if (where_.on_host()) {
-    fields.history.assign(history_, history_ + inner_->history_count);
-  } else {
-    index_type count = 0;
-    copy_beside("copying the history", &count, &inner_->history_count, sizeof count);
     fields.history.resize(static_cast<std::size_t>(count));
-    copy_beside("copying the history", fields.history.data(), history_, fields.history.size() * sizeof(history_record));
+    copy_beside("copying the history", fields.history.data(), which.history,
+                fields.history.size() * sizeof(history_record));
   }
   return report(std::move(fields));
 }

@@ -29,7 +29,10 @@ struct ticket::state {
   /// which kernels would write to host memory in small scattered pieces, and which a copy on the caller's stream would
   /// charge to every solve, whether or not anybody looks.
   buffer<solve_outcome> of_systems;
-  double seconds = 0;  ///< on the host
+  /// On the place, of a single system: what the solve's loop has recorded, also while later solves run.
+  history_record* history = nullptr;
+  buffer<history_record> own_history;  ///< of a launch beyond those that the desk is made with
+  double seconds = 0;                  ///< on the host
 #if WHILST_WITH_CUDA
   cuda::event begin, end;  ///< the first of a batch only
 #endif
@@ -41,14 +44,15 @@ struct ticket::state {
 };
 
 /// What the launches of one solver share, beside the recorded loop: where outcomes land, and the way to look at and
-/// stop a loop that is running. Knows nothing of the scalar type or the method.
+/// stop a loop that is running. Knows nothing of the scalar type or the method. begin and run are for the thread that
+/// has the program's turn; all others are for any thread.
 class launch_desk {
  public:
   using launch = ticket::state;
 
-  /// recorded outlives the desk. outer: the root loop's control, one a system. inner, history: of a single system, null
-  /// for a batch. All on the program's place.
-  launch_desk(program& recorded, index_type systems, control* outer, control* inner, history_record* history);
+  /// recorded outlives the desk. outer: the root loop's control, one a system. inner: of a single system, null for a
+  /// batch. Both on the program's place. history_capacity: records of each launch, an even number; 0 for none.
+  launch_desk(program& recorded, index_type systems, control* outer, control* inner, index_type history_capacity);
   /// Waits for the runs in flight, which write outcomes.
   ~launch_desk();
 
@@ -70,6 +74,8 @@ class launch_desk {
   /// A launch with a number and a target, to be told to the program and then run. One that no ticket refers to is used
   /// again even while it runs, since the next run waits for it; what is in a capture belongs to that graph.
   std::shared_ptr<launch> begin();
+  /// A launch's settings of the loop that keeps its history.
+  control_settings with_history(control_settings settings, const launch& of) const;
   /// Enqueues the program; `stream` as program::enqueue takes it.
   void run(launch& started, CUstream_st* stream);
 
@@ -88,6 +94,7 @@ class launch_desk {
 
  private:
   std::shared_ptr<launch> make();
+  void add_prepared_launches(int count);
   bool is_batch() const { return inner_ == nullptr; }
   void run_unmonitored(launch& started, CUstream_st* stream);
   void tell(const launch& of, const whilst::progress& now);
@@ -99,7 +106,8 @@ class launch_desk {
   cuda::context_life life_;
   index_type systems_;
   control *outer_, *inner_;
-  history_record* history_;
+  index_type history_capacity_;
+  buffer<history_record> histories_;  ///< of the launches that the desk is made with, one after another
   std::vector<std::shared_ptr<launch>> prepared_;
   std::uint64_t latest_ = 0;
   launch_set cancelled_;

@@ -28,6 +28,7 @@ batch_settings settings_of_fits(const least_squares_batch_options& options, inde
           .executor = options.executor,
           .device = options.device,
           .lanes = options.lanes,
+          .threads = options.threads,
           .check_pointers = options.check_pointers};
 }
 

@@ -297,6 +297,7 @@ struct linear_solve {
       target.rhs_norm = s->rhs_norm;
       target.nanoseconds = now_nanoseconds() - outer->started_at;
       target.loop_nanoseconds = s->loop_nanoseconds;
+      target.history_count = inner->history_count;
       target.why = outer->why;
       announce(target, outer);
     }

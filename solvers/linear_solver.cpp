@@ -72,7 +72,6 @@ struct linear_solver<T>::implementation {
         preconditioner ? preconditioner_kind::called : preconditioner_from_name(making, options.preconditioner);
     if (preconditioner) options.preconditioner = "user";
     request.called = &preconditioner;
-    request.history_capacity = history_records(options);
     request.keep_best = options.keep_best;
     request.in_kernel = how == whilst::executor::resident;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), how, std::move(options), began);
@@ -125,6 +124,7 @@ ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
 template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->require_matrix();
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
   implementation_->solve->recorded().wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
@@ -140,6 +140,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
                     " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
                     std::to_string(made_for.nonzeros),
                 "Give one with the same pattern");
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
   std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
   if (implementation_->matrix.is_read_in_place(A)) {
     implementation_->solve->bind_values(A.values_data());
@@ -153,6 +154,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
   implementation_->require_matrix();
+  const turns::turn mine = implementation_->solve->recorded().take_turn();
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
 }

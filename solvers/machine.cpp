@@ -1,15 +1,11 @@
 #include "whilst/machine.hpp"
 
 #include <fstream>
-#include <thread>
 
 #include "kernels/launch/cuda.hpp"
+#include "kernels/launch/host_threads.hpp"
 #include "whilst/error.hpp"
 #include "whilst/executor.hpp"
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace whilst {
 namespace {
@@ -36,9 +32,7 @@ std::string driver_release() {
 machine_description describe_machine([[maybe_unused]] int device) {
   machine_description found;
   found.processor = processor_name();
-#if defined(_OPENMP)
-  found.threads = omp_get_max_threads();
-#endif
+  found.threads = usual_host_threads();
   found.driver_release = driver_release();
   std::string no_device;
   found.device_count = cuda::device_count(&no_device);

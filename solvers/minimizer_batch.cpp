@@ -31,6 +31,7 @@ batch_settings settings_of_minimizations(const minimizer_batch_options& options,
           .executor = options.executor,
           .device = options.device,
           .lanes = options.lanes,
+          .threads = options.threads,
           .check_pointers = options.check_pointers};
 }
 

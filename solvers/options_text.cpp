@@ -23,6 +23,8 @@ void each_common_field(Options& options, const Visit& visit) {
   visit("unroll", options.unroll);
   visit("programmatic_launch", options.programmatic_launch);
   visit("history_capacity", options.history_capacity);
+  visit("threads", options.threads);
+  visit("check_pointers", options.check_pointers);
 }
 
 template <class Visit, class Options>

@@ -21,6 +21,7 @@ void loop_options::check(std::string_view making) const {
   if (!(deadline > 0)) refuse("the deadline is not above 0", "Give seconds, or infinity for none");
   if (history_capacity < 0 || history_capacity % 2)
     refuse("history_capacity is " + std::to_string(history_capacity), "Give an even number, or 0 for no history");
+  check_host_threads(std::string(making), threads);
   if (unroll < 0 || unroll > 1024)
     refuse("unroll is " + std::to_string(unroll), "Give 1 to 1024, or 0 to have it chosen");
 }
@@ -58,9 +59,12 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
                                       clock::time_point began)
     : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
   // Two or three kernels an evaluation, and tens of evaluations.
-  made_.recorded->prepare(
-      {.how = how, .unroll = options_.unroll, .usual_unroll = 8, .programmatic_launch = options_.programmatic_launch});
-  desk_ = std::make_unique<launch_desk>(*made_.recorded, 1, made_.loop, made_.loop, made_.history);
+  made_.recorded->prepare({.how = how,
+                           .unroll = options_.unroll,
+                           .usual_unroll = 8,
+                           .programmatic_launch = options_.programmatic_launch,
+                           .threads = options_.threads});
+  desk_ = std::make_unique<launch_desk>(*made_.recorded, 1, made_.loop, made_.loop, options_.history_capacity);
 #if WHILST_WITH_CUDA
   const place where = made_.recorded->where();
   if (!where.on_host()) {
@@ -82,17 +86,17 @@ std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream,
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_descent<T>::launch(CUstream_st* stream, T* x) {
+  const turns::turn mine = made_.recorded->enter("enqueueing a solve");
   auto started = desk_->begin();
   program& run = *made_.recorded;
   run.set(made_.x, x);
   run.set(made_.outcome, started->target());
   run.set(made_.settings, settings_);
-  control_settings loop{.limit = options_.max_iterations, .history = made_.history};
-  loop.history_capacity = options_.history_capacity;
+  control_settings loop{.limit = options_.max_iterations};
   loop.trip_limit = trip_limit(options_.max_iterations, options_.max_evaluations);
   loop.deadline_nanoseconds = nanoseconds_of(options_.deadline);
   loop.launch = started->number;
-  run.set(made_.loop_settings, loop);
+  run.set(made_.loop_settings, desk_->with_history(loop, *started));
   desk_->run(*started, stream);
   return started;
 }
@@ -104,6 +108,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
     throw error(doing,
                 what + " " + std::to_string(n_) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                 "Make both agree");
+  const turns::turn mine = made_.recorded->enter(doing);
   const place where = made_.recorded->where();
   std::shared_ptr<ticket::state> started;
   if (where.on_host()) {
@@ -129,8 +134,14 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
 }
 
 template <class T>
+void prepared_descent<T>::set_tolerances(const descent_tolerances& tolerances) {
+  const turns::turn mine = made_.recorded->take_turn();
+  settings_.tolerances = tolerances;
+}
+template <class T>
 template <class Change>
 void prepared_descent<T>::change(const Change& apply) {
+  const turns::turn mine = made_.recorded->take_turn();
   loop_options changed = options_;
   apply(changed);
   changed.check("setting the options of a solver");

@@ -22,6 +22,7 @@ struct loop_options {
   int unroll;
   bool programmatic_launch, check_pointers;
   index_type history_capacity;
+  int threads;
 
   template <class Options>
   explicit loop_options(const Options& of)
@@ -32,7 +33,8 @@ struct loop_options {
         unroll(of.unroll),
         programmatic_launch(of.programmatic_launch),
         check_pointers(of.check_pointers),
-        history_capacity(of.history_capacity) {}
+        history_capacity(of.history_capacity),
+        threads(of.threads) {}
 
   /// Throws whilst::error on a value that cannot be meant.
   void check(std::string_view making) const;
@@ -65,7 +67,7 @@ class prepared_descent final : public prepared_program {
   ended solve(std::string_view doing, const std::string& what, std::span<T> x);
 
   /// Those have been checked.
-  void set_tolerances(const descent_tolerances& tolerances) { settings_.tolerances = tolerances; }
+  void set_tolerances(const descent_tolerances& tolerances);
   void set_max_iterations(index_type limit) override;
   void set_deadline(double seconds) override;
 

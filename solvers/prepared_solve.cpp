@@ -12,10 +12,9 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
     : options_(std::move(options)),
       entries_(request.rows * request.systems),
       values_(request.nonzeros * request.systems),
-      history_capacity_(request.history_capacity),
       recorded_(std::move(made)),
       desk_(*recorded_.recorded, request.systems, recorded_.outer, how == executor::batch ? nullptr : recorded_.inner,
-            recorded_.history) {
+            how == executor::batch ? 0 : history_records(options_)) {
   const place where = request.where;
   recorded().prepare(settings_of_run(options_, where, how, request.in_kernel));
   if (where.on_host()) host_bytes_ = static_cast<index_type>(recorded().memory().bytes(name_of(where)));
@@ -50,13 +49,14 @@ void prepared_solve<T>::bind_values(const T* values, CUstream_st* stream) {
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_solve<T>::launch(CUstream_st* stream, const T* b, T* x) {
+  const turns::turn mine = enter("enqueueing a solve");
   auto started = desk_.begin();
   program& run = recorded();
   run.set(recorded_.b, b);
   run.set(recorded_.x, x);
   run.set(recorded_.outcome, started->target());
   run.set(recorded_.outer_settings, outer_settings(options_, started->number));
-  run.set(recorded_.inner_settings, inner_settings(options_, recorded_.history, history_capacity_));
+  run.set(recorded_.inner_settings, desk_.with_history(inner_settings(options_), *started));
   desk_.run(*started, stream);
   return started;
 }
@@ -69,6 +69,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
                 "there are " + std::to_string(entries) + " rows, b has " + std::to_string(b.size()) +
                     " entries and x has " + std::to_string(x.size()),
                 "Make all three agree");
+  const turns::turn mine = enter("solving a linear system");
   const place where = recorded().where();
   if (where.on_host()) return launch(nullptr, b.data(), x.data());
 #if WHILST_WITH_CUDA
@@ -92,12 +93,14 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
 template <class T>
 index_type prepared_solve<T>::bytes() const {
   const program& recorded = *recorded_.recorded;
+  const turns::turn mine = recorded.take_turn();
   return recorded.where().on_host() ? host_bytes_ : b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
 }
 
 template <class T>
 template <class Change>
 void prepared_solve<T>::change(const Change& apply) {
+  const turns::turn mine = recorded().take_turn();
   linear_solver_options changed = options_;
   apply(changed);
   check_options("setting the options of a solver", changed);

@@ -26,6 +26,9 @@ class prepared_solve final : public prepared_program {
   /// The same with b and x in host memory, from first to last. The first call takes memory on a GPU for both.
   std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
 
+  /// A turn, as program::enter gives it, for who calls several of these as one.
+  [[nodiscard]] turns::turn enter(std::string_view doing) const { return recorded_.recorded->enter(doing); }
+
   /// For the solves to come. Throws whilst::error where the place cannot use them. stream: that they are for, where
   /// that is known.
   void bind_values(const T* values, CUstream_st* stream = nullptr);
@@ -47,8 +50,8 @@ class prepared_solve final : public prepared_program {
   std::shared_ptr<ticket::state> launch(CUstream_st* stream, const T* b, T* x);
 
   linear_solver_options options_;
-  index_type entries_, values_, history_capacity_;  ///< of b, of the matrices together
-  index_type host_bytes_ = 0;                       ///< of a program on the host, which does not change
+  index_type entries_, values_;  ///< of b, of the matrices together
+  index_type host_bytes_ = 0;    ///< of a program on the host, which does not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;

@@ -49,7 +49,8 @@ class recorded_batch {
     step(record);
     record.once("the batch ends", batch_ends{&frame->root});
     program_.reset(std::make_unique<program>(std::move(record).finish()));
-    program_->prepare({.how = where().on_host() ? whilst::executor::host : whilst::executor::stream});
+    program_->prepare(
+        {.how = where().on_host() ? whilst::executor::host : whilst::executor::stream, .threads = desk_->threads()});
     const machine_description machine = describe_machine(where().on_host() ? -1 : where().device());
     common_.method = method;
     common_.executor = where().on_host() ? "host" : "batch";
@@ -66,6 +67,7 @@ class recorded_batch {
                   std::to_string(problems()) + " problems of " + std::to_string(n_) + " unknowns have " +
                       std::to_string(entries) + ", and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
+    const turns::turn mine = program_->enter("solving a batch");
     if (where().on_host()) {
       launch(nullptr, x.data());
       return wait();
@@ -86,6 +88,7 @@ class recorded_batch {
 
  private:
   void launch(stream_handle stream, T* x) {
+    const turns::turn mine = program_->enter("enqueueing a batch");
     program_->set(x_, static_cast<void*>(x));
     program_->set(launch_, desk_->begin_launch());
     program_->enqueue(stream);
@@ -93,6 +96,7 @@ class recorded_batch {
 
  public:
   Report wait() {
+    const turns::turn mine = program_->enter("waiting for a batch");
     program_->wait();
     std::vector<Outcome> outcomes(static_cast<std::size_t>(problems()));
     outcomes_.download(outcomes.data());

@@ -25,7 +25,6 @@ struct recorded_descent {
   // On the place.
   control* loop = nullptr;
   descent_state* state = nullptr;
-  history_record* history = nullptr;
   descent_record* records = nullptr;
 };
 
@@ -142,6 +141,7 @@ struct descent_solve {
       target.rhs_norm = s->first_gradient_norm;
       target.nanoseconds = now_nanoseconds() - loop->started_at;
       target.loop_nanoseconds = loop->stopped_at - loop->started_at;
+      target.history_count = loop->history_count;
       target.why = loop->why;
       announce(target, loop);
     }
@@ -210,12 +210,11 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
     descent_solve<T, Direction> solve;
   };
   const placed at = record.arena([&](arena_layout& memory) {
-    memory.item("controls and history");
+    memory.item("controls and records");
     T** const x = memory.take<T*>(1);
     solve_outcome** const outcome = memory.take<solve_outcome*>(1);
     descent_settings* const settings = memory.take<descent_settings>(1);
     made.loop = memory.take<control>(1);
-    made.history = memory.take<history_record>(request.history_capacity);
     made.records = memory.take<descent_record>(request.history_capacity);
     memory.item("vectors and scalars");
     descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);

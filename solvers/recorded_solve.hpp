@@ -27,7 +27,6 @@ struct solve_request {
   T* product = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   const typename called_preconditioner<T>::function* called = nullptr;
-  index_type history_capacity = 0;
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold one system after another.
   index_type systems = 1;
   /// See linear_solver_options::keep_best.
@@ -45,7 +44,6 @@ struct recorded_solve {
   parameter<solve_outcome*> outcome;
   parameter<control_settings> outer_settings, inner_settings;
   control *outer = nullptr, *inner = nullptr;  ///< on the place; one of each a system
-  history_record* history = nullptr;
 };
 
 /// Where a solve's operands and controls lie; the same takes measure and place them.
@@ -58,7 +56,6 @@ struct solve_frame {
   control_settings* settings;  ///< of the outer and the inner loop
   std::uint64_t* began;        ///< when a batch began, on the clock of its place
   control *outer, *inner;
-  history_record* history;
   bool keep_best;
 
   solve_frame(const solve_request<T>& request, workspace& memory)
@@ -70,7 +67,6 @@ struct solve_frame {
         began(memory.take<std::uint64_t>(1)),
         outer(memory.take<control>(request.systems)),
         inner(memory.take<control>(request.systems)),
-        history(memory.take<history_record>(request.history_capacity)),
         keep_best(request.keep_best) {}
 
   template <class Solve>
@@ -131,6 +127,7 @@ template <template <class, class, class> class Method, class T, class Operator, 
 recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A_without_values,
                               const Preconditioner& M) {
   using solve_type = linear_solve<T, Operator, Preconditioner, Method>;
+  detail::check_lanes("recording a solve by an operator", A_without_values.lanes_wanted());
   recorded_solve<T> made;
   program_recorder record(request.where);
   const auto with_values = [&](const solve_frame<T>& frame) {
@@ -152,12 +149,11 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
     made.inner_settings = record.parameter(inner_target, control_settings{});
     made.outer = frame.outer;
     made.inner = frame.inner;
-    made.history = frame.history;
   };
 
   if (!request.in_kernel) {
     const auto [frame, solve] = record.arena([&](arena_layout& memory) {
-      memory.item("controls and history");
+      memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
       return std::pair(placed, make_solve(placed, memory));
@@ -179,10 +175,11 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
     }
 #endif
     const auto [frame, of_problems] = record.arena([&](arena_layout& memory) {
-      memory.item("controls and history");
+      memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
-      return std::pair(placed, memory.take<std::byte>(in_fast_memory ? 0 : bytes * request.systems));
+      const std::size_t of_all = in_fast_memory ? 0 : detail::bytes_of_array(request.systems, bytes);
+      return std::pair(placed, memory.take<std::byte>(static_cast<index_type>(of_all)));
     });
     declare(frame);
     const bool is_batch = request.systems > 1;

@@ -29,6 +29,7 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   if (memory != "any" && memory != "host" && memory != "device")
     refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
+  check_host_threads(std::string(doing), options.threads);
 }
 
 preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked) {
@@ -49,12 +50,9 @@ control_settings outer_settings(const linear_solver_options& options, std::uint6
   return made;
 }
 
-control_settings inner_settings(const linear_solver_options& options, history_record* history,
-                                index_type history_capacity) {
+control_settings inner_settings(const linear_solver_options& options) {
   control_settings made;
   made.limit = options.max_iterations;
-  made.history = history;
-  made.history_capacity = history_capacity;
   return made;
 }
 
@@ -63,7 +61,8 @@ run_settings settings_of_run(const linear_solver_options& options, place where, 
                  : in_kernel     ? executor::stream
                                  : how,
           .unroll = options.unroll,
-          .programmatic_launch = options.programmatic_launch};
+          .programmatic_launch = options.programmatic_launch,
+          .threads = options.threads};
 }
 
 }  // namespace whilst

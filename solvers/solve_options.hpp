@@ -33,8 +33,7 @@ const linear_method<T>& method_from_name(std::string_view doing, std::string_vie
 
 /// What the two loops of a launch obey.
 control_settings outer_settings(const linear_solver_options& options, std::uint64_t launch);
-control_settings inner_settings(const linear_solver_options& options, history_record* history,
-                                index_type history_capacity);
+control_settings inner_settings(const linear_solver_options& options);
 
 /// Records of the history: an even number, since it is halved when full.
 inline index_type history_records(const linear_solver_options& options) { return options.history_capacity / 2 * 2; }

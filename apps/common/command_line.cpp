@@ -49,4 +49,11 @@ CLI::Validator not_empty() {
   return {[](std::string& text) { return std::string(text.empty() ? "is empty; give a path" : ""); }, "FILE"};
 }
 
+void add_threads(CLI::App* to, int& threads) {
+  add(to, "--threads", threads,
+      "Most threads of the CPU under executor host, which change no bit of the result; 0 chooses (default 0)",
+      number<int>(
+          "INT", [](int value) { return value >= 0 && value <= 1024; }, "a whole number from 0 to 1024, as 4"));
+}
+
 }  // namespace whilst::command

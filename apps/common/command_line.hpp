@@ -60,4 +60,7 @@ CLI::Option* add(CLI::App* to, const std::string& name, Value& value, const std:
   return to->add_option(name, value, help)->check(check.description(""))->type_name(type);
 }
 
+/// --threads of the host executor; 0 chooses.
+void add_threads(CLI::App* to, int& threads);
+
 }  // namespace whilst::command

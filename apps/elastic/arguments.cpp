@@ -8,7 +8,7 @@
 namespace whilst::elastic {
 namespace {
 
-using command::add, command::not_empty, command::one_of, command::whole_number;
+using command::add, command::add_threads, command::not_empty, command::one_of, command::whole_number;
 
 /// Steps that --compare takes.
 constexpr index_type compared_steps = 10;
@@ -60,6 +60,7 @@ arguments::arguments()
   add(&app, "--executor", simulation.executor,
       "What runs the loops: the CPU; kernel launches; one CUDA graph (default auto)",
       one_of({"auto", "host", "stream", "graph"}));
+  add_threads(&app, simulation.threads);
   add(&app, "--launch", given_.launch, "What a launch is: a time step, or all of them (default step)",
       one_of({"step", "animation"}));
   app.add_flag("--compare", given_.compare,

@@ -220,7 +220,8 @@ struct simulation::implementation {
     const bool chosen = settings.executor != "auto";
     recorded->prepare({.how = chosen            ? executor_from_name(settings.executor)
                               : where.on_host() ? executor::host
-                                                : executor::graph});
+                                                : executor::graph,
+                       .threads = settings.threads});
   }
 
   buffer<double> on_place(const std::vector<double>& values) const {

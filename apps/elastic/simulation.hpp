@@ -12,6 +12,7 @@ namespace whilst::elastic {
 struct simulation_settings {
   /// "auto", "host", "stream" or "graph".
   std::string executor = "auto";
+  int threads = 0;  ///< of the host, 0 to have it chosen
   /// Time steps that there is room for, and which of them keep their positions: every `frame_interval`-th.
   index_type steps = 100, frame_interval = 1;
   /// In seconds.

@@ -11,7 +11,7 @@
 namespace whilst::fitting {
 namespace {
 
-using command::add, command::not_empty, command::one_of, command::whole_number;
+using command::add, command::add_threads, command::not_empty, command::one_of, command::whole_number;
 
 /// "500,0.0001". Throws CLI::ValidationError.
 std::vector<double> start_of(const std::string& text) {
@@ -48,6 +48,7 @@ arguments::arguments() : app("Fits a curve to points by nonlinear least squares,
   add(&app, "--executor", fit.settings.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
+  add_threads(&app, fit.settings.threads);
   add(&app, "--max-iterations", fit.settings.max_iterations, "Limit of trial points (default 10000)",
       whole_number(0, std::numeric_limits<index_type>::max(), "10000"));
   add(&app, "--batch", fit.copies,

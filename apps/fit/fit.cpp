@@ -110,8 +110,9 @@ int run_fit(const fit_options& options) {
   print_result(out, result);
   if (options.copies > 0) {
     if (can_be_copied(result)) {
-      result.copies = fit_copies(result.model.name, result.data.predictors, result.outcome.parameters,
-                                 result.residual_deviation(), options.copies, options.settings.executor);
+      result.copies =
+          fit_copies(result.model.name, result.data.predictors, result.outcome.parameters, result.residual_deviation(),
+                     options.copies, options.settings.executor, options.settings.threads);
     }
     print_copies(out, result);
   }

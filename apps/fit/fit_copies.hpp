@@ -23,6 +23,6 @@ struct copies_outcome {
 /// them. executor: "host" for the CPU, "auto" or another one for a GPU where there is one.
 copies_outcome fit_copies(std::string_view model, std::span<const double> predictors,
                           const std::vector<double>& parameters, double noise, index_type copies,
-                          const std::string& executor);
+                          const std::string& executor, int threads);
 
 }  // namespace whilst::fitting

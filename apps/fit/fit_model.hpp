@@ -12,6 +12,7 @@ namespace whilst::fitting {
 struct fit_settings {
   std::string executor = "auto";
   index_type max_iterations = 10'000;
+  int threads = 0;  ///< of the host, 0 to have it chosen
 };
 
 /// What a fit found.

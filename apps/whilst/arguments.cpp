@@ -59,6 +59,7 @@ void add_problem(CLI::App* to, solve_options& into) {
   add_limits(to, solver, "10000");
   add(to, "--precision", into.precision, "Default double", one_of({"double", "float"}));
   add_unroll(to, solver.unroll, "Iterations");
+  add_threads(to, solver.threads);
   add_device(to, solver.device);
   add_quiet(to, into.quiet);
   add(to, "--json", into.json, json_help, not_empty());
@@ -79,10 +80,12 @@ void add_bundled(CLI::App* to, bundled_options& into, const std::string& what, c
       number<double>(
           "FLOAT", [](double value) { return std::isfinite(value); }, "a finite number, as 10"));
 }
-void add_run(CLI::App* to, std::string& executor, int& unroll, bundled_options& into) {
-  add(to, "--executor", executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
+template <class Options>
+void add_run(CLI::App* to, Options& solver, bundled_options& into) {
+  add(to, "--executor", solver.executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
       one_of({"auto", "host", "stream", "graph"}));
-  add_unroll(to, unroll, "Evaluations");
+  add_unroll(to, solver.unroll, "Evaluations");
+  add_threads(to, solver.threads);
   add_device(to, into.device);
 }
 void add_results(CLI::App* to, bundled_options& into, const std::string& columns, const std::string& drawn) {
@@ -123,7 +126,7 @@ void add_minimization(CLI::App* to, minimize_options& into) {
   add(to, "--function-tolerance", tolerances.function,
       "or after one that gained no more than this times |f| (default 0)", tolerance_as("1e-12"));
   add_limits(to, solver, "10000");
-  add_run(to, solver.executor, solver.unroll, into);
+  add_run(to, solver, into);
   add_results(to, into, "iteration,value,gradient_norm,step_length,evaluations", "f and its gradient");
   to->footer(
       "An iteration is a step that was taken; the line search may evaluate f several times for one. lbfgs suits "
@@ -164,7 +167,7 @@ void add_equations(CLI::App* to, equations_options& into) {
   add(to, "--step-tolerance", tolerances.step, "or after a step no longer than this times ||x|| (default 0)",
       tolerance_as("1e-12"));
   add_limits(to, solver, "1000");
-  add_run(to, solver.executor, solver.unroll, into);
+  add_run(to, solver, into);
   add_results(to, into, "iteration,residual_norm,step_length,evaluations", "||F||");
   to->footer(
       "An iteration is a step that was taken; F may be evaluated several times for one. newton solves with the dense\n"

@@ -99,12 +99,13 @@ class batch_ticket {
 
 /// Solves many small systems A_k x_k = b_k at once, where the A_k share one pattern and have values of their own. A
 /// thread, a warp or a block, by the number of rows, runs the whole loop of a system inside one kernel, and each system
-/// stops when it is done, for its own reason. On the host OpenMP's threads share out the systems, and every system
+/// stops when it is done, for its own reason. On the host threads share out the systems, and every system
 /// yields the same bits for any number of them.
 ///
 /// In memory the systems follow one another: values holds `systems` times the pattern's nonzeros, in the pattern's
-/// order; b and x hold `systems` times its rows. One solve at a time: a second one on another stream waits for the
-/// first.
+/// order; b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw
+/// whilst::error. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
+/// replayed_solver, whose comments hold here, too.
 template <class T>
 class batch_linear_solver {
  public:

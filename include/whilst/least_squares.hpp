@@ -8,6 +8,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct least_squares_options {
   int unroll = 0;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 };
 
 /// How a fit ended.
@@ -100,7 +104,8 @@ struct least_squares_solve {
   }
 };
 
-/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve.
+/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve. Threads may
+/// share it: solve() waits until other threads have returned from theirs.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: `static constexpr int unknowns`; count(), the
 /// number of residuals; `template <class S> S operator()(index_type i, const S* x) const`, residual i at x for S a
@@ -124,6 +129,7 @@ class least_squares_solver {
       throw error("fitting",
                   "there are " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
+    const turns::turn mine = hold("fitting");
     const no_run_left_behind guard(program_);
     x_.upload(x.data());
     program_.enqueue(nullptr);
@@ -152,6 +158,10 @@ class least_squares_solver {
     return result;
   }
 
+  /// Until the turn is destroyed, other threads wait in solve(): for who changes the problem's data. Throws
+  /// whilst::error in code that a fit calls. `doing` opens the message.
+  [[nodiscard]] turns::turn hold(std::string_view doing) const { return program_.enter(doing); }
+
   const std::string& executor() const { return common_.executor; }
   std::string explain() const { return program_.explain(); }
 
@@ -164,6 +174,7 @@ class least_squares_solver {
       throw error(doing, "history_capacity is " + std::to_string(options.history_capacity),
                   "Give an even number, or 0 for no history");
     check_tolerances(doing, options.tolerances);
+    check_host_threads(doing, options.threads);
     return choose_executor({.executor = options.executor, .device = options.device}, n, false, whole::runs_in_kernel);
   }
 
@@ -180,7 +191,7 @@ class least_squares_solver {
     const auto began = std::chrono::steady_clock::now();
     const bool in_kernel = choice.how == whilst::executor::resident;
     const whilst::executor how = in_kernel ? whilst::executor::stream : choice.how;
-    program_.prepare({.how = how, .unroll = options.unroll});
+    program_.prepare({.how = how, .unroll = options.unroll, .threads = options.threads});
     const machine_description machine = describe_machine(choice.where.on_host() ? -1 : choice.where.device());
     common_.method = whole::method_type::name;
     common_.preconditioner = "none";
@@ -265,7 +276,7 @@ struct curve_residuals {
   }
 };
 
-/// Fits a curve to points.
+/// Fits a curve to points. Threads may share it: solve() and update_data() wait until others have returned from theirs.
 template <class T, class Model>
 class curve_fit {
  public:
@@ -288,6 +299,7 @@ class curve_fit {
       throw error("updating the data of a curve fit",
                   "there are " + std::to_string(points) + " points, and there were " + std::to_string(points_),
                   "Give as many, or make a curve_fit for them");
+    const turns::turn mine = solver_.hold("updating the data of a curve fit");
     if (!predictors.empty()) predictors_.upload(predictors.data());
     response_.upload(response.data());
   }

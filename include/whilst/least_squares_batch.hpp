@@ -31,6 +31,9 @@ struct least_squares_batch_options {
   /// Threads of a GPU for each fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each
   /// fit has one thread, whatever this says.
   int lanes = 0;
+  /// On the host: most threads that share in the fits, 1 to 1024; 0 for what OpenMP's settings say. Results have the
+  /// same bits for any number.
+  int threads = 0;
   /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
   /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
   bool check_pointers = true;
@@ -57,9 +60,10 @@ void check_residuals(index_type residuals);
 }  // namespace detail
 
 /// Fits many problems at once, each with a loop of its own that stops when it is done: recorded when it is made,
-/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host OpenMP's threads
-/// share out the fits. The method is levenberg_marquardt, and on the host its results are those of a
-/// least_squares_solver for each problem.
+/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host threads
+/// share out the fits. Threads of the caller's may share it, too: solve, enqueue and wait are one thread's at a time,
+/// and wait() tells of the fits enqueued last, by whatever thread. The method is levenberg_marquardt, and on the host
+/// its results are those of a least_squares_solver for each problem.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives problem k as
 /// least_squares_solver takes one (unknowns, count(), residual i by operator()(i, x)); count(), asked on the host,

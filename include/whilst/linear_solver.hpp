@@ -50,12 +50,16 @@ struct linear_solver_options {
   int history_capacity = 4096;
   /// The CUDA device; -1 for the current one. Ignored on the host.
   int device = -1;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 
   bool operator==(const linear_solver_options&) const = default;
 };
 
 /// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is made and replayed
-/// by each solve. One solve at a time: a second one on another stream waits for the first.
+/// by each solve. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
+/// replayed_solver.
 template <class T>
 class linear_solver : public replayed_solver {
  public:

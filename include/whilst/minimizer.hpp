@@ -54,6 +54,9 @@ struct minimizer_options {
   bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 };
 
 /// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() what it was at the start.
@@ -68,8 +71,8 @@ struct minimize_report : descent_report {
 };
 
 /// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
-/// solve. One thread at a time, but for cancel and progress, whose residual_norm is ||g||_2. Minimizers that run at the
-/// same time need functions of their own, which hold what evaluations leave.
+/// solve. Threads may share it: see replayed_solver. The residual_norm of progress() is ||g||_2. Minimizers that run at
+/// the same time need functions of their own, which hold what evaluations leave.
 template <class T>
 class minimizer : public replayed_solver {
  public:

@@ -43,6 +43,9 @@ struct minimizer_batch_options {
   /// Threads of a GPU for each problem: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host
   /// each problem has one thread, whatever this says.
   int lanes = 0;
+  /// On the host: most threads that share in the problems, 1 to 1024; 0 for what OpenMP's settings say. Results have
+  /// the same bits for any number.
+  int threads = 0;
   /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
   /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
   bool check_pointers = true;
@@ -83,11 +86,12 @@ index_type fast_memory_for_problem(place where, index_type problems);
 
 /// Minimizes many functions at once, each with a loop of its own that stops when it is done: recorded when it is made,
 /// replayed by each solve. A thread, a warp or a block runs a whole minimization inside one kernel; on the host
-/// OpenMP's threads share out the problems. What is run is the text of the methods that a minimizer records, and on the
-/// host the results are those of a minimizer for each problem, to the bit up to 2048 unknowns, by bfgs 512: a
-/// minimizer adds up more than these in pieces. A batch of one with a block is a single minimization
-/// without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods that hold a dense matrix
-/// take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.
+/// the host's threads share out the problems. Threads of the caller's may share it, too: solve, enqueue and wait are
+/// one thread's at a time, and wait() tells of what was enqueued last, by whatever thread. What is run is the text of
+/// the methods that a minimizer records, and on the host the results are those of a minimizer for each problem, to the
+/// bit up to 2048 unknowns, by bfgs 512: a minimizer adds up more than these in pieces. A batch of one with a block is
+/// a single minimization without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods
+/// that hold a dense matrix take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.
 ///
 /// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives the terms of function k, as
 /// partially_separable takes them. Without a pattern there is one term, the whole function of its few unknowns:

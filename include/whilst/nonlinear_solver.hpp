@@ -57,6 +57,9 @@ struct nonlinear_solver_options {
   bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
+  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
+  /// bits for any number.
+  int threads = 0;
 };
 
 /// How a solve of equations ended. residual_norm() is ||F||_2, and rhs_norm() what it was at the start; value and
@@ -67,9 +70,8 @@ struct nonlinear_report : descent_report {
 };
 
 /// Solves one system F(x) = 0 of n equations in n unknowns again and again, from other starting points: recorded when
-/// it is made, replayed by each solve. One thread at a time, but for cancel and progress, whose residual_norm is
-/// ||F||_2. Solvers that run at the same time need systems of their own, which hold what
-/// evaluations leave.
+/// it is made, replayed by each solve. Threads may share it: see replayed_solver. The residual_norm of progress() is
+/// ||F||_2. Solvers that run at the same time need systems of their own, which hold what evaluations leave.
 ///
 /// What is found is a point where ||F|| is small, or an honest reason why none was: singular_jacobian ("newton"),
 /// breakdown (BiCGSTAB found no step that leads down, begun anew once where it broke down: use method "newton"),

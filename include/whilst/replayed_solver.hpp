@@ -57,6 +57,16 @@ class prepared_program;
 
 /// What solvers have in common that are recorded when they are made and replayed by each solve. One solve at a time: a
 /// second one on another stream waits for the first.
+///
+/// Any thread may use a solver at any time. What solves or changes it waits until other threads have returned from the
+/// like: from a solve() when it has ended, from an enqueue() at once, or under executors host and stream when its solve
+/// has ended. cancel(), progress(), explain(), dot(), json(), memory(), executor() and all that tickets do wait for no
+/// one. A callback or an operator that a solve calls may change settings, for the solves to come; asked by them for a
+/// solve or for other values, the solver throws whilst::error. A solver is moved and destroyed by one thread, with no
+/// other in it.
+///
+/// On the host an exception out of a callback or an operator comes out of solve() or enqueue(); of several in one step
+/// that of the smallest index. x is undefined then, and the solver can be used again.
 class replayed_solver {
  public:
   /// For the solves to come. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.

@@ -15,6 +15,7 @@ struct solve_outcome {
   double rhs_norm = 0;
   std::uint64_t nanoseconds = 0;       ///< from the first to the last step
   std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
+  index_type history_count = 0;        ///< records of its history
   std::uint64_t launch = 0;            ///< the solver's number for the solve; written last
   reason why = reason::running;
 };

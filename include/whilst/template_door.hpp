@@ -60,7 +60,7 @@ constexpr auto whole_preconditioner(const Preconditioner& M) {
 }  // namespace detail
 
 /// Records solves by Method (conjugate_gradient or bicgstab) with an operator and a preconditioner of your own. Of the
-/// request, where, rows (as many as A has), history_capacity, systems and in_kernel count.
+/// request, where, rows (as many as A has), systems and in_kernel count.
 template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
 recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
   return record_with<Method, T>(request, detail::own_operator<T, Operator>{A, {}}, detail::whole_preconditioner(M));
@@ -117,7 +117,6 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   solve_request<T> request;
   request.where = choice.where;
   request.rows = A.rows();
-  request.history_capacity = history_records(options);
   request.keep_best = options.keep_best;
   request.in_kernel = choice.how == executor::resident;
   options.method = solve::method_type::name;

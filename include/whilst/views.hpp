@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "whilst/host_device.hpp"
@@ -104,8 +105,14 @@ struct memory_range {
   }
 };
 
+namespace detail {
+/// Throws whilst::error.
+[[noreturn]] void refuse_piece(index_type count, std::size_t bytes_each);
+}  // namespace detail
+
 /// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
-/// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again.
+/// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again. On the host a
+/// negative count throws whilst::error, and one whose bytes are no index_type whilst::out_of_memory.
 class workspace {
  public:
   WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
@@ -114,10 +121,14 @@ class workspace {
   WHILST_HD T* take(index_type count) {
     static_assert(std::is_trivially_copyable_v<T>);
     constexpr index_type alignment = 256;
-    used_ = (used_ + alignment - 1) / alignment * alignment;
-    T* piece = reinterpret_cast<T*>(base_ + used_);
-    used_ += count * static_cast<index_type>(sizeof(T));
-    return base_ ? piece : nullptr;
+#if !defined(__CUDA_ARCH__)
+    constexpr index_type most = std::numeric_limits<index_type>::max() - 2 * alignment;
+    if (count < 0 || count > (most - used_) / static_cast<index_type>(sizeof(T)))
+      detail::refuse_piece(count, sizeof(T));
+#endif
+    const index_type begin = (used_ + alignment - 1) / alignment * alignment;
+    used_ = begin + count * static_cast<index_type>(sizeof(T));
+    return base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
   }
   WHILST_HD index_type used() const { return used_; }
 

@@ -8,7 +8,7 @@
 
 namespace whilst {
 
-/// Runs a step or a call on the calling thread (a step on OpenMP's threads).
+/// Runs a step or a call on the calling thread (a step also on others: see run_on_threads).
 void run_one_on_host(const operation& op);
 
 /// Who is told, on the host, of each trip through one loop. For executors that decide there whether a trip is made.

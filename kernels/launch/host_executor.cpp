@@ -7,7 +7,7 @@ void run_one_on_host(const operation& op) {
     op.node->call(nullptr);
     return;
   }
-  op.step->run_on_host(op.frame.links.loop);
+  op.step->run_on_host(op.frame.links.loop, op.host_threads);
   op.frame.links.follow(op.frame.links.wish());
 }
 

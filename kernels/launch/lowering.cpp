@@ -132,7 +132,7 @@ class lowering {
   operation& append_step(std::vector<operation>& target, const program_node* node, recorded_step* step,
                          const surroundings& around) {
     const bool after_step = !target.empty() && target.back().what == operation::kind::step;
-    operation made{.what = operation::kind::step, .node = node, .step = step};
+    operation made{.what = operation::kind::step, .node = node, .step = step, .host_threads = options_.host_threads};
     const step_resources resources = options_.resources(*step);
     made.frame.partials = resources.partials;
     made.frame.ticket = resources.ticket;

@@ -16,7 +16,8 @@ struct operation {
   /// Of a step: the node's; or of the step before it, whose finish and sequel this is; or the shared one that only
   /// follows its links.
   recorded_step* step = nullptr;
-  step_frame frame{};  ///< of a step: all but the conditions
+  int host_threads = 0;  ///< of a step on the host: see run_on_threads
+  step_frame frame{};    ///< of a step: all but the conditions
   launch_shape shape{};
   bool overlaps = false;     ///< may start while the step before it ends
   bool runs_sequel = false;  ///< of a step: with its own work done, it is the next step, too
@@ -54,7 +55,8 @@ struct step_resources {
 };
 
 struct lowering_options {
-  int unroll = 1;  ///< copies of the body of each loop that allows it
+  int unroll = 1;        ///< copies of the body of each loop that allows it
+  int host_threads = 0;  ///< of each step on the host
   std::function<step_resources(const recorded_step&)> resources;
   recorded_step* publisher = nullptr;  ///< a step that does nothing but follow its links
   /// To go on with a loop that yielded: begin with it, the node of this number, opened by this step in place of its

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <string>
@@ -72,6 +73,19 @@ owned_memory owned_in(cuda::context_life life, void* memory, cudaError_t (*relea
 }  // namespace
 
 std::string name_of(place where) { return where.on_host() ? "the host" : "GPU " + std::to_string(where.device()); }
+
+std::size_t detail::bytes_of_array(index_type count, std::size_t bytes_each) {
+  if (count < 0 || static_cast<std::size_t>(count) > std::numeric_limits<index_type>::max() / bytes_each)
+    refuse_piece(count, bytes_each);
+  return static_cast<std::size_t>(count) * bytes_each;
+}
+
+void detail::refuse_piece(index_type count, std::size_t bytes_each) {
+  const std::string doing =
+      "taking memory for " + std::to_string(count) + " entries of " + std::to_string(bytes_each) + " bytes";
+  if (count < 0) throw error(doing, "their number is negative", "Give 0 or more");
+  throw out_of_memory(doing, "that is more than any memory has", "Solve a smaller problem, or in parts");
+}
 
 recorded_body::recorded_body(std::string what) : what_(std::move(what)), outer_(std::exchange(innermost, this)) {}
 recorded_body::~recorded_body() { innermost = outer_; }

@@ -70,12 +70,17 @@ class raw_buffer {
   cuda::context_life life_;
 };
 
-/// An array of trivially copyable T on a place; owned.
+namespace detail {
+/// Bytes of an array. Throws whilst::error where the count is negative, whilst::out_of_memory where they are no number.
+std::size_t bytes_of_array(index_type count, std::size_t bytes_each);
+}  // namespace detail
+
+/// An array of trivially copyable T on a place; owned. Making one throws whilst::error on a negative count.
 template <class T>
 class buffer {
  public:
   buffer() = default;
-  buffer(place where, index_type count) : raw_(where, static_cast<std::size_t>(count) * sizeof(T)), count_(count) {}
+  buffer(place where, index_type count) : raw_(where, detail::bytes_of_array(count, sizeof(T))), count_(count) {}
   T* data() const { return static_cast<T*>(raw_.data()); }
   index_type size() const { return data() ? count_ : 0; }
   index_type bytes() const { return static_cast<index_type>(raw_.bytes()); }

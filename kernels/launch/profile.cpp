@@ -86,6 +86,7 @@ class event_timer {
 }  // namespace
 
 program_profile program::profile([[maybe_unused]] CUstream_st* stream) {
+  const turns::turn mine = enter("profiling a program");
   profile_rows rows(view().nodes);
   if (where().on_host()) {
     run_each(nullptr, [&](const operation& op) {

@@ -1,6 +1,7 @@
 #include "kernels/launch/program.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -78,7 +79,8 @@ void program::implementation::prepare_on_host() {
 }
 
 void program::implementation::make_form(form& made, std::optional<std::size_t> yielded) {
-  lowering_options options{.unroll = unroll, .resources = resources_of, .publisher = publisher.get()};
+  lowering_options options{
+      .unroll = unroll, .host_threads = settings.threads, .resources = resources_of, .publisher = publisher.get()};
   if (yielded) {
     made.reopener = make_reopener(nodes[*yielded].loop);
     options.first = *yielded;
@@ -92,7 +94,18 @@ void program::implementation::make_form(form& made, std::optional<std::size_t> y
 
 void program::implementation::enqueue_on_host(const form& what) {
   for (const word_write& word : values.words()) word.write();
-  run_on_host(what.lowered.operations, run_one_on_host, listener);
+  try {
+    run_on_host(what.lowered.operations, run_one_on_host, listener);
+  } catch (...) {
+    stop_loops_on_host();
+    throw;
+  }
+}
+
+void program::implementation::stop_loops_on_host() {
+  visit_nodes(nodes, [](const program_node& node, const std::string&) {
+    if (node.what == program_node::kind::loop) std::atomic_ref(node.loop->running).store(0, std::memory_order_relaxed);
+  });
 }
 
 std::optional<std::size_t> program::implementation::yielded_loop() const {
@@ -104,7 +117,14 @@ std::optional<std::size_t> program::implementation::yielded_loop() const {
 void program::implementation::run_each_on_host(const operation_runner& run) {
   for (const word_write& word : values.words()) word.write();
   const auto nothing = [](const recorded_step&) { return step_resources{}; };
-  run_on_host(lower(nodes, {.unroll = 1, .resources = nothing, .publisher = publisher.get()}).operations, run);
+  const lowering_options options{
+      .unroll = 1, .host_threads = settings.threads, .resources = nothing, .publisher = publisher.get()};
+  try {
+    run_on_host(lower(nodes, options).operations, run);
+  } catch (...) {
+    stop_loops_on_host();
+    throw;
+  }
 }
 
 std::size_t program::implementation::step_memory_bytes() const {
@@ -138,8 +158,14 @@ index_type program::device_bytes() const {
 #endif
 }
 
+turns::turn program::enter(std::string_view doing) const { return implementation_->taken.enter(doing); }
+turns::turn program::take_turn() const { return implementation_->taken.take(); }
+
 void program::prepare(const run_settings& settings) {
   implementation& self = *implementation_;
+  const turns::turn mine = enter("preparing a program");
+  const turns::run now(self.taken);
+  check_host_threads("preparing a program", settings.threads);
   self.prepared = false;
   self.settings = settings;
   if (self.where.on_host()) {
@@ -182,6 +208,8 @@ void program::renew(const recorded_step& step, const recorded_step* sequel, bool
 }
 
 void program::enqueue([[maybe_unused]] CUstream_st* stream) {
+  const turns::turn mine = enter("enqueueing a program");
+  const turns::run now(implementation_->taken);
   if (!implementation_->prepared)
     throw error("enqueueing a program", "it is not prepared, or preparing it failed", "Call prepare() first");
   implementation_->values.check_slots();
@@ -196,12 +224,15 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
 }
 
 bool program::yielded() const {
+  const turns::turn mine = enter("asking whether a loop has yielded");
   wait();
   return implementation_->yielded_loop().has_value();
 }
 
 void program::resume([[maybe_unused]] CUstream_st* stream) {
   implementation& self = *implementation_;
+  const turns::turn mine = enter("resuming a program");
+  const turns::run now(self.taken);
   if (!self.prepared)
     throw error("resuming a program", "it is not prepared, or preparing it failed", "Call prepare() and run it first");
   self.values.check_slots();
@@ -235,6 +266,8 @@ void program::resume([[maybe_unused]] CUstream_st* stream) {
 }
 
 void program::run_each([[maybe_unused]] CUstream_st* stream, const operation_runner& run) {
+  const turns::turn mine = enter("running a program step by step");
+  const turns::run now(implementation_->taken);
   if (!implementation_->prepared)
     throw error("running a program step by step", "it is not prepared, or preparing it failed", "Call prepare() first");
   implementation_->values.check_slots();
@@ -250,6 +283,7 @@ void program::run_each([[maybe_unused]] CUstream_st* stream, const operation_run
 void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
 #if WHILST_WITH_CUDA
   if (where().on_host()) return;
+  const turns::turn mine = take_turn();
   cuda::device_guard current(where().device());
   implementation_->follow_run_before(stream);
 #endif
@@ -257,6 +291,11 @@ void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
 
 void program::wait() const {
 #if WHILST_WITH_CUDA
+  {
+    // Others may enqueue while this waits for what they have enqueued so far.
+    const turns::turn mine = take_turn();
+    if (!implementation_->has_run) return;
+  }
   implementation_->wait();
 #endif
 }

@@ -10,6 +10,7 @@
 #include "kernels/launch/launch_values.hpp"
 #include "kernels/launch/memory.hpp"
 #include "kernels/launch/step.hpp"
+#include "kernels/launch/turns.hpp"
 #include "whilst/executor.hpp"
 #include "whilst/held.hpp"
 #include "whilst/memory_table.hpp"
@@ -89,6 +90,8 @@ struct run_settings {
   bool programmatic_launch = true;
   /// Not 0: random delays in blocks, for tests of ordering.
   unsigned delay_seed = 0;
+  /// On the host: most threads that a step runs on; 0 for what OpenMP's settings say. Results do not depend on it.
+  int threads = 0;
   /// Look at what program::bind is given: one question to the driver, which knows memory of the host that a GPU cannot
   /// read, memory of another GPU, and what has been freed. Memory that a graph in capture takes for itself, the driver
   /// may not know yet. Null pointers are refused all the same.
@@ -101,6 +104,16 @@ struct run_settings {
 /// graph; what else its steps point to as memory() tells. One run at a time: a run enqueued on another stream waits for
 /// the one before. Runs of a graph that captured the program are the business of that graph's owner: the program does
 /// not know of them.
+///
+/// Any thread may call enqueue, resume, wait, yielded, prepare, set, bind, update, profile and check_strictly at any
+/// time: each waits until the others have returned, under host and stream until their run has ended. What explain, dot,
+/// json, memory and the like tell of is no other thread to prepare or update meanwhile. A callback, a map or a finish
+/// may set and bind for the runs to come; asked for anything else by what it runs itself, the program throws
+/// whilst::error.
+///
+/// An exception from a callback, a map, an operator or a finish on the host comes out of enqueue and resume: of several
+/// in one step that of the smallest index, as far as chunks of some hundred indices tell. What the run was to write is
+/// undefined then, no loop runs any more, and the program can be run again.
 class program {
  public:
   program(place where, std::vector<program_node> nodes, launch_values values);
@@ -146,10 +159,12 @@ class program {
   /// program, an unknown name and another type.
   template <launch_value T>
   void set(const parameter<T>& which, const std::type_identity_t<T>& value) {
+    const turns::turn mine = take_turn();
     values().set(which, value);
   }
   template <launch_value T>
   void set(std::string_view name, const T& value) {
+    const turns::turn mine = take_turn();
     values().set(values().find<T>(name), value);
   }
 
@@ -179,23 +194,27 @@ class program {
   /// Throws whilst::error on a handle of another program; after a CUDA call has failed, prepare the program again.
   template <class Map, class Finish>
   void update(const step_handle<Map, Finish>& which, const std::type_identity_t<Map>& map) {
+    const turns::turn mine = enter("updating a step");
     check_handle(which.owner);
     update(which, map, which.step->finish());
   }
   template <class Map, class Finish>
   void update(const step_handle<Map, Finish>& which, const std::type_identity_t<Map>& map,
               const std::type_identity_t<Finish>& finish) {
+    const turns::turn mine = enter("updating a step");
     check_handle(which.owner);
     update(which, which.step->count(), map, finish);
   }
   template <class Map, class Finish>
   void update(const step_handle<Map, Finish>& which, index_type count, const std::type_identity_t<Map>& map) {
+    const turns::turn mine = enter("updating a step");
     check_handle(which.owner);
     update(which, count, map, which.step->finish());
   }
   template <class Map, class Finish>
   void update(const step_handle<Map, Finish>& which, index_type count, const std::type_identity_t<Map>& map,
               const std::type_identity_t<Finish>& finish) {
+    const turns::turn mine = enter("updating a step");
     check_handle(which.owner);
     const bool same_shape = which.step->replace(count, map, finish, no_sequel{});
     renew(*which.step, nullptr, same_shape);
@@ -211,12 +230,19 @@ class program {
                                                            const std::type_identity_t<Map>& map,
                                                            const std::type_identity_t<Finish>& finish,
                                                            const std::type_identity_t<Sequel>& sequel) {
+    const turns::turn mine = enter("updating a step");
     check_handle(which.owner);
     const index_type count = which.step->count();
     const bool same_shape = which.step->replace(count, map, finish, sequel);
     const bool both_same = which.sequel->replace(count, sequel, no_finish{}, no_sequel{}) && same_shape;
     renew(*which.step, which.sequel, both_same);
   }
+
+  /// Until the turn is destroyed, other threads wait in the functions above: for who calls several of them, or changes
+  /// what runs use. Throws whilst::error as they do, from within a run. `doing` opens the message.
+  [[nodiscard]] turns::turn enter(std::string_view doing) const;
+  /// The same for who changes what later runs use; from within a run, too.
+  [[nodiscard]] turns::turn take_turn() const;
 
   place where() const;
   executor running_on() const;

@@ -19,6 +19,7 @@ namespace whilst {
 void visit_steps(const std::vector<program_node>& nodes, const std::function<void(const program_node&)>& visit);
 
 struct program::implementation {
+  turns taken;
   place where;
   std::vector<program_node> nodes;
   launch_values values;
@@ -108,6 +109,8 @@ struct program::implementation {
   /// Lowers the nodes, or those from a loop on that yielded; for a graph, instantiates them.
   void make_form(form& made, std::optional<std::size_t> yielded);
   void enqueue_on_host(const form& what);
+  /// Once a run was left by an exception: no loop looks as if it ran.
+  void stop_loops_on_host();
 
   /// The first loop, of those that are in no other, that yielded in the last run.
   std::optional<std::size_t> yielded_loop() const;

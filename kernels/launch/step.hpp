@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/launch/cuda.hpp"
+#include "kernels/launch/host_threads.hpp"
 #include "kernels/launch/links.hpp"
 #include "kernels/launch/phases.hpp"
 #include "kernels/launch/step_frame.hpp"
@@ -51,8 +52,9 @@ class recorded_step {
   virtual std::optional<index_type> bytes() const = 0;
   /// Host memory that the step holds for its sums.
   virtual std::size_t host_bytes() const = 0;
-  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top.
-  virtual void run_on_host(loop_state* loop) = 0;
+  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top. `threads` as
+  /// run_on_threads takes it, which also tells what becomes of an exception.
+  virtual void run_on_host(loop_state* loop, int threads) = 0;
 #if WHILST_WITH_CUDA
   /// Bytes of one block's partial sums; 0 for none.
   virtual std::size_t partial_bytes() const = 0;
@@ -87,9 +89,14 @@ template <class Map>
 constexpr index_type host_chunk_of = takes_problems<Map>                       ? 1
                                      : team_kind_of<Map>() == team_kind::lanes ? 512
                                                                                : host_chunk;
-/// Fewer chunks than this are not worth waking threads for.
+/// Fewer chunks than this are not worth waking a thread for.
 template <class Map>
-constexpr index_type parallel_chunks = takes_problems<Map> ? 2 : 32;
+constexpr index_type chunks_a_thread = takes_problems<Map> ? 1 : 16;
+
+/// Throws whilst::error unless `lanes` is a power of two up to 32. `doing` opens the message.
+void check_lanes(const std::string& doing, int lanes);
+/// Throws whilst::error on a negative count, or lanes that no warp can be divided into.
+void check_step(const std::string& name, index_type n, int lanes);
 
 /// Whether two maps of one type ask for the same threads an index, and the same memory.
 template <class Map>
@@ -126,12 +133,14 @@ class map_step final : public recorded_step {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
                       std::is_trivially_copyable_v<Sequel>,
                   "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
+    detail::check_step(name_, n, detail::lanes_wanted(map));
     make_room();
   }
 
   Finish finish() const { return finish_; }
   /// Gives the step other members. Returns whether its launch shape is sure to be the same.
   bool replace(index_type n, const Map& map, const Finish& finish, const Sequel& sequel) {
+    detail::check_step(name_, n, detail::lanes_wanted(map));
     const bool same_shape = n == n_ && detail::same_team(map, map_);
     n_ = n;
     // Made anew, not assigned: functors may have constant members, and closures have no assignment.
@@ -158,23 +167,10 @@ class map_step final : public recorded_step {
     return 0;
   }
 
-  void run_on_host([[maybe_unused]] loop_state* loop) override {
+  void run_on_host([[maybe_unused]] loop_state* loop, int threads) override {
     const index_type last = chunks();
     [[maybe_unused]] const auto reads = detail::finish_read_phase(finish_);  // before the map, as on a GPU
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(static) if (last >= detail::parallel_chunks <Map>)
-#endif
-    for (index_type chunk = 0; chunk < last; ++chunk) {
-      const index_type begin = chunk * detail::host_chunk_of<Map>;
-      const index_type end = std::min(n_, begin + detail::host_chunk_of<Map>);
-      if constexpr (has_sums) {
-        detail::map_result<Map> total{};
-        for (index_type i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
-        partials_[static_cast<std::size_t>(chunk)] = total;
-      } else {
-        for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
-      }
-    }
+    run_on_threads(last, threads, detail::chunks_a_thread<Map>, [this](index_type chunk) { run_chunk(chunk); });
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       for (index_type chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
@@ -202,7 +198,18 @@ class map_step final : public recorded_step {
   void make_room() {
     if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index_type>(chunks(), 1)));
   }
-  index_type chunks() const { return (n_ + detail::host_chunk_of<Map> - 1) / detail::host_chunk_of<Map>; }
+  index_type chunks() const { return n_ > 0 ? (n_ - 1) / detail::host_chunk_of<Map> + 1 : 0; }
+  void run_chunk(index_type chunk) {
+    const index_type begin = chunk * detail::host_chunk_of<Map>;
+    const index_type end = begin + std::min(n_ - begin, detail::host_chunk_of<Map>);
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      for (index_type i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
+      partials_[static_cast<std::size_t>(chunk)] = total;
+    } else {
+      for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
+    }
+  }
 
   struct nothing {};
   Map map_;

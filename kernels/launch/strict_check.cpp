@@ -203,6 +203,7 @@ std::string show_number(float value) {
 
 strict_report program::check_strictly(const std::vector<watched_memory>& watched, CUstream_st* stream,
                                       std::size_t most_bytes) {
+  const turns::turn mine = enter("checking a program strictly");
   const bool on_host = where().on_host();
 #if WHILST_WITH_CUDA
   std::optional<cuda::device_guard> current;

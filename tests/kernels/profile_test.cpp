@@ -253,7 +253,7 @@ TEST_CASE("a solver lists its matrix and its vectors", "[profile]") {
   const whilst::memory_table table = solver.memory();
   CHECK(table.items.at(0).name == "the matrix");
   CHECK(table.items[0].bytes == static_cast<std::size_t>(401 * 4 + A.nonzeros() * 12));
-  CHECK(table.items.at(1).name == "controls and history");
+  CHECK(table.items.at(1).name == "controls");
   CHECK(table.items[1].bytes >= 2 * sizeof(control));
   CHECK(table.items.at(2).name == "vectors and scalars");
   // x, b, r, what is kept of x; w, p, q: of 400 doubles each.

@@ -113,6 +113,32 @@ TEST_CASE("a ticket tells when a solve is done and how it ended", "[enqueue]") {
   }
 }
 
+TEST_CASE("a ticket's history is its own solve's, however many come after it", "[enqueue]") {
+  const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  constexpr unsigned solves = 20;  // more than are prepared for
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const linear_solver_options options{.rtol = 1e-10, .executor = executor, .history_capacity = 16};
+    linear_solver<double> solver(A, options);
+    const any_stream stream;
+    std::vector<operands<double>> io;
+    std::vector<ticket> tickets;
+    for (unsigned k = 0; k < solves; ++k) io.emplace_back(place_of(executor), random_vector<double>(A.rows(), k));
+    for (const operands<double>& one : io) tickets.push_back(solver.enqueue(stream.get(), one.b.data(), one.x.data()));
+    for (unsigned k = 0; k < solves; ++k) {
+      const reference<double> expected(A, options, random_vector<double>(A.rows(), k));
+      const report r = tickets[k].wait();
+      expected.check(r, io[k].x);
+      REQUIRE(r.history().size() >= 8);
+      REQUIRE(r.history().size() == expected.told.history().size());
+      for (std::size_t i = 0; i < r.history().size(); ++i) {
+        CHECK(r.history()[i].iteration == expected.told.history()[i].iteration);
+        CHECK(r.history()[i].residual_norm == expected.told.history()[i].residual_norm);
+      }
+    }
+  }
+}
+
 TEST_CASE("solves one after another on a stream, more than are prepared for, each with its own report", "[enqueue]") {
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 1);

@@ -108,20 +108,19 @@ template <class T>
 class bare_solve {
  public:
   bare_solve(const whilst::csr_matrix<T>& A, const whilst::linear_method<T>& method, whilst::preconditioner_kind M)
-      : matrix_(A, gpu), b_(gpu, A.rows()), x_(gpu, A.rows()), outcome_(gpu, 1) {
+      : matrix_(A, gpu), b_(gpu, A.rows()), x_(gpu, A.rows()), outcome_(gpu, 1), history_(gpu, 512) {
     b_.upload(random_vector<T>(A.rows(), 23).data());
     whilst::solve_request<T> request = matrix_.request();
     request.preconditioner = M;
-    request.history_capacity = 512;
     solve_ = method.record(request);
     whilst::program& program = *solve_.recorded;
     program.set(solve_.b, static_cast<const T*>(b_.data()));
     program.set(solve_.x, x_.data());
     program.set(solve_.outcome, outcome_.data());
     program.set(solve_.outer_settings, whilst::control_settings{.limit = 20, .rtol = tolerance<T>});
-    program.set(solve_.inner_settings,
-                whilst::control_settings{
-                    .limit = 150, .history = solve_.history, .history_capacity = request.history_capacity});
+    program.set(
+        solve_.inner_settings,
+        whilst::control_settings{.limit = 150, .history = history_.data(), .history_capacity = history_.size()});
   }
 
   struct result {
@@ -139,7 +138,7 @@ class bare_solve {
     solve_.recorded->wait();
     const auto outcome = copied(outcome_.data(), 1).front();
     result r{copied(x_.data(), x_.size()), outcome.iterations, outcome.why, outcome.residual_norm, {}};
-    const auto records = copied(solve_.history, copied(solve_.inner, 1).front().history_count);
+    const auto records = copied(history_.data(), copied(solve_.inner, 1).front().history_count);
     for (const whilst::history_record& record : records) r.history.emplace_back(record.iteration, record.residual_norm);
     return r;
   }
@@ -156,6 +155,7 @@ class bare_solve {
   whilst::matrix_on_place<T> matrix_;
   whilst::buffer<T> b_, x_;
   whilst::buffer<whilst::solve_outcome> outcome_;
+  whilst::buffer<whilst::history_record> history_;
   whilst::recorded_solve<T> solve_;
 };
 

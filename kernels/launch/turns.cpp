@@ -1,0 +1,27 @@
+#include "kernels/launch/turns.hpp"
+
+#include <string>
+
+#include "kernels/launch/host_threads.hpp"
+#include "whilst/error.hpp"
+
+namespace whilst {
+namespace {
+
+[[noreturn]] void refuse(std::string_view doing) {
+  throw error(doing, "code that a run of the same solver or program calls asks for it, before that run has ended",
+              "Give a callback, a map or an operator a solver or program of its own");
+}
+
+}  // namespace
+
+turns::turn turns::take() { return turn(mutex_); }
+
+turns::turn turns::enter(std::string_view doing) {
+  // The run that a step is part of would wait for the step, and the step for the run's turn to end.
+  turn mine = is_on_host_threads() ? turn(mutex_, std::try_to_lock) : turn(mutex_);
+  if (!mine || runs_ > 0) refuse(doing);
+  return mine;
+}
+
+}  // namespace whilst
