@@ -10,8 +10,17 @@
 namespace whilst {
 
 namespace {
+
 constexpr std::string_view making = "making a linear solver";
+
+template <class Callback>
+Callback checked(Callback preconditioner) {
+  if (preconditioner) return preconditioner;
+  throw error("making a linear solver", "the preconditioner's callback is empty",
+              "Give one that writes z = M r, or leave it out");
 }
+
+}  // namespace
 
 template <class T>
 struct linear_solver<T>::implementation {
@@ -80,7 +89,7 @@ linear_solver<T>::linear_solver(const csr_matrix<T>& A, linear_solver_options op
 template <class T>
 linear_solver<T>::linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner,
                                 linear_solver_options options)
-    : implementation_(std::make_unique<implementation>(A, std::move(preconditioner), std::move(options))) {}
+    : implementation_(std::make_unique<implementation>(A, checked(std::move(preconditioner)), std::move(options))) {}
 template <class T>
 linear_solver<T>::linear_solver(index_type n, operator_callback A, linear_solver_options options)
     : implementation_(std::make_unique<implementation>(n, std::move(A), nullptr, std::move(options))) {}
@@ -88,7 +97,7 @@ template <class T>
 linear_solver<T>::linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
                                 linear_solver_options options)
     : implementation_(
-          std::make_unique<implementation>(n, std::move(A), std::move(preconditioner), std::move(options))) {}
+          std::make_unique<implementation>(n, std::move(A), checked(std::move(preconditioner)), std::move(options))) {}
 template <class T>
 linear_solver<T>::~linear_solver() = default;
 template <class T>
