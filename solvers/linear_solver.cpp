@@ -10,6 +10,8 @@
 namespace whilst {
 namespace {
 
+constexpr std::string_view making = "making a linear solver";
+
 template <class Callback>
 Callback checked(Callback preconditioner) {
   if (preconditioner) return preconditioner;
@@ -18,10 +20,6 @@ Callback checked(Callback preconditioner) {
 }
 
 }  // namespace
-
-namespace {
-constexpr std::string_view making = "making a linear solver";
-}
 
 template <class T>
 struct linear_solver<T>::implementation {

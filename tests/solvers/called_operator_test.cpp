@@ -178,6 +178,8 @@ TEST_CASE("an operator that is a callback is refused what it cannot have", "[lin
   CHECK(message_of([&] { linear_solver<double>(-1, A); }) == making + "the number of rows is -1. Give 0 or more");
   CHECK(message_of([&] { linear_solver<double>(3, linear_solver<double>::operator_callback()); }) ==
         making + "the operator's callback is empty. Give a function that makes y = A x");
+  CHECK(message_of([&] { linear_solver<double>(3, A, linear_solver<double>::preconditioner_callback(), {}); }) ==
+        making + "the preconditioner's callback is empty. Give one that writes z = M r, or leave it out");
   linear_solver<double> solver(3, A, {.executor = "host"});
   const std::string none = "updating a matrix's values: the solver was made for a callback, which has none";
   const std::vector<double> values(7, 1.0);

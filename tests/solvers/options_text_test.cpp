@@ -1,5 +1,7 @@
 #include "whilst/options_text.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
 
@@ -26,7 +28,36 @@ std::string refusal(const std::string& text) {
   return "no exception";
 }
 
+/// Converts to whatever member it initializes.
+struct anything {
+  template <class T>
+  operator T() const;
+};
+/// How many members an aggregate has.
+template <class Aggregate, class... Given>
+constexpr std::ptrdiff_t members() {
+  if constexpr (requires { Aggregate{Given{}..., anything{}}; }) {
+    return members<Aggregate, Given..., anything>();
+  } else {
+    return sizeof...(Given);
+  }
+}
+
+template <class Options>
+std::ptrdiff_t keys() {
+  const std::string text = options_to_string(Options{});
+  return std::count(text.begin(), text.end(), '=');
+}
+
 }  // namespace
+
+TEST_CASE("each option has a key", "[options]") {
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>());
+  // Tolerances are members of one.
+  CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
+  CHECK(keys<nonlinear_solver_options>() ==
+        members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
+}
 
 TEST_CASE("options are read from a line of text", "[options]") {
   const linear_solver_options expected{.method = "bicgstab",
