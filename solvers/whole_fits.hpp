@@ -121,7 +121,7 @@ struct whole_fits {
   };
 
   Problem problem;
-  least_squares_tolerances tolerances;
+  fit_settings settings;
   index_type limit;
   const batch_frame* frame;
   fit_outcome* outcomes;
@@ -143,18 +143,18 @@ struct whole_fits {
     T* const x = static_cast<T*>(frame->x) + k * n;
     fit_runner<Team> run(team, now.loop, &frame->root.outside);
     if (run.concludes()) {
-      now.state = method_type::begin_at(x, tolerances);
+      now.state = method_type::state::begin_at(x, settings);
       now.loop = loop_state{};
       now.loop.running = 1;
       now.loop.limit = limit;
       now.loop.open();
     }
     if constexpr (!fit_runner<Team>::all_conclude) team.sync();
-    const method_type method{problem.of_problem(k), &now.state};
+    const method_type method{problem.of_problem(k), &now.state, settings};
     run.loop([&](auto& run) { method.iterate(run); });
     if (team.rank() != 0) return;
     for (int j = 0; j < n; ++j) x[j] = static_cast<T>(now.state.x[j]);
-    outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.f};
+    outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.value()};
   }
 };
 

@@ -111,7 +111,7 @@ int run_fit(const fit_options& options) {
   if (options.copies > 0) {
     if (can_be_copied(result)) {
       result.copies = fit_copies(result.model.name, result.data.predictors, result.outcome.parameters,
-                                 result.residual_deviation(), options.copies, options.settings.executor);
+                                 result.residual_deviation(), options.copies, options.settings);
     }
     print_copies(out, result);
   }
