@@ -211,18 +211,18 @@ struct step_from_factor {
     double size = 0;
     WHILST_ROLLED
     for (int j = 0; j < n; ++j) size = hypot(size, column_length(now, j) * now.x[j]);
-    return rounding_of_fit(now.f, size * now.unit, limits::epsilon);
+    return fmin(rounding_of_fit(now.f, size * now.unit, limits::epsilon), now.f);
   }
 
   struct model_step {
-    double trial[n], predicted, step, size;  ///< step and size: |D h| and |D x|
+    double trial[n], predicted, step, size;  ///< step and size: |D h| and |D x|, D of this x alone
   };
   /// The step of this damping from x. Parameters that it would lead out of bounds go as far as these and are held
   /// there, and the others are asked again.
   WHILST_NOINLINE WHILST_HD static model_step solve(const state& now, const fit_settings& settings,
                                                     const bool (&held)[n], double damping) {
     bool fixed[n];
-    double h[n], moved[n] = {};
+    double h[n], moved[n] = {};  // h in the unit of r
     for (int j = 0; j < n; ++j) fixed[j] = held[j];
     for (bool again = true; again;) {
       double c[n];
@@ -244,9 +244,8 @@ struct step_from_factor {
       WHILST_ROLLED
       for (int j = 0; j < n; ++j) {
         if (fixed[j]) continue;
-        h[j] /= now.unit;
         if (!settings.bounded()) continue;
-        const double there = now.x[j] + h[j];
+        const double there = now.x[j] + h[j] / now.unit;
         if (!(there < settings.lower[j] || there > settings.upper[j])) continue;
         moved[j] = (there < settings.lower[j] ? settings.lower[j] : settings.upper[j]) - now.x[j];
         fixed[j] = again = true;
@@ -255,17 +254,19 @@ struct step_from_factor {
     model_step found{};
     WHILST_ROLLED
     for (int j = 0; j < n; ++j) {
-      if (fixed[j]) h[j] = moved[j];
-      found.step = hypot(found.step, now.scale[j] * h[j]);
-      found.size = hypot(found.size, now.scale[j] * now.x[j]);
-      found.trial[j] = now.x[j] + h[j];
+      if (fixed[j]) h[j] = moved[j] * now.unit;
+      const double length = column_length(now, j);
+      found.step = hypot(found.step, length * h[j]);  // not of h itself, which may underflow
+      found.size = hypot(found.size, length * now.x[j]);
+      found.trial[j] = now.x[j] + h[j] / now.unit;
       if (settings.bounded()) found.trial[j] = fmin(fmax(found.trial[j], settings.lower[j]), settings.upper[j]);
     }
+    found.step /= now.unit;
     WHILST_ROLLED
     for (int i = 0; i < n; ++i) {
       double change = 0;  // of entry i of c
       WHILST_ROLLED
-      for (int j = i; j < n; ++j) change += entry(now, j, i) * h[j] * now.unit;
+      for (int j = i; j < n; ++j) change += entry(now, j, i) * h[j];
       found.predicted -= change * (now.right[i] + 0.5 * change);
     }
     return found;
@@ -281,9 +282,10 @@ struct step_from_factor {
     for (int j = 0; j < n; ++j) slope = hypot(slope, rows.right[j]);
     if (slope <= tolerances.gradient * sqrt(2 * now.f)) return reason::converged_gradient;
     if (at_limit) return reason::iteration_limit;
-    const model_step undamped = solve(now, settings, held, 0);
-    if (undamped.step <= tolerances.step * undamped.size) return reason::converged_step;
-    if (undamped.predicted <= tolerances.function * now.f) return reason::converged_function;
+    const double promise = 0.5 * slope * slope;  // of the undamped step that knows no bounds
+    if (promise <= tolerances.function * now.f) return reason::converged_function;
+    const model_step undamped = solve(now, {}, held, 0);
+    if (is_finite(undamped.step) && undamped.step <= tolerances.step * undamped.size) return reason::converged_step;
     for (int tries = 0; tries < limits::most_tries; ++tries) {
       const model_step found = solve(now, settings, held, now.damping);
       if (!is_finite(found.predicted)) break;
@@ -293,8 +295,7 @@ struct step_from_factor {
         continue;
       }
       if (found.step <= tolerances.step * found.size) break;
-      if (found.predicted > 0.9 * now.last_promise && undamped.predicted <= noise_of(now))
-        return reason::converged_function;
+      if (found.predicted > 0.9 * now.last_promise && promise <= noise_of(now)) return reason::converged_function;
       now.predicted = found.predicted;
       for (int j = 0; j < n; ++j) now.trial[j] = found.trial[j];
       return reason::running;

@@ -31,11 +31,10 @@ struct step_from_sums {
     if (first || now.accepts(f, all_finite(at.value, 1 + n + packed_size(n)), noise_of(now))) {
       if (!first) now.move_to_trial();
       take_in(now, at, f);
-      if (first && (settings.bounded() || !in_range(now))) return {.is_unsure = true};
-      now.asked = fit_point::trial;
-      answer.is_news = true;
+      answer.is_unsure = settings.bounded() || !in_range(now);
+      answer.is_news = !first || !answer.is_unsure;  // out of range f may be unknown yet
+      if (answer.is_news) now.asked = fit_point::trial;
     }
-    answer.is_unsure = !(now.f > 0);
     if (!answer.is_unsure) answer.verdict = propose(now, settings.tolerances, at_limit, answer.is_unsure);
     return answer;
   }
@@ -73,7 +72,7 @@ struct step_from_sums {
   }
 
   struct model_step {
-    double h[n], predicted, step, size;  ///< step and size: the squares of |D h| and |D x|
+    double h[n], predicted, step, size;  ///< step and size: the squares of |D h| and |D x|, D of this x alone
   };
   /// Solves (J' J + damping D^2) h = -J' r, in units that make the diagonal ones. False where that loses digits.
   WHILST_HD static bool solve(const state& now, double damping, model_step& found) {
@@ -93,8 +92,8 @@ struct step_from_sums {
     for (int j = 0; j < n; ++j) {
       const double h = found.h[j] *= unit[j];
       found.predicted += 0.5 * h * (damping * now.scale[j] * h - now.right[j]);
-      found.step += now.scale[j] * h * h;
-      found.size += now.scale[j] * now.x[j] * now.x[j];
+      found.step += now.matrix[packed_index(j, j)] * h * h;
+      found.size += now.matrix[packed_index(j, j)] * now.x[j] * now.x[j];
     }
     return true;
   }

@@ -15,10 +15,10 @@
 
 #include "kernels/launch/resident.hpp"
 #include "kernels/launch/runs_in_flight.hpp"
-#include "solvers/covariance_of_fit.hpp"
 #include "solvers/levenberg_marquardt.hpp"
 #include "solvers/matrix_on_place.hpp"
 #include "solvers/parameter_bounds.hpp"
+#include "solvers/spread_of_fit.hpp"
 #include "whilst/error.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/recorder.hpp"
@@ -55,13 +55,9 @@ struct least_squares_report : report {
   /// it is none of the unknowns that are taken off. Empty where columns of J depend on one another to working
   /// precision, or there are no more residuals than unknowns.
   std::vector<double> covariance = {};
-  /// The square root of its diagonal.
-  std::vector<double> standard_errors() const {
-    std::vector<double> errors;
-    const auto n = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(covariance.size()))));
-    for (std::size_t j = 0; j < n; ++j) errors.push_back(std::sqrt(covariance[j * (n + 1)]));
-    return errors;
-  }
+  /// The square roots of its diagonal, also where the squares in it under- or overflow; empty where it is.
+  std::vector<double> errors = {};
+  std::vector<double> standard_errors() const { return errors; }
   /// One line for a person: how it ended, after how many trial points, at what norm of the residuals.
   std::string message() const {
     char numbers[96];
@@ -166,7 +162,10 @@ class least_squares_solver {
     least_squares_report result{std::move(fields)};
     result.value = found.value();
     result.accepted = found.accepted;
-    result.covariance = covariance_of(found);
+    spread_of_fit spread =
+        estimate_spread<n, T>(found, problem_.count(), bounds_.lower_on_host(), bounds_.upper_on_host());
+    result.covariance = std::move(spread.covariance);
+    result.errors = std::move(spread.standard_errors);
     return result;
   }
 
@@ -229,10 +228,6 @@ class least_squares_solver {
       solve(record);
     }
     return std::move(record).finish();
-  }
-
-  std::vector<double> covariance_of(const typename whole::state& found) const {
-    return covariance_of_fit<n, T>(found, problem_.count(), bounds_.lower_on_host(), bounds_.upper_on_host());
   }
 
   Problem problem_;

@@ -1,19 +1,25 @@
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "solvers/step_from_factor.hpp"
 
 namespace whilst {
 
-/// s^2 (J' J)^-1 at the x of a fit, row by row; see least_squares_report::covariance. On the host. The bounds are null
-/// where there are none.
+/// See least_squares_report.
+struct spread_of_fit {
+  std::vector<double> covariance, standard_errors;
+};
+
+/// s^2 (J' J)^-1 at the x of a fit, row by row, and the roots of its diagonal, which no squares under- or overflow; on
+/// the host. The bounds are null where there are none.
 template <int n, class T>
-std::vector<double> covariance_of_fit(const fit_state<n>& found, index_type residuals, const double* lower,
-                                      const double* upper) {
+spread_of_fit estimate_spread(const fit_state<n>& state, index_type residuals, const double* lower,
+                              const double* upper) {
   using factored = step_from_factor<n, T>;
-  if (found.asked != fit_point::trial) return {};  // not evaluated yet, or stopped before the factor was good
-  fit_state<n> at = found;
+  if (state.asked != fit_point::trial) return {};  // not evaluated yet, or stopped before the factor was good
+  fit_state<n> at = state;
   if (!at.factored() && !factored::factor_plain(at)) return {};
   bool held[n];
   factored::find_held(at, lower, upper, held);
@@ -40,15 +46,18 @@ std::vector<double> covariance_of_fit(const fit_state<n>& found, index_type resi
       inverse[i][k] = -sum / rows.R[packed_index(i, i)];
     }
   }
-  std::vector<double> covariance;
+  spread_of_fit found;
   for (int i = 0; i < n; ++i) {
+    double error = 0;
+    for (int k = 0; k < n; ++k) error = std::hypot(error, inverse[i][k]);
+    found.standard_errors.push_back(error);
     for (int j = 0; j < n; ++j) {
       double sum = 0;
       for (int k = 0; k < n; ++k) sum += inverse[i][k] * inverse[j][k];
-      covariance.push_back(sum);
+      found.covariance.push_back(sum);
     }
   }
-  return covariance;
+  return found;
 }
 
 }  // namespace whilst
