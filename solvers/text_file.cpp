@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 namespace whilst::detail {
@@ -35,7 +34,18 @@ std::size_t printable_length(std::string_view text) {
 std::optional<std::string> read_whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string text;
+  std::size_t line = 0;  // where the last one that has begun does
+  for (std::string piece(longest_line, '\0'); file;) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    const std::string_view read(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (const std::size_t newline = read.rfind('\n'); newline != std::string_view::npos)
+      line = text.size() + newline + 1;
+    text += read;
+    if (text.size() > line + longest_line) fail(path, text, line, "a line of more than 1 MiB", "lines of text");
+    if (text.size() > largest_text) fail(path, text, text.size() - 1, "more than 1 GiB", "the end of the file");
+  }
+  return text;
 }
 
 std::string_view trim(std::string_view text) {

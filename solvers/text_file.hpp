@@ -10,7 +10,11 @@
 /// What the readers of text files share: pieces of text, numbers, and messages that tell the place.
 namespace whilst::detail {
 
-/// The bytes of a file; nothing where it does not open.
+/// What a text file may have at most, so that one that never ends, as /dev/zero, is refused and does not fill memory.
+inline constexpr std::size_t longest_line = std::size_t{1} << 20, largest_text = std::size_t{1} << 30;
+
+/// The bytes of a file; nothing where it does not open. Throws whilst::error "FILE:LINE:COLUMN: found ..., expected
+/// ..." where a line is longer than longest_line or the file larger than largest_text.
 std::optional<std::string> read_whole_file(const std::string& path);
 
 /// What separates words within a line. The carriage return is one, so that both kinds of line end will do.

@@ -102,11 +102,10 @@ class fit_runner {
 /// Fit k of a batch, for the team that runs it.
 ///
 /// What bounds a thread a fit, counted in the machine code for compute capability 9.0, three parameters, an
-/// exponential, double: 94 instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its
-/// argument, 10 for the sums), and about 850, of which 300 are double's, to judge and to solve for the next trial; no
-/// local memory, 109 registers. A trial with 20 residuals then takes a warp 2700 issue slots, and its double arithmetic
-/// 2200 cycles of a unit that takes two for each: at 17 trials a fit and 528 schedulers at 1.7 GHz, 6e8 fits a second,
-/// were every slot used and did all fits of a warp end at once. Memory asks for less: 224 bytes a fit, 2e10 a second.
+/// exponential, double: 92 instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its
+/// argument, 10 for the sums) and 4 a jump over what the factored form does, and about 570 to judge and to solve for
+/// the next trial; 128 registers, and what the factored form alone needs in local memory. A trial with 20 residuals
+/// then takes a warp 2400 issue slots. Memory asks for less: 224 bytes a fit.
 template <class T, class Problem>
 struct whole_fits {
   using one = decltype(std::declval<const Problem&>().of_problem(index_type{}));
@@ -121,7 +120,7 @@ struct whole_fits {
   };
 
   Problem problem;
-  least_squares_tolerances tolerances;
+  fit_settings settings;
   index_type limit;
   const batch_frame* frame;
   fit_outcome* outcomes;
@@ -143,18 +142,18 @@ struct whole_fits {
     T* const x = static_cast<T*>(frame->x) + k * n;
     fit_runner<Team> run(team, now.loop, &frame->root.outside);
     if (run.concludes()) {
-      now.state = method_type::begin_at(x, tolerances);
+      now.state = method_type::state::begin_at(x, settings);
       now.loop = loop_state{};
       now.loop.running = 1;
       now.loop.limit = limit;
       now.loop.open();
     }
     if constexpr (!fit_runner<Team>::all_conclude) team.sync();
-    const method_type method{problem.of_problem(k), &now.state};
+    const method_type method{problem.of_problem(k), &now.state, settings};
     run.loop([&](auto& run) { method.iterate(run); });
     if (team.rank() != 0) return;
     for (int j = 0; j < n; ++j) x[j] = static_cast<T>(now.state.x[j]);
-    outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.f};
+    outcomes[k] = {now.loop.why, static_cast<std::int32_t>(now.loop.iteration), now.state.value()};
   }
 };
 

@@ -13,19 +13,31 @@ namespace {
 
 using command::add, command::add_threads, command::not_empty, command::one_of, command::whole_number;
 
-/// "500,0.0001". Throws CLI::ValidationError.
-std::vector<double> start_of(const std::string& text) {
-  std::vector<double> start;
+enum class infinities { refused, allowed };
+
+/// "500,0.0001" for the option of this name. Throws CLI::ValidationError.
+std::vector<double> numbers_of(const std::string& option, const std::string& text, infinities infinite) {
+  std::vector<double> numbers;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     double value = 0;
-    if (!command::parsed(std::string_view(text).substr(begin, end - begin), value) || !std::isfinite(value)) {
-      throw CLI::ValidationError("--start", fmt::format("\"{}\" will not do; give numbers, as 500,0.0001", text));
+    const bool is_number = command::parsed(std::string_view(text).substr(begin, end - begin), value);
+    if (!is_number || std::isnan(value) || (std::isinf(value) && infinite == infinities::refused)) {
+      throw CLI::ValidationError(
+          option, fmt::format("\"{}\" will not do; give numbers, as {}", text,
+                              infinite == infinities::allowed ? "0,-inf (inf or -inf for no bound)" : "500,0.0001"));
     }
-    start.push_back(value);
+    numbers.push_back(value);
     begin = end + 1;
   }
-  return start;
+  return numbers;
+}
+
+/// A number above 0; infinity too, if that is allowed.
+CLI::Validator positive(infinities infinite, const char* example) {
+  return command::number<double>(
+      "X", [infinite](double x) { return x > 0 && (infinite == infinities::allowed || std::isfinite(x)); },
+      fmt::format("a number above 0, as {}", example));
 }
 
 }  // namespace
@@ -37,10 +49,12 @@ arguments::arguments() : app("Fits a curve to points by nonlinear least squares,
   app.add_option("--model", fit.model, "The curve, by name (default: the data set's own; needed for CSV)")
       ->type_name("NAME");
   app.add_flag("--models", models, "List the models and leave");
-  CLI::Option* start = app.add_option_function<std::string>(
-                              "--start", [this](const std::string& text) { fit.start = start_of(text); },
-                              "The parameters to start at (default: the data set's start 2; for CSV ones)")
-                           ->type_name("B1,B2,...");
+  CLI::Option* start =
+      app.add_option_function<std::string>(
+             "--start",
+             [this](const std::string& text) { fit.start = numbers_of("--start", text, infinities::refused); },
+             "The parameters to start at (default: the data set's start 2; for CSV ones)")
+          ->type_name("B1,B2,...");
   CLI::Option* start_1 = app.add_flag("--start-1", fit.start_1, "Start where the data set says first, far off");
   CLI::Option* start_2 = app.add_flag("--start-2", fit.start_2, "Start where it says second, nearer");
   start_1->excludes(start)->excludes(start_2);
@@ -51,6 +65,23 @@ arguments::arguments() : app("Fits a curve to points by nonlinear least squares,
   add_threads(&app, fit.settings.threads);
   add(&app, "--max-iterations", fit.settings.max_iterations, "Limit of trial points (default 10000)",
       whole_number(0, std::numeric_limits<index_type>::max(), "10000"));
+  app.add_option_function<std::string>(
+         "--lower",
+         [this](const std::string& text) { fit.settings.lower = numbers_of("--lower", text, infinities::allowed); },
+         "Least value of each parameter, -inf for any (default: any)")
+      ->type_name("B1,B2,...");
+  app.add_option_function<std::string>(
+         "--upper",
+         [this](const std::string& text) { fit.settings.upper = numbers_of("--upper", text, infinities::allowed); },
+         "Greatest value of each parameter, inf for any (default: any)")
+      ->type_name("B1,B2,...");
+  add(&app, "--first-damping", fit.settings.tolerances.first_damping,
+      "The first damping, in units of the diagonal of J'J: more for a start that is far off (default 0.001)",
+      positive(infinities::refused, "0.001"));
+  add(&app, "--first-step", fit.settings.tolerances.first_step,
+      "The first trial is no farther from the start than this times the parameters, by their scales; inf for any "
+      "(default 10)",
+      positive(infinities::allowed, "10"));
   add(&app, "--batch", fit.copies,
       "Fit N noisy copies of the data, too, in one launch: the spread of their parameters is beside the standard "
       "errors",
@@ -62,13 +93,15 @@ arguments::arguments() : app("Fits a curve to points by nonlinear least squares,
       "A CSV file has a column for each predictor and then one for the response, between commas, semicolons, tabs\n"
       "or blanks, under a line of names or none. A file of the NIST StRD, known by its first words, chooses its own\n"
       "model and start, and has certified values to compare with.\n"
-      "Standard errors are those of the linearised model at the solution. --batch tests that: it makes copies of the\n"
+      "Standard errors are those of the linearised model at the solution; of a parameter that a bound holds it is 0,\n"
+      "and the others' are those beside it fixed. --batch tests that: it makes copies of the\n"
       "data from the fitted curve and normal noise with the residuals' deviation, the same in every run.\n"
       "Files are written whole or not at all, and paths are tried before the fit starts.\n\n"
       "Examples:\n"
       "  fit Misra1a.dat --start-1                    NIST's data, from far off\n"
       "  fit decay.csv --model exponential --start 100,0.5,0 --plot decay.svg\n"
       "  fit points.csv --model line --json - | jq .parameters\n"
+      "  fit decay.csv --model exponential --lower 0,0,0 --upper inf,10,inf\n"
       "  fit decay.csv --model exponential --batch 100000\n"
       "  fit --models                                 the curves there are\n\n"
       "Exit status: 0 converged; 2 not converged; 1 any error.");

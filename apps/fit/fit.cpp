@@ -110,9 +110,8 @@ int run_fit(const fit_options& options) {
   print_result(out, result);
   if (options.copies > 0) {
     if (can_be_copied(result)) {
-      result.copies =
-          fit_copies(result.model.name, result.data.predictors, result.outcome.parameters, result.residual_deviation(),
-                     options.copies, options.settings.executor, options.settings.threads);
+      result.copies = fit_copies(result.model.name, result.data.predictors, result.outcome.parameters,
+                                 result.residual_deviation(), options.copies, options.settings);
     }
     print_copies(out, result);
   }

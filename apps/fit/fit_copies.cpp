@@ -57,7 +57,8 @@ void summarise(copies_outcome& outcome, const std::vector<double>& x, const std:
 
 copies_outcome fit_copies(std::string_view model, std::span<const double> predictors,
                           const std::vector<double>& parameters, double noise, index_type copies,
-                          const std::string& executor, int threads) {
+                          const fit_settings& settings) {
+  const std::string& executor = settings.executor;
   copies_outcome outcome;
   with_curve_model(model, [&](const auto& curve) {
     using model_type = std::decay_t<decltype(curve)>;
@@ -76,7 +77,9 @@ copies_outcome fit_copies(std::string_view model, std::span<const double> predic
     };
     least_squares_batch_options options;
     options.executor = executor == "host" || executor == "auto" ? executor : "batch";
-    options.threads = threads;
+    options.threads = settings.threads;
+    options.lower = settings.lower;
+    options.upper = settings.upper;
     least_squares_batch<double, residuals> batch(on_place, copies, options);
     std::vector<double> x;
     x.reserve(parameters.size() * static_cast<std::size_t>(copies));

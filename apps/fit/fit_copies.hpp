@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fit_model.hpp"
 #include "whilst/least_squares_batch.hpp"
 
 namespace whilst::fitting {
@@ -20,9 +21,10 @@ struct copies_outcome {
 
 /// Makes copies of data from the curve at `parameters`, each with normal noise of its own of this standard deviation,
 /// the same in every run; fits them all in one launch, from these parameters on. model, predictors: as fit_model takes
-/// them. executor: "host" for the CPU, "auto" or another one for a GPU where there is one.
+/// them. Of the settings the bounds and the executor count: "host" for the CPU, "auto" or another one for a GPU where
+/// there is one.
 copies_outcome fit_copies(std::string_view model, std::span<const double> predictors,
                           const std::vector<double>& parameters, double noise, index_type copies,
-                          const std::string& executor, int threads);
+                          const fit_settings& settings);
 
 }  // namespace whilst::fitting

@@ -18,6 +18,9 @@ fit_outcome fit_model(std::string_view model, std::span<const double> predictors
     options.executor = settings.executor;
     options.max_iterations = settings.max_iterations;
     options.threads = settings.threads;
+    options.tolerances = settings.tolerances;
+    options.lower = settings.lower;
+    options.upper = settings.upper;
     curve_fit<double, model_type> solver(curve, predictors, response, options);
     const least_squares_report report = solver.solve(outcome.parameters);
     outcome.standard_errors = report.standard_errors();

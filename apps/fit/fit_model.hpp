@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "solvers/least_squares_tolerances.hpp"
 #include "whilst/report.hpp"
 
 namespace whilst::fitting {
@@ -13,6 +14,9 @@ struct fit_settings {
   std::string executor = "auto";
   index_type max_iterations = 10'000;
   int threads = 0;  ///< of the host, 0 to have it chosen
+  least_squares_tolerances tolerances = {};
+  /// Bounds of the parameters, as least_squares_options has them.
+  std::vector<double> lower = {}, upper = {};
 };
 
 /// What a fit found.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "solvers/least_squares_tolerances.hpp"
 #include "whilst/index_type.hpp"
 
 namespace whilst_bench {
@@ -18,7 +19,7 @@ struct fits_options {
   /// Launches that are measured, after one that is not.
   int repetitions = 7;
   /// Of the method: see least_squares_tolerances.
-  double first_damping = 100;
+  double first_damping = whilst::least_squares_tolerances{}.first_damping;
   /// Of gradient and step; negative for the defaults.
   double tolerance = -1;
   /// Where results go as JSON; empty for nowhere, - for standard output.

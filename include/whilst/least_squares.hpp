@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,8 @@
 #include "kernels/launch/runs_in_flight.hpp"
 #include "solvers/levenberg_marquardt.hpp"
 #include "solvers/matrix_on_place.hpp"
+#include "solvers/parameter_bounds.hpp"
+#include "solvers/spread_of_fit.hpp"
 #include "whilst/error.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/recorder.hpp"
@@ -24,7 +28,11 @@ namespace whilst {
 
 struct least_squares_options {
   least_squares_tolerances tolerances = {};
-  /// Trial points, rejected ones included.
+  /// Bounds of the unknowns: one for each, infinite for none; or empty. No trial point is outside. They cost a GPU some
+  /// time in each iteration.
+  std::vector<double> lower = {}, upper = {};
+  /// Trial points, rejected ones included. Not counted are evaluations at a point once more, in a better basis: a few
+  /// where columns of J nearly depend on one another or where squares would under- or overflow.
   index_type max_iterations = 10'000;
   /// "auto", "host", "stream", "graph" or "resident"; see linear_solver_options.
   std::string executor = "auto";
@@ -42,19 +50,24 @@ struct least_squares_options {
 /// How a fit ended.
 struct least_squares_report : report {
   using report::report;
-  /// 1/2 sum of r_i^2 at x.
+  /// 1/2 sum of r_i^2 at x. It may under- or overflow where residual_norm(), its root but for the factor, does not.
   double value = 0;
   /// Trial points that were accepted.
   index_type accepted = 0;
   /// The estimated covariance of the unknowns, s^2 (J' J)^-1 with s^2 = sum of r_i^2 / (residuals - unknowns), row by
-  /// row; empty where J' J is singular to working precision or there are no more residuals than unknowns.
+  /// row, from the triangular factor of J. An unknown that a bound holds counts as fixed: its row and column are 0, and
+  /// it is none of the unknowns that are taken off. Empty where columns of J depend on one another to working
+  /// precision, or there are no more residuals than unknowns.
   std::vector<double> covariance = {};
-  /// The square root of its diagonal.
-  std::vector<double> standard_errors() const {
-    std::vector<double> errors;
-    const auto n = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(covariance.size()))));
-    for (std::size_t j = 0; j < n; ++j) errors.push_back(std::sqrt(covariance[j * (n + 1)]));
-    return errors;
+  /// The square roots of its diagonal, also where the squares in it under- or overflow; empty where it is.
+  std::vector<double> errors = {};
+  std::vector<double> standard_errors() const { return errors; }
+  /// One line for a person: how it ended, after how many trial points, at what norm of the residuals.
+  std::string message() const {
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, " after %lld iterations, residual norm %.3g",
+                  static_cast<long long>(iterations()), residual_norm());
+    return std::string(converged() ? "converged: " : "not converged: ") + std::string(sentence(reason())) + numbers;
   }
 };
 
@@ -68,19 +81,19 @@ struct least_squares_solve {
 
   Problem problem;
   T* x;
-  const least_squares_tolerances* tolerances;
+  fit_settings settings;
   state* s;
   control* loop;
   std::uint64_t* nanoseconds;
 
   struct begin {
     const T* x;
-    const least_squares_tolerances* tolerances;
+    fit_settings settings;
     state* s;
     control* loop;
     std::uint64_t* nanoseconds;
     WHILST_HD void operator()() const {
-      *s = method_type::begin_at(x, *tolerances);
+      *s = state::begin_at(x, settings);
       loop->first_iteration = 0;
       *nanoseconds = now_nanoseconds();
     }
@@ -97,8 +110,8 @@ struct least_squares_solve {
 
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
-    const method_type method{problem, s};
-    run.once("bring in x", begin{x, tolerances, s, loop, nanoseconds});
+    const method_type method{problem, s, settings};
+    run.once("bring in x", begin{x, settings, s, loop, nanoseconds});
     run.loop(method_type::name, loop, [&](auto& run) { method.iterate(run); });
     run.once("hand x back", hand_back{s, x, nanoseconds});
   }
@@ -123,12 +136,13 @@ class least_squares_solver {
       : least_squares_solver(check(options), options, make_problem) {}
 
   /// x, n entries, holds the starting point and receives the best point found. Blocks. x is left alone where the
-  /// residuals are not finite at the starting point.
+  /// residuals are not finite at the starting point. Throws whilst::error where x has another size or is out of bounds.
   least_squares_report solve(std::span<T> x) {
     if (x.size() != n)
       throw error("fitting",
                   "there are " + std::to_string(n) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                   "Make both agree");
+    bounds_.require_inside("fitting", x);
     const turns::turn mine = hold("fitting");
     const no_run_left_behind guard(program_);
     x_.upload(x.data());
@@ -145,16 +159,19 @@ class least_squares_solver {
     report_fields fields = common_;
     fields.reason = loop.why;
     fields.iterations = loop.iteration;
-    fields.residual_norm = std::sqrt(2 * found.f);
+    fields.residual_norm = found.residual_norm();
     fields.solve_seconds = fields.loop_seconds = 1e-9 * static_cast<double>(nanoseconds);
     std::vector<history_record> records(static_cast<std::size_t>(history_.size()));
     if (!records.empty()) history_.download(records.data());
     records.resize(static_cast<std::size_t>(std::max<index_type>(loop.history_count, 0)));
     fields.history = std::move(records);
     least_squares_report result{std::move(fields)};
-    result.value = found.f;
+    result.value = found.value();
     result.accepted = found.accepted;
-    result.covariance = covariance_of(found);
+    spread_of_fit spread =
+        estimate_spread<n, T>(found, problem_.count(), bounds_.lower_on_host(), bounds_.upper_on_host());
+    result.covariance = std::move(spread.covariance);
+    result.errors = std::move(spread.standard_errors);
     return result;
   }
 
@@ -181,8 +198,8 @@ class least_squares_solver {
   template <class MakeProblem>
   least_squares_solver(executor_choice choice, const least_squares_options& options, const MakeProblem& make_problem)
       : problem_(make_problem(choice.where)),
+        bounds_("making a least-squares solver", choice.where, n, options.lower, options.upper),
         x_(choice.where, n),
-        tolerances_(choice.where, 1),
         state_(choice.where, 1),
         control_(choice.where, 1),
         nanoseconds_(choice.where, 1),
@@ -206,14 +223,15 @@ class least_squares_solver {
   program record(const executor_choice& choice, const least_squares_options& options) {
     if (problem_.count() < 1)
       throw error("making a least-squares solver", "there are no residuals", "Give data to fit");
-    tolerances_.upload(&options.tolerances);
     control_settings settings{};
     settings.limit = options.max_iterations;
+    settings.trip_limit = std::numeric_limits<index_type>::max();  // not each trip is one
     settings.history = history_.data();
     settings.history_capacity = options.history_capacity;
     program_recorder record(choice.where);
     record.parameter(&control_.data()->settings, settings);
-    const whole solve{problem_, x_.data(), tolerances_.data(), state_.data(), control_.data(), nanoseconds_.data()};
+    const fit_settings fit{options.tolerances, bounds_.lower(), bounds_.upper()};
+    const whole solve{problem_, x_.data(), fit, state_.data(), control_.data(), nanoseconds_.data()};
     if (choice.how == whilst::executor::resident) {
       record.team(whole::method_type::name, 1,
                   problems_by_block<one_problem<whole>>{{solve}, threads_for_problem(problem_.count())});
@@ -223,34 +241,9 @@ class least_squares_solver {
     return std::move(record).finish();
   }
 
-  /// Cholesky of J' J with a unit diagonal, and one column of the inverse after the other.
-  std::vector<double> covariance_of(const typename whole::state& found) const {
-    const index_type freedom = problem_.count() - n;
-    if (freedom < 1 || !found.evaluated) return {};
-    double L[packed_size(n)], unit[n];
-    for (int j = 0; j < n; ++j) {
-      const double diagonal = found.curvature[packed_index(j, j)];
-      if (!(diagonal > 0)) return {};
-      unit[j] = 1 / std::sqrt(diagonal);
-      for (int k = 0; k <= j; ++k) L[packed_index(j, k)] = found.curvature[packed_index(j, k)] * unit[j] * unit[k];
-    }
-    constexpr double singular = 1e-15;
-    if (!factor_cholesky<n>(L, singular)) return {};
-    std::vector<double> result(static_cast<std::size_t>(n) * n);
-    const double variance = 2 * found.f / static_cast<double>(freedom);
-    for (int j = 0; j < n; ++j) {
-      double column[n] = {};
-      column[j] = 1;
-      solve_cholesky<n>(L, column);
-      for (int i = 0; i < n; ++i)
-        result[static_cast<std::size_t>(i * n + j)] = variance * column[i] * unit[i] * unit[j];
-    }
-    return result;
-  }
-
   Problem problem_;
+  detail::parameter_bounds<T> bounds_;
   buffer<T> x_;
-  buffer<least_squares_tolerances> tolerances_;
   buffer<typename whole::state> state_;
   buffer<control> control_;
   buffer<std::uint64_t> nanoseconds_;

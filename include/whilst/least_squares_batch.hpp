@@ -10,7 +10,9 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "solvers/parameter_bounds.hpp"
 #include "solvers/recorded_batch.hpp"
 #include "solvers/whole_fits.hpp"
 #include "whilst/batch_outcomes.hpp"
@@ -20,6 +22,9 @@ namespace whilst {
 struct least_squares_batch_options {
   /// The same for all fits.
   least_squares_tolerances tolerances = {};
+  /// Bounds of the unknowns, the same for all fits: one for each unknown, infinite for none; or empty. No trial point
+  /// is outside. They cost a GPU a part of its speed.
+  std::vector<double> lower = {}, upper = {};
   /// Trial points of one fit, rejected ones included. A launch lasts as long as its slowest fit.
   index_type max_iterations = 1000;
   /// Seconds from when the batch starts on its device; fits that still run then, or have not had their turn, stop.
@@ -80,12 +85,15 @@ class least_squares_batch {
   template <class MakeProblem>
   least_squares_batch(const MakeProblem& make_problem, index_type problems,
                       const least_squares_batch_options& options = {})
-      : batch_(detail::settings_of_fits(options, problems)), problem_(make_problem(batch_.where())) {
+      : batch_(detail::settings_of_fits(options, problems)),
+        bounds_("making a batch of fits", batch_.where(), n, options.lower, options.upper),
+        problem_(make_problem(batch_.where())) {
     detail::check_residuals(problem_.count());
     const char* const name = fits_type::method_type::name;
     const int lanes = batch_.desk().lanes_or(lanes_for_fits(problem_.count(), problems));
     batch_.record(name, n, lanes, [&](recorder& record) {
-      const fits_type fits{problem_, options.tolerances, options.max_iterations, batch_.frame(), batch_.outcomes()};
+      const fit_settings settings{options.tolerances, bounds_.lower(), bounds_.upper()};
+      const fits_type fits{problem_, settings, options.max_iterations, batch_.frame(), batch_.outcomes()};
       if (lanes == 1) {
         record.step(name, problems, detail::batch_by_thread<fits_type>{fits});
       } else if (lanes <= 32) {
@@ -98,11 +106,15 @@ class least_squares_batch {
 
   /// x in host memory, the unknowns of one problem after another: holds the starting points and receives the best
   /// points found. Blocks. The x of a problem whose residuals are not finite at its start are left alone. On a GPU the
-  /// first call takes memory there for x.
-  least_squares_batch_report solve(std::span<T> x) { return batch_.solve(x); }
+  /// first call takes memory there for x. Throws whilst::error where x has another size or starts out of bounds.
+  least_squares_batch_report solve(std::span<T> x) {
+    bounds_.require_inside("solving a batch of fits", x);
+    return batch_.solve(x);
+  }
 
   /// Enqueues the fits on `stream` and returns without waiting: x is a device pointer (a host pointer where the batch
-  /// runs on the host, and then all has been done when this returns) that must stay valid until the fits are done. No
+  /// runs on the host, and then all has been done when this returns) that must stay valid until the fits are done. A
+  /// start that is out of bounds is moved to the nearest point within. No
   /// synchronisation, no allocation; one batch at a time: another on a second stream waits for the first. If `stream`
   /// is being captured, the fits become part of that graph, with this x, and the object must outlive it. Launches of
   /// that graph are not ordered against enqueue(), nor against one another: have one end before the next begins, since
@@ -129,6 +141,7 @@ class least_squares_batch {
 
  private:
   detail::recorded_batch<T, fit_outcome, least_squares_batch_report> batch_;
+  detail::parameter_bounds<T> bounds_;
   Problem problem_;
 };
 
