@@ -137,7 +137,7 @@ class batch_linear_solver {
   /// solve is done; x holds the initial guesses. No synchronisation, and no allocation unless tickets of more than four
   /// solves are kept: outcomes stay in the device's memory, a place for each ticket that still refers to them, until
   /// wait() copies them. If `stream` is being captured, the batch becomes part of that graph, with these pointers; the
-  /// solver must outlive it.
+  /// solver must outlive it. Throws whilst::error on pointers that linear_solver::enqueue would not take.
   batch_ticket enqueue(stream_handle stream, const T* values, const T* b, T* x);
 
   void set_tolerances(double rtol, double atol);

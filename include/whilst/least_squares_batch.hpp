@@ -119,6 +119,7 @@ class least_squares_batch {
   /// is being captured, the fits become part of that graph, with this x, and the object must outlive it. Launches of
   /// that graph are not ordered against enqueue(), nor against one another: have one end before the next begins, since
   /// all work in the same memory.
+  /// Throws whilst::error on a pointer that linear_solver::enqueue would not take.
   void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
 
   /// Waits for the fits enqueued last, and tells how each ended: a copy of 16 bytes a fit from a GPU. What a captured

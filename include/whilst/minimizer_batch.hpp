@@ -152,6 +152,7 @@ class minimizer_batch {
   /// second stream waits for the first. If `stream` is being captured, they become part of that graph, with this x, and
   /// the object must outlive it. Launches of that graph are not ordered against enqueue(), nor against one another:
   /// have one end before the next begins, since all work in the same memory.
+  /// Throws whilst::error on a pointer that linear_solver::enqueue would not take.
   void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
 
   /// Waits for the minimizations enqueued last, and tells how each ended: a copy of 32 bytes each from a GPU. What a

@@ -57,6 +57,7 @@ struct verdict_by_state {
 
 TEST_CASE("bodies side by side that declare the same memory are refused, by name", "[choices]") {
   whilst::buffer<double> x(place::host(), 10);
+  whilst::buffer<int> flag(place::host(), 1);
   const auto record = [&](double* first, double* second) {
     program_recorder run(place::host());
     run.parallel(
@@ -65,7 +66,7 @@ TEST_CASE("bodies side by side that declare the same memory are refused, by name
           run.step("add here", 5, declared_add{first, 5});
         },
         [&](auto& run) {
-          run.branch("within", nullptr, [&](auto& run) { run.step("add there", 5, declared_add{second, 5}); });
+          run.branch("within", flag.data(), [&](auto& run) { run.step("add there", 5, declared_add{second, 5}); });
         });
   };
   CHECK_NOTHROW(record(x.data(), x.data() + 5));
