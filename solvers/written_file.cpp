@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "solvers/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::detail {
@@ -35,16 +36,17 @@ int descriptor_named(const fs::path& place) {
 fs::path last_link_followed(const fs::path& path) {
   // More links in a row than the kernel follows.
   constexpr int most_links = 40;
-  fs::path place = fs::absolute(path).lexically_normal();
+  const std::string doing = "following the links of " + printable(path.string());
+  fs::path place = fs::absolute(path);
   std::error_code problem;
   for (int links = 0; descriptor_named(place) < 0; ++links) {
     if (!fs::is_symlink(fs::symlink_status(place, problem))) return place;
-    if (links == most_links) throw error("following " + path.string(), "its symbolic links form a circle");
+    if (links == most_links) throw error(doing, "its symbolic links form a circle", "Give another path");
     const fs::path next = fs::read_symlink(place, problem);
-    if (problem) throw error("following " + path.string(), problem.message());
+    if (problem) throw error(doing, problem.message(), "Give another path");
     // The folder's own links come first: ".." after them is not ".." before.
     place = fs::weakly_canonical(place.parent_path(), problem) / next;
-    if (problem) throw error("following " + path.string(), problem.message());
+    if (problem) throw error(doing, problem.message(), "Give another path");
   }
   return place;
 }

@@ -294,6 +294,7 @@ int compare_in(const solve_options& options) {
   std::FILE* out = files.report.text();
   const linear_system<T> system = load_system<T>(options);
   const machine_description machine = describe_machine(options.solver.device);
+  const interrupt_watch interrupts;
   print_header(out, system, options, machine, "");
   if (!machine.device.empty()) fmt::print(out, "host         {}\n", machine_line(machine, "host"));
   std::fflush(out);
@@ -304,7 +305,6 @@ int compare_in(const solve_options& options) {
     std::fflush(stderr);
   };
   comparison<T> results;
-  const interrupt_watch interrupts;
   for (const auto& executor : machine.executors) {
     if (executor.name == "batch") continue;  // for many systems, and this is one
     const std::string why_not = executor.available && interrupts.interrupted() ? stopped_before : executor.why_not;

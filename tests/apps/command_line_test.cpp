@@ -382,9 +382,16 @@ TEST_CASE("an interrupt or a request to terminate before a solve is told of") {
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   for (const auto& [signal, told] : {std::pair(SIGINT, "whilst: interrupted\n"), {SIGTERM, "whilst: terminated\n"}}) {
     const process reading(program_path("whilst"), {"solve", pipe});
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    // It has opened the pipe once there is a reader; half a minute is far more than that takes.
+    int writer = -1;
+    for (int polls = 0; writer < 0 && polls < 1500; ++polls) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+    }
+    REQUIRE(writer >= 0);
     reading.send(signal);
     const outcome result = reading.wait();
+    ::close(writer);
     CHECK(result.status == -1);  // by the signal, as a shell expects
     CHECK(result.err == told);
     CHECK(result.out.empty());

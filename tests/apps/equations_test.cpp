@@ -233,7 +233,7 @@ TEST_CASE("equations: wrong command lines exit with 1, name what is wrong and sa
            {{"bratu", "--atol", "-1"}, "--atol", "give a"},
            {{"bratu", "--start-factor", "nan"}, "--start-factor", "give a"},
            {{"bratu", "--executor", "resident"}, "--executor", "auto, host, stream, graph"},
-           {{"bratu", "--output", "-"}, "--output", "/dev/stdout"},
+           {{"bratu", "--output", "-", "--json", "-"}, "--json -", "another path"},
            {{"bratu", "--json", "/nowhere/report.json"}, "/nowhere", "directory"},
        }) {
     const outcome result = run(example.arguments);

@@ -254,7 +254,7 @@ TEST_CASE("minimize: wrong command lines exit with 1, name what is wrong and say
            {{"wood", "--gradient-tolerance", "-1"}, "--gradient-tolerance", "give a"},
            {{"wood", "--start-factor", "nan"}, "--start-factor", "give a"},
            {{"wood", "--executor", "resident"}, "--executor", "auto, host, stream, graph"},
-           {{"wood", "--output", "-"}, "--output", "/dev/stdout"},
+           {{"wood", "--output", "-", "--json", "-"}, "--json -", "another path"},
            {{"wood", "--json", "/nowhere/report.json"}, "/nowhere", "directory"},
        }) {
     const outcome result = run(example.arguments);

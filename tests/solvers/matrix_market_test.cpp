@@ -639,6 +639,15 @@ TEST_CASE("a write that fails leaves the file as it was, and nothing beside it")
   CHECK(contents() == std::string(array) + "1 1\n1\n");
   CHECK(std::filesystem::is_symlink(directory / "link.mtx"));
   CHECK(directory.files() == 2);
+
+  // ".." after a link to a folder is that folder's own.
+  std::filesystem::create_directories(directory / "deep" / "folder");
+  std::filesystem::create_directory_symlink(directory / "deep" / "folder", directory / "near");
+  std::filesystem::create_symlink("../y.mtx", directory / "deep" / "folder" / "y-link.mtx");
+  whilst::write_vector(directory / "near" / ".." / "x.mtx", one);
+  whilst::write_vector(directory / "near" / "y-link.mtx", one);
+  CHECK(std::filesystem::is_regular_file(directory / "deep" / "x.mtx"));
+  CHECK(std::filesystem::is_regular_file(directory / "deep" / "y.mtx"));
 }
 
 TEST_CASE("a file that is replaced keeps its mode, and a new one has that of the umask") {
