@@ -151,7 +151,7 @@ struct endless_solve {
 }  // namespace
 
 TEST_CASE("whichever CUDA call fails while a running solve is looked at and cancelled, it can be cancelled",
-          "[enqueue][gpu]") {
+          "[enqueue][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   endless_solve endless;
   const index_type calls = fail_each_call(
@@ -171,7 +171,7 @@ TEST_CASE("whichever CUDA call fails while a running solve is looked at and canc
 }
 
 TEST_CASE("whichever CUDA call fails as a watch looks, the watch ends and says so, and the solve does not",
-          "[watch][gpu]") {
+          "[watch][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   endless_solve endless;
   endless.start();

@@ -49,7 +49,7 @@ TEST_CASE("a watch sees a solve go on, and may cancel it", "[watch][alone]") {
   }
 }
 
-TEST_CASE("what a callback throws ends the watch, and comes out of stop", "[watch]") {
+TEST_CASE("what a callback throws ends the watch, and comes out of stop", "[watch][alone]") {
   endless_solve endless("host");
   int calls = 0;
   whilst::watch watching(endless.solver, milliseconds(1), [&](const progress&) {
