@@ -216,6 +216,18 @@ TEST_CASE("stagnation comes with advice for it") {
   }
 }
 
+TEST_CASE("the number of threads changes no bit of a solution") {
+  const folder here;
+  const strings solve{"solve", "--gallery", "poisson2d:300", "--executor", "host", "--rtol", "1e-4"};
+  for (const std::string threads : {"1", "2", "5"}) {
+    const outcome result = run(with(solve, {"--threads", threads, "--output", here.at("x" + threads + ".mtx")}));
+    INFO(result.err);
+    CHECK(result.status == 0);
+    CHECK(text_of(here.at("x" + threads + ".mtx")) == text_of(here.at("x1.mtx")));
+  }
+  CHECK(!text_of(here.at("x1.mtx")).empty());
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));

@@ -16,6 +16,7 @@
 #include "whilst/least_squares_batch.hpp"
 #include "whilst/minimizer.hpp"
 #include "whilst/nonlinear_solver.hpp"
+#include "whilst/recorder.hpp"
 #include "whilst/template_door.hpp"
 
 namespace whilst_test {
@@ -90,6 +91,12 @@ struct scaled_rows {  // an operator that throws at one row, where it is told to
     if (i == *throws_at) throw std::runtime_error("row " + std::to_string(i));
     return 2.5 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < n - 1 ? x[i + 1] : 0);
   }
+};
+
+struct set_to {
+  const double* value;
+  double* y;
+  void operator()(index_type i) const { y[i] = *value; }
 };
 
 struct decay {
@@ -253,6 +260,57 @@ TEST_CASE("threads that share a minimizer, a nonlinear solver or a fit get what 
     CHECK(thrown == "");
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("threads that share a batch of fits get what one gets, to the bit", "[threads][sanitizer]") {
+  constexpr index_type fits = 40, points = 12;
+  std::vector<double> at, responses;
+  for (index_type i = 0; i < points; ++i) at.push_back(0.3 * static_cast<double>(i));
+  for (index_type k = 0; k < fits; ++k)
+    for (const double t : at) responses.push_back((1 + 0.1 * static_cast<double>(k)) * std::exp(-0.7 * t));
+  using residuals = whilst::curve_residuals_of_many<double, decay>;
+  const auto on_host = [&](whilst::place) { return residuals{{}, points, at.data(), responses.data(), 1, points}; };
+  whilst::least_squares_batch<double, residuals> batch(on_host, fits, {.executor = "host", .threads = 3});
+  const auto start = [](int t) {
+    std::vector<double> x;
+    for (index_type k = 0; k < fits; ++k) x.insert(x.end(), {1.0 + t, 0.5});
+    return x;
+  };
+  std::vector<std::vector<double>> expected;
+  std::vector<double> iterations;
+  for (int t = 0; t < 3; ++t) {
+    expected.push_back(start(t));
+    const whilst::least_squares_batch_report alone = batch.solve(expected.back());
+    REQUIRE(alone.all_converged());
+    iterations.push_back(alone.mean_iterations());
+  }
+  std::atomic<int> wrong{0};
+  const std::string thrown = failures_on_threads(3, 100, [&](int t, int) {
+    std::vector<double> x = start(t);
+    const whilst::least_squares_batch_report r = batch.solve(x);
+    const auto mine = static_cast<std::size_t>(t);
+    wrong += x != expected[mine] || r.mean_iterations() != iterations[mine];
+  });
+  CHECK(thrown == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a turn keeps other threads out of a program between setting and reading", "[threads][sanitizer]") {
+  whilst::buffer<double> y(whilst::place::host(), 100);
+  whilst::program_recorder record(whilst::place::host());
+  const auto value = record.parameter<double>("value", 0.0);
+  record.step("y = value", 100, set_to{value.get(), y.data()});
+  whilst::program recorded = std::move(record).finish();
+  recorded.prepare({});
+  std::atomic<int> wrong{0};
+  const std::string thrown = failures_on_threads(3, 2000, [&](int t, int k) {
+    const whilst::turns::turn mine = recorded.enter("testing");
+    recorded.set(value, 10.0 * k + t);
+    recorded.enqueue(nullptr);
+    for (int i = 0; i < 100; ++i) wrong += y.data()[i] != 10.0 * k + t;
+  });
+  CHECK(thrown == "");
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("code that a solve calls cannot solve or change values by the same solver", "[threads][sanitizer]") {
