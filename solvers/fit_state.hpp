@@ -55,6 +55,9 @@ struct fit_state {
   /// |r| at x, which neither under- nor overflows where its square would.
   WHILST_HD double residual_norm() const { return sqrt(2 * f) / unit; }
   WHILST_HD double value() const { return f / unit / unit; }
+  /// Of a proposal after one whose gain rounding hid: whether less damping has been tried since, and made f larger.
+  /// Then what the undamped model promises counts for nothing, as at a minimum where J is singular and r is not 0.
+  WHILST_HD bool is_hemmed_in() const { return growth > 2; }
   WHILST_HD bool is_first_trial() const { return accepted == 0 && growth == 2; }
 
   /// The state to begin with at x, or at the point of the box that is nearest.

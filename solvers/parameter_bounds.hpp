@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <string>
@@ -28,8 +29,8 @@ class parameter_bounds {
       round_inwards(lower_[j], upper_[j]);
       if (!(lower_[j] <= upper_[j]) || lower_[j] == infinite || upper_[j] == -infinite)
         throw error(doing,
-                    "no number of parameter " + std::to_string(j) + " is from " + std::to_string(lower_[j]) + " to " +
-                        std::to_string(upper_[j]),
+                    "no number of parameter " + std::to_string(j) + " is from " + shortest(lower_[j]) + " to " +
+                        shortest(upper_[j]),
                     "Give a lower bound that is no more than the upper one; parameters count from 0");
     }
     lower_there_ = buffer<double>(where, n);
@@ -54,14 +55,18 @@ class parameter_bounds {
       const double at = static_cast<double>(x[i]);
       if (at < lower_[j] || at > upper_[j])
         throw error(doing,
-                    "entry " + std::to_string(i) + " of x starts at " + std::to_string(at) + ", and parameter " +
-                        std::to_string(j) + " has the bounds " + std::to_string(lower_[j]) + " and " +
-                        std::to_string(upper_[j]),
+                    "entry " + std::to_string(i) + " of x starts at " + shortest(at) + ", and parameter " +
+                        std::to_string(j) + " has the bounds " + shortest(lower_[j]) + " and " + shortest(upper_[j]),
                     "Start within the bounds; parameters count from 0");
     }
   }
 
  private:
+  static std::string shortest(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+  }
   static std::vector<double> checked(const std::string& doing, const std::string& kind, int n,
                                      const std::vector<double>& bounds) {
     if (!bounds.empty() && bounds.size() != static_cast<std::size_t>(n))

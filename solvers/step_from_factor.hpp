@@ -214,6 +214,21 @@ struct step_from_factor {
     return fmin(rounding_of_fit(now.f, size * now.unit, limits::epsilon), now.f);
   }
 
+  /// What steps along the columns of J that are not held, one by one, would reduce f by.
+  WHILST_HD static double promise_of_descent(const state& now, const bool (&held)[n]) {
+    double promise = 0;
+    WHILST_ROLLED
+    for (int j = 0; j < n; ++j) {
+      const double length = column_length(now, j);
+      if (held[j] || !(length > 0)) continue;
+      double slope = 0;
+      WHILST_ROLLED
+      for (int i = 0; i <= j; ++i) slope += entry(now, j, i) / length * now.right[i];
+      promise += 0.5 * slope * slope;
+    }
+    return promise;
+  }
+
   struct model_step {
     double trial[n], predicted, step, size;  ///< step and size: |D h| and |D x|, D of this x alone
   };
@@ -295,7 +310,10 @@ struct step_from_factor {
         continue;
       }
       if (found.step <= tolerances.step * found.size) break;
-      if (found.predicted > 0.9 * now.last_promise && promise <= noise_of(now)) return reason::converged_function;
+      if (found.predicted > 0.9 * now.last_promise) {
+        const double least = now.is_hemmed_in() ? fmin(promise, promise_of_descent(now, held)) : promise;
+        if (least <= noise_of(now)) return reason::converged_function;
+      }
       now.predicted = found.predicted;
       for (int j = 0; j < n; ++j) now.trial[j] = found.trial[j];
       return reason::running;

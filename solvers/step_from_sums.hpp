@@ -71,6 +71,16 @@ struct step_from_sums {
     return flat;
   }
 
+  /// What steps along the columns of J, one by one, would reduce f by.
+  WHILST_HD static double promise_of_descent(const state& now) {
+    double promise = 0;
+    for (int j = 0; j < n; ++j) {
+      const double column = now.matrix[packed_index(j, j)];
+      if (column > 0) promise += 0.5 * now.right[j] * now.right[j] / column;
+    }
+    return promise;
+  }
+
   struct model_step {
     double h[n], predicted, step, size;  ///< step and size: the squares of |D h| and |D x|, D of this x alone
   };
@@ -104,7 +114,7 @@ struct step_from_sums {
     const bool flat = is_flat(now, tolerances.gradient);
     if (at_limit && !flat) return reason::iteration_limit;
     const double shortest = tolerances.step * tolerances.step;
-    bool undamped = flat, looked = false;
+    bool undamped = flat, looked = false, stalled = false;
     for (int tries = 0; tries < limits::most_tries; ++tries) {
       model_step found;
       unsure = !solve(now, undamped ? 0 : now.damping, found);
@@ -113,7 +123,9 @@ struct step_from_sums {
       if (undamped) {
         if (flat) return reason::converged_gradient;
         if (is_short) return reason::converged_step;
-        if (found.predicted <= fmax(noise_of(now), tolerances.function * now.f)) return reason::converged_function;
+        const double noise = noise_of(now);
+        if (found.predicted <= fmax(noise, tolerances.function * now.f)) return reason::converged_function;
+        if (stalled && now.is_hemmed_in() && promise_of_descent(now) <= noise) return reason::converged_function;
         undamped = false;
         looked = true;
         continue;

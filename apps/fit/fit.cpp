@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "apps/common/json_file.hpp"
 #include "apps/common/output_file.hpp"
@@ -66,6 +67,30 @@ void require_finite(const fit_result& result) {
   }
 }
 
+/// As the library asks for them, said in the words of the command line, and before anything is printed.
+void require_bounds(const fit_settings& settings, const fit_result& result) {
+  for (const auto& [option, bounds] : {std::pair("--lower", &settings.lower), {"--upper", &settings.upper}}) {
+    if (!bounds->empty() && bounds->size() != result.start.size())
+      throw error(option,
+                  fmt::format("{} numbers are given, and {} has {} parameters: {}", bounds->size(), result.model.name,
+                              result.start.size(), result.model.formula),
+                  "Give as many, inf or -inf for none");
+  }
+  for (std::size_t j = 0; j < result.start.size(); ++j) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const double lower = settings.lower.empty() ? -infinite : settings.lower[j];
+    const double upper = settings.upper.empty() ? infinite : settings.upper[j];
+    if (!(lower <= upper) || lower == infinite || upper == -infinite)
+      throw error("--lower, --upper", fmt::format("no b{} is from {:g} to {:g}", j + 1, lower, upper),
+                  "Give a lower bound that is no more than the upper one");
+    if (result.start[j] < lower || result.start[j] > upper)
+      throw error(
+          "--start",
+          fmt::format("b{} starts at {:g}, and is to be from {:g} to {:g}", j + 1, result.start[j], lower, upper),
+          "Start within the bounds");
+  }
+}
+
 /// Copies need a curve to scatter about, and to know how far.
 bool can_be_copied(const fit_result& result) {
   return result.outcome.summary.converged() && std::isfinite(result.residual_deviation());
@@ -100,6 +125,7 @@ int run_fit(const fit_options& options) {
                 "Leave --plot out");
   }
   choose_start(options, result);
+  require_bounds(options.settings, result);
   result.response = model_response(result.model.name, result.data.response);
   require_finite(result);
 

@@ -198,6 +198,36 @@ TEST_CASE("fit says by its exit status that it did not converge") {
   CHECK(nowhere["residual_sum_of_squares"].is_null());
 }
 
+TEST_CASE("fit keeps to bounds, and a first damping can be given") {
+  const folder here;
+  const noisy_line line;
+  const std::string file = here.with("line.csv", noisy_line::text(","));
+  // Through the origin: b2 = sum of x y / sum of x x.
+  double xy = 0, xx = 0;
+  for (int i = 0; i < noisy_line::points; ++i) {
+    xy += noisy_line::x(i) * noisy_line::y(i);
+    xx += noisy_line::x(i) * noisy_line::x(i);
+  }
+  const json held = report_of({file, "--model", "line", "--start", "-1,1", "--upper", "0,inf"});
+  CHECK(estimate(held, 0) == 0);
+  CHECK(estimate(held, 1) == Approx(xy / xx).epsilon(fit_tolerance));
+  CHECK(held["parameters"][0]["standard_error"] == 0);
+  const json free = report_of({file, "--model", "line", "--lower", "-inf,-10", "--upper", "10,10"});
+  CHECK(estimate(free, 0) == Approx(line.b1).epsilon(fit_tolerance));
+  const strings far{file, "--model", "line", "--first-damping", "100", "--first-step", "inf"};
+  const json damped = report_of(far);
+  CHECK(estimate(damped, 0) == Approx(line.b1).epsilon(fit_tolerance));
+  CHECK(damped["iterations"] > free["iterations"]);
+}
+
+TEST_CASE("fit reads no file that never ends") {
+  for (const strings& from : {strings{"/dev/zero"}, strings{"/dev/zero", "--model", "line"}}) {
+    const outcome result = run(from);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "fit: /dev/zero:1:1: found a line of more than 1 MiB"));
+  }
+}
+
 TEST_CASE("fit has no standard errors where the points do not tell") {
   const folder here;
   const json report = report_of({here.with("two.csv", "0,1\n1,3\n"), "--model", "line"});
@@ -255,6 +285,13 @@ TEST_CASE("fit refuses what it cannot do, and says what it can") {
                     {{line, "--model", "line", "--start-1"}, "--start"},
                     {{line, "--model", "line", "--start", "1,2", "--start-1"}, "excludes"},
                     {{line, "--model", "line", "--max-iterations", "-1"}, "whole number"},
+                    {{line, "--model", "line", "--lower", "0,nan"}, "give numbers"},
+                    {{line, "--model", "line", "--lower", "0"}, "2 parameters"},
+                    {{line, "--model", "line", "--lower", "0,2", "--upper", "1,1"}, "no b2 is from 2 to 1"},
+                    {{line, "--model", "line", "--lower", "2,0"}, "Start within"},
+                    {{line, "--model", "line", "--first-damping", "0"}, "above 0"},
+                    {{line, "--model", "line", "--first-damping", "inf"}, "above 0"},
+                    {{line, "--model", "line", "--first-step", "-1"}, "above 0"},
                     {{line, "--model", "line", "--executor", "fast"}, "give one of auto, host"},
                     {{line, "--model", "line", "--plot", line}, "the same file"},
                     {{line, "--model", "line", "--plot", here.at("x"), "--json", here.at("x")}, "the same file"},

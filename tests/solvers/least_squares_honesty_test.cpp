@@ -175,10 +175,11 @@ void check_honesty(int fits, unsigned seed, double bound) {
       constexpr long double epsilon = std::numeric_limits<T>::epsilon();
       const long double rounding = 100 * epsilon * found.size;
       bool honest = found.finite && found.largest <= tolerances.gradient * found.r + rounding;
-      // Of a function the end is where a step promises no more than rounding does to it.
+      // Of a function the end is where no step promises more than rounding does to it, neither one of the whole model
+      // nor, where J is singular and the model no good, one along a column.
+      const long double hidden = rounding * (found.r + rounding) + 100 * epsilon * found.r * found.r;
       if (report[k].reason == whilst::reason::converged_function)
-        honest = found.finite &&
-                 found.inside * found.inside <= rounding * (found.r + rounding) + 100 * epsilon * found.r * found.r;
+        honest = found.finite && (found.inside * found.inside <= hidden || found.largest * found.largest <= hidden);
       for (int j = 0; j < n && bounded; ++j) honest &= std::abs(static_cast<double>(at[j])) <= bound;
       if (!honest && !found.in_range) ++out_of_range;
       if (honest || !found.in_range) continue;
