@@ -31,13 +31,14 @@ struct anderson {
   using handed = typename ring_type::shares;
 
   descent_vectors<T> v;
+  const descent_state* state;
   ring_type ring;
   kept* pairs;
   double mixing;
 
-  anderson(const descent_vectors<T>& v, descent_state*, const descent_settings*, const posed_equations<T>& f,
+  anderson(const descent_vectors<T>& v, descent_state* state, const descent_settings*, const posed_equations<T>& f,
            workspace& workspace)
-      : v(v), ring(v.n, f.depth, workspace), pairs(workspace.take<kept>(1)), mixing(f.mixing) {}
+      : v(v), state(state), ring(v.n, f.depth, workspace), pairs(workspace.take<kept>(1)), mixing(f.mixing) {}
 
   /// Y'F, and Y'y of the new y; its own products in its place.
   static constexpr int products = 2 * memory;
@@ -102,12 +103,13 @@ struct anderson {
     if (team.rank() == 0) {
       to.pairs = count;
       to.next = next;
-      made.of_residual = -mixing;
+      const double of_F = mixing / state->magnification;
+      made.of_residual = -of_F;
       for (int k = 0; k < memory; ++k) made.of_s[k] = made.of_y[k] = 0;
       for (int a = 0; a < memory; ++a) {
         if (a >= count) continue;
         made.of_s[ring.by_age(next, a)] = -theta[a];
-        made.of_y[ring.by_age(next, a)] = mixing * theta[a];
+        made.of_y[ring.by_age(next, a)] = of_F * theta[a];
       }
     }
     return is_finite_one ? whole_step(step) : proposal{};

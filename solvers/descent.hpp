@@ -52,9 +52,16 @@ concept hands_over = chosen_by_products<Direction> && requires {
   typename Direction::handed;
 };
 
+/// A direction whose judge may accept points that are higher than x: the lowest is kept for when it fails.
+template <class Direction>
+concept may_rise = requires {
+  requires judge_of<Direction>::type::may_rise;
+};
+
 /// What became of a trial point, for who moves on.
 struct trial_verdict {
-  int accepted, steepest;
+  int accepted;  ///< 2: and x, which is left, is the lowest point so far
+  int steepest;
   double step;
 };
 /// What the judge of a trial point hands over to who moves on. Not [[no_unique_address]], though `numbers` may be
@@ -86,6 +93,7 @@ struct examine_trial {
   static constexpr int products = products_of<Direction>();
   Direction direction;
   descent_vectors<T> v;
+  const descent_state* s;
   evaluated<T> at;
 
   using range = typename gathered<T>::range;
@@ -95,7 +103,7 @@ struct examine_trial {
     Own own;
     Products of_direction;
     T d, x;
-    double value;
+    double magnification, value;
     T gradient;
   };
   WHILST_HD auto read_products(index_type i) const {
@@ -116,21 +124,23 @@ struct examine_trial {
   }
   template <class Team, class Own = detail::nothing_read>
   WHILST_HD auto read(index_type i, const Team&, const range& of, const Own& own = {}) const {
-    return entries<decltype(read_products(i)), Own>{own,        read_products(i), v.d[i],
-                                                    v.trial[i], at.value(i, v.n), at.gradient(i, of)};
+    return entries<decltype(read_products(i)), Own>{
+        own, read_products(i), v.d[i], v.trial[i], s->magnification, at.value(i, v.n), at.gradient(i, of)};
   }
   template <class Products, class Own>
   WHILST_HD sums<double, trial_sums::number + products> operator()(index_type i,
                                                                    const entries<Products, Own>& e) const {
-    v.trial_gradient[i] = e.gradient;
-    const double g = e.gradient, d = e.d, x = e.x;
-    sums<double, trial_sums::number + products> share{e.value, g * d, g * g, d * d, x * x};
+    const T gradient = static_cast<T>(e.magnification * e.gradient);
+    v.trial_gradient[i] = gradient;
+    const double g = gradient, d = e.d, x = e.x;
+    sums<double, trial_sums::number + products> share{
+        e.magnification * e.value, g * d, square<T>(g), square<T>(d), x * x, g * x};
     if constexpr (chosen_by_products<Direction>) {
       const sums<double, products> more = [&] {
         if constexpr (reads_own<Direction>) {
-          return direction.multiply(i, e.gradient, e.x, e.d, e.of_direction, e.own);
+          return direction.multiply(i, gradient, e.x, e.d, e.of_direction, e.own);
         } else {
-          return direction.multiply(i, e.gradient, e.x, e.d, e.of_direction);
+          return direction.multiply(i, gradient, e.x, e.d, e.of_direction);
         }
       }();
       for (int k = 0; k < products; ++k) share.value[trial_sums::number + k] = more[k];
@@ -234,7 +244,7 @@ struct judge_and_choose {
       }
       if (begins) now.first = 0;
       if constexpr (hands_over<Direction>)
-        handed->verdict = {now.accepted, now.steepest, begun ? ahead.search.step : now.search.step};
+        handed->verdict = {now.accepted + now.was_lowest, now.steepest, begun ? ahead.search.step : now.search.step};
     }
     team.sync();
     team.copy(*s, now);
@@ -248,7 +258,9 @@ struct judge_and_choose {
   }
 
  private:
-  WHILST_HD static trial_sums trial(const totals& total) { return {total[0], total[1], total[2], total[3], total[4]}; }
+  WHILST_HD static trial_sums trial(const totals& total) {
+    return {total[0], total[1], total[2], total[3], total[4], total[5]};
+  }
 };
 
 /// Goes to the accepted point, if the trial was one, makes the direction, and from both the next trial point.
@@ -258,6 +270,7 @@ struct move_on {
   descent_vectors<T> v;
   const descent_state* s;
   const typename handed_of<Direction>::type* handed;
+  T* lowest;  ///< null where no point is higher than the one before
 
   struct own {
     T x, d, gradient, trial;
@@ -307,6 +320,8 @@ struct move_on {
                       const Make& entry_of_d) const {
     T x = e.old.x, d = e.old.d, gradient = e.old.gradient;
     if (verdict.accepted) {
+      if constexpr (may_rise<Direction>)
+        if (verdict.accepted == 2) lowest[i] = x;
       gradient = e.trial_gradient;
       if (!verdict.steepest && !within_radius<Direction>) d = entry_of_d(gradient, e.old.trial - x, d);
       x = e.old.trial;

@@ -46,9 +46,12 @@ line_search_kind line_search_from_name(std::string_view making, std::string_view
 }
 
 descent_settings usual_descent_settings(std::string_view method, line_search_kind search,
-                                        const descent_tolerances& tolerances, double lower_bound, bool single) {
+                                        const descent_tolerances& tolerances, double lower_bound, bool single,
+                                        index_type unknowns) {
   descent_settings made{tolerances, line_search_settings::usual(search), lower_bound};
   if (single) made.search.rounding = 1e-6;
+  constexpr double most_spread = 500;  // terms do not all err to the same side
+  if (!single) made.search.spread = std::clamp(static_cast<double>(unknowns) / 10, 1.0, most_spread);
   // The directions of conjugate gradients are only as good as the lengths along them.
   if (method.starts_with("conjugate") && search != line_search_kind::approximate_wolfe) made.search.curvature = 0.1;
   return made;

@@ -34,9 +34,11 @@ void check_unknowns(std::string_view making, const std::string& method, index_ty
 
 /// Throws whilst::error where there is none by that name.
 line_search_kind line_search_from_name(std::string_view making, std::string_view asked);
-/// What a minimization by `method` obeys; `single` where it is in float.
+/// What a minimization by `method` obeys; `single` where it is in float, whose values are added up in double. In double
+/// the rounding of a sum grows with the number of its terms, for which the number of unknowns stands.
 descent_settings usual_descent_settings(std::string_view method, line_search_kind search,
-                                        const descent_tolerances& tolerances, double lower_bound, bool single);
+                                        const descent_tolerances& tolerances, double lower_bound, bool single,
+                                        index_type unknowns = 1);
 /// For a loop with a trip an evaluation, max_evaluations being 0 where the number is to be chosen. A loop ends after
 /// one trip more than its limit of trips, where 0 stands for none.
 index_type trip_limit(index_type max_iterations, index_type max_evaluations);

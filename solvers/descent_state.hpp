@@ -7,8 +7,7 @@
 
 namespace whilst {
 
-/// When a minimization has converged. Each test is off where its number is 0. Norms whose squares are no numbers of
-/// double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
+/// When a minimization has converged. Each test is off where its number is 0.
 struct descent_tolerances {
   /// Converged where ||g||_2 is no more than this,
   double gradient = 1e-8;
@@ -17,7 +16,9 @@ struct descent_tolerances {
   /// Converged where an accepted step was no longer than this times ||x||_2.
   double step = 0;
   /// Converged where an accepted step reduced f by no more than this times |f|. Whatever it is: a minimization has
-  /// converged, too, where rounding hides all that the line search could gain.
+  /// converged, too, where rounding of f hides all that could be gained. It ends with attainable_accuracy where |g'x|
+  /// is more than half of f then, as of a function that falls for ever: a change of x that is no more than rounding
+  /// would be seen in f.
   double function = 0;
 };
 
@@ -43,7 +44,18 @@ struct descent_record {
 /// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
 /// that they belong to the trial point.
 struct alignas(16) descent_state {
+  /// A power of two that f and its derivatives are multiplied by, in all that follows and in the vectors: where the
+  /// first gradient is so small or so large that its square is no number. 1 otherwise.
+  double magnification;
   double value, gradient_norm, first_gradient_norm;
+  /// How large f has been of late, and the weight of that: C and Q of H. Zhang, W. W. Hager, "A nonmonotone line search
+  /// technique and its application to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7.
+  double size, weight_of_size;
+  double first_size;  ///< |f| at the start
+  /// By how much f would change, to first order, if x changed by as much as it is: |g'x|, or ||g|| ||x||, which is
+  /// more, where f is larger than at the start. What falls for ever as a power p of x has g'x = p f, by Euler's
+  /// theorem.
+  double of_x;
   double slope;        ///< g' d
   double step_length;  ///< ||s||_2 of the step that led to x
   double promise;      ///< what the search's first length would gain if f were linear
@@ -55,8 +67,24 @@ struct alignas(16) descent_state {
   int accepted;
   /// There is no x yet; the trial point is the start.
   int first;
+  double lowest_norm;  ///< of the gradient, or of F, at accepted points
+  /// Where these may be higher than those before them: whether x has the lowest norm, and whether x did and the trial
+  /// point, which was accepted, has not.
+  int is_lowest, was_lowest;
   /// The direction is that of steepest descent: the first one, and where another did not lead down.
   int steepest;
+
+  /// As the caller has them.
+  WHILST_HD double value_of_f() const { return value / magnification; }
+  WHILST_HD double norm_of_gradient() const { return gradient_norm / magnification; }
+
+  /// The start is to be evaluated again, by another magnification: for methods that propose whatever became of a trial
+  /// point.
+  WHILST_HD bool begins_again() const { return first && !accepted; }
+  WHILST_HD void leave_start() {
+    steepest = 0;
+    first = begins_again();
+  }
 };
 
 /// The vectors of a minimization, n entries each.
@@ -82,6 +110,11 @@ struct proposal {
   double slope = 0, first_step = 0;
 };
 
+/// A gain of so little is no more than rounding of f.
+WHILST_HD inline double hidden_gain(const descent_state& now, const line_search_settings& settings) {
+  return 8 * settings.rounding * fabs(now.value);
+}
+
 /// Begins the search for a length along a direction, or along steepest descent where it does not lead down.
 WHILST_HD inline void begin_search(descent_state& now, const line_search_settings& settings, const proposal& chosen) {
   now.steepest =
@@ -89,10 +122,16 @@ WHILST_HD inline void begin_search(descent_state& now, const line_search_setting
   now.slope = now.steepest ? -now.gradient_norm * now.gradient_norm : chosen.slope;
   // Nothing is known of a length along steepest descent but that it should not move x by more than about 1, or twice
   // the last step: far out a step of 1 is lost in rounding, which is no sign of a minimum.
-  const double length =
-      now.steepest ? fmin(1.0, fmax(1.0, 2 * now.step_length) / now.gradient_norm) : chosen.first_step;
+  double move = fmax(1.0, 2 * now.step_length), length = chosen.first_step;
+  if (now.steepest) length = fmin(1.0, move / now.gradient_norm);
   now.promise = -now.slope * length;
-  now.search.begin(settings, now.value, now.slope, length);
+  // No longer than the gradient, either; but rounding would hide that where f is a small multiple of something, or x is
+  // large.
+  if (now.steepest && now.promise <= hidden_gain(now, settings)) {
+    if (now.of_x > 0.5 * fabs(now.value)) move = fmax(move, 0.01 * fabs(now.value) / now.gradient_norm);
+    length = move / now.gradient_norm;
+  }
+  now.search.begin(settings, now.value, now.slope, length, now.size);
 }
 
 /// How an accepted point was reached.

@@ -28,7 +28,8 @@ struct dogleg {
   };
   struct scalars {
     double radius, predicted, norm;
-    double size;  ///< x' diag(H) x
+    double slope;  ///< g'd
+    double size;   ///< x' diag(H) x
     int at_boundary, at_wall;
     double gg, gHg;         ///< g'g, g'H g
     double gp, pp, gr, pr;  ///< g'p, p'p, g'r and p'r, where r = -g - H p
@@ -53,7 +54,7 @@ struct dogleg {
         p(memory.take<T>(v.n)),
         r(memory.take<T>(v.n)),
         inverse(memory.take<T>(v.n)),
-        cg(Hessian<T>::of(f), inverse_diagonal<T>{inverse}, p, r, memory) {}
+        cg(Hessian<T>::of(f, s), inverse_diagonal<T>{inverse}, p, r, memory) {}
 
   judge_in_region<T, scalars> judge_of(descent_record* records) const { return {s, settings, records, step}; }
 
@@ -133,9 +134,16 @@ struct dogleg {
       scalars now = *step;
       const double gradient_norm = sqrt(now.gg), to_boundary = now.radius / gradient_norm;
       const double to_least = now.gHg > 0 ? now.gg / now.gHg : HUGE_VAL;
-      now.predicted = 0;
-      now.norm = 0;
+      now.predicted = now.slope = now.norm = 0;
       now.of = {};
+      if (!s->begins_again()) propose_points(now, to_least, to_boundary);
+      *step = now;
+      s->search.step = 1;
+      s->leave_start();
+    }
+
+   private:
+    WHILST_HD static void propose_points(scalars& now, double to_least, double to_boundary) {
       try_out(now, {fmin(to_least, to_boundary), 0}, !(to_least < to_boundary));
       if (now.pp > 0 && now.pp <= now.radius * now.radius) {
         try_out(now, {0, 1}, false);
@@ -143,12 +151,7 @@ struct dogleg {
         const double t = way_to_sphere(now, to_least);
         try_out(now, {(1 - t) * to_least, t}, true);
       }
-      *step = now;
-      s->search.step = 1;
-      s->steepest = s->first = 0;
     }
-
-   private:
     WHILST_HD static void try_out(scalars& now, const weights& of, bool at_boundary) {
       const double a = of.along_gradient, b = of.along_newton;
       // H p = -g - r.
@@ -157,6 +160,7 @@ struct dogleg {
       const double falls = -gd - 0.5 * dHd;
       if (!(falls > now.predicted)) return;
       now.predicted = falls;
+      now.slope = gd;
       now.norm = sqrt(fmax(a * a * now.gg - 2 * a * b * now.gp + b * b * now.pp, 0.0));
       now.at_boundary = at_boundary;
       now.of = of;

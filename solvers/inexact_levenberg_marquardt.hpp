@@ -26,6 +26,7 @@ struct inexact_levenberg_marquardt {
   struct scalars {
     double damping, growth;
     double predicted;  ///< by how much the model falls at the trial point
+    double slope;      ///< g'd
     double norm;       ///< of the step there
     double size;       ///< x' diag(H) x, 0 where nobody knows the diagonal
     double x_norm;
@@ -55,7 +56,7 @@ struct inexact_levenberg_marquardt {
         r(memory.take<T>(v.n)),
         inverse(memory.take<T>(v.n)),
         scale(memory.take<T>(v.n)),
-        H(Hessian<T>::of(f)),
+        H(Hessian<T>::of(f, s)),
         cg({H, scale, step ? &step->damping : nullptr}, inverse_diagonal<T>{inverse}, solution, r, memory) {}
 
   /// Accepts or rejects a trial point, and changes the damping.
@@ -68,7 +69,7 @@ struct inexact_levenberg_marquardt {
 
     WHILST_HD void operator()(const sums<double, trial_sums::number>& total, loop_state& loop) const {
       descent_state now = *s;
-      decide(now, {total[0], total[1], total[2], total[3], total[4]}, loop);
+      decide(now, {total[0], total[1], total[2], total[3], total[4], total[5]}, loop);
       *s = now;
     }
 
@@ -90,25 +91,20 @@ struct inexact_levenberg_marquardt {
         loop.stop(reason::breakdown);
         return;
       }
-      const double gain = now.value - at.f, predicted = step->predicted,
-                   noise = rounding_of_f<T>(now.value, step->size, settings->search);
-      const bool usable = is_finite(at.f) && is_finite(at.gg), promises = predicted > 0;
-      // Where rounding hides the gain, the gradient tells.
-      const bool hidden = usable && promises && predicted <= noise && fabs(gain) <= noise;
-      if (hidden && step->at_wall) {  // steps are short for want of room
-        loop.stop(reason::radius_too_small);
+      const double predicted = step->predicted, noise = rounding_of_f<T>(now.value, step->size, settings->search);
+      const bool promises = predicted > 0, usable = at.usable() && promises;
+      const gain_in_region gained(now, at, predicted, step->slope, noise, settings->search);
+      if (usable && gained.hidden && (step->at_wall || !(gained.ratio > 1e-4))) {  // at a wall steps want room
+        loop.stop(step->at_wall ? reason::radius_too_small
+                                : judge.where_f_is_rounding(now, noise / (8 * settings->search.rounding)));
         return;
       }
-      if (hidden && at.gg >= now.gradient_norm * now.gradient_norm) {
-        loop.stop(reason::converged_function);
-        return;
-      }
-      const double ratio = !usable || !promises ? -1 : hidden ? 1 : gain / predicted;
-      step->at_wall = !usable || (step->at_wall && !(ratio > 1e-4));
+      const double ratio = usable ? gained.ratio : -1;
+      step->at_wall = !at.usable() || (step->at_wall && !(ratio > 1e-4));
       if (ratio > 1e-4) {
         relax(ratio);
         step->x_norm = sqrt(at.xx);
-        judge.accept(now, at, loop);
+        judge.accept(now, at, loop, noise);
         return;
       }
       tighten();
@@ -181,12 +177,13 @@ struct inexact_levenberg_marquardt {
     WHILST_HD void operator()(const sums<double, 4>& total) const {
       // -g'd - d'Hd / 2, where H d = -g - damping D d - r.
       step->predicted = 0.5 * (step->damping * total[1] - total[0] + total[2]);
+      step->slope = total[0];
       step->norm = sqrt(total[3]);
       // A promise that is infinite comes from a step that overflows: more damping makes it shorter.
       step->hopeless = inner->why == reason::nan_or_infinity || step->predicted != step->predicted;
       s->inner_iterations += inner->iteration;
       s->search.step = 1;
-      s->steepest = s->first = 0;
+      s->leave_start();
     }
   };
 

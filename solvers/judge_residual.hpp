@@ -28,17 +28,19 @@ WHILST_HD inline proposal whole_step(const accepted_step& step) {
 /// 1/2 ||F||^2 the value. Shorter and shorter lengths, by values alone.
 template <residual_rule rule>
 struct judge_residual {
+  static constexpr bool may_rise = rule == residual_rule::hardly_raise;
   descent_record* records;  ///< as many as the loop's history has
   const descent_settings& settings;
 
   WHILST_HD void operator()(descent_state& now, const trial_sums& total, loop_state& loop) const {
     const double norm = sqrt(total.gg);
     now.evaluations += 1;
-    now.accepted = 0;
+    now.accepted = now.was_lowest = 0;
     if (now.first) {
       now.first_gradient_norm = now.gradient_norm = norm;
       now.value = 0.5 * total.gg;
-      if (!is_finite(total.gg)) {
+      if (judge_trial{records, settings}.changes_magnification(now, total)) return;
+      if (!usable(total)) {
         loop.stop(reason::nan_or_infinity);
       } else {
         accept(now, norm, total, loop);
@@ -46,15 +48,15 @@ struct judge_residual {
       return;
     }
     line_search& search = now.search;
-    const bool usable = is_finite(total.gg);
+    const bool is_usable = usable(total);
     search.trials += 1;
-    if (usable && suffices(now, norm, loop)) {
+    if (is_usable && suffices(now, norm, loop)) {
       accept(now, norm, total, loop);
       return;
     }
     const bool proposed = rule == residual_rule::hardly_raise && !now.steepest;
     if (search.trials < (proposed ? most_proposed : settings.search.most_trials)) {
-      search.step = search.backtracking.next(search.origin, {search.step, 0.5 * total.gg, 0}, usable);
+      search.step = search.backtracking.next(search.origin, {search.step, 0.5 * total.gg, 0}, is_usable);
     } else if (proposed) {
       now.restarts += 1;
       begin_search(now, settings.search, {});
@@ -74,6 +76,9 @@ struct judge_residual {
   /// Lengths along what a method proposed that may do worse before it begins anew.
   static constexpr int most_proposed = 4;
 
+  /// Where x is not finite, F'x is not, even where F is.
+  WHILST_HD static bool usable(const trial_sums& total) { return is_finite(total.gg) && is_finite(total.gx); }
+
   WHILST_HD bool suffices(const descent_state& now, double norm, const loop_state& loop) const {
     const double step = now.search.step, before = now.gradient_norm, demand = settings.search.sufficient_decrease;
     if (rule == residual_rule::reduce) {
@@ -90,6 +95,10 @@ struct judge_residual {
     const descent_tolerances& t = settings.tolerances;
     constexpr int most_idle = 10;
     const double size = sqrt(total.xx);
+    const bool lower = now.first || norm <= now.lowest_norm;
+    now.was_lowest = now.is_lowest && !lower;
+    now.is_lowest = lower;
+    if (lower) now.lowest_norm = norm;
     now.accepted = 1;
     now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
     now.idle = now.first || now.step_length > settings.search.rounding * size ? 0 : now.idle + 1;
@@ -97,12 +106,13 @@ struct judge_residual {
     now.gradient_norm = norm;
     loop.complete_update();
     judge_trial{records, settings}.note(now, loop);
-    const reason verdict = norm <= t.gradient                                             ? reason::converged_atol
-                           : norm <= t.relative_gradient * now.first_gradient_norm        ? reason::converged_rtol
-                           : !now.first && t.step > 0 && now.step_length <= t.step * size ? reason::converged_step
-                           : now.idle >= most_idle                                        ? reason::attainable_accuracy
-                           : loop.iteration >= loop.limit                                 ? reason::iteration_limit
-                                                                                          : reason::running;
+    const reason verdict = now.norm_of_gradient() <= t.gradient                    ? reason::converged_atol
+                           : norm <= t.relative_gradient * now.first_gradient_norm ? reason::converged_rtol
+                           : !now.first && t.step > 0 && is_finite(size) && now.step_length <= t.step * size
+                               ? reason::converged_step
+                           : now.idle >= most_idle        ? reason::attainable_accuracy
+                           : loop.iteration >= loop.limit ? reason::iteration_limit
+                                                          : reason::running;
     if (verdict != reason::running) {
       loop.stop(verdict);
     } else {

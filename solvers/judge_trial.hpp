@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "solvers/descent_state.hpp"
 #include "whilst/control.hpp"
 
@@ -7,12 +9,23 @@ namespace whilst {
 
 /// What is summed at each trial point.
 struct trial_sums {
-  static constexpr int number = 5;
-  double f, gd, gg, dd, xx;  ///< f, g' d, g' g, d' d, x' x
+  static constexpr int number = 6;
+  double f, gd, gg, dd, xx, gx;  ///< f, g' d, g' g, d' d, x' x, g' x
+
+  /// Whether one may go there. Where x is not finite, g'x is not, even where f and g are.
+  WHILST_HD bool usable() const { return is_finite(f) && is_finite(gg) && is_finite(gx); }
 };
+
+/// The square, but not 0 where v is not: a sum of these is a norm's square, or more. Those of floats are doubles.
+template <class T>
+WHILST_HD double square(double v) {
+  constexpr double least = std::numeric_limits<double>::min();
+  return sizeof(T) == 8 && v * v < least && v != 0 ? least : v * v;
+}
 
 /// Has the line search judge a trial point, and tests what was accepted.
 struct judge_trial {
+  static constexpr bool may_rise = false;
   descent_record* records;  ///< as many as the loop's history has
   const descent_settings& settings;
 
@@ -23,8 +36,7 @@ struct judge_trial {
       accept(now, total, loop);
       return;
     }
-    const bool usable = is_finite(total.f) && is_finite(total.gg);
-    switch (now.search.judge(settings.search, usable ? total.f : HUGE_VAL, total.gd)) {
+    switch (now.search.judge(settings.search, total.usable() ? total.f : HUGE_VAL, total.gd)) {
       case line_search_verdict::accept:
         accept(now, total, loop);
         break;
@@ -36,43 +48,70 @@ struct judge_trial {
     }
   }
 
-  /// What is the same whoever judges. False where a verdict was given.
+  /// What is the same whoever judges. False where a verdict was given, or the start is to be evaluated again.
   WHILST_HD bool begins(descent_state& now, const trial_sums& total, loop_state& loop) const {
     now.evaluations += 1;
     now.accepted = 0;
     if (now.first) {
       now.value = total.f;
       now.gradient_norm = now.first_gradient_norm = sqrt(total.gg);
-      if (!is_finite(total.f) || !is_finite(total.gg)) return !loop.stop(reason::nan_or_infinity);
+      if (changes_magnification(now, total)) return false;
+      if (!total.usable()) return !loop.stop(reason::nan_or_infinity);
     }
     // Lower, and so steep that the gradient's square is no number: it falls ever faster.
     const bool plunges = !now.first && total.f < now.value && total.gg == HUGE_VAL;
-    if (total.f < settings.lower_bound || plunges) return !loop.stop(reason::unbounded);
+    if (total.f < settings.lower_bound * now.magnification || plunges) return !loop.stop(reason::unbounded);
+    return true;
+  }
+
+  /// At the start, where the gradient is very small or very large: has the start evaluated again, f and its derivatives
+  /// multiplied so that the gradient is about 1, as far as f remains a number.
+  WHILST_HD bool changes_magnification(descent_state& now, const trial_sums& total) const {
+    const double most = now.magnification == 1 ? 1e60 : 1e4, least = 1 / most;  // the first guess may be a rough one
+    constexpr int far = 600, farthest = 1000;
+    const bool vanishes = total.gg < least && total.gg > 0 && now.norm_of_gradient() > settings.tolerances.gradient;
+    if (!vanishes && !(total.gg > most)) return false;
+    const int before = ilogb(now.magnification), by = total.gg == HUGE_VAL ? -far : -ilogb(total.gg) / 2;
+    const int after = before + by < -farthest ? -farthest : before + by > farthest ? farthest : before + by;
+    if (after == before || !is_finite(scalbn(total.f, after - before))) return false;
+    now.magnification = scalbn(1.0, after);
     return true;
   }
 
   /// The value that a search from the trial point on would begin with.
   WHILST_HD static double value_of(const trial_sums& total) { return total.f; }
 
-  WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop) const {
+  /// `noise`: how much of a gain may be rounding, where that is known to be more than for any sum.
+  WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop, double noise = 0) const {
     const descent_tolerances& t = settings.tolerances;
     constexpr int most_idle = 10;
     const double gain = now.value - total.f, gradient_norm = sqrt(total.gg);
-    const bool gains = now.first || gain > settings.search.rounding * fabs(total.f);
-    now.idle = gains || gradient_norm < now.gradient_norm ? 0 : now.idle + 1;
+    const double of_sum = settings.search.rounding * settings.search.spread * fabs(total.f);
+    const bool gains = now.first || gain > fmax(noise, of_sum);
+    // In a region, where noise is given, ||g|| falls from step to step; along lines it goes up and down.
+    const bool falls = gradient_norm < (noise > 0 ? now.lowest_norm : now.gradient_norm);
+    now.idle = gains || falls ? 0 : now.idle + 1;
+    now.lowest_norm = now.first ? gradient_norm : fmin(now.lowest_norm, gradient_norm);
     now.hidden = 0;
     now.accepted = 1;
     now.step_length = now.first ? 0 : now.search.step * sqrt(total.dd);
     now.value = total.f;
     now.gradient_norm = gradient_norm;
+    if (now.first) now.first_size = fabs(total.f);
+    now.of_x = fabs(total.f) > now.first_size ? gradient_norm * sqrt(total.xx) : fabs(total.gx);
+    constexpr double eta = 0.7;
+    now.weight_of_size = now.first ? 1 : eta * now.weight_of_size + 1;
+    now.size += (fabs(total.f) - now.size) / now.weight_of_size;
     loop.complete_update();
     note(now, loop);
+    const double norm = now.norm_of_gradient();
     const reason verdict =
-        gradient_norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
+        norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
             ? reason::converged_gradient
-        : !now.first && t.step > 0 && now.step_length <= t.step * sqrt(total.xx)   ? reason::converged_step
+        : !now.first && t.step > 0 && is_finite(total.xx) && now.step_length <= t.step * sqrt(total.xx)
+            ? reason::converged_step
         : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f) ? reason::converged_function
-        : now.idle >= most_idle                                                    ? reason::converged_function
+        : now.idle >= most_idle                                                    ? where_f_is_rounding(now)
         : loop.iteration >= loop.limit                                             ? reason::iteration_limit
                                                                                    : reason::running;
     if (verdict != reason::running) {
@@ -82,28 +121,35 @@ struct judge_trial {
     }
   }
 
+  /// The verdict where rounding hides what f could gain; `size` is what that rounding goes by, where it is more than f.
+  /// Convergence it is if rounding of x does not matter as much.
+  WHILST_HD static reason where_f_is_rounding(const descent_state& now, double size = 0) {
+    const double of_f = fmax(fmax(fabs(now.value), now.size), size);
+    return now.of_x <= 0.5 * of_f ? reason::converged_function : reason::attainable_accuracy;
+  }
+
   /// The loop's own history has the norms; ours is thinned with it.
   WHILST_HD void note(const descent_state& now, loop_state& loop) const {
     const index_type count = loop.history_count, stride = loop.history_stride;
-    loop.residual_norm = now.gradient_norm;
-    loop.record(loop.iteration, now.gradient_norm);
+    const double norm = now.norm_of_gradient();
+    loop.residual_norm = norm;
+    loop.record(loop.iteration, norm);
     const bool was_halved = loop.history_stride != stride;
     if (!loop.history) return;
     for (index_type k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
-      records[loop.history_count - 1] = {loop.iteration,  now.value,       now.gradient_norm,
-                                         now.step_length, now.evaluations, now.inner_iterations,
-                                         now.trial_values};
+      records[loop.history_count - 1] = {loop.iteration,       now.value_of_f(), norm, now.step_length, now.evaluations,
+                                         now.inner_iterations, now.trial_values};
   }
 
  private:
   /// The search found nothing along d.
   WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
     // Where steps of the usual length gain no more than rounding, x is as good as it gets; but for want of room.
-    const bool promises_nothing = now.promise <= 8 * settings.search.rounding * fabs(now.value);
+    const bool promises_nothing = now.promise <= hidden_gain(now, settings.search);
     now.hidden = now.hidden || (promises_nothing && !now.search.at_wall());
     if (now.steepest) {
-      loop.stop(now.hidden ? reason::converged_function : reason::line_search_failed);
+      loop.stop(now.hidden ? where_f_is_rounding(now) : reason::line_search_failed);
     } else {
       now.restarts += 1;
       begin_search(now, settings.search, {});

@@ -35,7 +35,7 @@ struct alignas(16) line_search {
   int usable;      ///< value and slope at 0 are finite, the slope is negative, the first length positive
   int going_back;  ///< `step` is the lowest point with sufficient decrease, to be accepted
   line_search_kind kind;
-  line_point origin;
+  line_origin origin;
   double lowest_step, lowest_value;  ///< of the points with sufficient decrease; step 0 where there is none yet
   union {
     line_searches::backtracking backtracking;
@@ -44,14 +44,16 @@ struct alignas(16) line_search {
     line_searches::parallel parallel;
   };
 
-  /// Value and slope at length 0, where the slope must be negative: otherwise the first verdict is `failed`.
-  WHILST_HD void begin(const line_search_settings& settings, double value, double slope, double first_step) {
+  /// Value and slope at length 0, where the slope must be negative: otherwise the first verdict is `failed`. `size`:
+  /// how large values have been of late, where that is more than this one.
+  WHILST_HD void begin(const line_search_settings& settings, double value, double slope, double first_step,
+                       double size = 0) {
     step = fmin(fmax(first_step, settings.shortest), settings.longest);  // which ignores what is not a number
     trials = 0;
     usable = is_finite(value) && is_finite(slope) && slope < 0 && first_step > 0;
     going_back = 0;
     kind = settings.kind;
-    origin = {0, value, slope};
+    origin = {{0, value, slope}, fmax(size, fabs(value))};
     lowest_step = 0;
     lowest_value = value;
     switch (kind) {
@@ -76,7 +78,7 @@ struct alignas(16) line_search {
     double step;
     int of_fan, going_back, at_wall;
   };
-  WHILST_HD choice choose(const line_search_settings& settings, const double* values) const {
+  WHILST_HD choice choose(const line_search_settings& settings, const line_searches::fan_values& values) const {
     constexpr int none = line_searches::parallel::none, last = line_searches::parallel::lengths - 1;
     if (going_back) return {step, none, 1, 0};
     const bool has_lowest = lowest_step > 0;

@@ -21,20 +21,20 @@ struct approximate_wolfe {
   double wall;                  ///< while cutting: the value is too high there, or not finite
   int doing;                    ///< a phase
 
-  WHILST_HD static approximate_wolfe begun(const line_point& origin) {
+  WHILST_HD static approximate_wolfe begun(const line_origin& origin) {
     const end zero{0, origin.slope};
     return {.low = zero, .high = zero, .low_before = zero, .high_before = zero, .wall = 0, .doing = growing};
   }
 
   /// T1, the Wolfe conditions; or T2, which by slopes alone says the same of a parabola.
-  WHILST_HD static bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) {
+  WHILST_HD static bool accepts(const line_search_settings& settings, const line_origin& origin, const line_point& at) {
     if (!(at.slope >= settings.curvature * origin.slope)) return false;
     const bool flat = at.slope <= (2 * settings.sufficient_decrease - 1) * origin.slope;
     return decreases_enough(settings, origin, at) || (flat && low_enough(settings, origin, at));
   }
 
   /// The next length; where rounding leaves none, one that has been tried.
-  WHILST_HD double next(const line_search_settings& settings, const line_point& origin, const line_point& at,
+  WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, const line_point& at,
                         bool defined) {
     const end here{at.step, at.slope};
     const bool rises = defined && at.slope >= 0, lowers = defined && !rises && low_enough(settings, origin, at);
@@ -73,9 +73,9 @@ struct approximate_wolfe {
   }
 
  private:
-  WHILST_HD static bool low_enough(const line_search_settings& settings, const line_point& origin,
+  WHILST_HD static bool low_enough(const line_search_settings& settings, const line_origin& origin,
                                    const line_point& at) {
-    return at.value <= origin.value + fmax(settings.value_slack, settings.rounding) * fabs(origin.value);
+    return at.value <= origin.value + fmax(settings.value_slack * fabs(origin.value), blur(settings, origin));
   }
   WHILST_HD static double secant_of(const end& a, const end& b) { return secant(a.step, a.slope, b.step, b.slope); }
 };

@@ -4,6 +4,13 @@
 
 namespace whilst::line_searches {
 
+/// What is known of f at the lengths of a fan: numbers in memory, and what they are to be multiplied by.
+struct fan_values {
+  const double* of_f;
+  double magnification = 1;
+  WHILST_HD double operator[](int k) const { return magnification * of_f[k]; }
+};
+
 /// Many lengths at once: f is known at all of a fan of them before one is chosen, and gradients are evaluated at the
 /// chosen one only. Each length is half of the one before; the usual one, which the method proposes, is the third.
 ///
@@ -29,8 +36,8 @@ struct parallel {
   }
 
   /// Which length to go to, from the values at all of them: lower than a length that is known already, if there is one.
-  WHILST_HD int best(const line_search_settings& settings, const line_point& origin, bool has_lowest, double lowest,
-                     const double* values) const {
+  WHILST_HD int best(const line_search_settings& settings, const line_origin& origin, bool has_lowest, double lowest,
+                     const fan_values& values) const {
     int at = none;
     double least = has_lowest ? lowest : HUGE_VAL;
     for (int k = 0; k < lengths; ++k) {
@@ -46,23 +53,23 @@ struct parallel {
 
   /// Where a length leads: to itself; or, as the lengths of a fan leave up to a third of a parabola's slope, where less
   /// is asked for to the minimum of the parabola through its value and those of its neighbours, if both are higher.
-  WHILST_HD double refined(const line_search_settings& settings, const line_point& origin, int k,
-                           const double* values) const {
+  WHILST_HD double refined(const line_search_settings& settings, const line_origin& origin, int k,
+                           const fan_values& values) const {
     constexpr double left = 1.0 / 3;
     if (settings.curvature >= left || k == 0 || k + 1 == lengths) return length[k];
     const double by_longer = values[k - 1] - values[k], by_shorter = values[k + 1] - values[k];
-    const double blur = settings.rounding * fabs(origin.value);
-    if (!(by_longer > blur && by_longer < HUGE_VAL && by_shorter > blur && by_shorter < HUGE_VAL)) return length[k];
+    const double least = blur(settings, origin);
+    if (!(by_longer > least && by_longer < HUGE_VAL && by_shorter > least && by_shorter < HUGE_VAL)) return length[k];
     return length[k] * (1 + 0.5 * (by_shorter - 0.25 * by_longer) / (by_shorter + 0.5 * by_longer));
   }
 
-  WHILST_HD bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) const {
+  WHILST_HD bool accepts(const line_search_settings& settings, const line_origin& origin, const line_point& at) const {
     const bool falls = at.slope < settings.curvature * origin.slope;
     return decreases_enough(settings, origin, at) && !(may_go_up() && falls);
   }
 
   /// The usual length of the next fan.
-  WHILST_HD double next(const line_search_settings& settings, const line_point& origin, const line_point& at,
+  WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, const line_point& at,
                         bool defined) {
     const bool longer = defined && may_go_up() && decreases_enough(settings, origin, at);
     // Where rounding hides the values, it is by slopes that a length gets better.

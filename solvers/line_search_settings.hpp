@@ -29,8 +29,11 @@ struct line_search_settings {
   double curvature = 0.9;
   /// Bounds on the step length; a step as long as the longest need not satisfy the curvature condition.
   double shortest = 1e-280, longest = 1e280;
-  /// The relative error of values: values closer than this cannot be told apart, and their slopes decide.
+  /// The relative error of values, of what line_origin::size is: values closer than this cannot be told apart, and
+  /// their slopes decide.
   double rounding = 2e-15;
+  /// By how much more the values of a function of many terms may err at worst.
+  double spread = 1;
   /// approximate_wolfe only, the paper's epsilon: by what part of the first value a step may raise it.
   double value_slack = 1e-6;
   /// approximate_wolfe only, the paper's theta: where an interval whose far end is too high is cut; between
@@ -55,6 +58,11 @@ static_assert(sizeof(line_search_settings) % 8 == 0 && std::is_trivially_copyabl
 struct line_point {
   double step, value, slope;
 };
+/// Where a search begins, and how large the function's values have been of late, which is what their rounding goes by:
+/// a difference of large numbers may come to 0.
+struct line_origin : line_point {
+  double size;
+};
 
 namespace line_searches {
 
@@ -68,9 +76,13 @@ WHILST_HD inline bool decreases_enough(const line_search_settings& settings, con
   return at.value - origin.value <= settings.sufficient_decrease * at.step * origin.slope;
 }
 
-/// Whether rounding alone could be the difference of two values, the function's size being that at the origin.
-WHILST_HD inline bool tie(const line_search_settings& settings, const line_point& origin, double a, double b) {
-  return fabs(a - b) <= settings.rounding * fabs(origin.value);
+/// How much of a difference of values may be rounding.
+WHILST_HD inline double blur(const line_search_settings& settings, const line_origin& origin) {
+  return settings.rounding * settings.spread * origin.size;
+}
+/// Whether rounding alone could be the difference of two values.
+WHILST_HD inline bool tie(const line_search_settings& settings, const line_origin& origin, double a, double b) {
+  return fabs(a - b) <= blur(settings, origin);
 }
 
 /// Where the line through two slopes is zero; not finite where they are equal. From the end with the smaller slope, or

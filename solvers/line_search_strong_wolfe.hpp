@@ -21,17 +21,17 @@ struct strong_wolfe {
   /// By how much two trials must narrow the interval, and how far a trial may go towards its other end.
   static constexpr double shrinkage = 0.66;
 
-  WHILST_HD static strong_wolfe begun(const line_point& origin) {
+  WHILST_HD static strong_wolfe begun(const line_origin& origin) {
     return {
         .best = origin, .other = origin, .width = HUGE_VAL, .width_before = HUGE_VAL, .bracketed = 0, .other_known = 1};
   }
 
-  WHILST_HD static bool accepts(const line_search_settings& settings, const line_point& origin, const line_point& at) {
+  WHILST_HD static bool accepts(const line_search_settings& settings, const line_origin& origin, const line_point& at) {
     return decreases_enough(settings, origin, at) && fabs(at.slope) <= settings.curvature * fabs(origin.slope);
   }
 
   /// The next length; where rounding leaves none, one that has been tried.
-  WHILST_HD double next(const line_search_settings& settings, const line_point& origin, line_point at, bool defined) {
+  WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, line_point at, bool defined) {
     if (!defined) {
       other = {at.step, 0, 0};
       other_known = 0;
@@ -41,7 +41,7 @@ struct strong_wolfe {
     }
     if (tie(settings, origin, at.value, best.value)) at.value = fmin(at.value, best.value);
     // What rounding may hide is no reason to come back.
-    const line_point rounded{at.step, at.value - settings.rounding * fabs(origin.value), at.slope};
+    const line_point rounded{at.step, at.value - blur(settings, origin), at.slope};
     const bool enough = decreases_enough(settings, origin, rounded);
 
     // As long as values fall, but not enough, it is f less its sufficient decrease that is to fall. (The paper's second

@@ -94,8 +94,8 @@ struct minimizer<T>::implementation {
     const index_type inner_limit = std::max<index_type>(2 * n, 20);  // in exact arithmetic n would do
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
-        usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4), options.method,
-        n, began);
+        usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),
+        options.method, n, began);
   }
 };
 

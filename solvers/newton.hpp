@@ -60,6 +60,7 @@ struct newton {
     }
 
    private:
+    WHILST_HD double magnification() const { return of.s->magnification; }
     /// Scales that make the diagonal 1 or -1; returns its least entry then.
     template <class Team>
     WHILST_HD double choose_units(const Team& team) const {
@@ -67,7 +68,7 @@ struct newton {
       for (index_type i = team.rank(); i < of.v.n; i += team.size()) {
         double diagonal = 0;
         for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k)
-          if (H.column_indices[k] == i) diagonal = H.values[k];
+          if (H.column_indices[k] == i) diagonal = magnification() * H.values[k];
         of.unit[i] = diagonal != 0 ? 1 / sqrt(fabs(diagonal)) : 1;
         negative += diagonal < 0;
       }
@@ -82,7 +83,7 @@ struct newton {
       for (index_type i = team.rank(); i < n; i += team.size()) {
         for (std::int32_t k = H.row_offsets[i]; k < H.row_offsets[i + 1]; ++k) {
           const std::int32_t j = H.column_indices[k];
-          of.L[i * n + j] = H.values[k] * of.unit[i] * of.unit[j];
+          of.L[i * n + j] = magnification() * H.values[k] * of.unit[i] * of.unit[j];
         }
         if (H.row_offsets[i] == H.row_offsets[i + 1]) of.L[i * n + i] = 1;  // of no term: it stays where it is
         of.L[i * n + i] += shift;

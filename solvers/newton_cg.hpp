@@ -34,7 +34,7 @@ struct newton_cg {
         solution(memory.take<T>(v.n)),
         r(memory.take<T>(v.n)),
         inverse(memory.take<T>(v.n)),
-        cg(Hessian<T>::of(f), inverse_diagonal<T>{inverse}, solution, r, memory) {}
+        cg(Hessian<T>::of(f, s), inverse_diagonal<T>{inverse}, solution, r, memory) {}
 
   struct begin {
     descent_vectors<T> v;

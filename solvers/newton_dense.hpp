@@ -42,7 +42,7 @@ struct newton_dense {
     jacobian_view<T> J;
 
     int threads_wanted() const { return of.v.n <= 32 ? 64 : threads; }
-    /// Whether there is no solution; d' d, of d as it will be taken.
+    /// Whether there is no solution; the sum of |d|, of d as it will be taken, which is to be finite.
     template <class Team>
     WHILST_HD sums<double, 2> operator()(index_type, const Team& team) const {
       if (!of.s->accepted) return {};
@@ -50,14 +50,12 @@ struct newton_dense {
       if (team.sum(fill(team)) > 0) return {0, team.rank() == 0 ? NAN : 0.0};
       const bool regular = eliminate(team);
       if (regular) substitute(team);
-      double square = 0;
-      for (index_type i = team.rank(); regular && i < of.v.n; i += team.size()) {
-        const double d = of.read_entry(i);
-        square += d * d;
-      }
-      square = team.sum(square);
+      double size = 0;
+      for (index_type i = team.rank(); regular && i < of.v.n; i += team.size())
+        size += fabs(static_cast<double>(of.read_entry(i)));
+      size = team.sum(size);
       if (team.rank() != 0) return {};
-      return {regular ? 0.0 : 1.0, square};
+      return {regular ? 0.0 : 1.0, size};
     }
 
    private:
@@ -79,7 +77,7 @@ struct newton_dense {
         const double scale = largest > 0 ? 1 / largest : 1;
         for (std::int32_t k = J.row_offsets[i]; k < J.row_offsets[i + 1]; ++k)
           of.A[J.column_indices[k] * n + i] += J.values[k] * scale;
-        of.solution[i] = -scale * of.v.trial_gradient[i];
+        of.solution[i] = -scale * (of.v.trial_gradient[i] / of.s->magnification);
       }
       team.sync();
       for (index_type j = team.rank(); j < n; j += team.size()) {

@@ -89,7 +89,7 @@ struct newton_krylov {
         if (kept > worth_keeping) eta = fmax(eta, kept);
       }
       const descent_tolerances& t = settings->tolerances;
-      const double enough = fmax(t.gradient, t.relative_gradient * s->first_gradient_norm);
+      const double enough = fmax(s->magnification * t.gradient, t.relative_gradient * s->first_gradient_norm);
       eta = fmin(fmax(fmax(eta, least), 0.5 * enough / s->gradient_norm), most);
       forcing->eta = eta;
       forcing->norm = s->gradient_norm;
@@ -100,7 +100,7 @@ struct newton_krylov {
     }
   };
 
-  /// F' J d, for the recurrence of the residual may have drifted; and d' d.
+  /// F' J d, for the recurrence of the residual may have drifted; and the sum of |d|, which is to be finite.
   struct look_ahead {
     descent_vectors<T> v;
     matrix J;
@@ -119,8 +119,7 @@ struct newton_krylov {
     }
     template <class Team>
     WHILST_HD sums<double, 2> operator()(index_type, const Team&, const entries& e) const {
-      const double d = e.d;
-      return {static_cast<double>(e.residual) * e.change, d * d};
+      return {static_cast<double>(e.residual) * e.change, fabs(static_cast<double>(e.d))};
     }
   };
   struct choose {
@@ -213,7 +212,7 @@ struct newton_krylov {
     });
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index_type i) const { return solution[i]; }
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i] / s->magnification); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -30,7 +30,7 @@ struct go_to_best_length {
   };
   template <class Team>
   WHILST_HD entries read(index_type, const Team&, const own& at) const {
-    return {s->first, at.x, at.d, s->search.choose(settings->search, values).step};
+    return {s->first, at.x, at.d, s->search.choose(settings->search, {values, s->magnification}).step};
   }
   WHILST_HD void operator()(index_type i, const entries& e) const {
     if (!e.first) v.trial[i] = e.x + static_cast<T>(e.step) * e.d;
@@ -45,7 +45,7 @@ struct take_best_length {
 
   WHILST_HD void operator()() const {
     if (s->first) return;
-    s->search.take(s->search.choose(settings->search, values));
+    s->search.take(s->search.choose(settings->search, {values, s->magnification}));
     s->trial_values += line_searches::parallel::lengths;
   }
 };

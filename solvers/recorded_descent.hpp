@@ -89,6 +89,7 @@ struct descent_solve {
   descent_vectors<T> v;
   Direction<T> direction;
   typename handed_of<Direction<T>>::type* handed;
+  T* lowest;  ///< the lowest point, where points may be higher than those before them
   /// For the parallel line search: f at the lengths of its fan. Null for all others.
   double* line_values = nullptr;
 
@@ -103,7 +104,8 @@ struct descent_solve {
         s(memory.template take<descent_state>(1)),
         v(f.unknowns(), memory),
         direction(v, s, settings, f, memory),
-        handed(memory.template take<typename handed_of<Direction<T>>::type>(1)) {}
+        handed(memory.template take<typename handed_of<Direction<T>>::type>(1)),
+        lowest(may_rise<Direction<T>> ? memory.template take<T>(v.n) : nullptr) {}
 
   struct bring_in {
     slot<T> io;
@@ -119,16 +121,27 @@ struct descent_solve {
     WHILST_HD void operator()() const {
       descent_state fresh{};
       fresh.first = 1;
+      fresh.magnification = 1;
       fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
       *s = fresh;
       loop->first_iteration = 0;
     }
   };
+  /// Whether a method that may rise has failed where it had been lower.
+  WHILST_HD static bool goes_back(const descent_state& s, reason why) {
+    return may_rise<Direction<T>> && !converged(why) && s.evaluations > 0 && !s.first && !s.is_lowest;
+  }
   struct hand_back {
     descent_vectors<T> v;
     slot<T> io;
     const descent_state* s;
-    WHILST_HD void operator()(index_type i) const { io.get()[i] = s->accepted ? v.trial[i] : v.x[i]; }
+    const control* loop;
+    const T* lowest;
+    WHILST_HD void operator()(index_type i) const {
+      io.get()[i] = !goes_back(*s, loop->why) ? (s->accepted ? v.trial[i] : v.x[i])
+                    : s->was_lowest           ? v.x[i]
+                                              : lowest[i];
+    }
   };
   struct tell {
     const descent_state* s;
@@ -137,8 +150,8 @@ struct descent_solve {
     WHILST_HD void operator()() const {
       solve_outcome& target = *outcome.get();
       target.iterations = loop->iteration;
-      target.residual_norm = s->gradient_norm;
-      target.rhs_norm = s->first_gradient_norm;
+      target.residual_norm = goes_back(*s, loop->why) ? s->lowest_norm / s->magnification : s->norm_of_gradient();
+      target.rhs_norm = s->first_gradient_norm / s->magnification;
       target.nanoseconds = now_nanoseconds() - loop->started_at;
       target.loop_nanoseconds = loop->stopped_at - loop->started_at;
       target.history_count = loop->history_count;
@@ -151,7 +164,7 @@ struct descent_solve {
   void operator()(recorder& run, const Function& f) const {
     run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
     descend(run, f);
-    run.step("hand x back", v.n, hand_back{v, io, s}, tell{s, loop, outcome});
+    run.step("hand x back", v.n, hand_back{v, io, s, loop, lowest}, tell{s, loop, outcome});
   }
 
   /// The loop alone, for programs that do themselves what bring_in and begin, hand_back and tell do, as one that
@@ -172,6 +185,7 @@ struct descent_solve {
         run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
                  take_best_length{s, settings, line_values});
       }
+<<<<<<< HEAD
     }
     const evaluated<T> at = f.evaluate(run, v.trial);
     const examine_trial<T, Direction<T>> examine{direction, v, at};
@@ -186,6 +200,17 @@ struct descent_solve {
       const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
       if constexpr (hands_over<Direction<T>>) {
         run.step(judging, v.n, examine, judge, going, move);
+=======
+      const evaluated<T> at = f.evaluate(run, v.trial);
+      const examine_trial<T, Direction<T>> examine{direction, v, s, at};
+      const move_on<T, Direction<T>> move{direction, v, s, handed, lowest};
+      constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
+      constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
+      if constexpr (within_radius<Direction<T>>) {
+        run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
+        direction.propose(run, f);
+        run.step(going, v.n, move);
+>>>>>>> minimizers
       } else {
         run.step(judging, v.n, examine, judge);
         if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);

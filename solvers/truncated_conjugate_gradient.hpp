@@ -19,6 +19,7 @@ struct truncated_conjugate_gradient {
   struct scalars {
     double radius;     ///< the caller's, as at_wall
     double predicted;  ///< by how much the model falls from 0 to x
+    double slope;      ///< its slope at 0 times x
     double norm;       ///< of x
     int at_boundary;   ///< ||x|| is the radius
     int at_wall;
@@ -93,6 +94,7 @@ struct truncated_conjugate_gradient {
       now.alpha = rr / now.curvature;
       now.at_boundary = !(now.curvature > 0) || !(now.alpha < to_boundary);
       if (now.at_boundary) now.alpha = to_boundary;
+      now.slope -= now.alpha * rr;
       now.predicted += now.alpha * rr - 0.5 * now.alpha * now.alpha * now.curvature;
       now.xx += now.alpha * (2 * now.xp + now.alpha * now.pp);
       now.norm = sqrt(now.xx);
@@ -101,7 +103,7 @@ struct truncated_conjugate_gradient {
         return;
       }
       if (first) {  // no step: x is 0
-        now.predicted = now.norm = now.at_boundary = 0;
+        now.predicted = now.slope = now.norm = now.at_boundary = 0;
         *s = now;
       }
       loop.stop(reason::breakdown);

@@ -33,7 +33,7 @@ struct trust_region {
         inner(memory.take<control>(1)),
         solution(memory.take<T>(v.n)),
         r(memory.take<T>(v.n)),
-        cg(Hessian<T>::of(f), solution, r, memory) {}
+        cg(Hessian<T>::of(f, s), solution, r, memory) {}
 
   using judge = judge_in_region<T, typename inner_method::scalars>;
   judge judge_of(descent_record* records) const { return {s, settings, records, cg.s}; }
@@ -53,7 +53,7 @@ struct trust_region {
     WHILST_HD void operator()() const {
       s->inner_iterations += inner->iteration;
       s->search.step = 1;
-      s->steepest = s->first = 0;
+      s->leave_start();
     }
   };
 

@@ -156,7 +156,7 @@ struct whole_minimizations {
     minimization_outcome* outcome;
     WHILST_HD void operator()() const {
       *outcome = {loop->why, static_cast<std::int32_t>(loop->iteration), static_cast<std::int32_t>(s->evaluations),
-                  s->value, s->gradient_norm};
+                  s->value_of_f(), s->norm_of_gradient()};
     }
   };
   /// Methods find their memory as a buffer's is: zeroed at first.

@@ -141,13 +141,13 @@ struct write_record {
     step_record& r = w.records[clock.iteration];
     r.kinetic = total[0];
     r.contact = w.unit * total[2];
-    r.elastic = w.unit * (s->value - total[1] - total[2] - total[3]) - w.rest_energy;
+    r.elastic = w.unit * (s->value_of_f() - total[1] - total[2] - total[3]) - w.rest_energy;
     for (int c = 0; c < 3; ++c) {
       r.momentum[c] = total[4 + c];
       r.centre[c] = total[7 + c] / w.total_mass;
     }
     r.potential = w.gravity * total[8];
-    r.imbalance = s->gradient_norm;
+    r.imbalance = s->norm_of_gradient();
     r.newton_iterations = newton->iteration;
     r.evaluations = s->evaluations;
     r.cg_iterations = s->inner_iterations;

@@ -160,8 +160,10 @@ std::string picture(const nonlinear_solver_options& solver, const test_system& s
   std::vector<convergence_curve> curves{{"||F||", {}, 1}};
   for (const descent_record& record : result.records)
     curves[0].history.push_back({record.iteration, record.gradient_norm});
+  // Where the solve stops: of the two tests the one that comes first.
+  const double tolerance = std::max(solver.tolerances.atol, solver.tolerances.rtol * result.rhs_norm());
   return convergence_svg(fmt::format("{}, n = {}: {} ({})", system.title, system.n, result.method(), result.executor()),
-                         curves, solver.tolerances.atol, {.quantity = "norm of F", .zero = "0"});
+                         curves, tolerance, {.quantity = "norm of F", .zero = "0"});
 }
 
 }  // namespace

@@ -14,8 +14,7 @@
 
 namespace whilst {
 
-/// When a system of equations counts as solved. Each test is off where its number is 0. Norms whose squares are no
-/// numbers of double precision, below 1e-162 or above 1e154, count as 0 or as not finite.
+/// When a system of equations counts as solved. Each test is off where its number is 0.
 struct nonlinear_tolerances {
   /// Converged where ||F||_2 is no more than this,
   double atol = 1e-10;
@@ -89,8 +88,9 @@ class nonlinear_solver : public replayed_solver {
   nonlinear_solver(nonlinear_solver&&) noexcept;
   nonlinear_solver& operator=(nonlinear_solver&&) noexcept;
 
-  /// x, in host memory, holds the starting point and receives the point that the last accepted step led to. Blocks.
-  /// Where F is not finite at the starting point, x is left as it is.
+  /// x, in host memory, holds the starting point and receives the point that the last accepted step led to; after a
+  /// failure the one with the lowest ||F|| of them all. Blocks. Where F is not finite at the starting point, x is left
+  /// as it is.
   nonlinear_report solve(std::span<T> x);
 
   /// Enqueues a solve on `stream` and returns without waiting; x is a pointer of the system's place. As

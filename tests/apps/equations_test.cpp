@@ -118,6 +118,19 @@ TEST_CASE("equations: x, report, history and picture are written, and x is right
   CHECK(contains(picture, "Broyden tridiagonal, n = 50"));
 }
 
+TEST_CASE("equations: the picture's tolerance is where the solve stopped") {
+  const folder here;
+  // By rtol, at 4e-9: no line at the atol of 1e-10 that nobody asked for, and no room for it.
+  const outcome result =
+      run({"bratu:100", "--method", "anderson", "--executor", "host", "--plot", here.at("picture.svg")});
+  INFO(result.out << result.err);
+  REQUIRE(contains(result.out, "converged_rtol"));
+  const std::string picture = text_of(here / "picture.svg");
+  CHECK(contains(picture, "tolerance"));
+  CHECK(contains(picture, "\u22129</tspan>"));
+  CHECK_FALSE(contains(picture, "\u221210</tspan>"));
+}
+
 TEST_CASE("equations: every method finds the root that is known") {
   for (const char* method : {"newton", "newton-krylov", "broyden", "anderson"}) {
     const json report = report_of({"helical-valley", "--method", method, "--rtol", "0"});

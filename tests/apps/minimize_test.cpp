@@ -114,6 +114,7 @@ TEST_CASE("minimize: x, report, history and picture are written, and x is right"
   CHECK(picture.substr(0, 4) == "<svg");
   CHECK(contains(picture, "</svg>"));
   CHECK(contains(picture, "Extended Rosenbrock, n = 20"));
+  CHECK(contains(picture, "lowest ||g|| so far"));  // ||g|| itself goes up and down
 }
 
 TEST_CASE("minimize: every method and line search finds the minimum") {

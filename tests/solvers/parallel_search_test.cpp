@@ -52,7 +52,7 @@ searched search(const along_a_line::function& f, double first_step, const line_s
       if (std::isfinite(values[k]) && along_a_line::decreases(settings, f, t))
         result.lowest = std::min(result.lowest, values[k]);
     }
-    state.take(state.choose(settings, values));
+    state.take(state.choose(settings, {values}));
     result.tried.push_back(state.step);
     REQUIRE(static_cast<int>(result.tried.size()) <= settings.most_trials);
     const point at = f(state.step);
