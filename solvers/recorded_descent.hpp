@@ -185,11 +185,10 @@ struct descent_solve {
         run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
                  take_best_length{s, settings, line_values});
       }
-<<<<<<< HEAD
     }
     const evaluated<T> at = f.evaluate(run, v.trial);
-    const examine_trial<T, Direction<T>> examine{direction, v, at};
-    const move_on<T, Direction<T>> move{direction, v, s, handed};
+    const examine_trial<T, Direction<T>> examine{direction, v, s, at};
+    const move_on<T, Direction<T>> move{direction, v, s, handed, lowest};
     constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
     constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
     if constexpr (within_radius<Direction<T>>) {
@@ -200,17 +199,6 @@ struct descent_solve {
       const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
       if constexpr (hands_over<Direction<T>>) {
         run.step(judging, v.n, examine, judge, going, move);
-=======
-      const evaluated<T> at = f.evaluate(run, v.trial);
-      const examine_trial<T, Direction<T>> examine{direction, v, s, at};
-      const move_on<T, Direction<T>> move{direction, v, s, handed, lowest};
-      constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
-      constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
-      if constexpr (within_radius<Direction<T>>) {
-        run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
-        direction.propose(run, f);
-        run.step(going, v.n, move);
->>>>>>> minimizers
       } else {
         run.step(judging, v.n, examine, judge);
         if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
