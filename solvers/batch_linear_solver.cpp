@@ -106,6 +106,7 @@ struct batch_linear_solver<T>::implementation {
 
   /// While one system is solved, x of another may be written already.
   void check_overlap(const T* values, const T* b, const T* x) const {
+    if (!values || !b || !x) return;  // refused by name where they are bound
     const index_type rows = solve->common().rows, nonzeros = solve->common().nonzeros;
     const auto x_range = memory_range::of(x, systems * rows);
     const auto refuse = [&](const std::string& with, const std::string& cure) {

@@ -167,28 +167,18 @@ TEST_CASE("a solve that does not converge exits with 2 and still reports") {
   CHECK(contains(result.out, "   iteration       residual       relative\n           0  "));
 }
 
-TEST_CASE("an x that is not finite is an error of --output, after the report") {
+TEST_CASE("an x that would overflow is written as it was before, and the report says so") {
   const folder here;
   // By hand: alpha = (b, b) / (b, A b) = 1e6 / 1e-302, so that x_2 = 1e308 * 1e3 overflows where no residual sees it.
   std::ofstream(here / "A.mtx") << "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e-296\n";
   std::ofstream(here / "b.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1e-3\n1e3\n";
-  std::ofstream(here / "x.mtx") << "former";
-  const strings problem{"solve", here.at("A.mtx"),   "--rhs", here.at("b.mtx"), "--executor",
-                        "host",  "--max-iterations", "1"};
-  CHECK(run(problem).status == 2);
-  for (const std::string& target : {here.at("x.mtx"), std::string("/dev/null")}) {
-    const outcome result = run(with(problem, {"--output", target, "--json", here.at("report.json")}));
-    INFO(result.err);
-    CHECK(result.status == 1);
-    CHECK(contains(result.out, "iteration_limit"));
-    CHECK(json::parse(text_of(here / "report.json"))["reason"] == "iteration_limit");
-    CHECK(contains(result.err, "--output " + target + ": "));
-    CHECK(contains(result.err, "entry 1 (from 0) is inf"));
-    CHECK_FALSE(contains(result.err, "partial"));
-  }
-  CHECK(text_of(here / "x.mtx") == "former");
+  const outcome result = run({"solve", here.at("A.mtx"), "--rhs", here.at("b.mtx"), "--executor", "host",
+                              "--max-iterations", "1", "--output", here.at("x.mtx"), "--json", here.at("report.json")});
+  INFO(result.err);
+  CHECK(result.status == 2);
+  CHECK(json::parse(text_of(here / "report.json"))["reason"] == "nan_or_infinity");
+  CHECK(text_of(here / "x.mtx") == "%%MatrixMarket matrix array real general\n2 1\n0\n0\n");
   CHECK(here.files() == 4);
-  CHECK(contains(run({"solve", "--help"}).out, "x is not finite"));
 }
 
 TEST_CASE("a symbolic link to x that is not there yet stays a link") {

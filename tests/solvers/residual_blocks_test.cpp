@@ -188,8 +188,12 @@ found_derivatives derivatives(const whilst::objective<T>& f, const way& w, const
   const buffer<double> value(w.where, 1);
   buffer<int> flag(w.where, 1);
   flag.upload(&wanted);
-  const auto H = whilst::assembled_hessian<T>::of(f);
-  const auto A = whilst::matrix_free_hessian<T>::of(f);
+  whilst::descent_state as_it_is{};
+  as_it_is.magnification = 1;
+  buffer<whilst::descent_state> state(w.where, 1);
+  state.upload(&as_it_is);
+  const auto H = whilst::assembled_hessian<T>::of(f, state.data());
+  const auto A = whilst::matrix_free_hessian<T>::of(f, state.data());
   whilst::program_recorder record(w.where);
   const whilst::evaluated<T> at_x = f.evaluate(record, x.data());
   record.step("f", size, share_of_value<T>{at_x, size}, keep_total{value.data()});
