@@ -29,7 +29,7 @@ const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor
 
 }  // namespace
 
-TEST_CASE("- is standard input, plain or gzip, and nothing is read of what is no Matrix Market file") {
+TEST_CASE("the name - is standard input, plain or gzip, and nothing is read of what is no Matrix Market file") {
   const folder here;
   const std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 2\n";
   std::ofstream(here / "A.mtx") << text;
@@ -49,7 +49,7 @@ TEST_CASE("- is standard input, plain or gzip, and nothing is read of what is no
   CHECK(contains(endless.err, "standard input:1:1: found"));
 }
 
-TEST_CASE("--quiet prints errors only, and leaves files and exit status as they are") {
+TEST_CASE("with --quiet a program prints errors only, and leaves files and exit status as they are") {
   const folder here;
   for (const strings& arguments : {small_host_solve,
                                    {"compare", "--gallery", "poisson1d:20"},
