@@ -80,6 +80,7 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream, T* x) {
+  desk_->require_context("enqueueing a solve");
   require_usable("enqueueing a solve", made_.recorded->where(), {{"x", x}}, {options_.check_pointers, stream});
   return launch(stream, x);
 }

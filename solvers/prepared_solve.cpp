@@ -34,6 +34,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_solve<T>::enqueue(CUstream_st* stream, const T* b, T* x) {
+  desk_.require_context("enqueueing a solve");  // of one that is gone no pointer is known
   if (entries_ > 0)
     require_usable("enqueueing a solve", recorded().where(), {{"b", b}, {"x", x}}, {options_.check_pointers, stream});
   return launch(stream, b, x);
@@ -41,6 +42,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::enqueue(CUstream_st* stream, c
 
 template <class T>
 void prepared_solve<T>::bind_values(const T* values, CUstream_st* stream) {
+  desk_.require_context("binding a matrix's values");
   if (values_ > 0)
     require_usable("binding a matrix's values", recorded().where(), {{"the pointer", values}},
                    {options_.check_pointers, stream});

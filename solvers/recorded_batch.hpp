@@ -82,6 +82,7 @@ class recorded_batch {
   }
 
   void enqueue(stream_handle stream, T* x) {
+    desk_->require_context("enqueueing a batch");
     require_usable("enqueueing a batch", where(), {{"x", x}}, {desk_->checks_pointers(), stream});
     launch(stream, x);
   }

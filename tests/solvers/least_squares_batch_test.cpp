@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "kernels/launch/cuda.hpp"
+#include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/held_stream.hpp"
 #include "whilst/least_squares.hpp"
 
 namespace whilst_test {
@@ -270,36 +272,54 @@ struct long_mean {
 
 }  // namespace
 
-TEST_CASE("a batch of fits is cancelled, those that wait for their turn too", "[least_squares_batch][alone]") {
-  for (const std::string& executor : batch_executors()) {
-    for (const int lanes : executor == "host" ? std::vector<int>{1} : std::vector<int>{1, 32, 256}) {
-      const whilst::index_type fits = executor == "host" ? 200 : 20'000;
-      least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits,
-                                                   {.executor = executor, .lanes = lanes});
-      std::vector<double> x(static_cast<std::size_t>(fits), 1e6);
-      least_squares_batch_report report;
-      batch.cancel();  // nothing has been launched: this is for nobody
-      std::atomic<bool> done = false;
-      std::thread solving([&] {
-        report = batch.solve(x);
-        done = true;
-      });
-      while (!done) {
-        batch.cancel();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      solving.join();
-      INFO(executor << ", " << lanes << " lanes: " << report.message());
-      CHECK(report[fits - 1].reason == reason::cancelled);
-      for (const fit_outcome& fit : report) REQUIRE((fit.converged() || fit.reason == reason::cancelled));
-      // The next launch is not concerned.
-      if (executor != "host") continue;
-      std::fill(x.begin(), x.end(), 10.0);
-      CHECK(batch.solve(x).all_converged());
-      CHECK(x.back() == Approx(3));
-    }
+TEST_CASE("a batch of fits on the host is cancelled, those that wait for their turn too",
+          "[least_squares_batch][alone]") {
+  const whilst::index_type fits = 200;
+  least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits, {.executor = "host"});
+  std::vector<double> x(static_cast<std::size_t>(fits), 1e6);
+  least_squares_batch_report report;
+  batch.cancel();  // nothing has been launched: this is for nobody
+  std::atomic<bool> done = false;
+  std::thread solving([&] {
+    report = batch.solve(x);
+    done = true;
+  });
+  while (!done) {
+    batch.cancel();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  solving.join();
+  INFO(report.message());
+  CHECK(report[fits - 1].reason == reason::cancelled);
+  for (const fit_outcome& fit : report) REQUIRE((fit.converged() || fit.reason == reason::cancelled));
+  // The next launch is not concerned.
+  std::fill(x.begin(), x.end(), 10.0);
+  CHECK(batch.solve(x).all_converged());
+  CHECK(x.back() == Approx(3));
+}
+
+#if WHILST_WITH_CUDA
+TEST_CASE("a batch of fits on a GPU is cancelled", "[least_squares_batch][gpu]") {
+  if (!has_gpu()) return;
+  for (const int lanes : {1, 32, 256}) {
+    INFO(lanes << " lanes");
+    const whilst::index_type fits = 2000;
+    least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits,
+                                                 {.executor = "batch", .lanes = lanes});
+    const whilst::cuda::stream stream = whilst::cuda::make_stream();
+    whilst::buffer<double> x(whilst::place::gpu(0), fits);
+    const std::vector<double> start(static_cast<std::size_t>(fits), 1e6);
+    x.upload(start.data());
+    held_stream held(stream.get());
+    batch.enqueue(stream.get(), x.data());
+    batch.cancel();
+    held.open();
+    for (const fit_outcome& fit : batch.wait()) REQUIRE(fit.reason == reason::cancelled);
+    batch.enqueue(stream.get(), x.data());
+    CHECK(batch.wait().all_converged());
   }
 }
+#endif
 
 TEST_CASE("batches of fits that make no sense are refused", "[least_squares_batch]") {
   many_curves<double, decay_to_level> given(2, 20, 0.5);

@@ -5,7 +5,10 @@
 #include <chrono>
 #include <thread>
 
+#include "kernels/launch/cuda.hpp"
+#include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/held_stream.hpp"
 #include "tests/solvers/minimizer_batch_problems.hpp"
 
 namespace whilst_test {
@@ -226,35 +229,53 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
   }
 }
 
-TEST_CASE("a batch of minimizations is cancelled, those that wait for their turn too", "[minimizer_batch][alone]") {
-  for (const std::string& executor : batch_executors()) {
-    for (const int lanes : executor == "host" ? std::vector<int>{0} : std::vector<int>{1, 32, 64}) {
-      const whilst::index_type problems = executor == "host" ? 100 : 200'000;
-      slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems,
-                               {.executor = executor, .lanes = lanes});
-      std::vector<double> x(static_cast<std::size_t>(2 * problems), -1.2);
-      minimizer_batch_report report;
-      batch.cancel();  // nothing has been launched: this is for nobody
-      std::atomic<bool> done = false;
-      std::thread solving([&] {
-        report = batch.solve(x);
-        done = true;
-      });
-      while (!done) {
-        batch.cancel();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      solving.join();
-      INFO(executor << ", " << lanes << " lanes: " << report.message());
-      CHECK(report[problems - 1].reason == reason::cancelled);
-      for (const minimization_outcome& one : report) REQUIRE((one.converged() || one.reason == reason::cancelled));
-      // The next launch is not concerned.
-      if (executor != "host") continue;
-      std::fill(x.begin(), x.end(), 3.0);
-      for (const minimization_outcome& one : batch.solve(x)) REQUIRE(one.reason != reason::cancelled);
-    }
+TEST_CASE("a batch of minimizations on the host is cancelled, those that wait for their turn too",
+          "[minimizer_batch][alone]") {
+  const whilst::index_type problems = 100;
+  slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems, {.executor = "host"});
+  std::vector<double> x(static_cast<std::size_t>(2 * problems), -1.2);
+  minimizer_batch_report report;
+  batch.cancel();  // nothing has been launched: this is for nobody
+  std::atomic<bool> done = false;
+  std::thread solving([&] {
+    report = batch.solve(x);
+    done = true;
+  });
+  while (!done) {
+    batch.cancel();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  solving.join();
+  INFO(report.message());
+  CHECK(report[problems - 1].reason == reason::cancelled);
+  for (const minimization_outcome& one : report) REQUIRE((one.converged() || one.reason == reason::cancelled));
+  // The next launch is not concerned.
+  std::fill(x.begin(), x.end(), 3.0);
+  for (const minimization_outcome& one : batch.solve(x)) REQUIRE(one.reason != reason::cancelled);
+}
+
+#if WHILST_WITH_CUDA
+TEST_CASE("a batch of minimizations on a GPU is cancelled", "[minimizer_batch][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  for (const int lanes : {1, 32, 64}) {
+    INFO(lanes << " lanes");
+    const whilst::index_type problems = 2000;
+    slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems,
+                             {.executor = "batch", .lanes = lanes});
+    const whilst::cuda::stream stream = whilst::cuda::make_stream();
+    whilst::buffer<double> x(whilst::place::gpu(0), 2 * problems);
+    const std::vector<double> start(static_cast<std::size_t>(2 * problems), -1.2);
+    x.upload(start.data());
+    held_stream held(stream.get());
+    batch.enqueue(stream.get(), x.data());
+    batch.cancel();
+    held.open();
+    for (const minimization_outcome& one : batch.wait()) REQUIRE(one.reason == reason::cancelled);
+    batch.enqueue(stream.get(), x.data());
+    for (const minimization_outcome& one : batch.wait()) REQUIRE(one.reason != reason::cancelled);
   }
 }
+#endif
 
 TEST_CASE("batches of minimizations that make no sense are refused", "[minimizer_batch]") {
   const auto made = [](whilst::index_type problems, const minimizer_batch_options& options) {
