@@ -138,6 +138,9 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
                     " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
                     std::to_string(made_for.nonzeros),
                 "Give one with the same pattern");
+  if (A.is_on_device() && made_for.where.on_host())
+    throw error("updating a matrix's values", "the new ones are in device memory, and the solver is on the host",
+                "Copy them to the host");
   const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
   std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
   if (implementation_->matrix.is_read_in_place(A)) {

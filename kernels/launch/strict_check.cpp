@@ -103,7 +103,13 @@ class watcher {
 #if WHILST_WITH_CUDA
     const std::string doing = "copying the watched memory '" + name + "'";
     WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream_));
-    WHILST_CUDA(doing, cudaStreamSynchronize(stream_));
+    try {
+      WHILST_CUDA(doing, cudaStreamSynchronize(stream_));
+    } catch (...) {
+      cudaStreamSynchronize(stream_);  // it is part of no run: nobody else could wait for it
+      cudaGetLastError();
+      throw;
+    }
 #endif
   }
 

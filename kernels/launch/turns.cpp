@@ -15,7 +15,13 @@ namespace {
 
 }  // namespace
 
-turns::turn turns::take() { return turn(mutex_); }
+turns::turn turns::take() {
+  if (!is_on_host_threads()) return turn(mutex_);
+  // As below; on the run's own thread the turn is there to be taken again.
+  turn mine(mutex_, std::try_to_lock);
+  if (!mine) refuse("changing what later runs use");
+  return mine;
+}
 
 turns::turn turns::enter(std::string_view doing) {
   // The run that a step is part of would wait for the step, and the step for the run's turn to end.
