@@ -107,9 +107,9 @@ struct run_settings {
 ///
 /// Any thread may call enqueue, resume, wait, yielded, prepare, set, bind, update, profile and check_strictly at any
 /// time: each waits until the others have returned, under host and stream until their run has ended. What explain, dot,
-/// json, memory and the like tell of is no other thread to prepare or update meanwhile. A callback, a map or a finish
-/// may set and bind for the runs to come; asked for anything else by what it runs itself, the program throws
-/// whilst::error.
+/// json, memory and the like tell of is no other thread to prepare or update meanwhile. A callback or a finish may set
+/// and bind for the runs to come, a map only where it is the run's own thread that maps; asked for anything else by
+/// what it runs itself, the program throws whilst::error.
 ///
 /// An exception from a callback, a map, an operator or a finish on the host comes out of enqueue and resume: of several
 /// in one step that of the smallest index, as far as chunks of some hundred indices tell. What the run was to write is

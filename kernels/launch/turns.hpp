@@ -12,7 +12,8 @@ class turns {
   /// A thread's turn, until it is destroyed. The same thread may take another within it.
   using turn = std::unique_lock<std::recursive_mutex>;
 
-  /// Waits for a turn to change what later runs use; also for code that a run calls.
+  /// Waits for a turn to change what later runs use; also for code that a run calls. Throws whilst::error on a thread
+  /// that shares in a step while any other thread has its turn.
   [[nodiscard]] turn take();
   /// Waits for a turn to run or to change what a run uses. Throws whilst::error where a run has called the code that
   /// asks: on the thread of that run, and on a thread that shares in a step while any other thread has its turn.
