@@ -144,6 +144,8 @@ TEST_CASE("a child process has host threads of its own", "[host_threads]") {
   }
 }
 
+// The address sanitizer hangs where a process ends with a thread that is not its first.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("a thread that has forked may end in the child process", "[host_threads]") {
   int status = -1;
   std::thread([&] {
@@ -158,6 +160,7 @@ TEST_CASE("a thread that has forked may end in the child process", "[host_thread
   }).join();
   CHECK(status == 0);
 }
+#endif
 
 TEST_CASE("numbers of host threads out of range are refused", "[host_threads]") {
   for (const int threads : {-1, 1025}) {
