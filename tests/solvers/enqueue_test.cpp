@@ -672,7 +672,8 @@ TEST_CASE("a solver under stream refuses a capture and leaves it whole", "[enque
 TEST_CASE("cancel and deadline stop a solve that runs", "[enqueue][gpu][alone]") {
   if (skipped()) return;
   // Information travels one unknown an iteration, so these are nowhere near a solution when they are stopped.
-  for (const auto& [executor, problem] : {std::pair("graph", "poisson1d:200000"), {"resident", "poisson1d:20000"}}) {
+  for (const auto& [executor, problem] :
+       {std::pair("graph", "poisson1d:200000"), std::pair("resident", "poisson1d:20000")}) {
     INFO(executor);
     const auto A = whilst::make_gallery<double>(problem).matrix;
     const std::vector<double> b = random_vector<double>(A.rows(), 1);

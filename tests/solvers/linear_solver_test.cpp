@@ -513,7 +513,7 @@ TEST_CASE("auto gives a system to one block by rows and nonzeros", "[linear]") {
   };
   const bool gpu = whilst::describe_machine().device_count > 0;
   CHECK(chosen(1000, 8) == (gpu ? "resident" : "host"));
-  for (const auto& [rows, width] : {std::pair(1000, 12), {400, 400}, {2000, 1}}) {
+  for (const auto& [rows, width] : {std::pair(1000, 12), std::pair(400, 400), std::pair(2000, 1)}) {
     INFO(rows << " rows of " << width);
     CHECK((chosen(rows, width) == "host") == !gpu);
     CHECK(chosen(rows, width) != "resident");
