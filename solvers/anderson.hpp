@@ -103,7 +103,7 @@ struct anderson {
     if (team.rank() == 0) {
       to.pairs = count;
       to.next = next;
-      const double of_F = mixing / state->magnification;
+      const double of_F = mixing * state->reduction;
       made.of_residual = -of_F;
       for (int k = 0; k < memory; ++k) made.of_s[k] = made.of_y[k] = 0;
       for (int a = 0; a < memory; ++a) {

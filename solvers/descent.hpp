@@ -171,6 +171,7 @@ struct judge_and_choose {
   descent_record* records;
   typename handed_of<Direction>::type* handed;
 
+  static constexpr bool has_numbers = requires(const Direction& of) { of.numbers(); };
   struct copied {
     descent_state state;
     descent_state ahead;  ///< if the point is accepted: its search, and what that needs
@@ -182,12 +183,29 @@ struct judge_and_choose {
     copy(to.state, static_cast<const descent_state*>(s));
     if constexpr (chosen_by_products<Direction>) copy(to.ahead, static_cast<const descent_state*>(s));
     copy(to.settings, settings);
-    if constexpr (requires { direction.numbers(); })
-      copy(to.kept, static_cast<const typename Direction::kept*>(direction.numbers()));
+    if constexpr (has_numbers) copy(to.kept, static_cast<const typename Direction::kept*>(direction.numbers()));
   }
 
-  template <class Team>
-  WHILST_HD void operator()(const Team& team, const totals& total, loop_state& loop, copied& copies) const {
+  /// The same where it lies, but for what is made ahead, and numbers that a choice reads while it writes new ones.
+  struct originals {
+    descent_state& state;
+    std::conditional_t<chosen_by_products<Direction>, descent_state, nothing_kept> ahead;
+    const descent_settings& settings;
+    std::conditional_t<has_numbers && chosen_ahead<Direction>, typename Direction::kept&, typename Direction::kept>
+        kept;
+  };
+  WHILST_HD originals in_place() const {
+    if constexpr (has_numbers) {
+      return {*s, *s, *settings, *direction.numbers()};
+    } else if constexpr (chosen_by_products<Direction>) {
+      return {*s, *s, *settings, {}};
+    } else {
+      return {*s, {}, *settings, {}};
+    }
+  }
+
+  template <class Team, class Copies>
+  WHILST_HD void operator()(const Team& team, const totals& total, loop_state& loop, Copies& copies) const {
     first(team, total, loop, copies);
     team.sync();
     const bool leads = team.rank() == 0;
@@ -198,14 +216,14 @@ struct judge_and_choose {
   }
 
   /// The verdict.
-  template <class Team>
-  WHILST_HD void first(const Team& team, const totals& total, loop_state& loop, copied& copies) const {
+  template <class Team, class Copies>
+  WHILST_HD void first(const Team& team, const totals& total, loop_state& loop, Copies& copies) const {
     if (team.rank() == 0) judge{records, copies.settings}(copies.state, trial(total), loop);
   }
 
   /// The direction from here, should the point be accepted.
-  template <class Team>
-  WHILST_HD void second(const Team& team, const totals& total, copied& copies) const {
+  template <class Team, class Copies>
+  WHILST_HD void second(const Team& team, const totals& total, Copies& copies) const {
     if constexpr (chosen_by_products<Direction>) {
       descent_state& ahead = copies.ahead;
       const double* const of_direction = total.value + trial_sums::number;
@@ -227,33 +245,34 @@ struct judge_and_choose {
   }
 
   /// What both know goes to who moves on.
-  template <class Team>
-  WHILST_HD void join(const Team& team, const loop_state& loop, copied& copies) const {
+  template <class Team, class Copies>
+  WHILST_HD void join(const Team& team, const loop_state& loop, Copies& copies) const {
     descent_state& now = copies.state;
-    const descent_state& ahead = copies.ahead;
-    const bool begins = chosen_by_products<Direction> && team.broadcast(now.accepted && loop.running, 0) != 0;
-    const bool begun = begins && !ahead.steepest;
-    if (begun) team.assign(now.search, ahead.search);
-    if (team.rank() == 0) {
-      if (begun) {
-        now.slope = ahead.slope;
-        now.promise = ahead.promise;
-        now.steepest = 0;
-      } else if (begins) {  // with numbers that the judge alone has
-        begin_search(now, copies.settings.search, {});
+    if constexpr (chosen_by_products<Direction>) {
+      const descent_state& ahead = copies.ahead;
+      const bool begins = team.broadcast(now.accepted && loop.running, 0) != 0, begun = begins && !ahead.steepest;
+      if (begun) team.assign(now.search, ahead.search);
+      if (team.rank() == 0) {
+        if (begun) {
+          now.slope = ahead.slope;
+          now.promise = ahead.promise;
+          now.steepest = 0;
+        } else if (begins) {  // with numbers that the judge alone has
+          begin_search_along_gradient(now, copies.settings.search);
+        }
+        if (begins) now.first = 0;
+        if constexpr (hands_over<Direction>)
+          handed->verdict = {now.accepted + now.was_lowest, now.steepest, begun ? ahead.search.step : now.search.step};
       }
-      if (begins) now.first = 0;
-      if constexpr (hands_over<Direction>)
-        handed->verdict = {now.accepted + now.was_lowest, now.steepest, begun ? ahead.search.step : now.search.step};
     }
     team.sync();
     team.copy(*s, now);
   }
 
   /// What the direction keeps.
-  template <class Team>
-  WHILST_HD void keep(const Team& team, const copied& copies) const {
-    if constexpr (chosen_ahead<Direction> && requires { direction.numbers(); })
+  template <class Team, class Copies>
+  WHILST_HD void keep(const Team& team, const Copies& copies) const {
+    if constexpr (chosen_ahead<Direction> && has_numbers)
       if (copies.state.accepted) team.copy(*direction.numbers(), copies.kept);
   }
 

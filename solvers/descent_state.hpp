@@ -46,11 +46,11 @@ struct descent_record {
 struct alignas(16) descent_state {
   /// A power of two that f and its derivatives are multiplied by, in all that follows and in the vectors: where the
   /// first gradient is so small or so large that its square is no number. 1 otherwise.
-  double magnification;
+  double magnification, reduction;  ///< and its reciprocal: to divide takes ten times as long
   double value, gradient_norm, first_gradient_norm;
-  /// How large f has been of late, and the weight of that: C and Q of H. Zhang, W. W. Hager, "A nonmonotone line search
-  /// technique and its application to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7.
-  double size, weight_of_size;
+  /// How large |f| has been of late: C of H. Zhang, W. W. Hager, "A nonmonotone line search technique and its
+  /// application to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7, with the limit of Q for Q.
+  double size;
   double first_size;  ///< |f| at the start
   /// By how much f would change, to first order, if x changed by as much as it is: |g'x|, or ||g|| ||x||, which is
   /// more, where f is larger than at the start. What falls for ever as a power p of x has g'x = p f, by Euler's
@@ -75,8 +75,12 @@ struct alignas(16) descent_state {
   int steepest;
 
   /// As the caller has them.
-  WHILST_HD double value_of_f() const { return value / magnification; }
-  WHILST_HD double norm_of_gradient() const { return gradient_norm / magnification; }
+  WHILST_HD double value_of_f() const { return value * reduction; }
+  WHILST_HD double norm_of_gradient() const { return gradient_norm * reduction; }
+  WHILST_HD void magnify(double by) {
+    magnification = by;
+    reduction = 1 / by;
+  }
 
   /// The start is to be evaluated again, by another magnification: for methods that propose whatever became of a trial
   /// point.
@@ -110,28 +114,47 @@ struct proposal {
   double slope = 0, first_step = 0;
 };
 
-/// A gain of so little is no more than rounding of f.
-WHILST_HD inline double hidden_gain(const descent_state& now, const line_search_settings& settings) {
-  return 8 * settings.rounding * fabs(now.value);
+/// A gain of so little is no more than rounding of a value.
+WHILST_HD inline double hidden_gain(double value, const line_search_settings& settings) {
+  return 8 * settings.rounding * fabs(value);
+}
+
+/// The length that a search tries first, and what it would gain if f were linear.
+struct first_trial {
+  double length, promise;
+};
+/// Along steepest descent. Nothing is known of it but that it should not move x by more than about 1, or twice the last
+/// step: far out a step of 1 is lost in rounding, which is no sign of a minimum. Out of line, as is all that is rare:
+/// the code of a finish is short where it is run. By values, since an address would keep the state out of registers.
+WHILST_NOINLINE WHILST_HD inline first_trial first_trial_of_steepest(double gradient_norm, double step_length,
+                                                                     double value, double of_x, double hidden) {
+  double move = fmax(1.0, 2 * step_length);
+  const double length = fmin(1.0, move / gradient_norm), promise = gradient_norm * gradient_norm * length;
+  if (promise > hidden) return {length, promise};
+  // No longer than the gradient, either; but rounding would hide that where f is a small multiple of something, or x is
+  // large.
+  if (of_x > 0.5 * fabs(value)) move = fmax(move, 0.01 * fabs(value) / gradient_norm);
+  return {move / gradient_norm, promise};
 }
 
 /// Begins the search for a length along a direction, or along steepest descent where it does not lead down.
 WHILST_HD inline void begin_search(descent_state& now, const line_search_settings& settings, const proposal& chosen) {
-  now.steepest =
-      !(chosen.slope < 0 && is_finite(chosen.slope) && chosen.first_step > 0 && is_finite(chosen.first_step));
-  now.slope = now.steepest ? -now.gradient_norm * now.gradient_norm : chosen.slope;
-  // Nothing is known of a length along steepest descent but that it should not move x by more than about 1, or twice
-  // the last step: far out a step of 1 is lost in rounding, which is no sign of a minimum.
-  double move = fmax(1.0, 2 * now.step_length), length = chosen.first_step;
-  if (now.steepest) length = fmin(1.0, move / now.gradient_norm);
-  now.promise = -now.slope * length;
-  // No longer than the gradient, either; but rounding would hide that where f is a small multiple of something, or x is
-  // large.
-  if (now.steepest && now.promise <= hidden_gain(now, settings)) {
-    if (now.of_x > 0.5 * fabs(now.value)) move = fmax(move, 0.01 * fabs(now.value) / now.gradient_norm);
-    length = move / now.gradient_norm;
-  }
-  now.search.begin(settings, now.value, now.slope, length, now.size);
+  const double value = now.value, size = now.size, norm = now.gradient_norm;
+  const bool leads_down =
+      chosen.slope < 0 && is_finite(chosen.slope) && chosen.first_step > 0 && is_finite(chosen.first_step);
+  const first_trial trial =
+      leads_down ? first_trial{chosen.first_step, -chosen.slope * chosen.first_step}
+                 : first_trial_of_steepest(norm, now.step_length, value, now.of_x, hidden_gain(value, settings));
+  now.steepest = !leads_down;
+  now.slope = leads_down ? chosen.slope : -norm * norm;
+  now.promise = trial.promise;
+  now.search.begin(settings, value, now.slope, trial.length, size);
+}
+
+/// Begins one along steepest descent.
+WHILST_NOINLINE WHILST_HD inline void begin_search_along_gradient(descent_state& now,
+                                                                  const line_search_settings& settings) {
+  begin_search(now, settings, {});
 }
 
 /// How an accepted point was reached.
@@ -150,10 +173,8 @@ WHILST_HD inline accepted_step step_of(const descent_state& now) {
 template <class Choose>
 WHILST_HD void change_direction(descent_state* s, const descent_settings& settings, const Choose& choose) {
   if (!s->accepted) return;
-  descent_state now = *s;
-  begin_search(now, settings.search, choose(step_of(now)));
-  now.first = 0;
-  *s = now;
+  begin_search(*s, settings.search, choose(step_of(*s)));
+  s->first = 0;
 }
 
 }  // namespace whilst

@@ -59,7 +59,7 @@ struct judge_residual {
       search.step = search.backtracking.next(search.origin, {search.step, 0.5 * total.gg, 0}, is_usable);
     } else if (proposed) {
       now.restarts += 1;
-      begin_search(now, settings.search, {});
+      begin_search_along_gradient(now, settings.search);
     } else {
       // Where full steps are no more than rounding of x, or of F behind it, x is as good as it gets. In float the root
       // would be 1e-3, which is a step that could be seen.

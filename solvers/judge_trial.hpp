@@ -32,11 +32,10 @@ struct judge_trial {
   /// The line search's verdict.
   WHILST_HD void operator()(descent_state& now, const trial_sums& total, loop_state& loop) const {
     if (!begins(now, total, loop)) return;
-    if (now.first) {
-      accept(now, total, loop);
-      return;
-    }
-    switch (now.search.judge(settings.search, total.usable() ? total.f : HUGE_VAL, total.gd)) {
+    const line_search_verdict verdict =
+        now.first ? line_search_verdict::accept
+                  : now.search.judge(settings.search, total.usable() ? total.f : HUGE_VAL, total.gd);
+    switch (verdict) {
       case line_search_verdict::accept:
         accept(now, total, loop);
         break;
@@ -65,16 +64,23 @@ struct judge_trial {
   }
 
   /// At the start, where the gradient is very small or very large: has the start evaluated again, f and its derivatives
-  /// multiplied so that the gradient is about 1, as far as f remains a number.
-  WHILST_HD bool changes_magnification(descent_state& now, const trial_sums& total) const {
+  /// multiplied so that the gradient is about 1, as far as f remains a number. `now` holds the start's, in the scale of
+  /// before, and gets them in that of after. Out of line, as all that is rare: the code of a finish is short where it
+  /// is run.
+  WHILST_NOINLINE WHILST_HD bool changes_magnification(descent_state& now, const trial_sums& total) const {
     const double most = now.magnification == 1 ? 1e60 : 1e4, least = 1 / most;  // the first guess may be a rough one
     constexpr int far = 600, farthest = 1000;
     const bool vanishes = total.gg < least && total.gg > 0 && now.norm_of_gradient() > settings.tolerances.gradient;
     if (!vanishes && !(total.gg > most)) return false;
     const int before = ilogb(now.magnification), by = total.gg == HUGE_VAL ? -far : -ilogb(total.gg) / 2;
     const int after = before + by < -farthest ? -farthest : before + by > farthest ? farthest : before + by;
-    if (after == before || !is_finite(scalbn(total.f, after - before))) return false;
-    now.magnification = scalbn(1.0, after);
+    const int change = after - before;
+    if (change == 0 || !is_finite(scalbn(total.f, change))) return false;
+    now.magnify(scalbn(1.0, after));
+    // A cancel or a deadline may come before the start has been evaluated again: these are then reported.
+    now.value = scalbn(now.value, change);
+    now.gradient_norm = scalbn(now.gradient_norm, change);
+    now.first_gradient_norm = scalbn(now.first_gradient_norm, change);
     return true;
   }
 
@@ -84,7 +90,6 @@ struct judge_trial {
   /// `noise`: how much of a gain may be rounding, where that is known to be more than for any sum.
   WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop, double noise = 0) const {
     const descent_tolerances& t = settings.tolerances;
-    constexpr int most_idle = 10;
     const double gain = now.value - total.f, gradient_norm = sqrt(total.gg);
     const double of_sum = settings.search.rounding * settings.search.spread * fabs(total.f);
     const bool gains = now.first || gain > fmax(noise, of_sum);
@@ -100,24 +105,17 @@ struct judge_trial {
     if (now.first) now.first_size = fabs(total.f);
     now.of_x = fabs(total.f) > now.first_size ? gradient_norm * sqrt(total.xx) : fabs(total.gx);
     constexpr double eta = 0.7;
-    now.weight_of_size = now.first ? 1 : eta * now.weight_of_size + 1;
-    now.size += (fabs(total.f) - now.size) / now.weight_of_size;
+    now.size = eta * now.size + (1 - eta) * fabs(total.f);
     loop.complete_update();
     note(now, loop);
-    const double norm = now.norm_of_gradient();
-    const reason verdict =
-        norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
-            ? reason::converged_gradient
-        : !now.first && t.step > 0 && is_finite(total.xx) && now.step_length <= t.step * sqrt(total.xx)
-            ? reason::converged_step
-        : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f) ? reason::converged_function
-        : now.idle >= most_idle                                                    ? where_f_is_rounding(now)
-        : loop.iteration >= loop.limit                                             ? reason::iteration_limit
-                                                                                   : reason::running;
-    if (verdict != reason::running) {
-      loop.stop(verdict);
-    } else {
+    // One test on the usual way.
+    const bool goes_on = (now.norm_of_gradient() > t.gradient) &
+                         (gradient_norm > t.relative_gradient * now.first_gradient_norm) & !(t.step > 0) &
+                         !(t.function > 0) & (now.idle < most_idle) & (loop.iteration < loop.limit);
+    if (goes_on) [[likely]] {
       loop.updating = 1;
+    } else {
+      end(now, total, gain, loop);
     }
   }
 
@@ -143,16 +141,38 @@ struct judge_trial {
   }
 
  private:
+  static constexpr int most_idle = 10;
+
+  /// Stops the loop where an accepted point is one to stop at.
+  WHILST_NOINLINE WHILST_HD void end(const descent_state& now, const trial_sums& total, double gain,
+                                     loop_state& loop) const {
+    const descent_tolerances& t = settings.tolerances;
+    const reason verdict =
+        now.norm_of_gradient() <= t.gradient || now.gradient_norm <= t.relative_gradient * now.first_gradient_norm
+            ? reason::converged_gradient
+        : !now.first && t.step > 0 && is_finite(total.xx) && now.step_length <= t.step * sqrt(total.xx)
+            ? reason::converged_step
+        : !now.first && t.function > 0 && fabs(gain) <= t.function * fabs(total.f) ? reason::converged_function
+        : now.idle >= most_idle                                                    ? where_f_is_rounding(now)
+        : loop.iteration >= loop.limit                                             ? reason::iteration_limit
+                                                                                   : reason::running;
+    if (verdict != reason::running) {
+      loop.stop(verdict);
+    } else {
+      loop.updating = 1;
+    }
+  }
+
   /// The search found nothing along d.
-  WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
+  WHILST_NOINLINE WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
     // Where steps of the usual length gain no more than rounding, x is as good as it gets; but for want of room.
-    const bool promises_nothing = now.promise <= hidden_gain(now, settings.search);
+    const bool promises_nothing = now.promise <= hidden_gain(now.value, settings.search);
     now.hidden = now.hidden || (promises_nothing && !now.search.at_wall());
     if (now.steepest) {
       loop.stop(now.hidden ? where_f_is_rounding(now) : reason::line_search_failed);
     } else {
       now.restarts += 1;
-      begin_search(now, settings.search, {});
+      begin_search_along_gradient(now, settings.search);
     }
   }
 };

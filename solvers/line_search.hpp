@@ -105,10 +105,15 @@ struct alignas(16) line_search {
     const line_point here{step, value, slope};
     const bool defined = is_finite(value) && is_finite(slope);
     if (going_back) return defined ? line_search_verdict::accept : line_search_verdict::failed;
-    if (defined) {
-      if (accepts(settings, here)) return line_search_verdict::accept;
-      note_lowest(settings, here);
-    }
+    if (defined && accepts(settings, here)) return line_search_verdict::accept;
+    return go_on(settings, here, defined);
+  }
+
+ private:
+  /// The verdict on a point that is not accepted. Out of line: the code of a finish is short where it is run.
+  WHILST_NOINLINE WHILST_HD line_search_verdict go_on(const line_search_settings& settings, const line_point& here,
+                                                      bool defined) {
+    if (defined) note_lowest(settings, here);
     // The last evaluation is for the way back, where there is a point to go back to.
     if (trials + (lowest_step > 0) < settings.most_trials) {
       const double next = fmin(fmax(next_step(settings, here, defined), settings.shortest), settings.longest);
@@ -123,8 +128,6 @@ struct alignas(16) line_search {
     going_back = 1;
     return line_search_verdict::again;
   }
-
- private:
   WHILST_HD bool accepts(const line_search_settings& settings, const line_point& here) const {
     const bool hidden = line_searches::tie(settings, origin, here.value, origin.value) &&
                         fabs(here.slope) <= settings.curvature * fabs(origin.slope);

@@ -77,7 +77,7 @@ struct newton_dense {
         const double scale = largest > 0 ? 1 / largest : 1;
         for (std::int32_t k = J.row_offsets[i]; k < J.row_offsets[i + 1]; ++k)
           of.A[J.column_indices[k] * n + i] += J.values[k] * scale;
-        of.solution[i] = -scale * (of.v.trial_gradient[i] / of.s->magnification);
+        of.solution[i] = -scale * (of.v.trial_gradient[i] * of.s->reduction);
       }
       team.sync();
       for (index_type j = team.rank(); j < n; j += team.size()) {

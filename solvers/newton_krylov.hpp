@@ -212,7 +212,7 @@ struct newton_krylov {
     });
   }
   using kept = nothing_kept;
-  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i] / s->magnification); }
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i] * s->reduction); }
   WHILST_HD static T entry(T, T, T, T d) { return d; }
 };
 

@@ -121,7 +121,7 @@ struct descent_solve {
     WHILST_HD void operator()() const {
       descent_state fresh{};
       fresh.first = 1;
-      fresh.magnification = 1;
+      fresh.magnify(1);
       fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
       *s = fresh;
       loop->first_iteration = 0;
@@ -150,8 +150,8 @@ struct descent_solve {
     WHILST_HD void operator()() const {
       solve_outcome& target = *outcome.get();
       target.iterations = loop->iteration;
-      target.residual_norm = goes_back(*s, loop->why) ? s->lowest_norm / s->magnification : s->norm_of_gradient();
-      target.rhs_norm = s->first_gradient_norm / s->magnification;
+      target.residual_norm = goes_back(*s, loop->why) ? s->lowest_norm * s->reduction : s->norm_of_gradient();
+      target.rhs_norm = s->first_gradient_norm * s->reduction;
       target.nanoseconds = now_nanoseconds() - loop->started_at;
       target.loop_nanoseconds = loop->stopped_at - loop->started_at;
       target.history_count = loop->history_count;

@@ -83,7 +83,7 @@ struct one_thread {
   }
   template <class T>
   WHILST_HD static void copy(T& target, const T& source) {
-    target = source;
+    if (&target != &source) target = source;  // who works in place has nothing to take back
   }
 };
 #if defined(__CUDACC__)

@@ -177,7 +177,9 @@ constexpr bool fetches_only_constants() {
 /// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
 /// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
 /// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
-/// of memory that the map of its step does not write. It is one object for all threads, to work on as they like.
+/// of memory that the map of its step does not write. It is one object for all threads, to work on as they like. One
+/// thread alone has nothing to gain from reading ahead: a finish may have in_place(), too, whose result takes the place
+/// of the copies there and refers to what would be copied.
 template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
@@ -244,7 +246,10 @@ template <class Finish, class Data, class... Total>
 WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
                            const Total&... total) {
   constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
-  if constexpr (by_warp<Finish>) {
+  if constexpr (by_warp<Finish> && requires { finish.in_place(); }) {
+    auto originals = finish.in_place();
+    finish(one_thread(), total..., *loop, originals);
+  } else if constexpr (by_warp<Finish>) {
     typename Finish::copied copies;
     finish.copy_ahead(copies, [](auto& target, const auto* source) { target = *source; });
     finish(one_thread(), total..., *loop, copies);

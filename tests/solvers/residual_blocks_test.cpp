@@ -189,7 +189,7 @@ found_derivatives derivatives(const whilst::objective<T>& f, const way& w, const
   buffer<int> flag(w.where, 1);
   flag.upload(&wanted);
   whilst::descent_state as_it_is{};
-  as_it_is.magnification = 1;
+  as_it_is.magnify(1);
   buffer<whilst::descent_state> state(w.where, 1);
   state.upload(&as_it_is);
   const auto H = whilst::assembled_hessian<T>::of(f, state.data());
