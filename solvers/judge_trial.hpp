@@ -65,7 +65,8 @@ struct judge_trial {
   }
 
   /// At the start, where the gradient is very small or very large: has the start evaluated again, f and its derivatives
-  /// multiplied so that the gradient is about 1, as far as f remains a number.
+  /// multiplied so that the gradient is about 1, as far as f remains a number. `now` holds the start's, in the scale of
+  /// before, and gets them in that of after.
   WHILST_HD bool changes_magnification(descent_state& now, const trial_sums& total) const {
     const double most = now.magnification == 1 ? 1e60 : 1e4, least = 1 / most;  // the first guess may be a rough one
     constexpr int far = 600, farthest = 1000;
@@ -73,8 +74,13 @@ struct judge_trial {
     if (!vanishes && !(total.gg > most)) return false;
     const int before = ilogb(now.magnification), by = total.gg == HUGE_VAL ? -far : -ilogb(total.gg) / 2;
     const int after = before + by < -farthest ? -farthest : before + by > farthest ? farthest : before + by;
-    if (after == before || !is_finite(scalbn(total.f, after - before))) return false;
+    const int change = after - before;
+    if (change == 0 || !is_finite(scalbn(total.f, change))) return false;
     now.magnification = scalbn(1.0, after);
+    // A cancel or a deadline may come before the start has been evaluated again: these are then reported.
+    now.value = scalbn(now.value, change);
+    now.gradient_norm = scalbn(now.gradient_norm, change);
+    now.first_gradient_norm = scalbn(now.first_gradient_norm, change);
     return true;
   }
 
@@ -103,7 +109,7 @@ struct judge_trial {
     now.weight_of_size = now.first ? 1 : eta * now.weight_of_size + 1;
     now.size += (fabs(total.f) - now.size) / now.weight_of_size;
     loop.complete_update();
-    note(now, loop);
+    note(now, loop, now.value_of_f());
     const double norm = now.norm_of_gradient();
     const reason verdict =
         norm <= t.gradient || gradient_norm <= t.relative_gradient * now.first_gradient_norm
@@ -128,8 +134,8 @@ struct judge_trial {
     return now.of_x <= 0.5 * of_f ? reason::converged_function : reason::attainable_accuracy;
   }
 
-  /// The loop's own history has the norms; ours is thinned with it.
-  WHILST_HD void note(const descent_state& now, loop_state& loop) const {
+  /// The loop's own history has the norms; ours is thinned with it. value: as the caller has it.
+  WHILST_HD void note(const descent_state& now, loop_state& loop, double value) const {
     const index_type count = loop.history_count, stride = loop.history_stride;
     const double norm = now.norm_of_gradient();
     loop.residual_norm = norm;
@@ -138,7 +144,7 @@ struct judge_trial {
     if (!loop.history) return;
     for (index_type k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
-      records[loop.history_count - 1] = {loop.iteration,       now.value_of_f(), norm, now.step_length, now.evaluations,
+      records[loop.history_count - 1] = {loop.iteration,       value,           norm, now.step_length, now.evaluations,
                                          now.inner_iterations, now.trial_values};
   }
 
