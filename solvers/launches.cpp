@@ -18,8 +18,8 @@ constexpr int prepared_solves = 16, prepared_batches = 4;
 
 /// What progress is made of, on its way to the host.
 struct glance {
+  control outer;
   loop_state inner;
-  int outer_running;
 };
 
 /// For memory that another thread or a device is writing or reading meanwhile.
@@ -268,23 +268,30 @@ void launch_desk::tell(const launch& of, const whilst::progress& now) {
 void launch_desk::wait_and_tell(const launch& which) {
   while (monitor_ && !is_done(which)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (const whilst::progress now = progress(); now.running) tell(which, now);
+    // The launch may still be waiting for its turn, and another run.
+    if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
   }
   wait(which);
   monitor_.end();
 }
 
-progress launch_desk::progress() const {
-  if (where_.on_host())
-    return {shared(inner_->iteration).load(std::memory_order_relaxed),
-            shared(inner_->residual_norm).load(std::memory_order_relaxed),
-            shared(outer_->running).load(std::memory_order_relaxed) != 0};
+progress launch_desk::progress() const { return look().far; }
+
+launch_desk::sight launch_desk::look() const {
+  if (where_.on_host()) {
+    const bool running = shared(outer_->running).load(std::memory_order_relaxed) != 0;
+    return {0,
+            {shared(inner_->iteration).load(std::memory_order_relaxed),
+             shared(inner_->residual_norm).load(std::memory_order_relaxed), running}};
+  }
 #if WHILST_WITH_CUDA
   const std::lock_guard hold(lock_);
   glance& now = *static_cast<glance*>(pinned_.data());
+  // In this order: once a launch has armed the outer loop, the inner one has nothing of the launch before. The second
+  // copy begins when the first has been waited for.
+  copy_beside("reading progress", &now.outer, outer_, sizeof now.outer);
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
-  copy_beside("reading progress", &now.outer_running, &outer_->running, sizeof now.outer_running);
-  return {now.inner.iteration, now.inner.residual_norm, now.outer_running != 0};
+  return {now.outer.outside.launch, {now.inner.iteration, now.inner.residual_norm, now.outer.running != 0}};
 #else
   return {};
 #endif

@@ -99,6 +99,12 @@ class launch_desk {
   void run_unmonitored(launch& started, CUstream_st* stream);
   void tell(const launch& of, const whilst::progress& now);
   void request_cancel(launch_set launches);
+  /// How far which launch is.
+  struct sight {
+    std::uint64_t launch;
+    whilst::progress far;
+  };
+  sight look() const;
   void copy_beside(std::string_view doing, void* target, const void* source, std::size_t bytes) const;
 
   program& recorded_;
