@@ -266,10 +266,13 @@ void launch_desk::tell(const launch& of, const whilst::progress& now) {
 }
 
 void launch_desk::wait_and_tell(const launch& which) {
-  while (monitor_ && !is_done(which)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    // The launch may still be waiting for its turn, and another run.
-    if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
+  if (monitor_) {
+    const turns::run calls_back = recorded_.call_back();
+    while (!is_done(which)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // The launch may still be waiting for its turn, and another run.
+      if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
+    }
   }
   wait(which);
   monitor_.end();

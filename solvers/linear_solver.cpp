@@ -155,7 +155,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
   implementation_->require_matrix();
-  const turns::turn mine = implementation_->solve->recorded().take_turn();
+  const turns::turn mine = implementation_->solve->enter("binding a matrix's values");
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
 }
