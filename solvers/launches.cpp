@@ -203,7 +203,7 @@ void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_u
   cuda::device_guard current(where_.device());
   life_.require(doing);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
-  WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
+  cuda::finish_copies(doing, beside_.get());
 #endif
 }
 
@@ -331,7 +331,7 @@ void launch_desk::request_cancel(launch_set launches) {
                 cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,
                                   sizeof *words, static_cast<std::size_t>(std::min(told_at_once, systems_ - k)),
                                   cudaMemcpyHostToDevice, beside_.get()));
-  WHILST_CUDA("cancelling a solve", cudaStreamSynchronize(beside_.get()));
+  cuda::finish_copies("cancelling a solve", beside_.get());
 #endif
 }
 
