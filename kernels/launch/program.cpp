@@ -297,7 +297,7 @@ void program::wait() const {
     const turns::turn mine = take_turn();
     if (!implementation_->has_run) return;
   }
-  implementation_->wait();
+  implementation_->wait_for_last_run();
 #endif
 }
 
