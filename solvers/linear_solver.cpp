@@ -43,7 +43,7 @@ struct linear_solver<T>::implementation {
           "Give a square one");
     const executor_choice choice =
         choose_executor(options, A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
-    matrix = matrix_on_place<T>(A, choice.where);
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
     record(method, matrix.request(), choice.how, std::move(options), began);
   }
