@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "kernels/launch/runs_in_flight.hpp"
@@ -130,11 +131,24 @@ control_settings launch_desk::with_history(control_settings settings, const laun
 }
 
 void launch_desk::run(launch& started, CUstream_st* stream) {
-  if (!monitor_) return run_unmonitored(started, stream);
+  const bool seen_by_others = where_.on_host() && !is_batch();
+  if (!monitor_ && !seen_by_others) return run_unmonitored(started, stream);
+  struct until_it_ends {
+    launch_desk& desk;
+    ~until_it_ends() {
+      desk.recorded_.tell_of_trips(nullptr, nullptr);
+      desk.on_host_.running.store(false, std::memory_order_release);
+    }
+  } const ends{*this};
   monitor_.begin();
   recorded_.tell_of_trips(inner_, [&](const loop_state& now) {
-    tell(started, {now.iteration, now.residual_norm, true});
+    on_host_.iteration.store(now.iteration, std::memory_order_relaxed);
+    on_host_.residual_norm.store(now.residual_norm, std::memory_order_relaxed);
+    if (monitor_) tell(started, {now.iteration, now.residual_norm, true});
   });
+  on_host_.iteration.store(0, std::memory_order_relaxed);
+  on_host_.residual_norm.store(HUGE_VAL, std::memory_order_relaxed);
+  on_host_.running.store(true, std::memory_order_release);
   run_unmonitored(started, stream);
   monitor_.end();
 }
@@ -254,10 +268,7 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
   return batch_report(std::move(fields));
 }
 
-void launch_desk::set_monitor(iteration_monitor::callback monitor) {
-  monitor_ = iteration_monitor(std::move(monitor));
-  recorded_.tell_of_trips(nullptr, nullptr);
-}
+void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }
 
 void launch_desk::tell(const launch& of, const whilst::progress& now) {
   if (!monitor_.tell(now)) return;
@@ -282,10 +293,10 @@ progress launch_desk::progress() const { return look().far; }
 
 launch_desk::sight launch_desk::look() const {
   if (where_.on_host()) {
-    const bool running = shared(outer_->running).load(std::memory_order_relaxed) != 0;
+    const bool running = on_host_.running.load(std::memory_order_acquire);
     return {0,
-            {shared(inner_->iteration).load(std::memory_order_relaxed),
-             shared(inner_->residual_norm).load(std::memory_order_relaxed), running}};
+            {on_host_.iteration.load(std::memory_order_relaxed), on_host_.residual_norm.load(std::memory_order_relaxed),
+             running}};
   }
 #if WHILST_WITH_CUDA
   const std::lock_guard hold(lock_);

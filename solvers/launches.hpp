@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -118,7 +119,13 @@ class launch_desk {
   std::uint64_t latest_ = 0;
   launch_set cancelled_;
   iteration_monitor monitor_;
-  mutable std::mutex lock_;  ///< of the above and of what goes beside the loop
+  /// Of a launch on the host, for other threads to see: what its trips have told.
+  struct {
+    std::atomic<index_type> iteration = 0;
+    std::atomic<double> residual_norm = 0;
+    std::atomic<bool> running = false;
+  } on_host_;
+  mutable std::mutex lock_;  ///< of all above but on_host_, and of what goes beside the loop
 #if WHILST_WITH_CUDA
   cuda::stream beside_;         ///< for what must not wait for the loop
   shared_memory_block pinned_;  ///< and for what goes over it
