@@ -94,7 +94,7 @@ void batch_desk::cancel() {
   *static_cast<std::uint64_t*>(pinned_.data()) = request;
   WHILST_CUDA("cancelling a batch",
               cudaMemcpyAsync(&target, pinned_.data(), sizeof request, cudaMemcpyHostToDevice, beside_.get()));
-  WHILST_CUDA("cancelling a batch", cudaStreamSynchronize(beside_.get()));
+  cuda::finish_copies("cancelling a batch", beside_.get());
 #endif
 }
 

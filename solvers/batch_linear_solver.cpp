@@ -95,7 +95,8 @@ struct batch_linear_solver<T>::implementation {
     const auto began = std::chrono::steady_clock::now();
     const linear_method<T>& method = method_from_name<T>(making, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
-    pattern = matrix_on_place<T>(given, choose_place(options, given.rows(), given.is_on_device()));
+    pattern =
+        matrix_on_place<T>(given, choose_place(options, given.rows(), given.is_on_device()), options.check_pointers);
     solve_request<T> request = pattern.request();
     request.preconditioner = preconditioner_from_name(making, options.preconditioner);
     request.systems = systems;

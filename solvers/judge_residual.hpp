@@ -38,7 +38,6 @@ struct judge_residual {
     now.accepted = now.was_lowest = 0;
     if (now.first) {
       now.first_gradient_norm = now.gradient_norm = norm;
-      now.value = 0.5 * total.gg;
       if (judge_trial{records, settings}.changes_magnification(now, total)) return;
       if (!usable(total)) {
         loop.stop(reason::nan_or_infinity);
@@ -105,7 +104,8 @@ struct judge_residual {
     now.value = value_of(total);
     now.gradient_norm = norm;
     loop.complete_update();
-    judge_trial{records, settings}.note(now, loop);
+    // ||F||^2 is magnified twice; the square of the factor may be no number.
+    judge_trial{records, settings}.note(now, loop, now.value * now.reduction * now.reduction);
     const reason verdict = now.norm_of_gradient() <= t.gradient                    ? reason::converged_atol
                            : norm <= t.relative_gradient * now.first_gradient_norm ? reason::converged_rtol
                            : !now.first && t.step > 0 && is_finite(size) && now.step_length <= t.step * size

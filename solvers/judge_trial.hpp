@@ -107,7 +107,7 @@ struct judge_trial {
     constexpr double eta = 0.7;
     now.size = eta * now.size + (1 - eta) * fabs(total.f);
     loop.complete_update();
-    note(now, loop);
+    note(now, loop, now.value_of_f());
     // One test on the usual way.
     const bool goes_on = (now.norm_of_gradient() > t.gradient) &
                          (gradient_norm > t.relative_gradient * now.first_gradient_norm) & !(t.step > 0) &
@@ -126,8 +126,8 @@ struct judge_trial {
     return now.of_x <= 0.5 * of_f ? reason::converged_function : reason::attainable_accuracy;
   }
 
-  /// The loop's own history has the norms; ours is thinned with it.
-  WHILST_HD void note(const descent_state& now, loop_state& loop) const {
+  /// The loop's own history has the norms; ours is thinned with it. value: as the caller has it.
+  WHILST_HD void note(const descent_state& now, loop_state& loop, double value) const {
     const index_type count = loop.history_count, stride = loop.history_stride;
     const double norm = now.norm_of_gradient();
     loop.residual_norm = norm;
@@ -136,7 +136,7 @@ struct judge_trial {
     if (!loop.history) return;
     for (index_type k = 0; was_halved && k < count / 2; ++k) records[k] = records[2 * k];
     if (was_halved || loop.history_count != count)
-      records[loop.history_count - 1] = {loop.iteration,       now.value_of_f(), norm, now.step_length, now.evaluations,
+      records[loop.history_count - 1] = {loop.iteration,       value,           norm, now.step_length, now.evaluations,
                                          now.inner_iterations, now.trial_values};
   }
 

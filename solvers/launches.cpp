@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "kernels/launch/runs_in_flight.hpp"
@@ -18,8 +19,8 @@ constexpr int prepared_solves = 16, prepared_batches = 4;
 
 /// What progress is made of, on its way to the host.
 struct glance {
+  control outer;
   loop_state inner;
-  int outer_running;
 };
 
 /// For memory that another thread or a device is writing or reading meanwhile.
@@ -130,11 +131,24 @@ control_settings launch_desk::with_history(control_settings settings, const laun
 }
 
 void launch_desk::run(launch& started, CUstream_st* stream) {
-  if (!monitor_) return run_unmonitored(started, stream);
+  const bool seen_by_others = where_.on_host() && !is_batch();
+  if (!monitor_ && !seen_by_others) return run_unmonitored(started, stream);
+  struct until_it_ends {
+    launch_desk& desk;
+    ~until_it_ends() {
+      desk.recorded_.tell_of_trips(nullptr, nullptr);
+      desk.on_host_.running.store(false, std::memory_order_release);
+    }
+  } const ends{*this};
   monitor_.begin();
   recorded_.tell_of_trips(inner_, [&](const loop_state& now) {
-    tell(started, {now.iteration, now.residual_norm, true});
+    on_host_.iteration.store(now.iteration, std::memory_order_relaxed);
+    on_host_.residual_norm.store(now.residual_norm, std::memory_order_relaxed);
+    if (monitor_) tell(started, {now.iteration, now.residual_norm, true});
   });
+  on_host_.iteration.store(0, std::memory_order_relaxed);
+  on_host_.residual_norm.store(HUGE_VAL, std::memory_order_relaxed);
+  on_host_.running.store(true, std::memory_order_release);
   run_unmonitored(started, stream);
   monitor_.end();
 }
@@ -203,7 +217,7 @@ void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_u
   cuda::device_guard current(where_.device());
   life_.require(doing);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
-  WHILST_CUDA(doing, cudaStreamSynchronize(beside_.get()));
+  cuda::finish_copies(doing, beside_.get());
 #endif
 }
 
@@ -254,10 +268,7 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
   return batch_report(std::move(fields));
 }
 
-void launch_desk::set_monitor(iteration_monitor::callback monitor) {
-  monitor_ = iteration_monitor(std::move(monitor));
-  recorded_.tell_of_trips(nullptr, nullptr);
-}
+void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }
 
 void launch_desk::tell(const launch& of, const whilst::progress& now) {
   if (!monitor_.tell(now)) return;
@@ -266,25 +277,35 @@ void launch_desk::tell(const launch& of, const whilst::progress& now) {
 }
 
 void launch_desk::wait_and_tell(const launch& which) {
-  while (monitor_ && !is_done(which)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (const whilst::progress now = progress(); now.running) tell(which, now);
+  if (monitor_) {
+    const turns::run calls_back = recorded_.call_back();
+    while (!is_done(which)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // The launch may still be waiting for its turn, and another run.
+      if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
+    }
   }
   wait(which);
   monitor_.end();
 }
 
-progress launch_desk::progress() const {
-  if (where_.on_host())
-    return {shared(inner_->iteration).load(std::memory_order_relaxed),
-            shared(inner_->residual_norm).load(std::memory_order_relaxed),
-            shared(outer_->running).load(std::memory_order_relaxed) != 0};
+progress launch_desk::progress() const { return look().far; }
+
+launch_desk::sight launch_desk::look() const {
+  if (where_.on_host()) {
+    const bool running = on_host_.running.load(std::memory_order_acquire);
+    return {0,
+            {on_host_.iteration.load(std::memory_order_relaxed), on_host_.residual_norm.load(std::memory_order_relaxed),
+             running}};
+  }
 #if WHILST_WITH_CUDA
   const std::lock_guard hold(lock_);
   glance& now = *static_cast<glance*>(pinned_.data());
+  // In this order: once a launch has armed the outer loop, the inner one has nothing of the launch before. The second
+  // copy begins when the first has been waited for.
+  copy_beside("reading progress", &now.outer, outer_, sizeof now.outer);
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
-  copy_beside("reading progress", &now.outer_running, &outer_->running, sizeof now.outer_running);
-  return {now.inner.iteration, now.inner.residual_norm, now.outer_running != 0};
+  return {now.outer.outside.launch, {now.inner.iteration, now.inner.residual_norm, now.outer.running != 0}};
 #else
   return {};
 #endif
@@ -321,7 +342,7 @@ void launch_desk::request_cancel(launch_set launches) {
                 cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,
                                   sizeof *words, static_cast<std::size_t>(std::min(told_at_once, systems_ - k)),
                                   cudaMemcpyHostToDevice, beside_.get()));
-  WHILST_CUDA("cancelling a solve", cudaStreamSynchronize(beside_.get()));
+  cuda::finish_copies("cancelling a solve", beside_.get());
 #endif
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -99,6 +100,12 @@ class launch_desk {
   void run_unmonitored(launch& started, CUstream_st* stream);
   void tell(const launch& of, const whilst::progress& now);
   void request_cancel(launch_set launches);
+  /// How far which launch is.
+  struct sight {
+    std::uint64_t launch;
+    whilst::progress far;
+  };
+  sight look() const;
   void copy_beside(std::string_view doing, void* target, const void* source, std::size_t bytes) const;
 
   program& recorded_;
@@ -112,7 +119,13 @@ class launch_desk {
   std::uint64_t latest_ = 0;
   launch_set cancelled_;
   iteration_monitor monitor_;
-  mutable std::mutex lock_;  ///< of the above and of what goes beside the loop
+  /// Of a launch on the host, for other threads to see: what its trips have told.
+  struct {
+    std::atomic<index_type> iteration = 0;
+    std::atomic<double> residual_norm = 0;
+    std::atomic<bool> running = false;
+  } on_host_;
+  mutable std::mutex lock_;  ///< of all above but on_host_, and of what goes beside the loop
 #if WHILST_WITH_CUDA
   cuda::stream beside_;         ///< for what must not wait for the loop
   shared_memory_block pinned_;  ///< and for what goes over it

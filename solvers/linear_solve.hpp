@@ -110,6 +110,7 @@ struct linear_solve {
       inner->first_iteration = 0;
       // A solve that is over before the inner loop starts has none of the last one's.
       inner->iteration = 0;
+      inner->residual_norm = HUGE_VAL;  // none is known yet
       inner->why = reason::running;
       inner->forget_history();
     }

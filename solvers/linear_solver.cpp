@@ -43,7 +43,7 @@ struct linear_solver<T>::implementation {
           "Give a square one");
     const executor_choice choice =
         choose_executor(options, A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
-    matrix = matrix_on_place<T>(A, choice.where);
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
     record(method, matrix.request(), choice.how, std::move(options), began);
   }
@@ -155,7 +155,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
   implementation_->require_matrix();
-  const turns::turn mine = implementation_->solve->recorded().take_turn();
+  const turns::turn mine = implementation_->solve->enter("binding a matrix's values");
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
 }

@@ -14,7 +14,8 @@ template <class T>
 class matrix_on_place {
  public:
   matrix_on_place() = default;
-  matrix_on_place(const csr_matrix<T>& A, place where) : A_(std::make_unique<csr_matrix<T>>(A)) {
+  /// check_pointers: of a matrix in device memory, as in linear_solver_options.
+  matrix_on_place(const csr_matrix<T>& A, place where, bool check_pointers) : A_(std::make_unique<csr_matrix<T>>(A)) {
     request_.where = where;
     request_.rows = A.rows();
     request_.nonzeros = A.nonzeros();
@@ -24,10 +25,11 @@ class matrix_on_place {
                   "Give its row offsets in 64 bits");
     if (is_read_in_place(A)) {
       if (A.is_on_device()) {
-        require_usable("making a linear solver", where, {{"row_offsets", A.row_offsets_data()}});
+        const pointer_check how{check_pointers};
+        require_usable("making a linear solver", where, {{"row_offsets", A.row_offsets_data()}}, how);
         if (A.nonzeros() > 0)
           require_usable("making a linear solver", where,
-                         {{"column_indices", A.column_indices_data()}, {"values", A.values_data()}});
+                         {{"column_indices", A.column_indices_data()}, {"values", A.values_data()}}, how);
       }
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();

@@ -125,6 +125,7 @@ struct descent_solve {
       fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
       *s = fresh;
       loop->first_iteration = 0;
+      loop->residual_norm = HUGE_VAL;  // likewise
     }
   };
   /// Whether a method that may rise has failed where it had been lower.

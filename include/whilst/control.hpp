@@ -251,14 +251,14 @@ struct alignas(128) control : loop_state {
 
   /// For runners: what is wished by now.
   WHILST_HD outside_wish wish() const {
-    outside_wish now = outside;
 #if defined(__CUDA_ARCH__)
+    outside_wish now = outside;
     now.cancel_request = read_early(&outside.cancel_request);
+    return now;
 #else
     std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // by who cancels, on another thread
-    now.cancel_request = shared.load(std::memory_order_relaxed);
+    return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
 #endif
-    return now;
   }
 
   using loop_state::set_reference;

@@ -124,7 +124,8 @@ class linear_solver : public replayed_solver {
 
   /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
   /// many as A has nonzeros and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch. Throws whilst::error on a pointer that enqueue would not take.
+  /// launch. Throws whilst::error on a pointer that enqueue would not take, and where code that a solve calls asks for
+  /// it before that solve has ended: values that the solve reads may go with this.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);

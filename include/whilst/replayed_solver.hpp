@@ -18,7 +18,7 @@ using stream_handle = CUstream_st*;
 /// How far a running solve is.
 struct progress {
   index_type iteration = 0;
-  double residual_norm = 0;
+  double residual_norm = 0;  ///< infinite until the solve knows its first
   /// False once the loop has stopped.
   bool running = false;
 };

@@ -122,6 +122,16 @@ stream make_stream() {
   return stream(made, {life});
 }
 
+void finish_copies(std::string_view doing, cudaStream_t stream) {
+  try {
+    WHILST_CUDA(doing, cudaStreamSynchronize(stream));
+  } catch (...) {
+    cudaStreamSynchronize(stream);
+    cudaGetLastError();
+    throw;
+  }
+}
+
 std::size_t free_bytes() {
   std::size_t free = 0, total = 0;
   return WHILST_CUDA_ATTEMPT(cudaMemGetInfo(&free, &total)) == cudaSuccess ? free : 0;

@@ -135,6 +135,10 @@ void abandon_capture(cudaStream_t stream, bool is_body) noexcept;
 stream make_stream();
 event make_event(bool timed = false);
 
+/// Waits for copies on a stream that nobody else would wait for. Where waiting fails it waits once more before it
+/// throws: what was copied from or to may be freed then.
+void finish_copies(std::string_view doing, cudaStream_t stream);
+
 /// Free memory of the current device; 0 where it does not say.
 std::size_t free_bytes();
 

@@ -13,7 +13,7 @@ control copy_of(const control& on_place, [[maybe_unused]] place where) {
     const cuda::stream copying = cuda::make_stream();
     const char* const doing = "asking a loop how it stands";
     WHILST_CUDA(doing, cudaMemcpyAsync(&copy, &on_place, sizeof copy, cudaMemcpyDeviceToHost, copying.get()));
-    WHILST_CUDA(doing, cudaStreamSynchronize(copying.get()));
+    cuda::finish_copies(doing, copying.get());
     return copy;
   }
 #endif

@@ -55,7 +55,7 @@ void copy_and_wait(std::string_view doing, int device, cuda::context_life life, 
   life.require(doing);
   cudaStream_t stream = stream_beside(life);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, kind, stream));
-  WHILST_CUDA(doing, cudaStreamSynchronize(stream));
+  cuda::finish_copies(doing, stream);
 }
 
 /// Memory that goes with the context of now, or is released before by `release`.

@@ -160,6 +160,7 @@ index_type program::device_bytes() const {
 
 turns::turn program::enter(std::string_view doing) const { return implementation_->taken.enter(doing); }
 turns::turn program::take_turn() const { return implementation_->taken.take(); }
+turns::run program::call_back() const { return turns::run(implementation_->taken); }
 
 void program::prepare(const run_settings& settings) {
   implementation& self = *implementation_;
@@ -296,7 +297,7 @@ void program::wait() const {
     const turns::turn mine = take_turn();
     if (!implementation_->has_run) return;
   }
-  implementation_->wait();
+  implementation_->wait_for_last_run();
 #endif
 }
 

@@ -243,6 +243,8 @@ class program {
   [[nodiscard]] turns::turn enter(std::string_view doing) const;
   /// The same for who changes what later runs use; from within a run, too.
   [[nodiscard]] turns::turn take_turn() const;
+  /// For who has a turn and calls code of the user's beside a run: asked by that, the program throws as from within.
+  [[nodiscard]] turns::run call_back() const;
 
   place where() const;
   executor running_on() const;

@@ -67,6 +67,8 @@ struct program::implementation {
 
   ~implementation();
   void wait() const;
+  /// Of a program that has run; also without a turn, once that is known.
+  void wait_for_last_run() const;
 
   void prepare_on_gpu();
   void set_delays(std::vector<operation>& operations);

@@ -18,7 +18,10 @@ program::implementation::~implementation() {
 }
 
 void program::implementation::wait() const {
-  if (!has_run) return;
+  if (has_run) wait_for_last_run();
+}
+
+void program::implementation::wait_for_last_run() const {
   cuda::device_guard current(where.device());
   life().require_alive("waiting for a program");  // events of any context can be waited for
   WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));

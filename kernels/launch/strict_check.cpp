@@ -103,13 +103,7 @@ class watcher {
 #if WHILST_WITH_CUDA
     const std::string doing = "copying the watched memory '" + name + "'";
     WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream_));
-    try {
-      WHILST_CUDA(doing, cudaStreamSynchronize(stream_));
-    } catch (...) {
-      cudaStreamSynchronize(stream_);  // it is part of no run: nobody else could wait for it
-      cudaGetLastError();
-      throw;
-    }
+    cuda::finish_copies(doing, stream_);  // it is part of no run
 #endif
   }
 

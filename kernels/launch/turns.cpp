@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view doing) {
   throw error(doing, "code that a run of the same solver or program calls asks for it, before that run has ended",
-              "Give a callback, a map or an operator a solver or program of its own");
+              "Ask when the run has ended, or give a callback, a map or an operator a solver or program of its own");
 }
 
 }  // namespace

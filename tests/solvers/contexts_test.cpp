@@ -17,6 +17,7 @@
 #include "tests/apps/run_program.hpp"
 #include "tests/kernels/faults.hpp"
 #include "tests/solvers/systems.hpp"
+#include "whilst/batch_linear_solver.hpp"
 #include "whilst/rebindable.hpp"
 
 namespace whilst_test {
@@ -165,6 +166,34 @@ TEST_CASE("with pointers left unchecked, no question is asked", "[pointers][gpu]
     whilst::cuda::observer() = nullptr;
     CHECK(questions == (looks ? 2 : 0));
     CHECK(t.wait().converged());
+  }
+}
+
+TEST_CASE("with pointers left unchecked, no question is asked about a matrix either", "[pointers][gpu]") {
+  if (!has_gpu()) return;
+  const auto A = system_of_n();
+  const place gpu = place::gpu(0);
+  whilst::buffer<std::int32_t> offsets(gpu, A.rows() + 1), columns(gpu, A.nonzeros());
+  whilst::buffer<double> entries(gpu, A.nonzeros());
+  offsets.upload(A.row_offsets_32().data());
+  columns.upload(A.column_indices().data());
+  entries.upload(A.values().data());
+  const auto there =
+      csr_matrix<double>::on_device(A.rows(), A.rows(), A.nonzeros(), offsets.data(), columns.data(), entries.data());
+  const auto questions_of = [](const auto& make) {
+    int questions = 0;
+    whilst::cuda::observer() = [&](std::string_view call) {
+      questions += call.find("cudaPointerGetAttributes") != std::string_view::npos;
+      return cudaSuccess;
+    };
+    make();
+    whilst::cuda::observer() = nullptr;
+    return questions;
+  };
+  for (const bool looks : {true, false}) {
+    const whilst::linear_solver_options options{.check_pointers = looks};
+    CHECK(questions_of([&] { linear_solver<double>(there, options); }) == (looks ? 3 : 0));
+    CHECK(questions_of([&] { whilst::batch_linear_solver<double>(there, 2, options); }) == (looks ? 3 : 0));
   }
 }
 

@@ -108,7 +108,11 @@ template <class T>
 class bare_solve {
  public:
   bare_solve(const whilst::csr_matrix<T>& A, const whilst::linear_method<T>& method, whilst::preconditioner_kind M)
-      : matrix_(A, gpu), b_(gpu, A.rows()), x_(gpu, A.rows()), outcome_(gpu, 1), history_(gpu, 512) {
+      : matrix_(A, gpu, /*check_pointers=*/true),
+        b_(gpu, A.rows()),
+        x_(gpu, A.rows()),
+        outcome_(gpu, 1),
+        history_(gpu, 512) {
     b_.upload(random_vector<T>(A.rows(), 23).data());
     whilst::solve_request<T> request = matrix_.request();
     request.preconditioner = M;

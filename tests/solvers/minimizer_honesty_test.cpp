@@ -291,18 +291,28 @@ TEMPLATE_TEST_CASE("what random minimizations claim is true", "[minimizer][hones
   for (unsigned seed = 1; seed <= seeds; ++seed) check_one<TestType>(seed);
 }
 
+namespace {
+
+/// Two unknowns, a matrix and a centre that are told, and gradients about as large as `scale`.
+random_function scaled_quadratic(double scale) {
+  random_function f;
+  f.n = 2;
+  f.scale = scale;
+  f.matrix[0][0] = 2;
+  f.matrix[1][1] = 3;
+  f.matrix[0][1] = f.matrix[1][0] = 1;
+  f.centre[0] = 1;
+  f.centre[1] = -2;
+  return f;
+}
+
+}  // namespace
+
 TEST_CASE("gradients from 1e-300 to 1e300 lead to the minimum", "[minimizer][honesty]") {
   for (const std::string& method : all_methods) {
     for (const std::string& search : all_searches) {
       for (const double scale : {1e-300, 1e-250, 1e-170, 1e-120, 1e-80, 1e80, 1e120, 1e160, 1e250, 1e300}) {
-        random_function f;
-        f.n = 2;
-        f.scale = scale;
-        f.matrix[0][0] = 2;
-        f.matrix[1][1] = 3;
-        f.matrix[0][1] = f.matrix[1][0] = 1;
-        f.centre[0] = 1;
-        f.centre[1] = -2;
+        const random_function f = scaled_quadratic(scale);
         random_objective<double> objective(f);
         constexpr double asked = 1e-6;
         whilst::minimizer<double> minimizer(objective, {.method = method,
@@ -324,6 +334,29 @@ TEST_CASE("gradients from 1e-300 to 1e300 lead to the minimum", "[minimizer][hon
         REQUIRE(!r.records.empty());
         CHECK(r.records.front().gradient_norm == r.rhs_norm());
       }
+    }
+  }
+}
+
+TEST_CASE("a minimization that ends at its start reports it at every scale", "[minimizer][honesty]") {
+  for (const std::string& method : all_methods) {
+    // The start would be evaluated again, multiplied, but for the deadline. The squares of these gradients are numbers.
+    for (const double scale : {1e-140, 1e-80, 1.0, 1e80, 1e140}) {
+      const random_function f = scaled_quadratic(scale);
+      random_objective<double> objective(f);
+      whilst::minimizer<double> minimizer(
+          objective, {.method = method, .tolerances = {.gradient = 0}, .deadline = 1e-9, .executor = "host"});
+      std::vector<double> x{3, 3};
+      const exact<double> start(f, x);
+      const whilst::minimize_report r = minimizer.solve(x);
+      CAPTURE(method, scale, r.message());
+      CHECK(r.reason() == reason::deadline);
+      CHECK(r.evaluations == 1);
+      CHECK((x == std::vector<double>{3, 3}));
+      constexpr long double roundings = 10 * std::numeric_limits<double>::epsilon();
+      CHECK(std::abs(r.value / start.value - 1) <= roundings);
+      CHECK(std::abs(r.residual_norm() / start.gradient_norm - 1) <= roundings);
+      CHECK(r.rhs_norm() == r.residual_norm());
     }
   }
 }

@@ -8,6 +8,8 @@
 #include "tests/catch.hpp"
 #include "tests/solvers/minimizer_functions.hpp"
 #include "tests/solvers/nonlinear_systems.hpp"
+#include "whilst/called_equations.hpp"
+#include "whilst/called_objective.hpp"
 
 namespace whilst_test {
 
@@ -82,6 +84,63 @@ TEST_CASE("a solve that takes no iteration has nothing to tell", "[monitor]") {
     solver.set_monitor([](const progress&) { FAIL("nothing was iterated"); });
     std::vector<double> x(400, 0);
     CHECK(solver.solve(std::vector<double>(400, 0), x).converged());
+  }
+}
+
+TEST_CASE("until its first norm is known a solve shows nothing of the one before", "[monitor]") {
+  using whilst::index_type;
+  constexpr index_type n = 20;
+  const auto where = whilst::place::host();
+  std::vector<progress> seen;
+  const auto check = [&] {
+    REQUIRE(seen.size() > 2);
+    CHECK(seen.front().running);
+    CHECK(seen.front().iteration == 0);
+    CHECK(seen.front().residual_norm == std::numeric_limits<double>::infinity());
+    CHECK(seen.back().residual_norm < std::numeric_limits<double>::infinity());
+    seen.clear();
+  };
+
+  const linear_solver<double>* linear = nullptr;
+  linear_solver<double> by(n,
+                           [&](whilst::stream_handle, index_type, const double* x, double* y) {
+                             if (linear) seen.push_back(linear->progress());
+                             for (index_type i = 0; i < n; ++i) y[i] = static_cast<double>(i + 1) * x[i];
+                           },
+                           {.executor = "host"});
+  linear = &by;
+  const whilst::minimizer<double>* minimizer = nullptr;
+  const whilst::called_objective<double> f(
+      where, n, [&](whilst::stream_handle, index_type, const double* x, double* value, double* gradient) {
+        if (minimizer) seen.push_back(minimizer->progress());
+        *value = 0;
+        for (index_type i = 0; i < n; ++i) {
+          gradient[i] = static_cast<double>(i + 1) * x[i];
+          *value += gradient[i] * x[i] / 2;
+        }
+      });
+  whilst::minimizer<double> down(f, {.executor = "host"});
+  minimizer = &down;
+  const whilst::nonlinear_solver<double>* equations = nullptr;
+  const whilst::called_equations<double> F(where, n,
+                                           [&](whilst::stream_handle, index_type, const double* x, double* values) {
+                                             if (equations) seen.push_back(equations->progress());
+                                             for (index_type i = 0; i < n; ++i) values[i] = x[i] * x[i] * x[i] - 2;
+                                           });
+  whilst::nonlinear_solver<double> to_root(F, {.method = "broyden", .executor = "host"});
+  equations = &to_root;
+  const std::vector<double> ones(n, 1);
+  for (int again = 0; again < 2; ++again) {
+    INFO("solve " << again);
+    std::vector<double> x(n, 0);
+    CHECK(by.solve(ones, x).converged());
+    check();
+    x = ones;
+    CHECK(down.solve(x).converged());
+    check();
+    x = ones;
+    CHECK(to_root.solve(x).converged());
+    check();
   }
 }
 

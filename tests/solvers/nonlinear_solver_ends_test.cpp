@@ -98,6 +98,33 @@ TEST_CASE("equations from 1e-300 to 1e300 lead to the root", "[nonlinear][honest
       CHECK(std::abs(r.rhs_norm() / before - 1) <= roundings);
       REQUIRE(!r.records.empty());
       CHECK(r.records.front().gradient_norm == r.rhs_norm());
+      const auto value = static_cast<double>(before * before / 2);
+      if (std::isnormal(value)) CHECK(r.records.front().value == Approx(value).epsilon(roundings));
+    }
+  }
+}
+
+TEST_CASE("a solve of equations that ends at its start reports it at every scale", "[nonlinear][honesty]") {
+  for (const std::string& method : all_equation_methods) {
+    // The squares of these norms are numbers.
+    for (const double scale : {1e-140, 1e-80, 1.0, 1e80, 1e140}) {
+      CAPTURE(method, scale);
+      const small_equations F(small_equations::contraction, scale);
+      // The start would be evaluated again, multiplied, but for the deadline.
+      whilst::nonlinear_solver<double> solver(
+          F, {.method = method, .tolerances = {.atol = 0, .rtol = 0}, .deadline = 1e-9, .executor = "host"});
+      constexpr long double roundings = 10 * std::numeric_limits<double>::epsilon();
+      const std::vector<double> start{3, -2, 0.5};
+      const long double norm = F.norm(start);
+
+      std::vector<double> x = start;
+      const nonlinear_report late = solver.solve(x);
+      CAPTURE(late.message());
+      CHECK(late.reason() == reason::deadline);
+      CHECK(late.evaluations == 1);
+      CHECK(x == start);
+      CHECK(std::abs(late.residual_norm() / norm - 1) <= roundings);
+      CHECK(late.rhs_norm() == late.residual_norm());
     }
   }
 }

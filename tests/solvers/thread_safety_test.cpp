@@ -323,6 +323,7 @@ TEST_CASE("code that a solve calls cannot solve or change values by the same sol
       [&] { static_cast<void>(itself->solve(b, other)); },
       [&] { static_cast<void>(itself->enqueue(nullptr, b.data(), other.data())); },
       [&] { itself->update_values(std::span<const double>(values)); },
+      [&] { itself->bind_values(values.data()); },
   };
   for (const auto& meddle : refused) {
     meddling_callback callback;
@@ -354,6 +355,36 @@ TEST_CASE("code that a solve calls cannot solve or change values by the same sol
   CHECK(relative_residual(A, b, x) <= residual_allowed);
   std::fill(x.begin(), x.end(), 0);
   CHECK(solver.solve(b, x).reason() == whilst::reason::iteration_limit);
+}
+
+TEST_CASE("a monitor cannot have the solver solve, or change its values, either", "[threads][sanitizer]") {
+  const auto A = springs_in_a_row(300);
+  const std::vector<double> b = random_vector<double>(A.rows(), 5);
+  const std::vector<double> values(A.values().begin(), A.values().end());
+  std::vector<double> other(b.size());
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    linear_solver<double> solver(A, {.rtol = rtol, .executor = executor});
+    const whilst::buffer<double> more(executor == "host" ? whilst::place::host() : whilst::place::gpu(0), A.nonzeros());
+    const std::vector<std::function<void()>> refused{
+        [&] { static_cast<void>(solver.solve(b, other)); },
+        [&] { solver.update_values(std::span<const double>(values)); },
+        [&] { solver.bind_values(more.data()); },
+    };
+    for (const auto& meddle : refused) {
+      // Under graph a monitor is called if a look finds the solve under way.
+      index_type calls = 0;
+      solver.set_monitor([&](const whilst::progress&) {
+        ++calls;
+        CHECK_THROWS_WITH(meddle(), contains("before that run has ended"));
+      });
+      std::vector<double> x(b.size());
+      const report told = solver.solve(b, x);
+      CHECK(told.converged());
+      CHECK(relative_residual(A, b, x) <= residual_allowed);
+      if (executor == "host") CHECK(calls == told.iterations());
+    }
+  }
 }
 
 TEST_CASE("an exception out of an operator comes out of solve, and the solver solves on", "[threads][sanitizer]") {
