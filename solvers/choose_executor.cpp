@@ -35,17 +35,15 @@ executor obey_callbacks(const linear_solver_options& options, executor how, cons
 
 executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
                                 bool runs_in_kernel, index_type nonzeros) {
-  std::string asked = options.executor;
   std::string doing = "choosing an executor";
-  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); asked == "auto" && from_environment) {
-    asked = from_environment;
+  executor how = executor_from_name(options.executor);
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
     doing = "choosing an executor from WHILST_EXECUTOR";
-  }
-  executor how = executor::automatic;
-  try {
-    how = executor_from_name(asked);
-  } catch (const error& unknown) {
-    throw error(doing + ": " + unknown.what());
+    try {
+      how = executor_from_name(from_environment);
+    } catch (const error& unknown) {
+      throw error("reading WHILST_EXECUTOR: " + std::string(unknown.what()));
+    }
   }
   if (how == executor::batch)
     throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
@@ -72,7 +70,8 @@ executor_choice choose_executor(const linear_solver_options& options, index_type
                   "Give the matrix in host memory");
     return {place::host(), how};
   }
-  if (devices == 0) throw error(doing, "'" + asked + "' needs a GPU (" + no_gpu + ")", "Use executor host");
+  if (devices == 0)
+    throw error(doing, "'" + std::string(name(how)) + "' needs a GPU (" + no_gpu + ")", "Use executor host");
   if (options.device >= devices)
     throw error(doing, "there is no device " + std::to_string(options.device),
                 "This machine has " + std::to_string(devices) + ", counted from 0");

@@ -129,7 +129,8 @@ struct linear_solve {
     WHILST_HD auto operator()(index_type i, const Team& team) const {
       const bool probes = measures && s->x_is_zero;
       const T* const v = probes ? d : x;
-      const T product = A.row(i, v, team), ri = probes ? b[i] : b[i] - product;
+      // 0 times what is not finite is not a number: x = 0 does not hide it in A.
+      const T product = A.row(i, v, team), ri = b[i] - (probes ? 0 * product : product);
       if (team.rank() == 0) r[i] = ri;
       const squares rr = squares_of(ri);
       const double Av = static_cast<double>(product);

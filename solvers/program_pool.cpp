@@ -1,10 +1,49 @@
 #include "solvers/program_pool.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 namespace whilst::detail {
+
+/// Has a fork wait for the locks of the pools. Otherwise a child process would find one locked for ever that another
+/// thread of its parent's held.
+class program_pool::all_pools {
+ public:
+  static all_pools& get() {
+    static auto& pools = *new all_pools;  // threads may outlive what is static
+    return pools;
+  }
+  void add(program_pool* pool) {
+    const std::lock_guard hold(lock_);
+    pools_.push_back(pool);
+  }
+  void remove(program_pool* pool) {
+    const std::lock_guard hold(lock_);
+    std::erase(pools_, pool);
+  }
+
+ private:
+  all_pools() {
+    pthread_atfork([] { get().lock(); }, [] { get().unlock(); }, [] { get().unlock(); });
+  }
+  void lock() {
+    lock_.lock();
+    for (program_pool* pool : pools_) pool->lock_.lock();
+  }
+  void unlock() {
+    for (program_pool* pool : pools_) pool->lock_.unlock();
+    lock_.unlock();
+  }
+
+  std::mutex lock_;
+  std::vector<program_pool*> pools_;
+};
+
+program_pool::program_pool(cache_limits limits) : limits_(limits) { all_pools::get().add(this); }
+program_pool::~program_pool() { all_pools::get().remove(this); }
 
 loan program_pool::lend(std::shared_ptr<const cache_key> key, const make_cached& make) {
   lock hold(lock_);

@@ -26,7 +26,10 @@ struct recording {
 /// destroyed under the lock, since both may have to wait for a device.
 class program_pool : public std::enable_shared_from_this<program_pool> {
  public:
-  explicit program_pool(cache_limits limits) : limits_(limits) {}
+  explicit program_pool(cache_limits limits);
+  program_pool(const program_pool&) = delete;
+  program_pool& operator=(const program_pool&) = delete;
+  ~program_pool();
 
   loan lend(std::shared_ptr<const cache_key> key, const make_cached& make);
   void take_back(std::unique_ptr<recording> lent) noexcept;
@@ -39,6 +42,7 @@ class program_pool : public std::enable_shared_from_this<program_pool> {
 
  private:
   using lock = std::unique_lock<std::mutex>;
+  class all_pools;
 
   std::shared_ptr<cache_entry> entry_of(std::shared_ptr<const cache_key> key);
   std::unique_ptr<recording> idle_of(const cache_entry& entry);

@@ -23,7 +23,7 @@ void* allocate_on_host(std::size_t bytes) {
   void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
   if (!memory) {
     throw out_of_memory("allocating " + std::to_string(bytes) + " bytes on the host", "there is not that much memory",
-                        "solve a smaller problem or use a larger machine");
+                        "Solve a smaller problem or use a larger machine");
   }
   std::memset(memory, 0, rounded);
   return memory;

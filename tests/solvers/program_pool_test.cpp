@@ -1,7 +1,13 @@
 // The rules of a program_cache, by things that cost nothing to make.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -38,6 +44,18 @@ struct thing {
   }
   index_type bytes() const { return size; }
   bool is_lost() const { return lost; }
+};
+
+/// A key that is long compared, which the cache does with its lock held.
+struct slow_word {
+  static inline std::atomic<bool> is_compared{false};
+  std::string text;
+  bool operator==(const slow_word& other) const {
+    is_compared = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return text == other.text;
+  }
+  std::string in_words() const { return text; }
 };
 
 whilst::lease<thing> borrow(program_cache& cache, const std::string& name, index_type bytes = 1) {
@@ -250,6 +268,24 @@ TEST_CASE("a lease may outlive its cache", "[cache]") {
     CHECK(lent->made_for == "b");
   }
   CHECK(thing::alive == 0);
+}
+
+TEST_CASE("a child process uses a cache that another thread of its parent's was using", "[cache][threads]") {
+  program_cache cache;
+  const auto use = [&] { return cache.borrow(slow_word{"a"}, [] { return thing("a", 1); })->made_for == "a"; };
+  CHECK(use());
+  std::thread other(use);
+  while (!slow_word::is_compared) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // instead of hanging
+    _exit(use() ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  other.join();
+  CHECK(use());
 }
 
 TEST_CASE("what was lost with its context is refused until reset", "[cache]") {
