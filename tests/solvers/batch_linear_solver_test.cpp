@@ -326,6 +326,7 @@ TEST_CASE("tickets of several batches keep their outcomes apart", "[batch]") {
   CHECK(solver.solve(given.values, given.b, given.x).all_converged());
 }
 
+// Alone, as a batch calls no code of the caller's, in which it could wait for who cancels it.
 TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batch][alone]") {
   // Convergence is out of reach; rounding ends the progress of a system, but only after some milliseconds.
   batch<double> given(whilst::make_gallery<double>("poisson2d:60").matrix, 40);
