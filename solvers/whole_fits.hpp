@@ -101,11 +101,13 @@ class fit_runner {
 
 /// Fit k of a batch, for the team that runs it.
 ///
-/// What bounds a thread a fit, counted in the machine code for compute capability 9.0, three parameters, an
-/// exponential, double: 92 instructions a residual, of which 39 are double's arithmetic (22 for the exponential and its
-/// argument, 10 for the sums) and 4 a jump over what the factored form does, and about 570 to judge and to solve for
-/// the next trial; 128 registers, and what the factored form alone needs in local memory. A trial with 20 residuals
-/// then takes a warp 2400 issue slots. Memory asks for less: 224 bytes a fit.
+/// What bounds a thread a fit, counted in the machine code that nvcc 13.0 makes for compute capability 9.0, three
+/// parameters, b0 exp(-b1 t) + b2, double: 94 instructions a residual, of which 39 are double's arithmetic (17 for the
+/// exponential and its argument, 12 for the rest of the residual and its gradient, 10 for the sums) and 4 a jump over
+/// what the factored form does, and about 570 to judge and to solve for the next trial; 128 registers and 120 bytes of
+/// local memory that did not fit in them, beside what the factored form alone needs there. A trial with 20 residuals
+/// then takes a warp 2450 issue slots. Memory asks for less: of 20 responses 160 bytes a fit, of x 24 and back, and 16
+/// of the outcome.
 template <class T, class Problem>
 struct whole_fits {
   using one = decltype(std::declval<const Problem&>().of_problem(index_type{}));

@@ -338,6 +338,7 @@ TEST_CASE("compare runs what there is and accounts for what there is not") {
   CHECK(run({"compare", "--gallery", "poisson2d:12", "--max-iterations", "2"}).status == 2);
 }
 
+// The three interrupts alone: the other process must be under way, and not be through, when it gets the signal.
 TEST_CASE("an interrupt ends a solve early, and progress, history and report say so", "[alone]") {
   // More than the deadline's minute of iterations each: these end by the interrupt. Krylov's method within
   // Newton's is a loop in a loop.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include <Eigen/SparseCholesky>
@@ -13,10 +14,8 @@
 #include <omp.h>
 #endif
 
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
-#include "tests/kernels/held_stream.hpp"
+#include "tests/solvers/batches.hpp"
 #include "tests/solvers/systems.hpp"
 
 namespace whilst_test {
@@ -38,13 +37,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// A tolerance that T can reach on well conditioned systems: rounding of a residual is some 10 epsilon of ||b||.
 template <class T>
 constexpr double reachable = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
-
-bool has_gpu() { return whilst::describe_machine().device_count > 0; }
-
-/// The executors that take a batch to different places.
-std::vector<std::string> batch_executors() {
-  return has_gpu() ? std::vector<std::string>{"host", "batch"} : std::vector<std::string>{"host"};
-}
 
 /// Systems with one pattern, one after another.
 template <class T>
@@ -334,6 +326,7 @@ TEST_CASE("tickets of several batches keep their outcomes apart", "[batch]") {
   CHECK(solver.solve(given.values, given.b, given.x).all_converged());
 }
 
+// Alone, as a batch calls no code of the caller's, in which it could wait for who cancels it.
 TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batch][alone]") {
   // Convergence is out of reach; rounding ends the progress of a system, but only after some milliseconds.
   batch<double> given(whilst::make_gallery<double>("poisson2d:60").matrix, 40);
@@ -597,22 +590,17 @@ TEST_CASE("a batch becomes part of a graph that is being captured", "[batch][gpu
   batch_on_gpu<double> on_gpu(given);
   const whilst::cuda::stream stream = whilst::cuda::make_stream();
   batch_linear_solver<double> solver(given.pattern, given.systems, {.rtol = 1e-12, .executor = "batch"});
-  WHILST_CUDA("capturing", cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-  const auto ticket = solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data());
-  cudaGraph_t captured = nullptr;
-  WHILST_CUDA("capturing", cudaStreamEndCapture(stream.get(), &captured));
-  const whilst::cuda::graph graph(captured);
-  cudaGraphExec_t made = nullptr;
-  WHILST_CUDA("instantiating", cudaGraphInstantiate(&made, captured, 0));
-  const whilst::cuda::graph_exec exec(made);
-  CHECK_FALSE(ticket.done());
-  REQUIRE_THROWS_WITH(ticket.wait(), contains("has not completed a launch yet"));
+  std::optional<whilst::batch_ticket> ticket;
+  const whilst::cuda::graph_exec graph = captured_batch(stream.get(), [&] {
+    ticket = solver.enqueue(stream.get(), on_gpu.values.data(), on_gpu.b.data(), on_gpu.x.data());
+  });
+  CHECK_FALSE(ticket->done());
+  REQUIRE_THROWS_WITH(ticket->wait(), contains("has not completed a launch yet"));
   for (int launch = 0; launch < 2; ++launch) {
     on_gpu.x.upload(given.x.data());
-    WHILST_CUDA("launching", cudaGraphLaunch(exec.get(), stream.get()));
-    WHILST_CUDA("waiting", cudaStreamSynchronize(stream.get()));
-    CHECK(ticket.done());
-    const batch_report r = ticket.wait();
+    launch_and_wait(graph, stream.get());
+    CHECK(ticket->done());
+    const batch_report r = ticket->wait();
     CHECK(r.all_converged());
     CHECK(r[0].iterations > 0);
     CHECK(r.solve_seconds() == 0);

@@ -668,7 +668,8 @@ TEST_CASE("a solver under stream refuses a capture and leaves it whole", "[enque
   CHECK(solver.solve(b, x).converged());
 }
 
-// How soon is printed, and held to nothing here: somebody else may have the GPU or the processor meanwhile.
+// How soon is printed, and held to nothing here: somebody else may have the GPU or the processor meanwhile. Alone all
+// the same, as the solve must be seen running, and not end by itself, before this thread gets a processor.
 TEST_CASE("cancel and deadline stop a solve that runs", "[enqueue][gpu][alone]") {
   if (skipped()) return;
   // Information travels one unknown an iteration, so these are nowhere near a solution when they are stopped.

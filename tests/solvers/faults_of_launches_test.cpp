@@ -150,6 +150,7 @@ struct endless_solve {
 
 }  // namespace
 
+// These two alone, as the solve on the GPU must not end by itself while call after call fails.
 TEST_CASE("whichever CUDA call fails while a running solve is looked at and cancelled, it can be cancelled",
           "[enqueue][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;

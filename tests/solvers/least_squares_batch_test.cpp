@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
-#include "tests/kernels/held_stream.hpp"
+#include "tests/solvers/batches.hpp"
 #include "whilst/least_squares.hpp"
 
 namespace whilst_test {
@@ -23,12 +20,6 @@ using whilst::reason;
 
 namespace {
 
-bool has_gpu() { return whilst::cuda::device_count() > 0; }
-
-/// The executors that take a batch to different places.
-std::vector<std::string> batch_executors() {
-  return has_gpu() ? std::vector<std::string>{"host", "batch"} : std::vector<std::string>{"host"};
-}
 /// Threads a fit: a thread, parts of a warp, a warp, blocks of two and eight warps. On the host they all mean one.
 const std::vector<int> all_lanes{1, 4, 32, 64, 256};
 
@@ -50,12 +41,6 @@ struct decay_beside_nothing {
     return b[0] * exp(b[1] * (-t[0])) + b[2] * 0.0;
   }
 };
-
-/// Deterministic noise between -1 and 1.
-double noise(whilst::index_type i) {
-  const auto number = static_cast<double>(i);
-  return std::sin(12.9898 * number) * std::cos(78.233 * number);
-}
 
 /// Sets of responses at common points, and starting points half as far off again as the truth is large.
 template <class T, class Model>
@@ -259,43 +244,28 @@ TEST_CASE("a batch of fits obeys its deadline", "[least_squares_batch]") {
 
 namespace {
 
-/// The mean of the numbers 0 to 6, over and over: no data, and a trial takes a while.
-struct long_mean {
+/// x^2 = 2, from where it takes many trials.
+struct root_of_two {
   static constexpr int unknowns = 1;
-  WHILST_HD whilst::index_type count() const { return 70'000; }
-  WHILST_HD long_mean of_problem(whilst::index_type) const { return *this; }
+  WHILST_HD whilst::index_type count() const { return 1; }
+  WHILST_HD root_of_two of_problem(whilst::index_type) const { return *this; }
   template <class S>
-  WHILST_HD S operator()(whilst::index_type i, const S* x) const {
-    return x[0] - static_cast<double>(i % 7);
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
+    mind_the_next_evaluation();
+    return x[0] * x[0] - 2.0;
   }
 };
+std::vector<double> far_from_root(whilst::index_type fits) {
+  return std::vector<double>(static_cast<std::size_t>(fits), 1e6);
+}
 
 }  // namespace
 
-TEST_CASE("a batch of fits on the host is cancelled, those that wait for their turn too",
-          "[least_squares_batch][alone]") {
+TEST_CASE("a batch of fits on the host is cancelled, those that wait for their turn too", "[least_squares_batch]") {
   const whilst::index_type fits = 200;
-  least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits, {.executor = "host"});
-  std::vector<double> x(static_cast<std::size_t>(fits), 1e6);
-  least_squares_batch_report report;
-  batch.cancel();  // nothing has been launched: this is for nobody
-  std::atomic<bool> done = false;
-  std::thread solving([&] {
-    report = batch.solve(x);
-    done = true;
-  });
-  while (!done) {
-    batch.cancel();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  solving.join();
-  INFO(report.message());
-  CHECK(report[fits - 1].reason == reason::cancelled);
-  for (const fit_outcome& fit : report) REQUIRE((fit.converged() || fit.reason == reason::cancelled));
-  // The next launch is not concerned.
-  std::fill(x.begin(), x.end(), 10.0);
-  CHECK(batch.solve(x).all_converged());
-  CHECK(x.back() == Approx(3));
+  least_squares_batch<double, root_of_two> batch([](whilst::place) { return root_of_two{}; }, fits,
+                                                 {.executor = "host", .threads = 1});
+  CHECK(check_cancel_on_host(batch, far_from_root(fits)).all_converged());
 }
 
 #if WHILST_WITH_CUDA
@@ -304,19 +274,9 @@ TEST_CASE("a batch of fits on a GPU is cancelled", "[least_squares_batch][gpu]")
   for (const int lanes : {1, 32, 256}) {
     INFO(lanes << " lanes");
     const whilst::index_type fits = 2000;
-    least_squares_batch<double, long_mean> batch([](whilst::place) { return long_mean{}; }, fits,
-                                                 {.executor = "batch", .lanes = lanes});
-    const whilst::cuda::stream stream = whilst::cuda::make_stream();
-    whilst::buffer<double> x(whilst::place::gpu(0), fits);
-    const std::vector<double> start(static_cast<std::size_t>(fits), 1e6);
-    x.upload(start.data());
-    held_stream held(stream.get());
-    batch.enqueue(stream.get(), x.data());
-    batch.cancel();
-    held.open();
-    for (const fit_outcome& fit : batch.wait()) REQUIRE(fit.reason == reason::cancelled);
-    batch.enqueue(stream.get(), x.data());
-    CHECK(batch.wait().all_converged());
+    least_squares_batch<double, root_of_two> batch([](whilst::place) { return root_of_two{}; }, fits,
+                                                   {.executor = "batch", .lanes = lanes});
+    CHECK(check_cancel_on_gpu(batch, far_from_root(fits)).all_converged());
   }
 }
 #endif
@@ -373,16 +333,7 @@ TEMPLATE_TEST_CASE("a batch of fits on a GPU repeats its bits, enqueues without 
       for (whilst::index_type k = 0; k < given.sets; ++k) REQUIRE(report[k].iterations == expected[k].iterations);
     }
     x.upload(given.start.data());
-    WHILST_CUDA("capturing", cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-    batch.enqueue(stream.get(), x.data());
-    cudaGraph_t captured = nullptr;
-    WHILST_CUDA("capturing", cudaStreamEndCapture(stream.get(), &captured));
-    const whilst::cuda::graph graph(captured);
-    cudaGraphExec_t made = nullptr;
-    WHILST_CUDA("instantiating", cudaGraphInstantiate(&made, captured, 0));
-    const whilst::cuda::graph_exec exec(made);
-    WHILST_CUDA("launching", cudaGraphLaunch(exec.get(), stream.get()));
-    WHILST_CUDA("waiting", cudaStreamSynchronize(stream.get()));
+    launch_and_wait(captured_batch(stream.get(), [&] { batch.enqueue(stream.get(), x.data()); }), stream.get());
     x.download(found.data());
     REQUIRE((found == first));
   }

@@ -8,18 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/cuda.hpp"
+#include "tests/solvers/batches.hpp"
 #include "whilst/minimizer.hpp"
 #include "whilst/minimizer_batch.hpp"
 #include "whilst/partially_separable.hpp"
 
 namespace whilst_test {
 
-inline bool has_gpu() { return whilst::cuda::device_count() > 0; }
-/// The executors that take a batch to different places.
-inline std::vector<std::string> batch_executors() {
-  return has_gpu() ? std::vector<std::string>{"host", "batch"} : std::vector<std::string>{"host"};
-}
 /// Threads a problem: a thread, parts of a warp, a warp, blocks of two and eight warps. On the host they all mean one.
 inline std::vector<int> lanes_of(const std::string& executor) {
   return executor == "host" ? std::vector<int>{0} : std::vector<int>{0, 1, 4, 32, 64, 256};
@@ -27,12 +22,6 @@ inline std::vector<int> lanes_of(const std::string& executor) {
 
 template <class T>
 constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-
-/// Deterministic numbers between -1 and 1.
-inline double noise(whilst::index_type i) {
-  const auto number = static_cast<double>(i);
-  return std::sin(12.9898 * number) * std::cos(78.233 * number);
-}
 
 /// One term a function, the same for all.
 template <class Term>

@@ -175,16 +175,7 @@ TEMPLATE_TEST_CASE("a batch of minimizations on a GPU repeats its bits, beside a
       REQUIRE((found == first));
     }
     x.upload(start.data());
-    WHILST_CUDA("capturing", cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-    batch.enqueue(stream.get(), x.data());
-    cudaGraph_t captured = nullptr;
-    WHILST_CUDA("capturing", cudaStreamEndCapture(stream.get(), &captured));
-    const whilst::cuda::graph graph(captured);
-    cudaGraphExec_t made = nullptr;
-    WHILST_CUDA("instantiating", cudaGraphInstantiate(&made, captured, 0));
-    const whilst::cuda::graph_exec exec(made);
-    WHILST_CUDA("launching", cudaGraphLaunch(exec.get(), stream.get()));
-    WHILST_CUDA("waiting", cudaStreamSynchronize(stream.get()));
+    launch_and_wait(captured_batch(stream.get(), [&] { batch.enqueue(stream.get(), x.data()); }), stream.get());
     x.download(found.data());
     REQUIRE((found == first));
   }

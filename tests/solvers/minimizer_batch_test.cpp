@@ -1,14 +1,8 @@
 // compiled by nvcc where CUDA is on
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
 
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
 #include "tests/catch.hpp"
-#include "tests/kernels/held_stream.hpp"
 #include "tests/solvers/minimizer_batch_problems.hpp"
 
 namespace whilst_test {
@@ -196,6 +190,7 @@ struct long_valley {
   static constexpr int unknowns = 2;
   template <class S>
   WHILST_HD S operator()(whilst::index_type, const S* x) const {
+    mind_the_next_evaluation();
     S f = 0.0;
     for (int i = 0; i < 2000; ++i) {
       const S a = x[1] - x[0] * x[0], b = static_cast<double>(i % 7) - x[0];
@@ -230,49 +225,21 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
 }
 
 TEST_CASE("a batch of minimizations on the host is cancelled, those that wait for their turn too",
-          "[minimizer_batch][alone]") {
+          "[minimizer_batch]") {
   const whilst::index_type problems = 100;
-  slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems, {.executor = "host"});
-  std::vector<double> x(static_cast<std::size_t>(2 * problems), -1.2);
-  minimizer_batch_report report;
-  batch.cancel();  // nothing has been launched: this is for nobody
-  std::atomic<bool> done = false;
-  std::thread solving([&] {
-    report = batch.solve(x);
-    done = true;
-  });
-  while (!done) {
-    batch.cancel();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  solving.join();
-  INFO(report.message());
-  CHECK(report[problems - 1].reason == reason::cancelled);
-  for (const minimization_outcome& one : report) REQUIRE((one.converged() || one.reason == reason::cancelled));
-  // The next launch is not concerned.
-  std::fill(x.begin(), x.end(), 3.0);
-  for (const minimization_outcome& one : batch.solve(x)) REQUIRE(one.reason != reason::cancelled);
+  slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems, {.executor = "host", .threads = 1});
+  check_cancel_on_host(batch, std::vector<double>(2 * problems, -1.2));
 }
 
 #if WHILST_WITH_CUDA
 TEST_CASE("a batch of minimizations on a GPU is cancelled", "[minimizer_batch][gpu]") {
-  if (whilst::cuda::device_count() == 0) return;
+  if (!has_gpu()) return;
   for (const int lanes : {1, 32, 64}) {
     INFO(lanes << " lanes");
     const whilst::index_type problems = 2000;
     slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems,
                              {.executor = "batch", .lanes = lanes});
-    const whilst::cuda::stream stream = whilst::cuda::make_stream();
-    whilst::buffer<double> x(whilst::place::gpu(0), 2 * problems);
-    const std::vector<double> start(static_cast<std::size_t>(2 * problems), -1.2);
-    x.upload(start.data());
-    held_stream held(stream.get());
-    batch.enqueue(stream.get(), x.data());
-    batch.cancel();
-    held.open();
-    for (const minimization_outcome& one : batch.wait()) REQUIRE(one.reason == reason::cancelled);
-    batch.enqueue(stream.get(), x.data());
-    for (const minimization_outcome& one : batch.wait()) REQUIRE(one.reason != reason::cancelled);
+    check_cancel_on_gpu(batch, std::vector<double>(2 * problems, -1.2));
   }
 }
 #endif

@@ -253,6 +253,7 @@ TEST_CASE("the matrix-free Laplacians, solved", "[template_door]") {
                                          to_eigen(whilst::make_gallery<double>("poisson3d:7").matrix));
 }
 
+// Alone, as a functor that also runs in kernels cannot wait for who cancels: the solve must not have ended before that.
 TEST_CASE("an operator's solver is watched and cancelled from another thread", "[template_door][alone]") {
   const index_type n = 200;
   for (const std::string& executor : executors()) {
