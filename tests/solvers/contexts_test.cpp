@@ -169,7 +169,7 @@ TEST_CASE("with pointers left unchecked, no question is asked", "[pointers][gpu]
   }
 }
 
-TEST_CASE("with pointers left unchecked, no question is asked about a matrix either", "[pointers][gpu]") {
+TEST_CASE("with pointers left unchecked, no question is asked about a matrix", "[pointers][gpu]") {
   if (!has_gpu()) return;
   const auto A = system_of_n();
   const place gpu = place::gpu(0);
@@ -190,11 +190,13 @@ TEST_CASE("with pointers left unchecked, no question is asked about a matrix eit
     whilst::cuda::observer() = nullptr;
     return questions;
   };
-  for (const bool looks : {true, false}) {
-    const whilst::linear_solver_options options{.check_pointers = looks};
-    CHECK(questions_of([&] { linear_solver<double>(there, options); }) == (looks ? 3 : 0));
-    CHECK(questions_of([&] { whilst::batch_linear_solver<double>(there, 2, options); }) == (looks ? 3 : 0));
-  }
+  // A solver asks about memory of its own besides. The matrix has three arrays.
+  const auto asked = [&](const auto& make) {
+    return questions_of([&] { make(whilst::linear_solver_options{.check_pointers = true}); }) -
+           questions_of([&] { make(whilst::linear_solver_options{.check_pointers = false}); });
+  };
+  CHECK(asked([&](const auto& options) { linear_solver<double>(there, options); }) == 3);
+  CHECK(asked([&](const auto& options) { whilst::batch_linear_solver<double>(there, 2, options); }) == 3);
 }
 
 TEST_CASE("a captured graph solves in memory that it takes itself", "[pointers][gpu]") {
