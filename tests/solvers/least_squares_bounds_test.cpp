@@ -82,7 +82,8 @@ TEMPLATE_TEST_CASE("a bound holds a parameter, and the others are fitted beside 
   for (const std::string& executor : executors()) {
     // From above, from below, and from the bound itself; 0.7 and 1.9 are no numbers of either precision.
     for (const auto& [lower, upper, start, bound] :
-         {std::tuple(-infinite, 0.7, 0.1, 0.7), std::tuple(1.9, infinite, 3.0, 1.9), std::tuple(-infinite, 0.7, 0.7, 0.7)}) {
+         {std::tuple(-infinite, 0.7, 0.1, 0.7), std::tuple(1.9, infinite, 3.0, 1.9),
+          std::tuple(-infinite, 0.7, 0.7, 0.7)}) {
       INFO(executor << ", from " << lower << " to " << upper);
       curve_fit<T, decay> fit({}, data.x, data.y,
                               {.lower = {-infinite, lower}, .upper = {infinite, upper}, .executor = executor});
