@@ -1,17 +1,24 @@
-// What the documents show is what runs: the texts under docs/output are what the programs of shown_samples.cpp put out,
-// and the code blocks that a comment marks quote those texts, or the regions of that file, byte by byte.
+// What the documents show is what runs. Each code block of README, of the pages below docs and of CONTRIBUTING is one
+// of these, compared byte by byte:
+//
+//   <!-- FILE -->           a whole file, as a program of examples/, or a text under docs/output, which is what the
+//                           programs of shown_samples.cpp put out
+//   <!-- FILE: REGION -->   what stands in the file between "// shown: REGION" and "// end of shown"
+//   <!-- part of FILE -->   paragraphs that stand in the file one after another, perhaps with others between them
+//   ```console              commands after "$ ", which are run on the host, and what they print
+//   ```sh                   commands that are not run here
 //
 // With WHILST_WRITE_SHOWN=DIR nothing is compared: texts and documents with their quotes renewed are written below DIR,
 // which may be the source folder itself. What needs a GPU is left as it was where there is none. Run the program itself
 // then, whilst_tests '[shown]', and not ctest: the documents are renewed after the texts.
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,7 +28,9 @@
 #include <vector>
 
 #include "kernels/launch/cuda.hpp"
+#include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
+#include "tests/documents/documents.hpp"
 #include "tests/kernels/shown_samples.hpp"
 
 namespace whilst_test {
@@ -32,34 +41,18 @@ using whilst::executor;
 using whilst::place;
 using namespace whilst::shown;
 
-const std::string samples = "tests/kernels/shown_samples.cpp";
+/// Every region of these must be quoted somewhere.
+const std::vector<std::string> samples{"tests/kernels/shown_samples.cpp", "tests/documents/shown_snippets_test.cpp"};
 
-/// The source folder: the environment variable WHILST_SOURCE_FOLDER, or where this was compiled.
-path source_folder() {
-  const char* const given = std::getenv("WHILST_SOURCE_FOLDER");
-  return given ? given : WHILST_SOURCE_FOLDER;
-}
 std::optional<path> folder_to_write() {
   const char* const given = std::getenv("WHILST_WRITE_SHOWN");
   return given && *given ? std::optional<path>(given) : std::nullopt;
-}
-std::string read(const path& file) {
-  INFO(file.string() << "; WHILST_SOURCE_FOLDER says where the sources are");
-  std::ifstream stream(file, std::ios::binary);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 void write(const path& file, const std::string& text) {
   std::filesystem::create_directories(file.parent_path());
   std::ofstream stream(file, std::ios::binary);
   stream << text;
   REQUIRE(stream.flush().good());
-}
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 struct output {
@@ -83,56 +76,149 @@ const std::vector<output>& outputs() {
 }
 std::string file_of(const std::string& name) { return "docs/output/" + name + ".txt"; }
 
-/// What marks may name: a text's path, or "FILE: REGION". A text that was just written counts.
-using quotable = std::map<std::string, std::string>;
-
-void add_regions(quotable& all) {
+/// The regions of a file by their names.
+std::map<std::string, std::string> regions_of(const std::string& file) {
+  std::map<std::string, std::string> all;
   std::string name, text;
   std::size_t indent = 0;
-  for (const std::string& line : lines_of(read(source_folder() / samples))) {
+  for (const std::string& line : lines_of(read(source_folder() / file))) {
     const std::size_t begin = line.find_first_not_of(' ');
     const std::string words = begin == std::string::npos ? "" : line.substr(begin);
-    if (words.rfind("// shown: ", 0) == 0) {
+    if (begins_with(words, "// shown: ")) {
       REQUIRE(name.empty());
       name = words.substr(10);
       indent = begin;
     } else if (words == "// end of shown") {
-      REQUIRE(all.emplace(samples + ": " + name, std::exchange(text, "")).second);
+      REQUIRE(all.emplace(name, std::exchange(text, "")).second);
       name.clear();
     } else if (!name.empty()) {
       text += (line.empty() ? "" : line.substr(indent)) + "\n";
     }
   }
   REQUIRE(name.empty());
-}
-quotable everything_quotable() {
-  quotable all;
-  for (const output& one : outputs()) {
-    const std::string file = file_of(one.name);
-    const auto written = folder_to_write() ? *folder_to_write() / file : path();
-    all[file] = read(std::filesystem::exists(written) ? written : source_folder() / file);
-  }
-  add_regions(all);
   return all;
 }
 
-/// The document as it should be: each code block after a mark holds what the mark names. Notes the names in `quoted`.
-std::string renewed(const std::string& document, const quotable& all, std::set<std::string>& quoted) {
+/// Checks that each paragraph of a block stands in the file, in this order, all of a paragraph indented as far.
+void check_parts(const std::vector<std::string>& block, const std::string& file) {
+  const std::vector<std::string> source = lines_of(read(source_folder() / file));
+  auto from = source.begin();
+  for (auto begin = block.begin(); begin != block.end();) {
+    const auto end = std::find(begin, block.end(), "");
+    const std::size_t length = begin->size();
+    const auto at = std::find_if(from, source.end(), [&](const std::string& line) {
+      if (line.size() < length) return false;
+      const std::string indent(line.size() - length, ' ');
+      const auto first = source.begin() + (&line - source.data());
+      return source.end() - first >= end - begin &&
+             std::equal(begin, end, first,
+                        [&](const std::string& is, const std::string& in) { return indent + is == in; });
+    });
+    INFO("the paragraph that begins so: " << *begin);
+    CHECK(at != source.end());
+    from = at;
+    begin = end == block.end() ? end : end + 1;
+  }
+}
+
+/// The output of "$ build/bin/PROGRAM ARGUMENT..." or, of a program of examples/, "$ build/PROGRAM ARGUMENT...", on the
+/// host, in the current folder.
+std::vector<std::string> output_of(const std::string& command) {
+  strings words;
+  std::istringstream stream(command.substr(2));
+  for (std::string word; stream >> word;) words.push_back(word);
+  const std::string own = "build/bin/", example = "build/";
+  REQUIRE(begins_with(words[0], example));
+  const bool is_own = begins_with(words[0], own);
+  const std::string name = is_own ? words[0].substr(own.size()) : "examples/" + words[0].substr(example.size());
+  static const path programs = std::filesystem::absolute(program_path("whilst")).parent_path();
+  const outcome result = run_program((programs / name).string(), strings(words.begin() + 1, words.end()));
+  INFO(command << "\n" << result.err);
+  CHECK(result.status == 0);
+  return lines_of(result.out);
+}
+
+/// Whether a line that was printed is the one that is shown, but for what differs between machines.
+bool is_same(const std::string& shown, const std::string& printed) {
+  if (shown == printed) return true;
+  const std::string word = shown.substr(0, shown.find(' '));
+  if (!begins_with(printed, word + " ")) return false;
+  if (word == "machine" || word == "time") return true;
+  if (word != "residual") return false;
+  // Where the compiler fuses multiplications and additions the last of many residuals is another one by far less.
+  std::istringstream in_shown(shown), in_printed(printed);
+  for (std::string one, other; in_shown >> one;) {
+    if (!(in_printed >> other)) return false;
+    if (one == other) continue;
+    if (!std::isdigit(one[0]) || !std::isdigit(other[0])) return false;
+    if (std::stod(other) != Approx(std::stod(one)).epsilon(0.005)) return false;
+  }
+  return !(in_printed >> std::ws).good();
+}
+
+/// A transcript as it should be: the commands with what they print, lines that differ as they may left as they are.
+std::string run_again(const std::vector<std::string>& shown) {
+  const folder here;
+  const path before = std::filesystem::current_path();
+  ::setenv("WHILST_EXECUTOR", "host", 1);
+  std::string text;
+  for (std::size_t k = 0; k < shown.size();) {
+    REQUIRE(begins_with(shown[k], "$ "));
+    const std::string command = shown[k++];
+    std::filesystem::current_path(here / "");
+    const std::vector<std::string> printed = output_of(command);
+    std::filesystem::current_path(before);
+    text += command + "\n";
+    for (const std::string& line : printed) {
+      const bool is_there = k < shown.size() && !begins_with(shown[k], "$ ");
+      text += (is_there && is_same(shown[k], line) ? shown[k] : line) + "\n";
+      k += is_there;
+    }
+    while (k < shown.size() && !begins_with(shown[k], "$ ")) ++k;  // more is shown than was printed
+  }
+  ::unsetenv("WHILST_EXECUTOR");
+  return text;
+}
+
+/// What a mark names. A text that was just written counts.
+std::string quoted_text(const std::string& mark) {
+  const std::size_t colon = mark.find(": ");
+  if (colon == std::string::npos) {
+    const path written = folder_to_write() ? *folder_to_write() / mark : path();
+    return read(std::filesystem::exists(written) ? written : source_folder() / mark);
+  }
+  const auto regions = regions_of(mark.substr(0, colon));
+  REQUIRE(regions.count(mark.substr(colon + 2)) == 1);
+  return regions.at(mark.substr(colon + 2));
+}
+
+/// The document as it should be. Notes in `quoted` what its marks name.
+std::string renewed(const std::string& document, bool has_free_blocks, std::set<std::string>& quoted) {
   const std::vector<std::string> lines = lines_of(document);
+  const std::string part_of = "part of ";
   std::string text;
   for (std::size_t k = 0; k < lines.size(); ++k) {
     text += lines[k] + "\n";
-    const bool is_mark = lines[k].rfind("<!-- docs/output/", 0) == 0 || lines[k].rfind("<!-- " + samples, 0) == 0;
-    if (!is_mark) continue;
-    const std::string name = lines[k].substr(5, lines[k].rfind(" -->") - 5);
-    INFO(name);
-    REQUIRE(all.count(name) == 1);
-    REQUIRE(k + 1 < lines.size());
-    REQUIRE(lines[k + 1].rfind("```", 0) == 0);
-    text += lines[k + 1] + "\n" + all.at(name) + "```\n";
-    for (k += 2; k < lines.size() && lines[k] != "```";) ++k;
-    REQUIRE(k < lines.size());
-    quoted.insert(name);
+    if (!begins_with(lines[k], "```")) continue;
+    const auto begin = lines.begin() + static_cast<std::ptrdiff_t>(k) + 1, end = std::find(begin, lines.end(), "```");
+    REQUIRE(end != lines.end());
+    const std::vector<std::string> shown(begin, end);
+    const bool is_marked = k > 0 && begins_with(lines[k - 1], "<!-- ");
+    const std::string mark = is_marked ? lines[k - 1].substr(5, lines[k - 1].rfind(" -->") - 5) : "";
+    INFO("line " << k + 1 << ": " << lines[k] << " " << mark);
+    if (is_marked && !begins_with(mark, part_of)) {
+      text += quoted_text(mark);
+      quoted.insert(mark);
+    } else if (lines[k] == "```console") {
+      text += run_again(shown);
+    } else {
+      if (is_marked) check_parts(shown, mark.substr(part_of.size()));
+      if (!is_marked && lines[k] != "```sh" && !has_free_blocks)
+        FAIL_CHECK("a block that is neither marked nor ```console or ```sh: nobody knows whether it runs");
+      for (const std::string& line : shown) text += line + "\n";
+    }
+    text += "```\n";
+    k += shown.size() + 1;
   }
   return text;
 }
@@ -168,12 +254,13 @@ TEST_CASE("the outputs that documents show are what runs put out", "[shown]") {
   }
 }
 
-TEST_CASE("documents quote the outputs and the code that made them", "[shown]") {
-  const quotable all = everything_quotable();
+TEST_CASE("documents quote programs, outputs and transcripts as they are", "[shown]") {
   std::set<std::string> quoted;
-  for (const char* const name : {"README.md", "docs/architecture.md"}) {
+  for (const std::string& name : documents()) {
     INFO(name);
-    const std::string document = read(source_folder() / name), fresh = renewed(document, all, quoted);
+    const std::string document = read(source_folder() / name);
+    // Trees and sketches among what it shows are no quotes.
+    const std::string fresh = renewed(document, name == "docs/architecture.md", quoted);
     if (const auto folder = folder_to_write()) {
       write(*folder / name, fresh);
       continue;
@@ -187,7 +274,11 @@ TEST_CASE("documents quote the outputs and the code that made them", "[shown]") 
     CHECK((document == fresh));
   }
   // Nothing is kept that nobody sees.
-  for (const auto& [name, text] : all) {
+  std::vector<std::string> kept = files_in("examples", ".cpp");
+  for (const output& one : outputs()) kept.push_back(file_of(one.name));
+  for (const std::string& file : samples)
+    for (const auto& [region, text] : regions_of(file)) kept.push_back(std::string(file).append(": ").append(region));
+  for (const std::string& name : kept) {
     INFO(name);
     CHECK(quoted.count(name) == 1);
   }

@@ -1,0 +1,74 @@
+// Fragments that the pages show, in tests that see them do what the pages say.
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "whilst/whilst.hpp"
+
+namespace {
+
+/// -u'' = 1 on n points of a line, unscaled: u is (i + 1)(n - i) / 2. A residual of 1e-8 |b|, with |A^-1| < n^2 / 8,
+/// leaves an error below 1e-8 n^2.5 / 8.
+constexpr whilst::index_type n = 100;
+const std::vector<double> b(n, 1.0);
+void check_line(const std::vector<double>& x) {
+  for (int i = 0; i < n; ++i)
+    CHECK(std::abs(x[static_cast<std::size_t>(i)] - 0.5 * (i + 1) * (static_cast<int>(n) - i)) < 1e-8 * 1e5 / 8);
+}
+whilst::csr_matrix<double> line() { return whilst::make_gallery<double>("poisson1d:100").matrix; }
+
+}  // namespace
+
+TEST_CASE("the shown function solves without a solver to keep", "[shown]") {
+  const whilst::csr_matrix<double> A = line();
+  std::vector<double> x(n);
+  // shown: function
+  whilst::report report = whilst::solve(A, b, x, {.preconditioner = "jacobi"});
+  // end of shown
+  CHECK(report.converged());
+  check_line(x);
+}
+
+TEST_CASE("the shown solve is enqueued and waited for", "[shown]") {
+  whilst::linear_solver<double> solver(line(), {.executor = "host"});
+  std::vector<double> x(n);
+  const whilst::stream_handle stream = nullptr;  // on the host; and pointers are of host memory
+  const double* const b_on_device = b.data();
+  double* const x_on_device = x.data();
+  // shown: enqueue
+  whilst::ticket ticket = solver.enqueue(stream, b_on_device, x_on_device);  // allocates nothing, waits for nothing
+  // ... ticket.progress(), ticket.cancel(), or other work ...
+  whilst::report report = ticket.wait();
+  // end of shown
+  CHECK(report.converged());
+  check_line(x);
+}
+
+TEST_CASE("the shown callback stands for the matrix", "[shown]") {
+  std::vector<double> x(n);
+  // shown: callback
+  const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* x, double* y) {
+    for (whilst::index_type i = 0; i < n; ++i) y[i] = 2 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < n - 1 ? x[i + 1] : 0);
+  };
+  whilst::linear_solver<double> solver(n, apply, {.callback_memory = "host"});
+  // end of shown
+  CHECK(solver.solve(b, x).converged());
+  check_line(x);
+}
+
+TEST_CASE("the shown monitor stops a solve that is good enough", "[shown]") {
+  whilst::linear_solver<double> solver(line(), {.executor = "host"});
+  std::vector<double> x(n);
+  const double good_enough = 5;  // of 10 at the start
+  // shown: monitor
+  solver.set_monitor([&](const whilst::progress& now) {
+    if (now.residual_norm < good_enough) solver.cancel();
+  });
+  // end of shown
+  const whilst::report report = solver.solve(b, x);
+  CHECK(report.reason() == whilst::reason::cancelled);
+  CHECK(report.iterations() < 50);
+}
