@@ -2,6 +2,7 @@
 
 #if WHILST_WITH_CUDA
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/launch/doctor.hpp"
@@ -87,6 +88,19 @@ void program::implementation::set_delays(std::vector<operation>& operations) {
   }
 }
 
+/// More than any graph of these operations takes. What is missing from the device's free memory once a graph is there
+/// may be what another process took meanwhile.
+static std::size_t most_graph_memory(const std::vector<operation>& operations) {
+  constexpr std::size_t once = 32 << 20, each = 256 << 10;
+  std::size_t most = once;
+  for (const operation& op : operations) {
+    most += each;
+    if (!op.body.empty()) most += most_graph_memory(op.body);
+    for (const std::vector<operation>& body : op.bodies) most += most_graph_memory(body);
+  }
+  return most;
+}
+
 void program::implementation::build_graph(form& made) {
   if (!capture_stream) capture_stream = cuda::make_stream();
   const std::size_t free_before = cuda::free_bytes();
@@ -95,7 +109,8 @@ void program::implementation::build_graph(form& made) {
   WHILST_CUDA("uploading a program's graph", cudaGraphUpload(made.graph.exec.get(), capture_stream.get()));
   WHILST_CUDA("uploading a program's graph", cudaStreamSynchronize(capture_stream.get()));
   const std::size_t free_after = cuda::free_bytes();
-  graph_memory += free_after > 0 && free_before > free_after ? free_before - free_after : 0;
+  const std::size_t taken = free_after > 0 && free_before > free_after ? free_before - free_after : 0;
+  graph_memory += std::min(taken, most_graph_memory(made.lowered.operations));
 }
 
 void program::implementation::finish_form(form& made) {
