@@ -12,9 +12,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/dynamic_parameters/rounds.hpp"
-#include "benchmarks/measured_at.hpp"
-#include "kernels/launch/cuda.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 

@@ -9,14 +9,14 @@
 #include <fstream>
 #include <map>
 
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/overheads/batches.hpp"
 #include "benchmarks/overheads/conjugate_gradients.hpp"
 #include "benchmarks/overheads/enqueues.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/tables.hpp"
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 

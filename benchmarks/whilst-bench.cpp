@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/whilst-bench/fits.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
 #include "benchmarks/whilst-bench/mgh_runs.hpp"

@@ -5,9 +5,6 @@ set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/whilst)
 
 install(TARGETS whilst whilst_template_door EXPORT whilst)
 install(DIRECTORY include/whilst TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
-# An include root of its own: the headers name each other as in the source tree.
-install(DIRECTORY kernels solvers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/whilst/template_door
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "test_problems*" EXCLUDE PATTERN "test_systems*" EXCLUDE)
 install(EXPORT whilst NAMESPACE whilst:: FILE whilstTargets.cmake DESTINATION ${package_directory})
 
 configure_package_config_file(cmake/whilstConfig.cmake.in ${PROJECT_BINARY_DIR}/whilstConfig.cmake

@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::command {

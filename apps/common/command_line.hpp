@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 
 /// Options that are checked while they are parsed, with messages that say what would do.
 namespace whilst::command {

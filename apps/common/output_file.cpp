@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "solvers/text_file.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::command {

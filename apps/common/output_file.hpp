@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "solvers/written_file.hpp"
+#include "solvers/files/written_file.hpp"
 
 namespace whilst::command {
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "apps/common/interrupts.hpp"
-#include "solvers/text_file.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::command {

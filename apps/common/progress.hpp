@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "whilst/replayed_solver.hpp"
+#include "whilst/host/replayed_solver.hpp"
 
 namespace whilst::command {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 #include "whilst/machine.hpp"
 
 namespace whilst::command {

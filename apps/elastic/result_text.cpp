@@ -6,7 +6,7 @@
 
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 

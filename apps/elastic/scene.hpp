@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elastic_energies.hpp"
-#include "whilst/index_type.hpp"
+#include "kernels/problems/elasticity/elastic_energies.hpp"
+#include "whilst/basics/index_type.hpp"
 
 /// The program that lets elastic bodies fall.
 namespace whilst::elastic {

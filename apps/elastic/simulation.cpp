@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "solvers/newton_cg.hpp"
-#include "solvers/recorded_descent.hpp"
 #include "whilst/minimizer.hpp"
+#include "whilst/nonlinear/descent/recorded_descent.hpp"
+#include "whilst/nonlinear/minimize/newton_cg.hpp"
 #include "whilst/partially_separable.hpp"
 
 namespace whilst::elastic {

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <iterator>
 
-#include "kernels/curve_models.hpp"
+#include "kernels/problems/curves/curve_models.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::fitting {

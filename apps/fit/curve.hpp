@@ -7,7 +7,7 @@
 
 namespace whilst::fitting {
 
-/// A model of kernels/curve_models.hpp, for a person and for checks.
+/// A model of kernels/problems/curves/curve_models.hpp, for a person and for checks.
 struct model_description {
   std::string name, formula;
   int parameters = 0, variables = 0;

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "solvers/text_file.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/error.hpp"
 
 namespace whilst::fitting {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "solvers/strd_file.hpp"
+#include "kernels/problems/curves/strd_file.hpp"
 
 namespace whilst::fitting {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/curve_models.hpp"
+#include "kernels/problems/curves/curve_models.hpp"
 
 namespace whilst::fitting {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/curve_models.hpp"
+#include "kernels/problems/curves/curve_models.hpp"
 #include "whilst/least_squares.hpp"
 
 namespace whilst::fitting {

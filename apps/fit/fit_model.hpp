@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "solvers/least_squares_tolerances.hpp"
+#include "whilst/least_squares/least_squares_tolerances.hpp"
 #include "whilst/report.hpp"
 
 namespace whilst::fitting {
@@ -32,7 +32,7 @@ struct fit_outcome {
   report summary;
 };
 
-/// Fits the model of this name, which must be one of kernels/curve_models.hpp, to points.
+/// Fits the model of this name, which must be one of kernels/problems/curves/curve_models.hpp, to points.
 /// predictors: as many numbers a point as the model has, point by point; response: one a point, as the model gives it.
 fit_outcome fit_model(std::string_view model, std::span<const double> predictors, std::span<const double> response,
                       std::vector<double> start, const fit_settings& settings);

@@ -4,8 +4,8 @@
 
 #include "apps/common/command_line.hpp"
 #include "apps/common/program.hpp"
-#include "solvers/matrix_on_place.hpp"
 #include "tour.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
 
 namespace whilst::graph_tour {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/memory.hpp"
-#include "whilst/executor.hpp"
+#include "whilst/engine/executor.hpp"
+#include "whilst/engine/memory/memory.hpp"
 
 namespace whilst::graph_tour {
 

@@ -8,7 +8,7 @@
 #include "apps/common/program.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "picture.hpp"
 #include "stepper.hpp"
 #include "whilst/place_of_executor.hpp"

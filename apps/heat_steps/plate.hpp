@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "whilst/basics/index_type.hpp"
+#include "whilst/host/solve_outcome.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index_type.hpp"
-#include "whilst/solve_outcome.hpp"
 
 /// The problem, and what is done at each point and at the end of each time step: one text for loops on the CPU and for
 /// kernels.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/memory.hpp"
 #include "steps.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/recorder.hpp"
 
 namespace whilst::token_loop {

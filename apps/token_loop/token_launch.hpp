@@ -1,7 +1,7 @@
 #pragma once
 
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/recorder.hpp"
 
 namespace whilst::token_loop {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "whilst/basics/index_type.hpp"
 #include "whilst/host_device.hpp"
-#include "whilst/index_type.hpp"
 
 namespace whilst::token_loop {
 

@@ -9,8 +9,8 @@
 #include "apps/common/json_file.hpp"
 #include "apps/common/output_file.hpp"
 #include "apps/common/progress.hpp"
-#include "solvers/descent_state.hpp"
 #include "whilst/linear_solver.hpp"
+#include "whilst/nonlinear/descent/descent_state.hpp"
 
 /// @file
 /// What minimize and equations have in common: one of the bundled problems, solved from its standard start.

@@ -11,7 +11,7 @@
 #include "apps/common/plot.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "command.hpp"
 #include "header.hpp"
 #include "input.hpp"
@@ -19,8 +19,8 @@
 #include "whilst/version.hpp"
 
 #if WHILST_WITH_CUDA
-#include "benchmarks/baselines.hpp"
-#include "kernels/launch/cuda.hpp"
+#include "benchmarks/common/baselines.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #endif
 
 namespace whilst::command {

@@ -4,7 +4,7 @@
 
 #include "apps/common/output_file.hpp"
 #include "command.hpp"
-#include "solvers/text_file.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "apps/common/text.hpp"
-#include "solvers/text_file.hpp"
+#include "solvers/files/text_file.hpp"
 
 namespace whilst::command {
 

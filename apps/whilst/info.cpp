@@ -2,7 +2,7 @@
 
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "command.hpp"
 #include "whilst/version.hpp"
 

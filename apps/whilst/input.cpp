@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "solvers/matrix_market_bytes.hpp"
-#include "solvers/text_file.hpp"
+#include "solvers/files/matrix_market_bytes.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {

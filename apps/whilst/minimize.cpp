@@ -10,7 +10,7 @@
 #include "apps/common/program.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
-#include "kernels/test_problems.hpp"
+#include "kernels/problems/test_problems/test_problems.hpp"
 #include "whilst/error.hpp"
 #include "whilst/matrix_market.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/memory.hpp"
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/engine/memory/memory.hpp"
 
 namespace dynamic_parameters {
 

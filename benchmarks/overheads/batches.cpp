@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "kernels/launch/memory.hpp"
 #include "whilst/batch_linear_solver.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/gallery.hpp"
 
 namespace overheads {

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <map>
 
-#include "benchmarks/baselines.hpp"
-#include "kernels/launch/cuda.hpp"
-#include "kernels/launch/memory.hpp"
+#include "benchmarks/common/baselines.hpp"
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
 

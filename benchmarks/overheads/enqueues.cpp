@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "kernels/launch/memory.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "kernels/launch/resident.hpp"
+#include "whilst/engine/steps/resident.hpp"
 #include "whilst/recorder.hpp"
 
 namespace overheads {

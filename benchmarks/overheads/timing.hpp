@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 
 namespace overheads {
 

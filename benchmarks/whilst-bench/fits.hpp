@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "solvers/least_squares_tolerances.hpp"
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/least_squares/least_squares_tolerances.hpp"
 
 namespace whilst_bench {
 

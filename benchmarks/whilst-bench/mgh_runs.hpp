@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/test_problems.hpp"
+#include "kernels/problems/test_problems/test_problems.hpp"
 
 namespace whilst_bench {
 

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "benchmarks/whilst-bench/results_file.hpp"
-#include "kernels/test_problems.hpp"
+#include "kernels/problems/test_problems/test_problems.hpp"
 #include "whilst/error.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/minimizer.hpp"

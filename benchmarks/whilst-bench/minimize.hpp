@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 
 namespace whilst_bench {
 

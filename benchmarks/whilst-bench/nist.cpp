@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "benchmarks/whilst-bench/nist_table.hpp"
-#include "kernels/curve_models.hpp"
-#include "solvers/strd_file.hpp"
+#include "kernels/problems/curves/curve_models.hpp"
+#include "kernels/problems/curves/strd_file.hpp"
 #include "whilst/error.hpp"
 #include "whilst/least_squares.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "benchmarks/whilst-bench/nist.hpp"
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 
 namespace whilst_bench {
 

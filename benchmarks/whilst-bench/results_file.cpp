@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "benchmarks/measured_at.hpp"
+#include "benchmarks/common/measured_at.hpp"
 #include "whilst/error.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"

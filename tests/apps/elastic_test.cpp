@@ -12,7 +12,7 @@
 
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
-#include "whilst/index_type.hpp"
+#include "whilst/basics/index_type.hpp"
 #include "whilst/version.hpp"
 
 namespace {

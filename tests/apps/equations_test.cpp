@@ -9,7 +9,7 @@
 
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
-#include "tests/kernels/published_systems.hpp"
+#include "tests/problems/published_systems.hpp"
 #include "whilst/version.hpp"
 
 namespace {

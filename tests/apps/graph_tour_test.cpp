@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/launch/cuda.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/cuda.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/version.hpp"
 
 namespace {

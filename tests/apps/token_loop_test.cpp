@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "apps/token_loop/weights.hpp"
-#include "kernels/launch/cuda.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/version.hpp"
 
 namespace {

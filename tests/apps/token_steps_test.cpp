@@ -9,7 +9,7 @@
 
 #include "apps/token_loop/steps.hpp"
 #include "tests/catch.hpp"
-#include "tests/kernels/toy.hpp"
+#include "tests/engine/toy.hpp"
 
 namespace {
 

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "whilst/basics/error.hpp"
+
+namespace whilst::detail {
+
+/// Throws whilst::error: such an object was moved from. `owner` is what it is to its users: "linear_solver".
+[[noreturn]] inline void refuse_moved_from(const char* owner) {
+  throw error("using a " + std::string(owner), "it was moved from", "Use the one that it was moved to");
+}
+
+/// What a movable object has behind a pointer; owned. One that was moved from has none any more, and says so when it is
+/// used.
+template <class T>
+class held {
+ public:
+  /// owner: outlives this, as a literal does.
+  explicit held(const char* owner, std::unique_ptr<T> content = {}) : owner_(owner), content_(std::move(content)) {}
+
+  T& operator*() const { return *there(); }
+  T* operator->() const { return there(); }
+  void reset(std::unique_ptr<T> content) { content_ = std::move(content); }
+
+ private:
+  T* there() const {
+    if (!content_) refuse_moved_from(owner_);
+    return content_.get();
+  }
+  const char* owner_;
+  std::unique_ptr<T> content_;
+};
+
+}  // namespace whilst::detail

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+
+namespace whilst {
+
+/// Reads what no kernel writes while this one runs, as a matrix, by the way that the hardware has for it.
+template <class T>
+WHILST_HD T read_constant(const T* address) {
+#if defined(__CUDA_ARCH__)
+  return __ldg(address);
+#else
+  return *address;
+#endif
+}
+
+/// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
+/// hold an older copy. T has 4 or 8 bytes; the address may be of any memory, but not what this kernel writes itself:
+/// compilers do not see that it is read. So maps call team.early(address), which knows whether there are kernels
+/// before.
+template <class T>
+WHILST_HD T read_early(const T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    std::uint64_t bits;
+    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(bits) : "l"(address));
+    return std::bit_cast<T>(bits);
+  } else {
+    std::uint32_t bits;
+    asm volatile("ld.relaxed.gpu.b32 %0, [%1];" : "=r"(bits) : "l"(address));
+    return std::bit_cast<T>(bits);
+  }
+#else
+  return *address;
+#endif
+}
+
+/// The k sums that a step produces, numbers of 4 or 8 bytes; addition is by component. A map returns its share, `return
+/// sums{r * u, r * r};`, and the step's finish receives the totals.
+template <class T, int k>
+struct sums {
+  T value[k];
+
+  WHILST_HD T operator[](int i) const { return value[i]; }
+  WHILST_HD sums& operator+=(const sums& other) {
+    for (int i = 0; i < k; ++i) value[i] += other.value[i];
+    return *this;
+  }
+};
+template <class T, class... More>
+sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
+
+/// A pointer bound at launch: the place in memory where the caller's pointer is found, and an offset in elements. A
+/// program reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
+template <class T>
+struct slot {
+  T* const* where = nullptr;
+  index_type offset = 0;
+
+  WHILST_HD T* get() const { return *where + offset; }
+  WHILST_HD slot shifted(index_type elements) const { return {where, offset + elements}; }
+};
+
+/// The same for memory that no step of the program writes.
+template <class T>
+struct constant_slot {
+  static constexpr bool constant = true;
+  T* const* where = nullptr;
+  index_type offset = 0;
+
+  WHILST_HD T* get() const { return *where + offset; }
+  WHILST_HD constant_slot shifted(index_type elements) const { return {where, offset + elements}; }
+};
+
+/// The same for a pointer that stays.
+template <class T>
+struct fixed_slot {
+  T* pointer = nullptr;
+
+  WHILST_HD T* get() const { return pointer; }
+  WHILST_HD fixed_slot shifted(index_type elements) const { return {pointer + elements}; }
+};
+
+/// Memory that a step or a call declares to write, so that a recorder can refuse bodies side by side that write the
+/// same: a map or a finish says `auto writes() const { return std::array{whilst::memory_range::of(y, n)}; }`.
+struct memory_range {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+
+  template <class T>
+  static memory_range of(const T* first, index_type count) {
+    return {first, static_cast<std::size_t>(count) * sizeof(T)};
+  }
+  bool overlaps(const memory_range& other) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin), its = reinterpret_cast<std::uintptr_t>(other.begin);
+    return bytes > 0 && other.bytes > 0 && first < its + other.bytes && its < first + bytes;
+  }
+};
+
+namespace detail {
+/// Throws whilst::error.
+[[noreturn]] void refuse_piece(index_type count, std::size_t bytes_each);
+}  // namespace detail
+
+/// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
+/// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again. On the host a
+/// negative count throws whilst::error, and one whose bytes are no index_type whilst::out_of_memory.
+class workspace {
+ public:
+  WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
+
+  template <class T>
+  WHILST_HD T* take(index_type count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    constexpr index_type alignment = 256;
+#if !defined(__CUDA_ARCH__)
+    constexpr index_type most = std::numeric_limits<index_type>::max() - 2 * alignment;
+    if (count < 0 || count > (most - used_) / static_cast<index_type>(sizeof(T)))
+      detail::refuse_piece(count, sizeof(T));
+#endif
+    const index_type begin = (used_ + alignment - 1) / alignment * alignment;
+    used_ = begin + count * static_cast<index_type>(sizeof(T));
+    return base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
+  }
+  WHILST_HD index_type used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  index_type used_ = 0;
+};
+
+}  // namespace whilst

@@ -1,0 +1,284 @@
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/safe_norm.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/reason.hpp"
+#include "whilst/host/report.hpp"
+
+namespace whilst {
+
+/// False for infinities and for what is not a number.
+WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
+
+/// What the host decides about a loop. Lives in the loop's control, in device memory: a change re-records nothing.
+struct control_settings {
+  /// Most completed updates; the loop stops with iteration_limit there.
+  index_type limit = 0;
+  /// Where the history goes: capacity records (an even number), or none.
+  history_record* history = nullptr;
+  index_type history_capacity = 0;
+  /// Tolerances on a residual norm: see control::set_reference.
+  double rtol = 0, atol = 0, dtol = HUGE_VAL;
+  /// Most trips, a backstop for bodies that do not count each of them as an update; 0 for limit + 1.
+  index_type trip_limit = 0;
+  /// Nanoseconds that the loop may run, counted from arming; 0 for no deadline. Counts in a root loop only.
+  std::uint64_t deadline_nanoseconds = 0;
+  /// This launch's number, below 2^48. A loop is cancelled when cancel_request holds it, so a late request for an
+  /// earlier launch does no harm. Counts in a root loop only.
+  std::uint64_t launch = 0;
+};
+static_assert(sizeof(control_settings) % 8 == 0 && std::is_trivially_copyable_v<control_settings>);
+
+/// Numbers of launches, several in one word, so that it is written and read at once: in the lower 48 bits the newest,
+/// and above them which of the 16 before it belong to the set, too. A number by itself is the set of that launch.
+struct launch_set {
+  static constexpr int number_bits = 48;
+  static constexpr std::uint64_t reach = 16;
+  std::uint64_t word = 0;
+
+  WHILST_HD constexpr std::uint64_t newest() const { return word & ((std::uint64_t{1} << number_bits) - 1); }
+  WHILST_HD constexpr bool holds(std::uint64_t launch) const {
+    const std::uint64_t before = newest() - launch;
+    return before == 0 || (before <= reach && (word >> (number_bits - 1 + before) & 1));
+  }
+  /// This set and one launch more; of launches too far apart for one word, that one alone.
+  constexpr launch_set with(std::uint64_t launch) const {
+    const bool is_newer = launch > newest();
+    const std::uint64_t apart = is_newer ? launch - newest() : newest() - launch;
+    if (apart > reach) return {launch};
+    const std::uint64_t bits = word >> number_bits << 1 | 1;  // bit k: the k-th before the newest
+    const std::uint64_t more = is_newer ? bits << apart | 1 : bits | std::uint64_t{1} << apart;
+    return {more >> 1 << number_bits | (is_newer ? launch : newest())};
+  }
+  /// A launch and the 16 before it.
+  static constexpr launch_set up_to(std::uint64_t launch) { return {~std::uint64_t{0} << number_bits | launch}; }
+};
+
+/// What the world outside wants of a root loop.
+struct alignas(16) outside_wish {
+  /// Written by the host, at any time, from beside the running loop: the launch_set to be cancelled.
+  std::uint64_t cancel_request;
+  /// From the settings, when the loop is armed; 0 for none.
+  std::uint64_t launch, deadline_at;
+
+  WHILST_HD bool any() const { return (cancel_request | deadline_at) != 0; }
+  WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
+  WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
+  /// The same wish for all who look at it later, whatever the time is then.
+  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
+};
+
+/// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
+WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index_type count) {
+  for (index_type i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
+  return count / 2;
+}
+
+/// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
+/// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in: on a GPU a copy,
+/// read ahead and written back whole, so it must not change the same loop through a pointer to its control.
+///
+/// A verdict is a break: once a finish has called stop(), the later steps of that iteration do nothing. `iteration`
+/// counts completed updates. The usual finish opens with `if (loop.check(norm)) return;` at the point between two
+/// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
+/// gives verdicts on the loop that it is directly in. Cancel and deadline are the runners' business: they test both of
+/// the root loop once an iteration, at every level.
+struct alignas(16) loop_state {
+  int running;  ///< what the steps of the loop obey
+  int updating;
+  reason why;
+  int yield_code;  ///< what the last yield() said
+  index_type iteration;
+  /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
+  double rtol_norm, atol_norm, divergence_norm;
+  double residual_norm;
+  index_type history_count, history_stride, history_offered;
+  index_type trips_left;
+  /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
+  index_type first_iteration;
+  // From the settings, when the loop is armed.
+  index_type limit;
+  history_record* history;  ///< null where another block, which runs the same finish, keeps it: counts go on
+  index_type history_capacity;
+  /// Norms that check(norm) is given are in units of 2^norm_exponent; what it compares them with and records is not.
+  /// Within -1022 to 1023; a finish of an outer loop sets it, zero does for all others.
+  int norm_exponent;
+
+  /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
+  WHILST_HD bool stop(reason because) {
+    why = because;
+    running = 0;
+    return true;
+  }
+
+  /// Leaves the loop to the host, which may repair what `code` stands for and go on by program::resume: the body then
+  /// runs again from its start. So yield before check(), which counts an update as begun; and parameters are written
+  /// anew, whatever the device made of them. A loop around this one goes on unless a finish of its own looks at this
+  /// one's reason and yields, too. Always returns true.
+  WHILST_HD bool yield(int code) {
+    yield_code = code;
+    return stop(reason::yielded);
+  }
+
+  /// Between two updates: counts the one before, and begins the next unless the limit stops the loop. True when
+  /// stopped. For loops that have no residual.
+  WHILST_HD bool check() {
+    complete_update();
+    if (iteration >= limit) return stop(reason::iteration_limit);
+    updating = 1;
+    return false;
+  }
+
+  /// The same with a residual norm: records it in the history and tests it first. A norm that is not finite stops the
+  /// loop with nan_or_infinity.
+  WHILST_HD bool check(double scaled_norm) {
+    const double norm = scaled_norm * power_of_two(norm_exponent);
+    const index_type completed = iteration + updating;
+    const bool at_limit = completed >= limit, diverged = (divergence_norm > 0) & (norm > divergence_norm);
+    record(completed, norm);
+    iteration = completed;
+    residual_norm = norm;
+    // One test on the usual way; it fails for what is not a number, too.
+    updating = (norm > rtol_norm) & (norm > atol_norm) & (norm < HUGE_VAL) & !diverged & !at_limit;
+    if (updating) [[likely]]
+      return false;
+    return stop(!is_finite(norm)    ? reason::nan_or_infinity
+                : norm <= rtol_norm ? reason::converged_rtol
+                : norm <= atol_norm ? reason::converged_atol
+                : diverged          ? reason::divergence
+                                    : reason::iteration_limit);
+  }
+
+  /// Counts the update in progress as done. check() does this by itself.
+  WHILST_HD void complete_update() {
+    iteration += updating;
+    updating = 0;
+  }
+
+  /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
+  WHILST_HD void record(index_type completed, double norm) {
+    const index_type offered = history_offered, stride = history_stride;
+    index_type count = history_count;
+    if (history_capacity < 2) return;
+    history_offered = offered + 1;
+    if ((offered & (stride - 1)) != 0) return;  // the stride is a power of two
+    if (count == history_capacity) [[unlikely]] {
+      count = halve(history, count);
+      history_stride = 2 * stride;
+    }
+    if (history) history[count] = {completed, norm};
+    history_count = count + 1;
+  }
+
+  WHILST_HD void forget_history() {
+    history_count = 0;
+    history_stride = 1;
+    history_offered = 0;
+  }
+
+  /// The same norms as another loop's, for an inner loop that works for an outer one.
+  WHILST_HD void set_reference(const loop_state& other) {
+    rtol_norm = other.rtol_norm;
+    atol_norm = other.atol_norm;
+    divergence_norm = other.divergence_norm;
+  }
+
+  /// For runners. The last test before the first trip: a limit of zero means zero trips. True when the loop is to run.
+  WHILST_HD bool open() {
+    if (running && iteration >= limit) stop(reason::iteration_limit);
+    return running != 0;
+  }
+
+  /// For runners, after each trip: stops the loop if the root loop was cancelled or is past its deadline, or if the
+  /// body made more trips than its updates explain.
+  WHILST_HD void count_trip(const outside_wish& wish) {
+    if (!running) return;
+    trips_left -= 1;
+    if (trips_left >= 0 && !wish.any()) [[likely]]
+      return;
+    const reason verdict = trips_left < 0     ? reason::iteration_limit
+                           : wish.cancelled() ? reason::cancelled
+                           : wish.is_late()   ? reason::deadline
+                                              : reason::running;
+    if (verdict != reason::running) stop(verdict);
+  }
+};
+static_assert(sizeof(loop_state) <= 128);
+
+/// A loop's record in the memory of its place: state and settings. The loop's own: each loop has one.
+struct alignas(128) control : loop_state {
+  control_settings settings;
+  outside_wish outside;
+  /// On the place's clock; the end is that of the trip in which the loop stopped.
+  std::uint64_t started_at, stopped_at;
+
+  /// For runners: starts the loop anew, without a verdict yet. Under a parent that has stopped the loop does not start,
+  /// and what its last run left stays; a root loop has no parent to stop it.
+  WHILST_HD void arm(bool parent_running) {
+    running = parent_running;
+    if (!running) return;
+    why = reason::running;
+    iteration = first_iteration;
+    updating = 0;
+    limit = settings.limit;
+    history = settings.history;
+    history_capacity = history ? settings.history_capacity : 0;
+    trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
+    started_at = stopped_at = now_nanoseconds();
+    outside.launch = settings.launch;
+    outside.deadline_at = settings.deadline_nanoseconds ? started_at + settings.deadline_nanoseconds : 0;
+    if (first_iteration == 0) forget_history();
+  }
+
+  /// For runners, in place of arm(): a loop that yielded runs again, with its counts as they are. A limit that was
+  /// raised since counts.
+  WHILST_HD void reopen() {
+    if (why != reason::yielded) return;
+    running = 1;
+    why = reason::running;
+    limit = settings.limit;
+    trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
+    stopped_at = now_nanoseconds();
+    outside.launch = settings.launch;
+    outside.deadline_at = settings.deadline_nanoseconds ? stopped_at + settings.deadline_nanoseconds : 0;
+  }
+
+  /// For runners: what is wished by now.
+  WHILST_HD outside_wish wish() const {
+#if defined(__CUDA_ARCH__)
+    outside_wish now = outside;
+    now.cancel_request = read_early(&outside.cancel_request);
+    return now;
+#else
+    std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // by who cancels, on another thread
+    return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
+#endif
+  }
+
+  using loop_state::set_reference;
+  /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:
+  /// ||r|| <= max(rtol ||b||, atol) has converged, ||r|| > dtol max(||b||, ||r0||) diverges.
+  WHILST_HD void set_reference(double rhs_norm, double initial_norm) {
+    rtol_norm = settings.rtol * rhs_norm;
+    atol_norm = settings.atol;
+    divergence_norm = settings.dtol * (rhs_norm > initial_norm ? rhs_norm : initial_norm);
+  }
+};
+static_assert(std::is_trivially_copyable_v<control>);
+
+/// The finish of a loop that only counts, on the last step of its body: one more update is complete, then the limit is
+/// tested.
+struct count_iteration {
+  WHILST_HD void operator()(loop_state& loop) const {
+    loop.updating = 1;
+    loop.check();
+  }
+};
+
+}  // namespace whilst

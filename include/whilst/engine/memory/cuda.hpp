@@ -1,0 +1,162 @@
+#pragma once
+
+/// Everything the project asks of the CUDA runtime goes through cuda::call or cuda::attempt, but for what destructors
+/// ask, release and put back; everything it gets is owned by a handle from this file.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "whilst/basics/error.hpp"
+#include "whilst/engine/memory/context_life.hpp"
+
+#if WHILST_WITH_CUDA
+#include <cuda_runtime.h>
+#endif
+
+struct CUstream_st;
+
+namespace whilst::cuda {
+
+#if WHILST_WITH_CUDA
+
+/// A call that is about to be made, as an observer sees it.
+struct observed_call {
+  std::string_view expression;
+  bool must_succeed;  ///< its failure is an exception to who asked for the work; false where it is an answer
+  operator std::string_view() const { return expression; }
+};
+/// Sees every call before it is made; returns the error to fail with instead of calling, or cudaSuccess. For tests that
+/// count calls or inject faults; empty otherwise. Not to be changed while calls are in flight.
+using call_observer = std::function<cudaError_t(const observed_call&)>;
+call_observer& observer();
+
+/// For as long as it lives, somebody catches what this thread's calls throw: as an answer, or since nothing can be done
+/// about it. Changes nothing but what observers are told.
+class caught_failures {
+ public:
+  caught_failures() { ++depth(); }
+  ~caught_failures() { --depth(); }
+  caught_failures(const caught_failures&) = delete;
+  caught_failures& operator=(const caught_failures&) = delete;
+  static int& depth();
+};
+
+/// Throws whilst::error for a call that failed. A fault that has cost the context is noted: see
+/// context_life::end_current.
+[[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
+
+/// The one function that makes CUDA calls.
+template <class Function>
+cudaError_t make_call(const char* expression, bool must_succeed, Function&& function) {
+  const cudaError_t status =
+      observer() ? observer()({expression, must_succeed && caught_failures::depth() == 0}) : cudaSuccess;
+  return status == cudaSuccess ? function() : status;
+}
+/// Makes a call that must succeed. `doing` says what for, in the message of the exception.
+template <class Function>
+void call(std::string_view doing, const char* expression, Function&& function) {
+  const cudaError_t status = make_call(expression, /*must_succeed=*/true, function);
+  if (status != cudaSuccess) fail(status, expression, doing);
+}
+#define WHILST_CUDA(doing, ...) ::whilst::cuda::call(doing, #__VA_ARGS__, [&] { return __VA_ARGS__; })
+/// Makes a call whose failure is an answer, and returns its status.
+template <class Function>
+cudaError_t attempt(const char* expression, Function&& function) {
+  const cudaError_t status = make_call(expression, /*must_succeed=*/false, function);
+  if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
+  return status;
+}
+#define WHILST_CUDA_ATTEMPT(...) ::whilst::cuda::attempt(#__VA_ARGS__, [&] { return __VA_ARGS__; })
+
+/// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads. One within
+/// another costs nothing. For scopes only: the first to be made is the last to go. A user's call that changes the mode
+/// within one has to put it back.
+class relaxed_capture_mode {
+ public:
+  relaxed_capture_mode() {
+    if (depth_++ == 0) cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  ~relaxed_capture_mode() {
+    if (--depth_ == 0) cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  relaxed_capture_mode(const relaxed_capture_mode&) = delete;
+  relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
+
+ private:
+  static inline thread_local int depth_ = 0;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// Makes a device current and puts back what was current before, be it a device's primary context or one of the
+/// caller's own; meanwhile other threads' captures are not disturbed. A context of the device that is current already
+/// stays.
+class device_guard {
+ public:
+  explicit device_guard(int device);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  relaxed_capture_mode relaxed_;
+  int previous_ = 0;
+  void* previous_context_ = nullptr;
+  bool changed_ = false;
+};
+
+/// Owns what one CUDA destroy function releases; releasing it does not disturb captures in other threads. What went
+/// with its context is left alone.
+template <class Handle, cudaError_t (*destroy)(Handle)>
+struct destroyer {
+  using pointer = Handle;
+  context_life life{};
+  void operator()(Handle handle) const noexcept {
+    if (life.ended()) return;
+    const relaxed_capture_mode relaxed;
+    destroy(handle);
+  }
+};
+template <class Handle, cudaError_t (*destroy)(Handle)>
+using handle = std::unique_ptr<std::remove_pointer_t<Handle>, destroyer<Handle, destroy>>;
+
+using stream = handle<cudaStream_t, cudaStreamDestroy>;
+using event = handle<cudaEvent_t, cudaEventDestroy>;
+using graph = handle<cudaGraph_t, cudaGraphDestroy>;
+using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// Ends the capture in progress on a stream, if there is one, after something has failed: a stream that went on
+/// capturing could not be used again. What was recorded is thrown away, unless it is the body of a conditional node, of
+/// whose graph it is a part. For destructors.
+void abandon_capture(cudaStream_t stream, bool is_body) noexcept;
+
+/// A stream that does not wait for the legacy default stream.
+stream make_stream();
+event make_event(bool timed = false);
+
+/// Waits for copies on a stream that nobody else would wait for. Where waiting fails it waits once more before it
+/// throws: what was copied from or to may be freed then.
+void finish_copies(std::string_view doing, cudaStream_t stream);
+
+/// Free memory of the current device; 0 where it does not say.
+std::size_t free_bytes();
+
+/// Whether something works on a device, found by trying it. `note` says how it was found out, or why it does not.
+struct answer {
+  bool work;
+  std::string note;
+};
+/// Kernels of the library: a build for other architectures has none that the device could load.
+answer kernels(int device);
+/// Conditional WHILE nodes, of the device and its driver. What works is tried once a device.
+answer conditional_nodes(int device);
+/// Whether a conditional node may have several bodies, one of which runs: toolkit and driver 12.8.
+bool switch_nodes();
+
+#endif
+
+/// The number of CUDA devices; 0 without CUDA, a driver or a GPU. `note` (where given) receives why there is none.
+int device_count(std::string* note = nullptr);
+
+}  // namespace whilst::cuda

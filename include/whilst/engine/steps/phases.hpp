@@ -1,0 +1,302 @@
+#pragma once
+
+/// What maps and finishes are: the phases that they may have, and how each kind of runner calls them.
+
+#include <type_traits>
+#include <utility>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+
+namespace whilst {
+
+/// The finish of a step that has none.
+struct no_finish {};
+/// What a step that ends with its finish goes on with.
+struct no_sequel {};
+
+namespace detail {
+
+/// The map of a step that is only a finish.
+struct no_map {
+  WHILST_HD void operator()(index_type) const {}
+};
+
+/// What a map wants for one index: nothing but the index, a group of lanes, or a whole block.
+enum class team_kind { none, lanes, block };
+
+template <class Map>
+constexpr team_kind team_kind_of() {
+  if constexpr (requires { Map::whole_block; }) {
+    return team_kind::block;
+  } else if constexpr (requires(const Map& map) { map.lanes_wanted(); }) {
+    return team_kind::lanes;
+  } else {
+    return team_kind::none;
+  }
+}
+
+/// What a map without a phase of its own hands from it to the next.
+struct nothing_read {};
+
+/// Of a sequel that has a read, and whose operator() takes what the finish handed over besides what was read: its read
+/// looks at nothing of that, and comes before the finish where the two share a kernel.
+template <class Map, class Data>
+concept is_told = team_kind_of<Map>()
+== team_kind::none&& requires(const Map& map, const Data& data) { map(index_type{}, data, *map.handed); };
+template <class Data, class Handed>
+struct read_and_told {
+  Data read;
+  Handed told;
+};
+
+/// The three phases of a map at one index; only the last one must be there.
+///
+///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
+///                            or, by team.early, what older steps wrote. A map whose fetch reads only what no step of
+///                            the program writes says fetches_constants = true: then its kernel may start before the
+///                            older steps have ended, which hides its launch, and what the fetch takes, better
+///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
+///                            warps fetch and read together, so sums over a team cost least here
+///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read,
+///                            then, in a sequel, perhaps what the finish handed over
+///
+/// A read may be preceded by read_own(i, team), which reads by team.early what no step of the program writes but this
+/// one's own map, and nothing else; read(i, team, fetched, own) then gets it. That is read ahead where the map's last
+/// run is known to be over.
+///
+/// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
+/// and as fast as can be where memory bandwidth decides.
+template <class Map, class Team>
+WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
+                           [[maybe_unused]] const Team& team) {
+  if constexpr (requires { map.fetch(i, team); }) {
+    return map.fetch(i, team);
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Map>
+concept has_read_own = requires(const Map& map, const lanes& team) {
+  map.read_own(index_type{}, team);
+};
+template <class Map, class Team>
+WHILST_HD auto read_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
+                              [[maybe_unused]] const Team& team) {
+  if constexpr (has_read_own<Map>) {
+    return map.read_own(i, team);
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Map, class Team, class Fetched, class Own>
+WHILST_HD auto read_after_own_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
+                                    [[maybe_unused]] const Team& team, const Fetched& fetched,
+                                    [[maybe_unused]] const Own& own) {
+  if constexpr (has_read_own<Map>) {
+    return map.read(i, team, fetched, own);
+  } else if constexpr (requires { map.read(i, team, fetched); }) {
+    return map.read(i, team, fetched);
+  } else if constexpr (requires { map.read(i); }) {
+    return map.read(i);
+  } else {
+    return fetched;
+  }
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto untold_read_phase(const Map& map, index_type i, const Team& team, const Fetched& fetched) {
+  return read_after_own_phase(map, i, team, fetched, read_own_phase(map, i, team));
+}
+template <class Map, class Team, class Fetched>
+WHILST_HD auto read_phase(const Map& map, index_type i, const Team& team, const Fetched& fetched) {
+  using data = decltype(untold_read_phase(map, i, team, fetched));
+  if constexpr (is_told<Map, data>) {
+    using told = std::remove_cvref_t<decltype(*map.handed)>;
+    return read_and_told<data, told>{untold_read_phase(map, i, team, fetched), *map.handed};
+  } else {
+    return untold_read_phase(map, i, team, fetched);
+  }
+}
+template <class Map, class Team, class Data, class Handed>
+WHILST_HD void write_phase(const Map& map, index_type i, const Team&, const read_and_told<Data, Handed>& data) {
+  map(i, data.read, data.told);
+}
+template <class Map, class Team, class Data>
+WHILST_HD auto write_phase(const Map& map, index_type i, [[maybe_unused]] const Team& team,
+                           [[maybe_unused]] const Data& data) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (team_kind_of<Map>() == team_kind::none) {
+    if constexpr (has_data) {
+      return map(i, data);
+    } else {
+      return map(i);
+    }
+  } else {
+    if constexpr (has_data) {
+      return map(i, team, data);
+    } else {
+      return map(i, team);
+    }
+  }
+}
+template <class Map, class Team>
+WHILST_HD auto apply_map(const Map& map, index_type i, const Team& team) {
+  return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
+}
+
+/// Whether a class has members named fetch, whatever they take: then their name is found twice here.
+struct names_fetch {
+  void fetch();
+};
+template <class Functor>
+struct names_fetch_too : Functor, names_fetch {};
+/// Nothing can derive from a union or a final class: they may have them. A pointer to a function has none.
+template <class Functor>
+constexpr bool has_fetch() {
+  if constexpr (!std::is_class_v<Functor> || std::is_final_v<Functor>) {
+    return std::is_class_v<Functor> || std::is_union_v<Functor>;
+  } else {
+    return !requires { &names_fetch_too<Functor>::fetch; };
+  }
+}
+
+/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes. A class that
+/// derives from one that says so, and fetches more, says anew.
+template <class Functor>
+constexpr bool fetches_only_constants() {
+  if constexpr (requires { Functor::fetches_constants; }) {
+    return Functor::fetches_constants;
+  } else {
+    return !has_fetch<Functor>();
+  }
+}
+
+/// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
+/// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
+/// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
+/// of memory that the map of its step does not write. It is one object for all threads, to work on as they like. One
+/// thread alone has nothing to gain from reading ahead: a finish may have in_place(), too, whose result takes the place
+/// of the copies there and refers to what would be copied.
+template <class Finish>
+constexpr bool by_warp = requires {
+  Finish::whole_warp;
+};
+/// Such a finish may also say in_halves = true. It then is made of first(team, totals, loop, copies) and second(team,
+/// totals, copies), which look at nothing that the other writes, followed by join(team, loop, copies) and keep(team,
+/// copies), which do not either and look at what both halves made. The kernel of a step gives first and join to one
+/// warp, and second and keep to another, at the same time, and keep beside what follows the finish: it writes nothing
+/// that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of it in turn; it
+/// may leave out a second half that the first has no use for.
+///
+/// A finish in halves may say by_each_block = true: several blocks may run it at the same time, each with copies of its
+/// own, and find the same. So it asks for no clock and no block's number; it reads memory in copy_ahead only, and there
+/// nothing that the sequel writes; and it writes memory in join and keep only, by team.copy, but for `handed` and for
+/// histories: where loop.history is null it writes none.
+template <class Finish>
+constexpr bool in_halves = [] {
+  if constexpr (requires { Finish::in_halves; }) {
+    return Finish::in_halves;
+  } else {
+    return false;
+  }
+}();
+template <class Finish>
+constexpr bool by_each_block = [] {
+  if constexpr (requires { Finish::by_each_block; }) {
+    static_assert(in_halves<Finish> || !Finish::by_each_block, "a finish that each block runs is one in halves");
+    return Finish::by_each_block;
+  } else {
+    return false;
+  }
+}();
+/// Threads that run a finish of a step on a GPU.
+template <class Finish>
+constexpr int finishing_threads = in_halves<Finish> ? 64
+                                  : by_warp<Finish> ? 32
+                                                    : 1;
+
+template <class Finish>
+struct copied_by {
+  struct type {};
+};
+template <class Finish>
+requires by_warp<Finish>
+struct copied_by<Finish> {
+  using type = typename Finish::copied;
+};
+
+/// Other finishes are called as finish(totals...), or finish(totals..., loop) with the state of the loop that they are
+/// in; and if they have read(), which reads what they need before the map of the step has written anything, with that
+/// as the last argument.
+template <class Finish>
+WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
+  if constexpr (requires { finish.read(); }) {
+    return finish.read();
+  } else {
+    return nothing_read{};
+  }
+}
+template <class Finish, class Data, class... Total>
+constexpr bool takes_loop = by_warp<Finish> || std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
+                            std::is_invocable_v<const Finish&, const Total&..., loop_state&, const Data&>;
+template <class Finish, class Data, class... Total>
+WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
+                           const Total&... total) {
+  constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
+  if constexpr (by_warp<Finish> && requires { finish.in_place(); }) {
+    auto originals = finish.in_place();
+    finish(one_thread(), total..., *loop, originals);
+  } else if constexpr (by_warp<Finish>) {
+    typename Finish::copied copies;
+    finish.copy_ahead(copies, [](auto& target, const auto* source) { target = *source; });
+    finish(one_thread(), total..., *loop, copies);
+  } else if constexpr (takes_loop<Finish, Data, Total...>) {
+    if constexpr (has_data) {
+      finish(total..., *loop, data);
+    } else {
+      finish(total..., *loop);
+    }
+  } else if constexpr (has_data) {
+    finish(total..., data);
+  } else {
+    finish(total...);
+  }
+}
+
+/// A finish and the sequel of its step meet in a struct in memory of the place: both have a pointer to it, `handed`.
+/// The finish writes all that the sequel will use, unless it stops the loop. Where the two share a kernel, the pointers
+/// lead to shared memory, and only what a finish of one thread wrote without stopping goes to where they led before,
+/// since it may want to read it the next time.
+template <class Finish>
+struct handed_by {
+  struct type {};
+};
+template <class Finish>
+requires requires(const Finish& finish) { finish.handed; }
+struct handed_by<Finish> {
+  using type = std::remove_pointer_t<decltype(Finish::handed)>;
+};
+template <class Finish, class Sequel>
+constexpr bool hands_to = requires(const Finish& finish, Sequel& sequel) {
+  sequel.handed = finish.handed;
+};
+
+/// sums<T, k>, or void for a map that produces none.
+template <class Map>
+using map_result = decltype(apply_map(std::declval<const Map&>(), index_type{}, lanes{}));
+
+/// The lanes that a map asks for an index; 1 where it does not say.
+template <class Map>
+WHILST_HD int lanes_wanted(const Map& map) {
+  if constexpr (requires { map.lanes_wanted(); }) {
+    return map.lanes_wanted();
+  } else {
+    return 1;
+  }
+}
+}  // namespace detail
+
+}  // namespace whilst

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "whilst/engine/steps/team_runner.hpp"
+
+namespace whilst {
+
+/// Maps that run whole problems: the executors `resident`, one problem in one block, and `batch`, many at once. As the
+/// only step of a program they need no loop on the host and no graph. Problems gives problem i, for the team that will
+/// run it, as something that is called with a runner:
+///
+///   auto solve = problems(i, team);   solve(run);
+
+/// A thread or a warp a problem.
+template <class Problems>
+struct problems_by_lanes {
+  [[maybe_unused]] static constexpr bool whole_problem = true;
+  Problems problems;
+  int lanes_a_problem;
+
+  WHILST_HD int lanes_wanted() const { return lanes_a_problem; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    team_runner<Team> run(team);
+    problems(i, team)(run);
+  }
+};
+
+/// A block a problem.
+template <class Problems>
+struct problems_by_block {
+  [[maybe_unused]] static constexpr bool whole_block = true;
+  Problems problems;
+  int threads;
+  index_type fast_bytes = 0;  ///< shared memory that each problem wants
+
+  int threads_wanted() const { return threads; }
+  index_type fast_memory_bytes() const { return fast_bytes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    team_runner<Team> run(team);
+    problems(i, team)(run);
+  }
+};
+
+/// Problems that are one.
+template <class Solve>
+struct one_problem {
+  Solve solve;
+  template <class Team>
+  WHILST_HD Solve operator()(index_type, const Team&) const {
+    return solve;
+  }
+};
+
+/// Threads of a block for a problem of n indexes.
+inline int threads_for_problem(index_type n) {
+  int threads = 32;
+  while (threads < n && threads < 1024) threads *= 2;
+  return threads;
+}
+
+}  // namespace whilst

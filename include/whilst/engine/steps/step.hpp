@@ -1,0 +1,362 @@
+#pragma once
+
+/// One step: what it is to a program, and the host loop that runs it; step_kernel.hpp has the kernel.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "whilst/engine/control/links.hpp"
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/steps/host_threads.hpp"
+#include "whilst/engine/steps/phases.hpp"
+#include "whilst/engine/steps/step_frame.hpp"
+#if defined(__CUDACC__)
+#include "whilst/engine/steps/split_step_kernels.hpp"
+#include "whilst/engine/steps/step_kernel.hpp"
+#endif
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+
+namespace whilst {
+
+#if WHILST_WITH_CUDA
+/// Receives a kernel and the addresses of its arguments, which are there while it is called.
+using kernel_user = std::function<void(const void* kernel, void** arguments)>;
+#endif
+
+/// A step as a program holds it: a name, a count, and how to run it.
+class recorded_step {
+ public:
+  virtual ~recorded_step() = default;
+  recorded_step(const recorded_step&) = delete;
+  recorded_step& operator=(const recorded_step&) = delete;
+
+  const std::string& name() const { return name_; }
+  index_type count() const { return n_; }
+  virtual bool has_finish() const = 0;
+  /// Whether the step that comes next is this one's sequel, which the kernel of its finish runs by itself where the
+  /// grid is not large.
+  virtual bool has_sequel() const = 0;
+  /// Whether it reads ahead only what no step writes, if anything.
+  virtual bool fetches_only_constants() const = 0;
+  /// Whether it has a read_own, which its kernel may call while the step before it still runs.
+  virtual bool reads_own_ahead() const = 0;
+  /// Bytes that a run of the step moves between memory and the processor, where its map says.
+  virtual std::optional<index_type> bytes() const = 0;
+  /// Host memory that the step holds for its sums.
+  virtual std::size_t host_bytes() const = 0;
+  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top. `threads` as
+  /// run_on_threads takes it, which also tells what becomes of an exception.
+  virtual void run_on_host(loop_state* loop, int threads) = 0;
+#if WHILST_WITH_CUDA
+  /// Bytes of one block's partial sums; 0 for none.
+  virtual std::size_t partial_bytes() const = 0;
+  virtual launch_shape shape(const device_traits& device) const = 0;
+  /// Whether the code that would run was compiled for devices of 9.0: it waits for the step before it, as overlapping
+  /// launches demand, and knows clusters.
+  virtual bool waits_for_previous(const device_traits& device) const = 0;
+  /// Has `use` called with the kernel for this shape and with its arguments, map and finish among them.
+  virtual void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const = 0;
+  void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const;
+  /// Gives the node of an earlier launch, in an instantiated graph, the arguments of now. Its attributes and edges
+  /// stay.
+  void set_node(cudaGraphExec_t exec, cudaGraphNode_t node, const launch_shape& shape, const step_frame& frame) const;
+#endif
+
+ protected:
+  recorded_step(std::string name, index_type n) : name_(std::move(name)), n_(n) {}
+  std::string name_;
+  index_type n_;
+};
+namespace detail {
+
+/// Indexes a host thread takes at a time. Fixed, so that totals do not depend on the number of threads.
+constexpr index_type host_chunk = 2048;
+
+/// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
+template <class Map>
+constexpr bool takes_problems = team_kind_of<Map>() == team_kind::block || requires {
+  Map::whole_problem;
+};
+template <class Map>
+constexpr index_type host_chunk_of = takes_problems<Map>                       ? 1
+                                     : team_kind_of<Map>() == team_kind::lanes ? 512
+                                                                               : host_chunk;
+/// Fewer chunks than this are not worth waking a thread for.
+template <class Map>
+constexpr index_type chunks_a_thread = takes_problems<Map> ? 1 : 16;
+
+/// Throws whilst::error unless `lanes` is a power of two up to 32. `doing` opens the message.
+void check_lanes(const std::string& doing, int lanes);
+/// Throws whilst::error on a negative count, or lanes that no warp can be divided into.
+void check_step(const std::string& name, index_type n, int lanes);
+
+/// Whether two maps of one type ask for the same threads an index, and the same memory.
+template <class Map>
+bool same_team(const Map& one, const Map& other) {
+  bool same = lanes_wanted(one) == lanes_wanted(other);
+  if constexpr (team_kind_of<Map>() == team_kind::block) {
+    same = one.threads_wanted() == other.threads_wanted();
+    if constexpr (requires { one.fast_memory_bytes(); }) same &= one.fast_memory_bytes() == other.fast_memory_bytes();
+  }
+  return same;
+}
+
+}  // namespace detail
+
+/// A step made of a map and, perhaps, a finish; perhaps it knows the step after it, its sequel.
+template <class Map, class Finish, class Sequel = no_sequel>
+class map_step final : public recorded_step {
+  static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
+  static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+  static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
+  static constexpr index_type threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
+  using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
+
+ public:
+  static constexpr bool takes_loop = [] {
+    if constexpr (has_sums) {
+      return detail::takes_loop<Finish, finish_data, detail::map_result<Map>>;
+    } else {
+      return detail::takes_loop<Finish, finish_data>;
+    }
+  }();
+  map_step(std::string name, index_type n, const Map& map, const Finish& finish, const Sequel& sequel = {})
+      : recorded_step(std::move(name), n), map_(map), finish_(finish), sequel_(sequel) {
+    static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
+                      std::is_trivially_copyable_v<Sequel>,
+                  "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
+    detail::check_step(name_, n, detail::lanes_wanted(map));
+    make_room();
+  }
+
+  Finish finish() const { return finish_; }
+  /// Gives the step other members. Returns whether its launch shape is sure to be the same.
+  bool replace(index_type n, const Map& map, const Finish& finish, const Sequel& sequel) {
+    detail::check_step(name_, n, detail::lanes_wanted(map));
+    const bool same_shape = n == n_ && detail::same_team(map, map_);
+    n_ = n;
+    // Made anew, not assigned: functors may have constant members, and closures have no assignment.
+    std::construct_at(&map_, map);
+    std::construct_at(&finish_, finish);
+    if constexpr (!std::is_empty_v<Sequel>) std::construct_at(&sequel_, sequel);  // else it may share its address
+    make_room();
+    return same_shape;
+  }
+
+  bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
+  bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
+  bool fetches_only_constants() const override { return detail::fetches_only_constants<Map>(); }
+  bool reads_own_ahead() const override { return detail::has_read_own<Map>; }
+  std::optional<index_type> bytes() const override {
+    if constexpr (requires { map_.bytes(n_); }) {
+      return map_.bytes(n_);
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::size_t host_bytes() const override {
+    if constexpr (has_sums) return partials_.capacity() * sizeof(detail::map_result<Map>);
+    return 0;
+  }
+
+  void run_on_host([[maybe_unused]] loop_state* loop, int threads) override {
+    const index_type last = chunks();
+    [[maybe_unused]] const auto reads = detail::finish_read_phase(finish_);  // before the map, as on a GPU
+    run_on_threads(last, threads, detail::chunks_a_thread<Map>, [this](index_type chunk) { run_chunk(chunk); });
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      for (index_type chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
+      detail::call_finish(finish_, loop, reads, total);
+    } else if constexpr (!std::is_same_v<Finish, no_finish>) {
+      detail::call_finish(finish_, loop, reads);
+    }
+  }
+
+#if WHILST_WITH_CUDA
+  std::size_t partial_bytes() const override {
+    if constexpr (has_sums) return sizeof(detail::map_result<Map>);
+    return 0;
+  }
+  launch_shape shape(const device_traits& device) const override;
+  bool waits_for_previous(const device_traits& device) const override;
+  void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const override;
+#endif
+
+ private:
+#if defined(__CUDACC__)
+  /// Most blocks of the step's kernel that the device runs as one cluster; 0 for none.
+  index_type largest_cluster_here(const device_traits& device) const;
+#endif
+  void make_room() {
+    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index_type>(chunks(), 1)));
+  }
+  index_type chunks() const { return n_ > 0 ? (n_ - 1) / detail::host_chunk_of<Map> + 1 : 0; }
+  void run_chunk(index_type chunk) {
+    const index_type begin = chunk * detail::host_chunk_of<Map>;
+    const index_type end = begin + std::min(n_ - begin, detail::host_chunk_of<Map>);
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      for (index_type i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
+      partials_[static_cast<std::size_t>(chunk)] = total;
+    } else {
+      for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
+    }
+  }
+
+  struct nothing {};
+  Map map_;
+  Finish finish_;
+  [[no_unique_address]] Sequel sequel_;
+  // Partial sums of the host's chunks: allocated when recorded, not in the loop.
+  std::conditional_t<has_sums, std::vector<std::conditional_t<has_sums, detail::map_result<Map>, nothing>>, nothing>
+      partials_;
+};
+
+#if WHILST_WITH_CUDA
+#if defined(__CUDACC__)
+
+template <class Map, class Finish, class Sequel>
+launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) const {
+  launch_shape shape;
+  auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
+  if constexpr (kind == detail::team_kind::block) {
+    cudaFuncAttributes attributes{};
+    WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
+    // A method that is one kernel may need more registers than a full block leaves each thread.
+    shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
+    shape.blocks = static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535));
+    if constexpr (requires { map_.fast_memory_bytes(); }) {
+      shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
+      const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
+      WHILST_CUDA("raising the shared memory limit of step '" + name_ + "'",
+                  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+    }
+    return shape;
+  }
+  const index_type threads_wanted = n_ * detail::lanes_wanted(map_);
+  const auto whole_warps = [](index_type threads) {
+    constexpr index_type least = (detail::finishing_threads<Finish> + 31) / 32;
+    return static_cast<unsigned>(std::max<index_type>((threads + 31) / 32, least) * 32);
+  };
+  if constexpr (may_be_small) {
+    // Blocks that need not meet in global memory finish a microsecond earlier; one block another half, unless each warp
+    // has so much to do, as where a warp's finish has many sums, that few should share a multiprocessor.
+    constexpr bool spread = detail::by_warp<Finish>;
+    const index_type most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
+    const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
+    if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
+      shape.form = step_form::small;
+      shape.blocks = static_cast<unsigned>(cluster);
+      shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
+      return shape;
+    }
+  }
+  if constexpr (detail::splits<Map, Finish, Sequel>) {
+    // Each block reads the sums of all, and should have a multiprocessor to itself. Threads with two indexes take
+    // longer.
+    const index_type of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
+    const index_type blocks = of_one <= device.multiprocessors ? of_one : of_two;
+    if (n_ > 0 && blocks <= device.multiprocessors) {
+      shape.form = step_form::sums;
+      shape.blocks = static_cast<unsigned>(blocks);
+      shape.threads = threads_spread;
+      return shape;
+    }
+  }
+  shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
+  int resident_blocks = 1;
+  WHILST_CUDA(
+      "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, static_cast<int>(shape.threads), 0));
+  const index_type blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
+  shape.blocks = static_cast<unsigned>(
+      std::clamp<index_type>(blocks_wanted, 1, static_cast<index_type>(resident_blocks) * device.multiprocessors));
+  return shape;
+}
+
+template <class Map, class Finish, class Sequel>
+bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits& device) const {
+  if (device.compute_capability < 90) return false;
+  cudaFuncAttributes attributes{};
+  WHILST_CUDA("asking for the code version of step '" + name_ + "'",
+              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish, no_sequel, false>));
+  return attributes.ptxVersion >= 90;
+}
+
+template <class Map, class Finish, class Sequel>
+index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
+  if (!waits_for_previous(device)) return 0;
+  auto* const kernel = &detail::step_kernel<Map, Finish, Sequel, true>;
+  const std::string what = "asking for the clusters of step '" + name_ + "'";
+  // More than 8 blocks have to be asked for; not every device, or part of one, has room for them.
+  WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(largest_cluster);
+  config.blockDim = dim3(threads_of_small);
+  int blocks = 0;
+  WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
+  return std::min(blocks, largest_cluster);
+}
+
+template <class Map, class Finish, class Sequel>
+void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const step_frame& frame,
+                                                const kernel_user& use) const {
+  step_frame filled = frame;
+  filled.n = n_;
+  filled.lanes = detail::lanes_wanted(map_);
+  const auto with = [&](auto* kernel, const auto&... parts) {
+    void* arguments[] = {const_cast<void*>(static_cast<const void*>(&parts))..., &filled};
+    use(reinterpret_cast<const void*>(kernel), arguments);
+  };
+  if constexpr (may_be_small) {
+    if (shape.form == step_form::small)
+      return with(&detail::step_kernel<Map, Finish, Sequel, true>, map_, finish_, sequel_);
+  }
+  if constexpr (detail::splits<Map, Finish, Sequel>) {
+    using total = detail::map_result<Map>;
+    const auto with_each = [&](auto each) {
+      if (shape.form == step_form::sums) return with(&detail::sums_kernel<each(), Map>, map_);
+      with(&detail::finish_sequel_kernel<each(), total, Finish, Sequel>, finish_, sequel_);
+    };
+    if (shape.form != step_form::large) {
+      if (static_cast<index_type>(shape.blocks) * threads_spread >= n_)
+        return with_each(std::integral_constant<int, 1>());
+      return with_each(std::integral_constant<int, 2>());
+    }
+  }
+  with(&detail::step_kernel<Map, Finish, no_sequel, false>, map_, finish_, no_sequel{});
+}
+
+#else  // a CUDA build, but this file is not compiled by nvcc
+
+namespace detail {
+[[noreturn]] inline void not_compiled_for_gpu(const std::string& name) {
+  throw error("recording step '" + name + "' for a GPU", "its source file was not compiled by nvcc",
+              "Compile files that define steps as CUDA, or record them on the host");
+}
+}  // namespace detail
+template <class Map, class Finish, class Sequel>
+launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits&) const {
+  detail::not_compiled_for_gpu(name_);
+}
+template <class Map, class Finish, class Sequel>
+bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits&) const {
+  detail::not_compiled_for_gpu(name_);
+}
+template <class Map, class Finish, class Sequel>
+void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape&, const step_frame&, const kernel_user&) const {
+  detail::not_compiled_for_gpu(name_);
+}
+
+#endif
+#endif
+
+}  // namespace whilst

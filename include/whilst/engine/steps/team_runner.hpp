@@ -1,0 +1,243 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "whilst/basics/teams.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/engine/steps/step.hpp"
+
+namespace whilst {
+
+/// The runner inside a kernel: one team runs a whole method, step after step, and loops where it is. The same text that
+/// a recorder records, so resident and batch need no program. A method that uses run.call cannot run here; it says so
+/// with `static constexpr bool runs_in_kernel = false`.
+///
+/// A step gets no fast memory of its team: what the block has of it may hold the vectors of the whole solve.
+///
+/// What the world outside wants is asked of `root`, a loop that the method is within, such as a whole batch; without
+/// one, of the outermost loop of the method itself. Its control must then be in memory that all of the device can read,
+/// which a thread's own is not.
+template <class Team>
+class team_runner {
+ public:
+  WHILST_HD explicit team_runner(const Team& team, const control* root = nullptr) : team_(team), root_(root) {}
+
+  template <class Map>
+  WHILST_HD void step(const char* name, index_type n, const Map& map) {
+    step(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  WHILST_HD void step(const char*, index_type n, const Map& map, const Finish& finish) {
+    if (!active()) return;
+    constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
+    if constexpr (has_sums) {
+      detail::map_result<Map> total{};
+      each(map, n, [&](const auto& share) { total += share; });
+      conclude(finish, team_.sum_on_leader(total));
+    } else {
+      each(map, n, [](int) {});
+      if constexpr (!std::is_same_v<Finish, no_finish>) {
+        team_.sync();
+        if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+      }
+    }
+    team_.sync();
+    if constexpr (!std::is_same_v<Finish, no_finish>) {
+      finished_ = true;
+      look();
+    }
+  }
+  template <class Map, class Finish, class Sequel>
+  WHILST_HD void step(const char* name, index_type n, const Map& map, const Finish& finish, const char* sequel_name,
+                      const Sequel& sequel) {
+    step(name, n, map, finish);
+    step(sequel_name, n, sequel);
+  }
+  /// For maps that a recorder gives a whole block for each index: here the team that there is.
+  template <class Map>
+  WHILST_HD void team(const char* name, index_type n, const Map& map) {
+    team(name, n, map, no_finish{});
+  }
+  template <class Map, class Finish>
+  WHILST_HD void team(const char* name, index_type n, const Map& map, const Finish& finish) {
+    static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
+                  "a map for whole blocks says so: static constexpr bool whole_block = true");
+    step(name, n, map, finish);
+  }
+  template <class Finish>
+  WHILST_HD void once(const char*, const Finish& finish) {
+    if (!active()) return;
+    team_.sync();
+    if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+    team_.sync();
+    finished_ = true;
+    look();
+  }
+
+  template <class Body>
+  WHILST_HD void loop(const char* name, control* c, const Body& body) {
+    loop(
+        name, c, [](team_runner&) {}, body);
+  }
+  template <class Start, class Body>
+  WHILST_HD void loop(const char*, control* c, const Start& start, const Body& body) {
+    if (!active()) return;
+    control* const outer = current_;
+    const control* const outer_root = root_;
+    if (!root_) root_ = c;
+    const bool outer_finished = finished_;
+    team_.sync();
+    if (team_.rank() == 0) c->arm(true);
+    team_.sync();
+    current_ = c;
+    active_ = true;  // as it was armed
+    start(*this);
+    if (team_.rank() == 0) c->open();
+    team_.sync();
+    look();
+    while (active()) {
+      finished_ = false;
+      outside_wish wish{};
+      if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
+      body(*this);
+      // A thread that is still looking at the body's last verdict may see this one instead: it looks again below.
+      if (team_.rank() == 0) {
+        if (!finished_ && c->running) count_iteration{}(*c);
+        c->count_trip(wish);
+      }
+      team_.sync();
+      look();
+    }
+    if (team_.rank() == 0) c->stopped_at = now_nanoseconds();
+    current_ = outer;
+    root_ = outer_root;
+    finished_ = outer_finished;
+    look();
+  }
+
+  template <class Body>
+  WHILST_HD void branch(const char*, const int* flag, const Body& body) {
+    team_.sync();
+    const bool outer_finished = finished_;
+    const bool taken = active() && *flag;
+    team_.sync();
+    if (taken) body(*this);
+    finished_ = outer_finished;
+  }
+  template <class Body, class Otherwise>
+  WHILST_HD void branch(const char* name, const int* flag, const Body& body, const Otherwise& otherwise) {
+    choose(
+        name, [&] { return *flag ? 0 : 1; }, body, otherwise);
+  }
+  template <class... Bodies>
+  WHILST_HD void select(const char* name, const int* choice, const Bodies&... bodies) {
+    choose(
+        name, [&] { return *choice; }, bodies...);
+  }
+  template <class... Bodies>
+  WHILST_HD void parallel(const char*, const Bodies&... bodies) {
+    const bool outer_finished = finished_;
+    (bodies(*this), ...);
+    finished_ = outer_finished;
+  }
+
+ private:
+  template <class Choice, class... Bodies>
+  WHILST_HD void choose(const char*, const Choice& choice, const Bodies&... bodies) {
+    team_.sync();
+    const bool outer_finished = finished_;
+    const int chosen = active() ? choice() : -1;
+    team_.sync();
+    int k = 0;
+    ((chosen == k++ ? bodies(*this) : void()), ...);
+    finished_ = outer_finished;
+  }
+
+  /// Calls a finish that receives totals: by the first thread, or by the first warp of a block where it asks for one.
+  template <class Finish, class Total>
+  WHILST_HD void conclude(const Finish& finish, const Total& total) const {
+#if defined(__CUDA_ARCH__)
+    if constexpr (detail::by_warp<Finish> && std::is_same_v<Team, block_team>) {
+      if (team_.rank() < whole_warp::size()) conclude_by_warp(finish, total);
+    } else
+#endif
+    {
+      if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
+    }
+  }
+#if defined(__CUDACC__)
+  struct copy_by_warp {
+    template <class T>
+    __device__ void operator()(T& target, const T* source) const {
+      whole_warp().copy(target, *source);
+    }
+  };
+  template <class Finish, class Total>
+  __device__ void conclude_by_warp(const Finish& finish, const Total& of_leader) const {
+    using copied = typename Finish::copied;
+    __shared__ Total total;
+    __shared__ __align__(16) std::byte copies_memory[sizeof(copied)];
+    copied& copies = *reinterpret_cast<copied*>(copies_memory);
+    finish.copy_ahead(copies, copy_by_warp());
+    if (team_.rank() == 0) total = of_leader;
+    loop_state state = *current_;
+    whole_warp::sync();
+    finish(whole_warp(), total, state, copies);
+    whole_warp::sync();
+    if (team_.rank() == 0) static_cast<loop_state&>(*current_) = state;
+  }
+#endif
+
+  /// Whether the loop at hand still runs, as of the last look: each thread looks after a barrier that follows a
+  /// verdict.
+  WHILST_HD bool active() const { return active_; }
+  WHILST_HD void look() { active_ = !current_ || current_->running; }
+
+  /// What maps get: no kernel is before the step that runs, and what it reads early this kernel has written.
+  template <class Group>
+  struct team_of_step : Group {
+    WHILST_HD static void* fast_memory() { return nullptr; }
+    template <class T>
+    WHILST_HD static T early(const T* address) {
+      return *address;
+    }
+  };
+
+  /// Calls `map` for this thread's indexes, or for all of them if it works by teams; `take` receives what it returns,
+  /// if anything.
+  template <class Map, class Take>
+  WHILST_HD void each(const Map& map, index_type n, const Take& take) const {
+    constexpr detail::team_kind kind = detail::team_kind_of<Map>();
+    if constexpr (kind == detail::team_kind::block) {
+      const team_of_step<Team> all{team_};
+      for (index_type i = 0; i < n; ++i) {
+        apply(map, i, all, take);
+        team_.sync();
+      }
+    } else {
+      constexpr bool wants_lanes = kind == detail::team_kind::lanes;
+      const team_of_step<lanes> group{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()};
+      const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
+      for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
+        apply(map, i, group, take);
+    }
+  }
+  template <class Map, class Group, class Take>
+  WHILST_HD static void apply(const Map& map, index_type i, const Group& group, const Take& take) {
+    if constexpr (std::is_void_v<detail::map_result<Map>>) {
+      detail::apply_map(map, i, group);
+    } else {
+      const auto share = detail::apply_map(map, i, group);
+      if (group.rank() == 0) take(share);
+    }
+  }
+
+  Team team_;
+  control* current_ = nullptr;
+  const control* root_ = nullptr;
+  bool active_ = true;
+  bool finished_ = false;  ///< a step directly in the loop's body has had a finish in this trip
+};
+
+}  // namespace whilst

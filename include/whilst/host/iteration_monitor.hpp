@@ -1,0 +1,47 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <utility>
+
+#include "whilst/host/replayed_solver.hpp"
+
+namespace whilst {
+
+/// A caller's monitor, told of each iteration of a launch once. What it throws is kept until the launch has ended: the
+/// loop is then cancelled like any other, and the solver is as good as before.
+class iteration_monitor {
+ public:
+  using callback = std::function<void(const progress&)>;
+  iteration_monitor() = default;
+  explicit iteration_monitor(callback look) : look_(std::move(look)) {}
+
+  explicit operator bool() const { return look_ != nullptr; }
+  /// Another launch begins.
+  void begin() {
+    told_ = 0;
+    thrown_ = nullptr;
+  }
+  /// True where the monitor has thrown just now, so that the launch is to be cancelled.
+  bool tell(const progress& now) {
+    if (thrown_ || now.iteration == told_) return false;
+    told_ = now.iteration;
+    try {
+      look_(now);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    return thrown_ != nullptr;
+  }
+  /// Throws what the monitor threw.
+  void end() {
+    if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
+  }
+
+ private:
+  callback look_;
+  index_type told_ = 0;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace whilst

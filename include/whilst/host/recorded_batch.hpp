@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "whilst/basics/held.hpp"
+#include "whilst/engine/memory/pointer_check.hpp"
+#include "whilst/engine/recorder.hpp"
+#include "whilst/engine/runs_in_flight.hpp"
+#include "whilst/host/batch_desk.hpp"
+#include "whilst/host/machine.hpp"
+#include "whilst/linear/linear_solver.hpp"
+
+namespace whilst::detail {
+
+/// A batch of problems of n unknowns each, recorded: what the classes that users see have in common. Outcome is how
+/// one problem ended, Report a batch_outcomes of them.
+template <class T, class Outcome, class Report>
+class recorded_batch {
+ public:
+  recorded_batch(const batch_settings& settings)
+      : began_(std::chrono::steady_clock::now()),
+        desk_("batch", std::make_unique<batch_desk>(settings)),
+        outcomes_(desk_->where(), settings.problems) {}
+
+  place where() const { return desk_->where(); }
+  const batch_desk& desk() const { return *desk_; }
+  const batch_frame* frame() const { return desk_->frame().data(); }
+  Outcome* outcomes() const { return outcomes_.data(); }
+  index_type problems() const { return outcomes_.size(); }
+  int lanes() const { return lanes_; }
+  const std::string& executor() const { return common_.executor; }
+
+  /// To be called once: `step(record)` records the step that runs the problems, by so many threads each.
+  template <class Step>
+  void record(const std::string& method, index_type unknowns, int lanes, const Step& step) {
+    n_ = unknowns;
+    lanes_ = lanes;
+    batch_frame* const frame = desk_->frame().data();
+    program_recorder record(where());
+    x_ = record.parameter<void*>(&frame->x, nullptr);
+    launch_ = record.parameter<std::uint64_t>(&frame->root.settings.launch, 0);
+    record.parameter(&frame->root.settings.deadline_nanoseconds, desk_->deadline_nanoseconds());
+    record.once("the batch begins", batch_begins{&frame->root});
+    step(record);
+    record.once("the batch ends", batch_ends{&frame->root});
+    program_.reset(std::make_unique<program>(std::move(record).finish()));
+    program_->prepare(
+        {.how = where().on_host() ? whilst::executor::host : whilst::executor::stream, .threads = desk_->threads()});
+    const machine_description machine = describe_machine(where().on_host() ? -1 : where().device());
+    common_.method = method;
+    common_.executor = where().on_host() ? "host" : "batch";
+    common_.precision = sizeof(T) == 4 ? "float" : "double";
+    common_.device = where().on_host() ? machine.processor : machine.device;
+    common_.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+
+  Report solve(std::span<T> x) {
+    desk_->require_context("solving a batch");  // before memory is taken in another
+    const index_type entries = problems() * n_;
+    if (static_cast<index_type>(x.size()) != entries)
+      throw error("solving a batch",
+                  std::to_string(problems()) + " problems of " + std::to_string(n_) + " unknowns have " +
+                      std::to_string(entries) + ", and x has " + std::to_string(x.size()) + " entries",
+                  "Make both agree");
+    const turns::turn mine = program_->enter("solving a batch");
+    if (where().on_host()) {
+      launch(nullptr, x.data());
+      return wait();
+    }
+    if (x_on_gpu_.size() != entries) x_on_gpu_ = buffer<T>(where(), entries);
+    const no_run_left_behind guard(*program_);
+    x_on_gpu_.upload(x.data());
+    launch(nullptr, x_on_gpu_.data());
+    Report result = wait();
+    x_on_gpu_.download(x.data());
+    return result;
+  }
+
+  void enqueue(stream_handle stream, T* x) {
+    desk_->require_context("enqueueing a batch");
+    require_usable("enqueueing a batch", where(), {{"x", x}}, {desk_->checks_pointers(), stream});
+    launch(stream, x);
+  }
+
+ private:
+  void launch(stream_handle stream, T* x) {
+    const turns::turn mine = program_->enter("enqueueing a batch");
+    program_->set(x_, static_cast<void*>(x));
+    program_->set(launch_, desk_->begin_launch());
+    program_->enqueue(stream);
+  }
+
+ public:
+  Report wait() {
+    const turns::turn mine = program_->enter("waiting for a batch");
+    program_->wait();
+    std::vector<Outcome> outcomes(static_cast<std::size_t>(problems()));
+    outcomes_.download(outcomes.data());
+    batch_frame frame;
+    desk_->frame().download(&frame);
+    report_fields common = common_;
+    common.solve_seconds = 1e-9 * static_cast<double>(frame.root.stopped_at - frame.root.started_at);
+    return {std::move(common), lanes_, std::move(outcomes)};
+  }
+
+  void cancel() { desk_->cancel(); }
+
+ private:
+  std::chrono::steady_clock::time_point began_;
+  held<batch_desk> desk_;
+  index_type n_ = 1;
+  int lanes_ = 1;
+  buffer<Outcome> outcomes_;
+  buffer<T> x_on_gpu_;  ///< for solves from host memory
+  parameter<void*> x_;
+  parameter<std::uint64_t> launch_;
+  held<program> program_{"batch"};  ///< after what it refers to: it waits for its runs
+  report_fields common_;
+};
+
+}  // namespace whilst::detail

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "whilst/engine/control/reason.hpp"
+#include "whilst/linear/csr_matrix.hpp"
+
+namespace whilst {
+
+/// One line of a convergence history: the residual norm after `iteration` completed updates.
+struct history_record {
+  index_type iteration;
+  double residual_norm;
+};
+
+/// What a report is made of; see whilst::report for the meaning of each.
+struct report_fields {
+  whilst::reason reason = whilst::reason::running;
+  index_type iterations = 0;
+  double residual_norm = 0;
+  double rhs_norm = 0;
+  double setup_seconds = 0;
+  double solve_seconds = 0;
+  double loop_seconds = 0;
+  std::string method, preconditioner, executor, precision, device, note;
+  index_type rows = 0, nonzeros = 0;
+  std::vector<history_record> history;
+};
+
+/// How a solve ended: a value, never an exception.
+class report {
+ public:
+  report() = default;
+  explicit report(report_fields fields) : fields_(std::move(fields)) {}
+
+  bool converged() const { return whilst::converged(fields_.reason); }
+  whilst::reason reason() const { return fields_.reason; }
+  /// One line for a person: how it ended, after how many iterations, at what residual.
+  std::string message() const;
+  /// Completed updates of x, over all restarts.
+  index_type iterations() const { return fields_.iterations; }
+  /// ||b - A x||_2, recomputed from x at the end, not the recurrence's estimate.
+  double residual_norm() const { return fields_.residual_norm; }
+  /// residual_norm() / rhs_norm(); 0 where both are 0.
+  double relative_residual() const;
+  /// ||b||_2.
+  double rhs_norm() const { return fields_.rhs_norm; }
+  /// Seconds spent on copying the matrix, allocating, recording and instantiating: once a solver, not once a solve.
+  double setup_seconds() const { return fields_.setup_seconds; }
+  /// Seconds from when b and x had been brought in to the last step of the solve, on the clock of the device that ran
+  /// it.
+  double solve_seconds() const { return fields_.solve_seconds; }
+  /// Seconds of those within the method's own loop, its start included, over all restarts: without the checks of the
+  /// true residual.
+  double loop_seconds() const { return fields_.loop_seconds; }
+  /// loop_seconds() / iterations(); 0 for no iterations.
+  double seconds_per_iteration() const;
+  /// The executor that really ran: host, stream, graph, resident or batch.
+  const std::string& executor() const { return fields_.executor; }
+  const std::string& method() const { return fields_.method; }
+  const std::string& preconditioner() const { return fields_.preconditioner; }
+  /// "float" or "double".
+  const std::string& precision() const { return fields_.precision; }
+  /// Name of the device or processor.
+  const std::string& device() const { return fields_.device; }
+  /// Anything the caller ought to know, as a fallback to another executor; mostly empty.
+  const std::string& note() const { return fields_.note; }
+  index_type rows() const { return fields_.rows; }
+  index_type nonzeros() const { return fields_.nonzeros; }
+  /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is
+  /// dropped and from then on every other one is kept. Empty where the solver has launched another solve since.
+  const std::vector<history_record>& history() const { return fields_.history; }
+
+ private:
+  report_fields fields_;
+};
+
+}  // namespace whilst

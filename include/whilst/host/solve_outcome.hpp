@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "whilst/basics/index_type.hpp"
+#include "whilst/engine/control/reason.hpp"
+
+namespace whilst {
+
+/// How a solve ended, as its last step writes it: see ticket::outcome. Of minimizations and nonlinear equations the
+/// norms are those that their reports tell.
+struct solve_outcome {
+  index_type iterations = 0;  ///< completed updates, those that overflowed and were taken back included
+  double residual_norm = 0;
+  double rhs_norm = 0;
+  std::uint64_t nanoseconds = 0;       ///< from the first to the last step
+  std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
+  index_type history_count = 0;        ///< records of its history
+  std::uint64_t launch = 0;            ///< the solver's number for the solve; written last
+  reason why = reason::running;
+};
+
+}  // namespace whilst

@@ -1,0 +1,180 @@
+#pragma once
+
+/// @file
+/// Many small nonlinear least-squares fits in one launch, of residuals that are a functor of your own. Where CUDA is
+/// on, compile files that include this by nvcc.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "whilst/host/batch_outcomes.hpp"
+#include "whilst/host/recorded_batch.hpp"
+#include "whilst/least_squares/parameter_bounds.hpp"
+#include "whilst/least_squares/whole_fits.hpp"
+
+namespace whilst {
+
+struct least_squares_batch_options {
+  /// The same for all fits.
+  least_squares_tolerances tolerances = {};
+  /// Bounds of the unknowns, the same for all fits: one for each unknown, infinite for none; or empty. No trial point
+  /// is outside. They cost a GPU a part of its speed.
+  std::vector<double> lower = {}, upper = {};
+  /// Trial points of one fit, rejected ones included. A launch lasts as long as its slowest fit.
+  index_type max_iterations = 1000;
+  /// Seconds from when the batch starts on its device; fits that still run then, or have not had their turn, stop.
+  double deadline = std::numeric_limits<double>::infinity();
+  /// "auto" (a GPU where there is one; WHILST_EXECUTOR=host counts, too), "batch" (likewise) or "host" (the CPU).
+  std::string executor = "auto";
+  /// The CUDA device; -1 is the current one.
+  int device = -1;
+  /// Threads of a GPU for each fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each
+  /// fit has one thread, whatever this says.
+  int lanes = 0;
+  /// On the host: most threads that share in the fits, 1 to 1024; 0 for what OpenMP's settings say. Results have the
+  /// same bits for any number.
+  int threads = 0;
+  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
+  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  bool check_pointers = true;
+};
+
+/// How the fits of a batch ended.
+class least_squares_batch_report : public batch_outcomes<fit_outcome> {
+ public:
+  using batch_outcomes::batch_outcomes;
+  /// One line for a person: how many converged, and how the worst ended.
+  std::string message() const { return message_about("fit", "fits"); }
+};
+
+/// What `lanes` of 0 chooses on a GPU: for who lays data out by it, see least_squares_batch.
+int lanes_for_fits(index_type residuals, index_type fits);
+
+namespace detail {
+
+/// What every batch is asked for. Throws whilst::error on tolerances out of range.
+batch_settings settings_of_fits(const least_squares_batch_options& options, index_type fits);
+/// Throws whilst::error where there are none.
+void check_residuals(index_type residuals);
+
+}  // namespace detail
+
+/// Fits many problems at once, each with a loop of its own that stops when it is done: recorded when it is made,
+/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host threads
+/// share out the fits. Threads of the caller's may share it, too: solve, enqueue and wait are one thread's at a time,
+/// and wait() tells of the fits enqueued last, by whatever thread. The method is levenberg_marquardt, and on the host
+/// its results are those of a least_squares_solver for each problem.
+///
+/// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives problem k as
+/// least_squares_solver takes one (unknowns, count(), residual i by operator()(i, x)); count(), asked on the host,
+/// how many residuals a problem has about, for the choice of threads. Where each fit has a thread, neighbours in memory
+/// had better be residual i of problems k and k + 1; where it has more, residuals i and i + 1.
+template <class T, class Problem>
+class least_squares_batch {
+  using fits_type = detail::whole_fits<T, Problem>;
+  static constexpr int n = fits_type::n;
+
+ public:
+  /// make_problem(place) gives the problems with their data on that place. Throws whilst::error on options out of
+  /// range, fewer than one problem, and an executor that is not for batches or that this machine does not have.
+  template <class MakeProblem>
+  least_squares_batch(const MakeProblem& make_problem, index_type problems,
+                      const least_squares_batch_options& options = {})
+      : batch_(detail::settings_of_fits(options, problems)),
+        bounds_("making a batch of fits", batch_.where(), n, options.lower, options.upper),
+        problem_(make_problem(batch_.where())) {
+    detail::check_residuals(problem_.count());
+    const char* const name = fits_type::method_type::name;
+    const int lanes = batch_.desk().lanes_or(lanes_for_fits(problem_.count(), problems));
+    batch_.record(name, n, lanes, [&](recorder& record) {
+      const fit_settings settings{options.tolerances, bounds_.lower(), bounds_.upper()};
+      const fits_type fits{problem_, settings, options.max_iterations, batch_.frame(), batch_.outcomes()};
+      if (lanes == 1) {
+        record.step(name, problems, detail::batch_by_thread<fits_type>{fits});
+      } else if (lanes <= 32) {
+        record.step(name, problems, detail::batch_by_lanes<fits_type>{fits, lanes});
+      } else {
+        record.team(name, problems, detail::batch_by_block<fits_type>{fits, lanes});
+      }
+    });
+  }
+
+  /// x in host memory, the unknowns of one problem after another: holds the starting points and receives the best
+  /// points found. Blocks. The x of a problem whose residuals are not finite at its start are left alone. On a GPU the
+  /// first call takes memory there for x. Throws whilst::error where x has another size or starts out of bounds.
+  least_squares_batch_report solve(std::span<T> x) {
+    bounds_.require_inside("solving a batch of fits", x);
+    return batch_.solve(x);
+  }
+
+  /// Enqueues the fits on `stream` and returns without waiting: x is a device pointer (a host pointer where the batch
+  /// runs on the host, and then all has been done when this returns) that must stay valid until the fits are done. A
+  /// start that is out of bounds is moved to the nearest point within. No
+  /// synchronisation, no allocation; one batch at a time: another on a second stream waits for the first. If `stream`
+  /// is being captured, the fits become part of that graph, with this x, and the object must outlive it. Launches of
+  /// that graph are not ordered against enqueue(), nor against one another: have one end before the next begins, since
+  /// all work in the same memory.
+  /// Throws whilst::error on a pointer that linear_solver::enqueue would not take.
+  void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
+
+  /// Waits for the fits enqueued last, and tells how each ended: a copy of 16 bytes a fit from a GPU. What a captured
+  /// graph runs is not waited for.
+  least_squares_batch_report wait() { return batch_.wait(); }
+
+  /// Asks the fits of the 17 launches enqueued last to stop, those that run and those that wait for their turn, from
+  /// any thread: each does after its next trial, with reason cancelled. Harmless when none is left, and for those to
+  /// come, but for those in a captured graph: its later launches are the same launch and are cancelled, too.
+  void cancel() { batch_.cancel(); }
+
+  /// How each fit ended, in the memory of the place that runs them, one a problem; for kernels that come after.
+  const fit_outcome* outcomes() const { return batch_.outcomes(); }
+
+  index_type problems() const { return batch_.problems(); }
+  /// Threads that work on each fit.
+  int lanes() const { return batch_.lanes(); }
+  /// "host" or "batch".
+  const std::string& executor() const { return batch_.executor(); }
+
+ private:
+  detail::recorded_batch<T, fit_outcome, least_squares_batch_report> batch_;
+  detail::parameter_bounds<T> bounds_;
+  Problem problem_;
+};
+
+/// Residuals of one curve at the same points for many sets of responses: model(b, x_i) - y_ik, for a model as curve_fit
+/// takes it. Borrows the data, memory of the place that uses it.
+template <class T, class Model>
+struct curve_residuals_of_many {
+  struct one_set {
+    static constexpr int unknowns = Model::parameters;
+    Model model;
+    index_type points;
+    const double* predictors;
+    const T* response;
+    index_type stride;
+
+    WHILST_HD index_type count() const { return points; }
+    template <class S>
+    WHILST_HD S operator()(index_type i, const S* b) const {
+      return model(b, predictors + i * Model::variables) - response[i * stride];
+    }
+  };
+
+  Model model;
+  index_type points;
+  const double* predictors;  ///< Model::variables for each point
+  const T* responses;        ///< entry i * point_stride + k * set_stride is that of point i in set k
+  index_type point_stride, set_stride;
+
+  WHILST_HD index_type count() const { return points; }
+  WHILST_HD one_set of_problem(index_type k) const {
+    return {model, points, predictors, responses + k * set_stride, point_stride};
+  }
+};
+
+}  // namespace whilst

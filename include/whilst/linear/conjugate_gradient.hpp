@@ -1,0 +1,165 @@
+#pragma once
+
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/linear/operators.hpp"
+#include "whilst/linear/preconditioners.hpp"
+
+namespace whilst {
+
+/// Preconditioned conjugate gradients with one reduction an iteration: A. T. Chronopoulos and C. W. Gear, "s-step
+/// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25 (1989), algorithm 2.2; preconditioned as
+/// in E. D'Azevedo, V. Eijkhout, C. Romine, LAPACK Working Note 56 (1992).
+///
+/// With u = M r and w = A u, one step yields (r, u), (w, u) and (r, r); from these follow beta and the curvature
+/// (p, A p) = (w, u) - beta^2 (p, A p)_old, and with them the update of p, q = A p, x and r. Two steps an iteration
+/// where M is pointwise, three where it is not. The recurrence for q drifts sooner than a product A p would; the caller
+/// checks the recomputed residual and restarts (see linear_solve).
+///
+/// A and M symmetric positive definite; ends with indefinite_operator or indefinite_preconditioner where it finds out
+/// that one is not. x is changed by finite steps only.
+template <class T, class Operator, class Preconditioner>
+struct conjugate_gradient {
+  static constexpr const char* name = "cg";
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool lowers_error = true;  ///< in the norm of A
+
+  struct scalars {
+    double alpha, beta, gamma, curvature;
+    int first;
+  };
+
+  Operator A;
+  Preconditioner M;
+  T *x, *r, *u, *w, *p, *q;
+  scalars* s;
+
+  /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
+  WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
+      : A(A), M(M), x(x), r(r) {
+    const index_type n = A.rows();
+    u = Preconditioner::is_identity ? r : memory.take<T>(n);
+    w = memory.take<T>(n);
+    p = memory.take<T>(n);
+    q = memory.take<T>(n);
+    s = memory.take<scalars>(1);
+  }
+
+  struct apply_and_dot {
+    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
+    Operator A;
+    const T *r, *u;
+    T* w;
+    static constexpr int blocks_wanted = 4;
+    struct entries {
+      T wi, ui, ri;
+    };
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    template <class Team>
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
+      return fetch_row(A, i, team);
+    }
+    template <class Team, class Row>
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
+      const T ui = u[i], ri = Preconditioner::is_identity ? ui : r[i];
+      return {row_times(row, A, i, u, team), ui, ri};
+    }
+    template <class Team>
+    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
+      if (team.rank() == 0) w[i] = e.wi;
+      const double wi = e.wi, ui = e.ui, ri = e.ri;
+      if constexpr (Preconditioner::is_identity) {
+        return sums{ri * ri, ri * wi};
+      } else {
+        return sums{ri * ui, ui * wi, ri * ri};
+      }
+    }
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
+      return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
+    }
+  };
+
+  struct choose_step {
+    scalars* handed;
+    WHILST_HD scalars read() const { return *handed; }
+    template <int k>
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
+      const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
+      const bool first = loop.iteration + loop.updating == loop.first_iteration;
+      const double beta = first ? 0 : gamma / last.gamma;
+      const double curvature = first ? delta : delta - beta * beta * last.curvature;
+      const double alpha = gamma / curvature;
+      if (loop.check(sqrt(rr))) return;
+      const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
+      if (gamma > 0 && curvature > 0 && fit) [[likely]] {
+        *handed = {alpha, beta, gamma, curvature, first};
+        return;
+      }
+      loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity
+                : gamma <= 0                           ? reason::indefinite_preconditioner
+                : curvature <= 0                       ? reason::indefinite_operator
+                                                       : reason::breakdown);
+    }
+  };
+
+  struct advance {
+    Preconditioner M;
+    const scalars* handed;
+    T *x, *r, *u;
+    const T* w;
+    T *p, *q;
+    static constexpr int blocks_wanted = 4;
+    struct own {
+      T x, r, u, p, q;
+    };
+    struct entries {
+      scalars s;
+      T x, r, u, p, q, w;
+    };
+    // The step before writes w and the scalars only.
+    template <class Team>
+    WHILST_HD own fetch(index_type i, const Team& team) const {
+      const T ui = team.early(u + i);
+      return {team.early(x + i), Preconditioner::is_identity ? ui : team.early(r + i), ui, team.early(p + i),
+              team.early(q + i)};
+    }
+    template <class Team>
+    WHILST_HD entries read(index_type i, const Team&, const own& e) const {
+      return {*handed, e.x, e.r, e.u, e.p, e.q, w[i]};
+    }
+    WHILST_HD void operator()(index_type i, const entries& e) const {
+      const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
+      // What the first p and q hold may not even be a number.
+      const T pi = e.s.first ? e.u : e.u + beta * e.p;
+      const T qi = e.s.first ? e.w : e.w + beta * e.q;
+      p[i] = pi;
+      q[i] = qi;
+      x[i] = e.x + alpha * pi;
+      const T ri = e.r - alpha * qi;
+      r[i] = ri;
+      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
+    }
+    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+      // x, r, p, q read and written, w read; u read, and written where M is applied here.
+      constexpr index_type vectors = Preconditioner::is_identity ? 9 : Preconditioner::pointwise ? 11 : 10;
+      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void start(Run& run) const {
+    precondition(run, M, A.rows(), r, u);
+  }
+
+  template <class Run>
+  WHILST_HD void iterate(Run& run) const {
+    before_apply(run, A, static_cast<const T*>(u));
+    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s},
+             "p, q, x += alpha p, r -= alpha q", advance{M, s, x, r, u, w, p, q});
+    if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
+  }
+};
+
+}  // namespace whilst

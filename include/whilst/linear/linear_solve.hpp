@@ -1,0 +1,354 @@
+#pragma once
+
+#include "whilst/basics/safe_norm.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/host/solve_outcome.hpp"
+#include "whilst/linear/operators.hpp"
+
+namespace whilst {
+
+/// The last thing to be written of an outcome: who polls for the number finds the rest there.
+WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+#endif
+  outcome.launch = root->settings.launch;
+}
+
+/// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back.
+/// The same text for every executor.
+///
+/// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes
+/// r = b - A x: converged for real, or the inner loop's reason stands, or the recurrence had drifted and the method
+/// restarts from x. Where a restart has not lowered the true residual any more, or a few in a row have not halved it,
+/// rounding is all that is left: the reason is then attainable_accuracy.
+///
+/// The method works on numbers of about 1, whatever the scale of the problem: it solves s A d = 2^-e r for a correction
+/// d from zero, where 2^e is about ||r||, and x becomes x + 2^e s d. s is a power of two that makes s A about 1, or 1
+/// where M is the caller's own, so that M A is about 1 already. s is negative where (v, A v) is for the one v that
+/// was tried, so that a negative definite A is as good as a positive definite one. Powers of two change no digit.
+/// Norms are summed without under- or overflow (whilst/basics/safe_norm.hpp).
+///
+/// x is handed back finite. With keep_best it is that of the restart with the least residual, or of the last for a
+/// method that lowers the error in each iteration and has come to its limit only: a residual may rise meanwhile. b = 0
+/// gives x = 0 at once. Only the first and the last step touch the caller's b and x.
+template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
+struct linear_solve {
+  using scaled = scaled_operator<T, Operator>;
+  using method_type = Method<T, scaled, Preconditioner>;
+  static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
+  /// Restarts in a row that need not halve the residual, as long as each lowers it.
+  static constexpr int most_slow_restarts = 8;
+  static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite where A is
+
+  /// What the caller binds.
+  struct operands {
+    slot<const T> b;
+    slot<T> x;
+    slot<solve_outcome> outcome;
+    bool keep_best = true;
+  };
+  struct scalars {
+    double rhs_norm, x_norm;
+    double initial_norm, last_norm;
+    std::uint64_t loop_nanoseconds;
+    double to_x;                  ///< the factor of d in x
+    double to_residual;           ///< the factor of r in the method's
+    double operator_size, along;  ///< by A v for one v: ||A v|| / ||v||, about, and a number of the sign of (v, A v)
+    int x_is_zero;                ///< when it was brought in
+    int slow_restarts;
+    int pending;         ///< d is not in x yet
+    int take_back;       ///< the x that was kept is the better one
+    double handed_norm;  ///< of the residual of what is handed back
+    T operator_factor;
+  };
+
+  Operator A;
+  scaled sA;
+  Preconditioner M;
+  operands io;
+  control *outer, *inner;
+  scalars* s;
+  T *x, *b, *r, *d, *kept;
+  method_type method;
+
+  WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
+                         workspace& memory)
+      : linear_solve(A, M, io, outer, inner, memory.take<scalars>(1), memory) {}
+
+  /// What goes around the loops, once a solve.
+  struct bring_in {
+    operands io;
+    T *x, *b, *d;
+    WHILST_HD auto operator()(index_type i) const {
+      const T bi = io.b.get()[i], xi = io.x.get()[i];
+      b[i] = bi;
+      x[i] = xi;
+      d[i] = probe(i);
+      const squares bb = squares_of(bi), xx = squares_of(xi);
+      return sums{bb.ordinary, bb.great, bb.small, xx.ordinary, xx.great, xx.small};
+    }
+    /// A vector that A is not likely to take to zero, of one size and signs by a hash of i.
+    WHILST_HD static T probe(index_type i) {
+      const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
+      return static_cast<T>(mixed >> 63 ? probe_entry : -probe_entry);
+    }
+    index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct begin {
+    scalars* s;
+    control* inner;
+    WHILST_HD void operator()(const sums<double, 6>& total) const {
+      *s = {};
+      s->rhs_norm = norm_of({total[0], total[1], total[2]});
+      s->x_norm = norm_of({total[3], total[4], total[5]});
+      s->x_is_zero = s->x_norm == 0;
+      s->last_norm = HUGE_VAL;
+      s->operator_factor = 1;
+      inner->first_iteration = 0;
+      // A solve that is over before the inner loop starts has none of the last one's.
+      inner->iteration = 0;
+      inner->residual_norm = HUGE_VAL;  // none is known yet
+      inner->why = reason::running;
+      inner->forget_history();
+    }
+  };
+
+  /// r = b - A x, and of the first one also how large A is, by A v for v = x, or for the probe where x is zero: the
+  /// sums of |A v| and of v A v / ||v||.
+  struct residual {
+    Operator A;
+    const scalars* s;
+    const T *b, *x, *d;
+    T* r;
+    bool measures;  ///< A, too
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    template <class Team>
+    WHILST_HD auto operator()(index_type i, const Team& team) const {
+      const bool probes = measures && s->x_is_zero;
+      const T* const v = probes ? d : x;
+      // 0 times what is not finite is not a number: x = 0 does not hide it in A.
+      const T product = A.row(i, v, team), ri = b[i] - (probes ? 0 * product : product);
+      if (team.rank() == 0) r[i] = ri;
+      const squares rr = squares_of(ri);
+      const double Av = static_cast<double>(product);
+      const double along = measures && Av != 0 ? static_cast<double>(v[i]) / (probes ? 1 : s->x_norm) * Av : 0;
+      return sums{rr.ordinary, rr.great, rr.small, fabs(Av), along};
+    }
+    index_type bytes(index_type n) const requires says_bytes<Operator> {
+      return A.bytes() + 3 * n * static_cast<index_type>(sizeof(T));
+    }
+  };
+  using residual_sums = sums<double, 5>;
+  /// Notes what the sums of |A v| and of v A v tell of A.
+  WHILST_HD static void measure(scalars* s, double sum_of_sizes, double along, index_type n) {
+    s->operator_size = sum_of_sizes / (s->x_is_zero ? probe_entry * static_cast<double>(n) : s->x_norm);
+    s->along = along;
+  }
+  /// For an operator that has to be made ready for each vector, which the first residual's is: a product of its own.
+  struct probe_operator {
+    Operator A;
+    const T* d;
+    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+    template <class Team>
+    WHILST_HD auto operator()(index_type i, const Team& team) const {
+      const double Ad = static_cast<double>(A.row(i, d, team));
+      return sums{fabs(Ad), static_cast<double>(d[i]) * Ad};
+    }
+  };
+  struct note_size {
+    scalars* s;
+    index_type n;
+    WHILST_HD void operator()(const sums<double, 2>& total) const {
+      s->operator_size = total[0] / (probe_entry * static_cast<double>(n));
+      s->along = total[1];
+    }
+  };
+
+  /// The verdict on the initial residual, and the scales.
+  struct judge_start {
+    scalars* s;
+    control *outer, *inner;
+    index_type n;
+    bool measures;
+    WHILST_HD void operator()(const residual_sums& total) const {
+      const double norm = norm_of({total[0], total[1], total[2]});
+      outer->set_reference(s->rhs_norm, norm);
+      s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
+      // Nothing beats 0 where b is 0; where x is not finite there is nothing to begin with, though A may not see it.
+      s->handed_norm = s->rhs_norm == 0 ? 0 : is_finite(s->x_norm) ? norm : s->x_norm;
+      if (outer->check(s->handed_norm)) return;
+      if (measures) measure(s, total[3], total[4], n);
+      int exponent = 0;
+      constexpr int most = sizeof(T) == 4 ? 120 : 1000;
+      if (Preconditioner::made_from_operator && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
+      const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
+      // A x that is small beside b may be rounding, and so its sign.
+      const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
+      s->operator_factor = static_cast<T>(tells && s->along < 0 ? -factor : factor);
+      begin_restart(norm, s, outer, inner);
+    }
+  };
+  /// The verdict on the residual after the inner loop.
+  struct judge_restart {
+    scalars* s;
+    control *outer, *inner;
+    bool keep_best;
+    WHILST_HD void operator()(const residual_sums& total) const {
+      const double true_norm = norm_of({total[0], total[1], total[2]});
+      const double norm = is_finite(s->x_norm) ? true_norm : s->x_norm, last = s->last_norm;
+      s->loop_nanoseconds += inner->stopped_at - inner->started_at;
+      const bool worse =
+          keep_best && norm > last && !(method_type::lowers_error && inner->why == reason::iteration_limit);
+      s->take_back = worse || !is_finite(norm);
+      s->handed_norm = s->take_back ? last : norm;
+      if (outer->check(norm)) return;
+      // The limit, a cancel, NaN and divergence end it. A method that saw a loss of positivity late may have seen
+      // rounding only: it restarts too, as long as that gets somewhere.
+      const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
+                           inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown ||
+                           inner->why == reason::stagnation;
+      s->slow_restarts = norm <= 0.5 * last ? 0 : s->slow_restarts + 1;
+      if (!hopeful || !(norm < last) || s->slow_restarts > most_slow_restarts) {
+        // So small a residual is made of rounding, and so is what the method saw in it.
+        const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
+        const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
+        outer->stop(converged(inner->why) || rounding ? reason::attainable_accuracy : inner->why);
+        return;
+      }
+      begin_restart(norm, s, outer, inner);
+    }
+  };
+  WHILST_HD static void begin_restart(double norm, scalars* s, const control* outer, control* inner) {
+    const int exponent = binary_exponent(norm);
+    s->last_norm = norm;
+    s->to_residual = power_of_two(-exponent);
+    s->to_x = power_of_two(exponent) * static_cast<double>(s->operator_factor);
+    inner->norm_exponent = exponent;
+    inner->residual_norm = norm;
+    inner->set_reference(*outer);
+    inner->first_iteration = inner->iteration;
+  }
+
+  struct scale_residual {
+    const scalars* s;
+    T *r, *d;
+    WHILST_HD void operator()(index_type i) const {
+      r[i] = static_cast<T>(static_cast<double>(r[i]) * s->to_residual);
+      d[i] = 0;
+    }
+    index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct await_correction {
+    scalars* s;
+    WHILST_HD void operator()() const { s->pending = 1; }
+  };
+  struct add_correction {
+    const scalars* s;
+    const T* d;
+    T *x, *kept;
+    WHILST_HD auto operator()(index_type i) const {
+      const T before = x[i], after = static_cast<T>(before + s->to_x * static_cast<double>(d[i]));
+      kept[i] = before;
+      x[i] = after;
+      const squares xx = squares_of(after);
+      return sums{xx.ordinary, xx.great, xx.small};
+    }
+    index_type bytes(index_type n) const { return 4 * n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct measure_x {
+    scalars* s;
+    const control* inner;
+    WHILST_HD void operator()(const sums<double, 3>& xx) const {
+      s->x_norm = norm_of({xx[0], xx[1], xx[2]});
+      s->pending = 0;
+      s->take_back = !is_finite(s->x_norm);
+      s->handed_norm = s->take_back ? s->last_norm : inner->residual_norm;  // until it is known
+    }
+  };
+  /// After a cancel or a deadline the correction so far counts, by the method's own residual.
+  WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool keep_best) {
+    const double norm = inner->residual_norm;
+    return s->pending && (method_type::lowers_error || !keep_best ? is_finite(norm) : norm < s->last_norm);
+  }
+  struct hand_back {
+    const scalars* s;
+    const control* inner;
+    operands io;
+    const T *x, *d, *kept;
+    WHILST_HD void operator()(index_type i) const {
+      T value = s->rhs_norm == 0 ? 0 : s->take_back ? kept[i] : x[i];
+      if (is_worth_adding(s, inner, io.keep_best)) {
+        const T corrected = static_cast<T>(value + s->to_x * static_cast<double>(d[i]));
+        if (is_finite(static_cast<double>(corrected))) value = corrected;
+      }
+      io.x.get()[i] = value;
+    }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct tell {
+    const scalars* s;
+    const control *outer, *inner;
+    operands io;
+    WHILST_HD void operator()() const {
+      solve_outcome& target = *io.outcome.get();
+      target.iterations = inner->iteration;
+      target.residual_norm = is_worth_adding(s, inner, io.keep_best) ? inner->residual_norm : s->handed_norm;
+      target.rhs_norm = s->rhs_norm;
+      target.nanoseconds = now_nanoseconds() - outer->started_at;
+      target.loop_nanoseconds = s->loop_nanoseconds;
+      target.history_count = inner->history_count;
+      target.why = outer->why;
+      announce(target, outer);
+    }
+  };
+
+  template <class Run>
+  WHILST_HD void operator()(Run& run) const {
+    const index_type n = A.rows();
+    run.step("bring in b and x", n, bring_in{io, x, b, d}, begin{s, inner});
+    run.loop(
+        "until the true residual agrees", outer,
+        [&](auto& run) {
+          constexpr bool made_ready = requires { A.before_apply(run, static_cast<const T*>(d)); };
+          if constexpr (made_ready) {
+            before_apply(run, A, static_cast<const T*>(d));
+            run.step("how large A is", n, probe_operator{A, d}, note_size{s, n});
+          }
+          before_apply(run, A, static_cast<const T*>(x));
+          run.step("r = b - A x", n, residual{A, s, b, x, d, r, !made_ready},
+                   judge_start{s, outer, inner, n, !made_ready});
+          M.prepare(run, sA);
+        },
+        [&](auto& run) {
+          run.step("scale r, d = 0", n, scale_residual{s, r, d}, await_correction{s});
+          run.loop(
+              method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+          run.step("x += d", n, add_correction{s, d, x, kept}, measure_x{s, inner});
+          before_apply(run, A, static_cast<const T*>(x));
+          run.step("r = b - A x", n, residual{A, s, b, x, d, r, false}, judge_restart{s, outer, inner, io.keep_best});
+        });
+    run.step("hand x back", n, hand_back{s, inner, io, x, d, kept}, tell{s, outer, inner, io});
+  }
+
+ private:
+  WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
+                         scalars* s, workspace& memory)
+      : A(A),
+        sA{A, s ? &s->operator_factor : nullptr},
+        M(M.with_memory(A.rows(), memory)),
+        io(io),
+        outer(outer),
+        inner(inner),
+        s(s),
+        x(memory.take<T>(A.rows())),
+        b(memory.take<T>(A.rows())),
+        r(memory.take<T>(A.rows())),
+        d(memory.take<T>(A.rows())),
+        kept(memory.take<T>(A.rows())),
+        method(sA, this->M, d, r, memory) {}
+};
+
+}  // namespace whilst

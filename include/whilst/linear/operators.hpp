@@ -1,0 +1,271 @@
+#pragma once
+
+#include <functional>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/steps/step.hpp"
+
+struct CUstream_st;
+
+namespace whilst {
+
+/// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
+/// the team receives. Your own needs no more than that. One with fetch(i, team), which reads what x has no part in,
+/// gives it back as row(fetched, i, x, team); then those reads overlap with the step before. One with before_apply(run,
+/// x) records steps of its own there; methods and linear_solve call it before each step that applies it to x, and so
+/// must you: then row may read what they have made of x.
+
+template <class Operator, class Team>
+WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index_type i,
+                         [[maybe_unused]] const Team& team) {
+  if constexpr (requires { A.fetch(i, team); }) {
+    return A.fetch(i, team);
+  } else {
+    return detail::nothing_read{};
+  }
+}
+template <class Fetched, class Operator, class T, class Team>
+WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index_type i, const T* x,
+                      const Team& team) {
+  if constexpr (requires { A.row(fetched, i, x, team); }) {
+    return A.row(fetched, i, x, team);
+  } else {
+    return A.row(i, x, team);
+  }
+}
+
+/// Records what an operator wants to have run before a step applies it to x.
+template <class Run, class Operator, class T>
+WHILST_HD void before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const Operator& A,
+                            [[maybe_unused]] const T* x) {
+  if constexpr (requires { A.before_apply(run, x); }) A.before_apply(run, x);
+}
+
+/// An operator may say by bytes() what a product with it reads of it, not counting x and A x: then the steps of methods
+/// that apply it can tell a profile what they move.
+template <class Operator>
+concept says_bytes = requires(const Operator& A) {
+  A.bytes();
+};
+
+/// A times a number that is found in memory when the product is made, after the step before has ended.
+template <class T, class Operator>
+struct scaled_operator {
+  static constexpr bool fetches_constants = requires { requires Operator::fetches_constants; };
+  Operator A;
+  const T* factor;
+
+  WHILST_HD index_type rows() const { return A.rows(); }
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  index_type bytes() const requires says_bytes<Operator> { return A.bytes(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Fetched, class Team>
+  WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
+    return *factor * row_times(fetched, A, i, x, team);
+  }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T* x, const Team& team) const {
+    return *factor * A.row(i, x, team);
+  }
+  WHILST_HD T diagonal(index_type i) const requires requires { A.diagonal(i); }
+  { return *factor * A.diagonal(i); }
+  template <class Run>
+  WHILST_HD void before_apply(Run& run, const T* x) const {
+    whilst::before_apply(run, A, x);
+  }
+};
+
+/// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
+inline constexpr int entries_held = 7;
+
+/// False for an operator that says so by runs_in_kernel = false, because it needs calls.
+template <class Operator>
+inline constexpr bool operator_runs_in_kernel = !requires {
+  requires !Operator::runs_in_kernel;
+};
+
+/// An operator that somebody else enqueues: y = A x for whole vectors, from which rows are then read. For recorders
+/// only.
+template <class T>
+struct called_operator {
+  static constexpr bool runs_in_kernel = false;
+  using function = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
+  const function* apply;  ///< the caller's; must live as long as the program
+  index_type n;
+  T* product;  ///< n entries of the place, which each call fills anew
+
+  WHILST_HD index_type rows() const { return n; }
+  index_type bytes() const { return n * static_cast<index_type>(sizeof(T)); }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Run>
+  void before_apply(Run& run, const T* x) const {
+    run.call("y = A x", [call = *apply, n = n, x, y = product](CUstream_st* stream) { call(stream, n, x, y); },
+             {.scratch_only = true});
+  }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T*, const Team&) const {
+    return product[i];
+  }
+};
+
+/// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
+/// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
+template <class T, class Offset, class Values = slot<const T>>
+struct csr_operator {
+  static constexpr bool fetches_constants = requires { requires Values::constant; };
+  index_type n;
+  const Offset* row_offsets;
+  const std::int32_t* column_indices;
+  Values values;
+  int lanes_a_row;
+  index_type nonzeros = 0;  ///< for bytes() alone
+
+  WHILST_HD index_type rows() const { return n; }
+  index_type bytes() const {
+    return nonzeros * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t)) +
+           (n + 1) * static_cast<index_type>(sizeof(Offset));
+  }
+  WHILST_HD int lanes_wanted() const { return lanes_a_row; }
+  /// The first entries of a row in registers, so that all their reads are under way at once.
+  struct entries {
+    static constexpr int held = on_device ? entries_held : 1;
+    std::int32_t column[held];
+    T value[held];
+    Offset next, end;
+  };
+  template <class Team>
+  WHILST_HD entries fetch(index_type i, const Team& team) const {
+    entries e;
+    e.next = read_constant(row_offsets + i) + static_cast<Offset>(team.rank());
+    e.end = read_constant(row_offsets + i + 1);
+    load(e, team);
+    return e;
+  }
+  template <class Team>
+  WHILST_HD T row(entries e, index_type, const T* x, const Team& team) const {
+    T sum = times(e, x);
+    while (e.next < e.end) {
+      load(e, team);
+      sum += times(e, x);
+    }
+    return team.sum(sum);
+  }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T* x, const Team& team) const {
+    return row(fetch(i, team), i, x, team);
+  }
+
+  /// The matrix of problem k where the values of many problems with this pattern follow one another.
+  WHILST_HD csr_operator of_problem(index_type k) const {
+    csr_operator result = *this;
+    result.values = values.shifted(k * static_cast<index_type>(row_offsets[n]));
+    return result;
+  }
+  /// The entry on the diagonal, duplicates added; 0 where there is none.
+  WHILST_HD T diagonal(index_type i) const {
+    const T* const v = values.get();
+    T sum = 0;
+    for (Offset k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
+      if (column_indices[k] == i) sum += v[k];
+    return sum;
+  }
+
+ private:
+  template <class Team>
+  WHILST_HD void load(entries& e, const Team& team) const {
+    const std::int32_t* columns = column_indices + e.next;
+    const T* v = values.get() + e.next;
+#if defined(__CUDA_ARCH__)
+    // Short distances from two addresses, half the instructions for each entry. The compiler would add up from afar.
+    asm("" : "+l"(columns), "+l"(v));
+#endif
+    constexpr Offset more_than_held = 1 << 20;
+    const Offset far = e.end - e.next;
+    const int left = static_cast<int>(sizeof(Offset) == 4 || far < more_than_held ? far : more_than_held);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) {
+      const int k = j * team.size();
+      e.column[j] = k < left ? read_constant(columns + k) : -1;
+      e.value[j] = k < left ? read_constant(v + k) : T(0);
+    }
+    e.next += static_cast<Offset>(entries::held * team.size());
+  }
+  /// Entries beyond the row's end are left out, not multiplied by zero: x may hold what is not a number.
+  WHILST_HD static T times(const entries& e, const T* x) {
+    T factor[entries::held], sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : T(0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) sum += e.value[j] * factor[j];
+    return sum;
+  }
+};
+
+/// Whether 32-bit offsets do for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
+inline bool offsets_suffice_32(index_type nonzeros) { return nonzeros <= 2147483647 - 256; }
+
+/// Lanes that work on one row of a matrix with so many entries a row on average: as few as read it in one piece.
+inline int lanes_for_row(double entries_a_row) {
+  int lanes = 1;
+  while (lanes < 32 && entries_held * lanes < entries_a_row) lanes *= 2;
+  return lanes;
+}
+
+/// The 5-point Laplacian on an nx x ny grid of interior points with zero boundary values, unscaled: 4 on the diagonal,
+/// -1 beside it. No matrix in memory.
+template <class T>
+struct poisson_2d_operator {
+  index_type nx, ny;
+
+  WHILST_HD index_type rows() const { return nx * ny; }
+  index_type bytes() const { return 0; }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T* x, const Team&) const {
+    const index_type column = i % nx, line = i / nx;
+    T sum = 4 * x[i];
+    if (line > 0) sum -= x[i - nx];
+    if (column > 0) sum -= x[i - 1];
+    if (column < nx - 1) sum -= x[i + 1];
+    if (line < ny - 1) sum -= x[i + nx];
+    return sum;
+  }
+  WHILST_HD T diagonal(index_type) const { return 4; }
+};
+
+/// The 7-point Laplacian on an nx x ny x nz grid, likewise.
+template <class T>
+struct poisson_3d_operator {
+  index_type nx, ny, nz;
+
+  WHILST_HD index_type rows() const { return nx * ny * nz; }
+  index_type bytes() const { return 0; }
+  WHILST_HD int lanes_wanted() const { return 1; }
+  template <class Team>
+  WHILST_HD T row(index_type i, const T* x, const Team&) const {
+    const index_type column = i % nx, line = i / nx % ny, plane = i / (nx * ny);
+    T sum = 6 * x[i];
+    if (plane > 0) sum -= x[i - nx * ny];
+    if (line > 0) sum -= x[i - nx];
+    if (column > 0) sum -= x[i - 1];
+    if (column < nx - 1) sum -= x[i + 1];
+    if (line < ny - 1) sum -= x[i + nx];
+    if (plane < nz - 1) sum -= x[i + nx * ny];
+    return sum;
+  }
+  WHILST_HD T diagonal(index_type) const { return 6; }
+};
+
+}  // namespace whilst

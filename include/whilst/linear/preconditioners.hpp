@@ -1,0 +1,113 @@
+#pragma once
+
+#include <functional>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/views.hpp"
+
+struct CUstream_st;
+
+namespace whilst {
+
+/// Preconditioners M, applied as u = M r. A pointwise one gives entry i of u from entry i of r, so that methods fuse it
+/// into the step that updates r; another one records steps or calls of its own. Each says what it is:
+///   pointwise       u_i = M(i, r_i)
+///   runs_in_kernel  false if it needs calls
+///   made_from_operator  prepare makes it of the operator that it is given: of c A it makes M / c
+/// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
+
+/// A pointwise one may say by bytes(n) what it reads of its own for n entries, as an operator does.
+template <class Preconditioner>
+concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
+  M.bytes(index_type{});
+};
+template <class Preconditioner>
+requires says_own_bytes<Preconditioner> index_type bytes_of([[maybe_unused]] const Preconditioner& M,
+                                                            [[maybe_unused]] index_type n) {
+  if constexpr (Preconditioner::pointwise) {
+    return M.bytes(n);
+  } else {
+    return 0;
+  }
+}
+
+/// No preconditioner: u is r itself, in the same memory.
+struct identity_preconditioner {
+  static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true, made_from_operator = true;
+  template <class T>
+  WHILST_HD T operator()(index_type, T r) const {
+    return r;
+  }
+  index_type bytes(index_type) const { return 0; }
+  WHILST_HD identity_preconditioner with_memory(index_type, workspace&) const { return {}; }
+  template <class Run, class Operator>
+  WHILST_HD void prepare(Run&, const Operator&) const {}
+};
+
+/// The inverse of the diagonal (Jacobi), taken anew at the start of every solve, so that new values of the matrix
+/// count. A zero on the diagonal leaves its row as it is.
+template <class T>
+struct jacobi_preconditioner {
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = true;
+  T* inverse_diagonal = nullptr;
+
+  WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
+  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+  WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const { return {memory.take<T>(n)}; }
+
+  template <class Operator>
+  struct invert_diagonal {
+    Operator A;
+    T* inverse_diagonal;
+    WHILST_HD void operator()(index_type i) const {
+      const T d = A.diagonal(i);
+      inverse_diagonal[i] = d == 0 ? T(1) : 1 / d;
+    }
+  };
+  template <class Run, class Operator>
+  WHILST_HD void prepare(Run& run, const Operator& A) const {
+    run.step("invert the diagonal", A.rows(), invert_diagonal<Operator>{A, inverse_diagonal});
+  }
+};
+
+/// A preconditioner that somebody else enqueues: z = M r for whole vectors. For recorders only.
+template <class T>
+struct called_preconditioner {
+  static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false, made_from_operator = false;
+  using function = std::function<void(CUstream_st* stream, index_type n, const T* r, T* z)>;
+  const function* apply;  ///< the caller's; must live as long as the program
+
+  called_preconditioner with_memory(index_type, workspace&) const { return *this; }
+  template <class Run, class Operator>
+  void prepare(Run&, const Operator&) const {}
+  template <class Run>
+  void record(Run& run, index_type n, const T* r, T* z) const {
+    run.call("z = M r", [call = *apply, n, r, z](CUstream_st* stream) { call(stream, n, r, z); },
+             {.scratch_only = true});
+  }
+};
+
+/// u = M r as a step, for a pointwise M.
+template <class T, class Preconditioner>
+struct precondition_pointwise {
+  Preconditioner M;
+  const T* r;
+  T* u;
+  WHILST_HD void operator()(index_type i) const { u[i] = M(i, r[i]); }
+  index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+    return bytes_of(M, n) + 2 * n * static_cast<index_type>(sizeof(T));
+  }
+};
+
+/// u = M r where it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.
+template <class Run, class T, class Preconditioner>
+WHILST_HD void precondition(Run& run, const Preconditioner& M, index_type n, const T* r, T* u) {
+  if constexpr (!Preconditioner::pointwise) {
+    M.record(run, n, r, u);
+  } else if constexpr (!Preconditioner::is_identity) {
+    run.step("u = M r", n, precondition_pointwise<T, Preconditioner>{M, r, u});
+  }
+}
+
+}  // namespace whilst

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "whilst/host/report.hpp"
+#include "whilst/nonlinear/descent/descent_state.hpp"
+
+namespace whilst {
+
+/// How a minimization or a solve of equations ended.
+struct descent_report : report {
+  /// Of the function and its gradient, or of F; rejected trial points included.
+  index_type evaluations = 0;
+  /// Iterations of the loop within the loop, for methods that have one.
+  index_type inner_iterations = 0;
+  /// How often what a method proposed led nowhere and it began anew: along the gradient, or -F.
+  index_type restarts = 0;
+  /// The history: of the same iterations as history(), with more of each.
+  std::vector<descent_record> records = {};
+};
+
+}  // namespace whilst

@@ -1,0 +1,303 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/linear_solve.hpp"
+#include "whilst/nonlinear/descent/damping.hpp"
+#include "whilst/nonlinear/descent/descent.hpp"
+#include "whilst/nonlinear/descent/parallel_lengths.hpp"
+#include "whilst/nonlinear/functions/objective.hpp"
+#include "whilst/nonlinear/minimize/bfgs.hpp"
+#include "whilst/nonlinear/minimize/newton.hpp"
+
+namespace whilst {
+
+/// A recorded minimization and the parameters that a launch may change.
+template <class T>
+struct recorded_descent {
+  std::unique_ptr<program> recorded;
+  parameter<T*> x;
+  parameter<solve_outcome*> outcome;
+  parameter<control_settings> loop_settings;
+  parameter<descent_settings> settings;
+  // On the place.
+  control* loop = nullptr;
+  descent_state* state = nullptr;
+  descent_record* records = nullptr;
+};
+
+/// What is to be recorded: a function to be minimized, or equations to be solved. It must outlive the program.
+template <class T, class Function = objective<T>>
+struct descent_request {
+  const Function* function = nullptr;
+  index_type history_capacity = 0;
+  /// Most iterations of a loop within the loop, for methods that have one.
+  index_type inner_limit = 0;
+  /// Products in place of a Hessian, for methods that take either.
+  bool matrix_free = false;
+  /// Of levenberg-marquardt.
+  damping_settings damping = {};
+  /// The line search is the parallel one, which needs steps of its own: the function has values_along.
+  bool parallel_search = false;
+};
+
+/// A function that tells its values along a line, as objectives do.
+template <class Function>
+concept told_along_lines = requires {
+  &Function::values_along;
+};
+
+/// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
+/// objective, or what has its evaluate and, perhaps, Hessian for the runner at hand. A trip of the loop is an
+/// evaluation:
+///
+///   f and g at the trial point; the line search accepts it, or asks for another length along d (judge_trial)
+///   if it was accepted: a new direction is proposed, and a search begins along it
+///   if it was accepted: x = trial point, d = new direction;  trial point = x + step d
+///
+/// With the parallel line search a trip begins with f at many lengths along d, and the trial point goes to the best.
+///
+/// So the line search is no loop within the loop, whose trips would cost more than its steps, and several evaluations
+/// go into one trip of the graph. A gradient that the search does not need costs less than a step of its own would.
+///
+/// A Direction is made of (vectors, state, settings, function, workspace). Of an accepted point, x, the gradient and d
+/// being the old ones yet and the new ones at v.trial,
+/// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
+///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of, with one more argument where there is
+///   read_own(i, team), of vectors that multiply alone writes; choose(team, sums, accepted_step, copy),
+///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`; where it names a type
+///   `handed`, choose leaves one in its fifth argument for accepted points, and entry gets it as its fifth. One that
+///   says chosen_ahead has a choose that writes nothing else and the copy, which it may change: it may then be called
+///   before it is known whether the point is accepted, and if so the copy goes back to numbers();
+/// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
+///   that calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish
+///   of the evaluation, too, and proposes anew whatever became of the trial point. Its last step writes none of v's x,
+///   d, gradient and trial, which the step after it fetches.
+/// The direction is entry(g_i, s_i, d_i, read_entry(i)), and what was handed over if so, s being new x - old x, and d
+/// the old one. A Direction that names a trial_judge has the trial points judged by it and not by judge_trial: those
+/// for equations do, whose F is in the place of g, and f is not looked at.
+template <class T, template <class> class Direction>
+struct descent_solve {
+  slot<T> io;
+  slot<solve_outcome> outcome;
+  control* loop;
+  const descent_settings* settings;
+  descent_record* records;
+  descent_state* s;
+  descent_vectors<T> v;
+  Direction<T> direction;
+  typename handed_of<Direction<T>>::type* handed;
+  T* lowest;  ///< the lowest point, where points may be higher than those before them
+  /// For the parallel line search: f at the lengths of its fan. Null for all others.
+  double* line_values = nullptr;
+
+  template <class Function, class Workspace>
+  WHILST_HD constexpr descent_solve(const Function& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
+                                    const descent_settings* settings, descent_record* records, Workspace& memory)
+      : io(io),
+        outcome(outcome),
+        loop(loop),
+        settings(settings),
+        records(records),
+        s(memory.template take<descent_state>(1)),
+        v(f.unknowns(), memory),
+        direction(v, s, settings, f, memory),
+        handed(memory.template take<typename handed_of<Direction<T>>::type>(1)),
+        lowest(may_rise<Direction<T>> ? memory.template take<T>(v.n) : nullptr) {}
+
+  struct bring_in {
+    slot<T> io;
+    descent_vectors<T> v;
+    WHILST_HD void operator()(index_type i) const {
+      v.x[i] = v.trial[i] = io.get()[i];
+      v.d[i] = v.gradient[i] = 0;
+    }
+  };
+  struct begin {
+    descent_state* s;
+    control* loop;
+    WHILST_HD void operator()() const {
+      descent_state fresh{};
+      fresh.first = 1;
+      fresh.magnify(1);
+      fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
+      *s = fresh;
+      loop->first_iteration = 0;
+      loop->residual_norm = HUGE_VAL;  // likewise
+    }
+  };
+  /// Whether a method that may rise has failed where it had been lower.
+  WHILST_HD static bool goes_back(const descent_state& s, reason why) {
+    return may_rise<Direction<T>> && !converged(why) && s.evaluations > 0 && !s.first && !s.is_lowest;
+  }
+  struct hand_back {
+    descent_vectors<T> v;
+    slot<T> io;
+    const descent_state* s;
+    const control* loop;
+    const T* lowest;
+    WHILST_HD void operator()(index_type i) const {
+      io.get()[i] = !goes_back(*s, loop->why) ? (s->accepted ? v.trial[i] : v.x[i])
+                    : s->was_lowest           ? v.x[i]
+                                              : lowest[i];
+    }
+  };
+  struct tell {
+    const descent_state* s;
+    const control* loop;
+    slot<solve_outcome> outcome;
+    WHILST_HD void operator()() const {
+      solve_outcome& target = *outcome.get();
+      target.iterations = loop->iteration;
+      target.residual_norm = goes_back(*s, loop->why) ? s->lowest_norm * s->reduction : s->norm_of_gradient();
+      target.rhs_norm = s->first_gradient_norm * s->reduction;
+      target.nanoseconds = now_nanoseconds() - loop->started_at;
+      target.loop_nanoseconds = loop->stopped_at - loop->started_at;
+      target.history_count = loop->history_count;
+      target.why = loop->why;
+      announce(target, loop);
+    }
+  };
+
+  template <class Function>
+  void operator()(recorder& run, const Function& f) const {
+    run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
+    descend(run, f);
+    run.step("hand x back", v.n, hand_back{v, io, s, loop, lowest}, tell{s, loop, outcome});
+  }
+
+  /// The loop alone, for programs that do themselves what bring_in and begin, hand_back and tell do, as one that
+  /// minimizes within a loop of its own. Such a program may leave io and outcome empty.
+  template <class Run, class Function>
+  WHILST_HD void descend(Run& run, const Function& f) const {
+    run.loop(Direction<T>::name, loop, [&](auto& run) { trip(run, f); });
+  }
+
+ private:
+  // Functions of their own and not text of the lambda: in a generic lambda nvcc 12.4 compiles the branches that
+  // `if constexpr` discards.
+  template <class Run, class Function>
+  WHILST_HD void trip(Run& run, const Function& f) const {
+    if constexpr (told_along_lines<Function> && !within_radius<Direction<T>>) {
+      if (line_values) {
+        f.values_along(run, v.x, v.d, s->search.parallel.length, line_values);
+        run.step("x + best step d", v.n, go_to_best_length<T>{v, s, settings, line_values},
+                 take_best_length{s, settings, line_values});
+      }
+    }
+    const evaluated<T> at = f.evaluate(run, v.trial);
+    const examine_trial<T, Direction<T>> examine{direction, v, s, at};
+    const move_on<T, Direction<T>> move{direction, v, s, handed, lowest};
+    constexpr bool has_value = std::is_same_v<typename judge_of<Direction<T>>::type, judge_trial>;
+    constexpr const char *judging = has_value ? "f, g, g'g, g'd" : "F, F'F", *going = "x, d, x + step d";
+    if constexpr (within_radius<Direction<T>>) {
+      run.step("f, g, g'g", v.n, examine, direction.judge_of(records));
+      direction.propose(run, f);
+      run.step(going, v.n, move);
+    } else {
+      const judge_and_choose<Direction<T>> judge{direction, s, settings, records, handed};
+      if constexpr (hands_over<Direction<T>>) {
+        run.step(judging, v.n, examine, judge, going, move);
+      } else {
+        run.step(judging, v.n, examine, judge);
+        if constexpr (!chosen_by_products<Direction<T>>) direction.propose(run, f);
+        run.step(going, v.n, move);
+      }
+    }
+  }
+};
+
+/// Records a minimization, or a solve of equations, by Direction.
+template <class T, template <class> class Direction, class Function>
+recorded_descent<T> record_descent(const descent_request<T, Function>& request) {
+  const Function& f = *request.function;
+  recorded_descent<T> made;
+  program_recorder record(f.where());
+  f.prepare();
+  if constexpr (requires { Direction<T>::wants_hessian; }) f.hessian();
+  struct placed {
+    T** x;
+    solve_outcome** outcome;
+    descent_settings* settings;
+    descent_solve<T, Direction> solve;
+  };
+  const placed at = record.arena([&](arena_layout& memory) {
+    memory.item("controls and records");
+    T** const x = memory.take<T*>(1);
+    solve_outcome** const outcome = memory.take<solve_outcome*>(1);
+    descent_settings* const settings = memory.take<descent_settings>(1);
+    made.loop = memory.take<control>(1);
+    made.records = memory.take<descent_record>(request.history_capacity);
+    memory.item("vectors and scalars");
+    descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+    if (request.parallel_search) solve.line_values = memory.take<double>(line_searches::parallel::lengths);
+    return placed{x, outcome, settings, solve};
+  });
+  const descent_solve<T, Direction>& solve = at.solve;
+  made.state = solve.s;
+  made.x = record.parameter<T*>(at.x, nullptr);
+  made.outcome = record.parameter<solve_outcome*>(at.outcome, nullptr);
+  made.settings = record.parameter(at.settings, descent_settings{});
+  made.loop_settings = record.parameter(&made.loop->settings, control_settings{});
+  if constexpr (requires { solve.direction.inner; })
+    record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
+  if constexpr (requires { solve.direction.damping; }) record.parameter(solve.direction.damping, request.damping);
+  solve(record, f);
+  made.recorded = std::make_unique<program>(std::move(record).finish());
+  return made;
+}
+
+inline constexpr index_type any_number_of_unknowns = std::numeric_limits<index_type>::max();
+
+/// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
+template <class T, class Function = objective<T>>
+struct descent_method {
+  const char* name;
+  recorded_descent<T> (*record)(const descent_request<T, Function>&);
+  bool wants_hessian = false;  ///< of equations, the Jacobian
+  /// Unknowns that its n * n numbers are reasonable for.
+  index_type most_unknowns = any_number_of_unknowns;
+  /// Products of the Hessian will do.
+  bool takes_products = false;
+  /// It has a line search: no trust region.
+  bool searches_lines = true;
+};
+
+template <class T>
+recorded_descent<T> record_gradient_descent(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_conjugate_gradient_pr(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_conjugate_gradient_hz(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_bfgs(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_limited_memory_bfgs(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_newton(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_newton_cg(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_trust_region(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_inexact_levenberg_marquardt(const descent_request<T>& request);
+template <class T>
+recorded_descent<T> record_dogleg(const descent_request<T>& request);
+
+template <class T>
+inline constexpr descent_method<T> descent_methods[] = {
+    {"lbfgs", record_limited_memory_bfgs<T>},
+    {"bfgs", record_bfgs<T>, false, bfgs<T>::most_unknowns},
+    {"newton", record_newton<T>, true, newton<T>::most_unknowns},
+    {"newton-cg", record_newton_cg<T>, true, any_number_of_unknowns, true},
+    {"trust-region", record_trust_region<T>, true, any_number_of_unknowns, true, false},
+    {"levenberg-marquardt", record_inexact_levenberg_marquardt<T>, true, any_number_of_unknowns, true, false},
+    {"dogleg", record_dogleg<T>, true, any_number_of_unknowns, true, false},
+    {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
+    {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
+    {"gradient-descent", record_gradient_descent<T>},
+};
+
+}  // namespace whilst

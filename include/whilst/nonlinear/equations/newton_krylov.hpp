@@ -1,0 +1,219 @@
+#pragma once
+
+#include "whilst/linear/bicgstab.hpp"
+#include "whilst/nonlinear/equations/judge_residual.hpp"
+#include "whilst/nonlinear/equations/posed_equations.hpp"
+
+namespace whilst {
+
+/// Inexact Newton for equations with a line search: J d = -F by BiCGSTAB, preconditioned by the diagonal where it is
+/// not 0, to the tolerance eta ||F|| of S. C. Eisenstat, H. F. Walker, "Choosing the forcing terms in an inexact Newton
+/// method", SIAM J. Sci. Comput. 17 (1996), choice 2 with its safeguard; not beyond what the tolerances of the solve
+/// ask for. J is sparse, in memory; the loop within the loop runs for accepted points only.
+///
+/// Where BiCGSTAB breaks down and its d does not lead down, it is begun anew, once, with r0 = r + J M r in the place of
+/// r: then (r0, r) = (r, r) and (r0, J M r) = (J M r, J M r) where (r, J M r), at which it broke down, was 0.
+template <class T>
+struct newton_krylov {
+  static constexpr const char* name = "newton-krylov";
+  using trial_judge = judge_residual<residual_rule::reduce>;
+  using matrix = csr_operator<T, std::int32_t, fixed_slot<const T>>;
+  using inner_method = bicgstab<T, matrix, jacobi_preconditioner<T>>;
+
+  struct scalars {
+    double eta;   ///< asked for
+    double norm;  ///< ||F|| where it was
+    int again;    ///< BiCGSTAB broke down, and is to have another r0
+  };
+
+  descent_vectors<T> v;
+  descent_state* s;
+  const descent_settings* settings;
+  control *inner, *second;  ///< of BiCGSTAB, and of BiCGSTAB with another r0
+  scalars* forcing;
+  T *solution, *r, *inverse;
+  inner_method linear;
+
+  newton_krylov(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
+                const posed_equations<T>& f, workspace& memory)
+      : v(v),
+        s(s),
+        settings(settings),
+        inner(memory.take<control>(1)),
+        second(memory.take<control>(1)),
+        forcing(memory.take<scalars>(1)),
+        solution(memory.take<T>(v.n)),
+        r(memory.take<T>(v.n)),
+        inverse(memory.take<T>(v.n)),
+        linear(matrix_of(f.system->jacobian()), {inverse}, solution, r, memory) {}
+
+  static matrix matrix_of(const jacobian_view<T>& J) {
+    const int lanes = lanes_for_row(static_cast<double>(J.nonzeros) / static_cast<double>(J.n));
+    return {J.n, J.row_offsets, J.column_indices, {J.values}, lanes, J.nonzeros};
+  }
+
+  /// Begins BiCGSTAB; sums how many rows of J hold what is not finite.
+  struct begin {
+    descent_vectors<T> v;
+    matrix J;
+    T *solution, *r, *inverse;
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
+      const T d = J.diagonal(i);
+      inverse[i] = d == 0 ? T(1) : 1 / d;
+      r[i] = -v.trial_gradient[i];
+      solution[i] = 0;
+      const T* const values = J.values.get();
+      bool finite = true;
+      for (std::int32_t k = J.row_offsets[i]; k < J.row_offsets[i + 1]; ++k) finite = finite && is_finite(values[k]);
+      return {finite ? 0.0 : 1.0};
+    }
+  };
+  /// The paper's gamma = 0.9, alpha = 2, largest 0.9, first 0.5.
+  struct set_tolerance {
+    const descent_state* s;
+    const descent_settings* settings;
+    scalars* forcing;
+    control* inner;
+    WHILST_HD void operator()(const sums<double, 1>& rows_not_finite, loop_state& loop) const {
+      if (rows_not_finite[0] > 0) {
+        loop.stop(reason::nan_or_infinity);
+        return;
+      }
+      constexpr double most = 0.9, worth_keeping = 0.1, least = 10 * (sizeof(T) == 4 ? 1.2e-7 : 2.2e-16);
+      double eta = 0.5;
+      if (!s->first) {
+        // What the line search cut short left more of F than the step was meant to.
+        const double last = 1 - fmin(s->search.step, 1.0) * (1 - forcing->eta), kept = 0.9 * last * last;
+        const double ratio = s->gradient_norm / forcing->norm;
+        eta = 0.9 * ratio * ratio;
+        if (kept > worth_keeping) eta = fmax(eta, kept);
+      }
+      const descent_tolerances& t = settings->tolerances;
+      const double enough = fmax(s->magnification * t.gradient, t.relative_gradient * s->first_gradient_norm);
+      eta = fmin(fmax(fmax(eta, least), 0.5 * enough / s->gradient_norm), most);
+      forcing->eta = eta;
+      forcing->norm = s->gradient_norm;
+      forcing->again = 0;
+      inner->rtol_norm = eta * s->gradient_norm;
+      inner->atol_norm = inner->divergence_norm = 0;
+      inner->first_iteration = 0;
+    }
+  };
+
+  /// F' J d, for the recurrence of the residual may have drifted; and the sum of |d|, which is to be finite.
+  struct look_ahead {
+    descent_vectors<T> v;
+    matrix J;
+    const T* solution;
+    WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
+    template <class Team>
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
+      return fetch_row(J, i, team);
+    }
+    struct entries {
+      T change, residual, d;
+    };
+    template <class Team, class Row>
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
+      return {row_times(row, J, i, solution, team), v.trial_gradient[i], solution[i]};
+    }
+    template <class Team>
+    WHILST_HD sums<double, 2> operator()(index_type, const Team&, const entries& e) const {
+      return {static_cast<double>(e.residual) * e.change, fabs(static_cast<double>(e.d))};
+    }
+  };
+  struct choose {
+    descent_state* s;
+    const descent_settings* settings;
+    const control* inner;
+    scalars* forcing;
+    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
+      s->inner_iterations += inner->iteration;
+      const double slope = total[0];
+      if (inner->why == reason::cancelled || inner->why == reason::deadline) {
+        loop.stop(inner->why);
+      } else if (slope < 0 && is_finite(slope) && is_finite(total[1])) {
+        forcing->again = 0;
+        change_direction(s, *settings, [&](const accepted_step&) { return proposal{slope, 1}; });
+      } else if (!forcing->again && broke_down(inner->why)) {
+        forcing->again = 1;
+      } else {  // the linear solve led nowhere
+        loop.stop(reason::breakdown);
+      }
+    }
+    /// F and J being finite, what is not is an overflow of it.
+    WHILST_HD static bool broke_down(reason why) {
+      return why == reason::breakdown || why == reason::stagnation || why == reason::nan_or_infinity;
+    }
+  };
+
+  struct begin_again {
+    begin as_before;
+    T* p_hat;
+    WHILST_HD void operator()(index_type i) const {
+      as_before(i);
+      p_hat[i] = as_before.inverse[i] * as_before.r[i];
+    }
+  };
+  /// As before, the limit of the first included.
+  struct set_second {
+    const control* inner;
+    control* second;
+    WHILST_HD void operator()() const {
+      second->settings = inner->settings;
+      second->rtol_norm = inner->rtol_norm;
+      second->atol_norm = second->divergence_norm = 0;
+      second->first_iteration = 0;
+    }
+  };
+  /// r0 = r + J M r; sums (r, r) and (r0, r).
+  struct another_r0 {
+    matrix J;
+    const T *r, *p_hat;
+    T* r0;
+    WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
+    template <class Team>
+    WHILST_HD auto fetch(index_type i, const Team& team) const {
+      return fetch_row(J, i, team);
+    }
+    struct entries {
+      T product, r;
+    };
+    template <class Team, class Row>
+    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
+      return {row_times(row, J, i, p_hat, team), r[i]};
+    }
+    template <class Team>
+    WHILST_HD sums<double, 2> operator()(index_type i, const Team& team, const entries& e) const {
+      const T made = e.r + e.product;
+      if (team.rank() == 0) r0[i] = made;
+      return {static_cast<double>(e.r) * e.r, static_cast<double>(made) * e.r};
+    }
+  };
+
+  template <class Run>
+  void propose(Run& run, const posed_equations<T>& f) const {
+    run.branch("a new direction", &s->accepted, [&](auto& run) {
+      f.system->make_jacobian(run, v.trial, &s->accepted);
+      const begin begin_linear{v, linear.A, solution, r, inverse};
+      const auto solve = [&](auto& run, const char* name, control* of, const auto& start) {
+        run.loop(name, of, start, [&](auto& run) { linear.iterate(run); });
+        run.step("F'J d", v.n, look_ahead{v, linear.A, solution}, choose{s, settings, of, forcing});
+      };
+      run.step("r = -F, d = 0", v.n, begin_linear, set_tolerance{s, settings, forcing, inner});
+      solve(run, "J d = -F by bicgstab", inner, [&](auto& run) { linear.start(run); });
+      run.branch("after a breakdown", &forcing->again, [&](auto& run) {
+        run.step("r = -F, d = 0", v.n, begin_again{begin_linear, linear.p_hat}, set_second{inner, second});
+        solve(run, "J d = -F by bicgstab, another r0", second, [&](auto& run) {
+          run.step("r0 = r + J M r, (r,r)", v.n, another_r0{linear.A, r, linear.p_hat, linear.r0},
+                   typename inner_method::judge_update{linear.s, 1});
+        });
+      });
+    });
+  }
+  using kept = nothing_kept;
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i] * s->reduction); }
+  WHILST_HD static T entry(T, T, T, T d) { return d; }
+};
+
+}  // namespace whilst

@@ -1,0 +1,149 @@
+#pragma once
+
+#include "whilst/linear/operators.hpp"
+#include "whilst/nonlinear/descent/descent_state.hpp"
+#include "whilst/nonlinear/functions/objective.hpp"
+
+namespace whilst {
+
+/// Whether an operator's diagonal(i) is its own, and no stand-in.
+template <class Operator>
+WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
+  if constexpr (requires { A.knows_diagonal(); }) {
+    return A.knows_diagonal();
+  } else {
+    return true;
+  }
+}
+
+/// A Hessian multiplied as the function and its gradient are.
+template <class T, class Operator>
+struct magnified_operator {
+  static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
+  Operator A;
+  const descent_state* s;
+
+  WHILST_HD index_type rows() const { return A.rows(); }
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  auto bytes() const requires says_bytes<Operator> { return A.bytes(); }
+  WHILST_HD bool knows_diagonal() const { return whilst::knows_diagonal(A); }
+  WHILST_HD T diagonal(index_type i) const { return static_cast<T>(s->magnification * A.diagonal(i)); }
+  template <class Run>
+  void before_apply(Run& run, const T* x) const {
+    whilst::before_apply(run, A, x);
+  }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Row, class Team>
+  WHILST_HD T row(const Row& fetched, index_type i, const T* x, const Team& team) const {
+    return static_cast<T>(s->magnification * row_times(fetched, A, i, x, team));
+  }
+};
+
+/// The Hessian of an objective as methods have it that multiply by it: a sparse matrix in memory.
+template <class T>
+struct assembled_hessian {
+  using operator_type = magnified_operator<T, csr_operator<T, std::int32_t, fixed_slot<const T>>>;
+  static operator_type of(const objective<T>& f, const descent_state* s) {
+    const hessian_view<T> H = f.hessian();
+    const int lanes = lanes_for_row(static_cast<double>(H.nonzeros) / static_cast<double>(H.n));
+    return {{H.n, H.row_offsets, H.column_indices, {H.values}, lanes, H.nonzeros}, s};
+  }
+  /// Records what makes it at x, if *wanted is not 0 when it runs.
+  static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {
+    f.make_hessian(run, x, wanted, positive);
+  }
+};
+
+/// The product that an objective leaves, as an operator: before a step that applies it, steps of the objective's make
+/// the pieces, and the step adds them up.
+template <class T>
+struct product_operator {
+  static constexpr bool fetches_constants = true;
+  index_type n;
+  hessian_products<T> H;
+  int lanes_a_row;
+  const objective<T>* of;  ///< read when the steps are recorded, and never when they run
+
+  struct pieces {
+    static constexpr int held = on_device ? 4 : 1;
+    std::int32_t next, end, position[held];
+  };
+  WHILST_HD index_type rows() const { return n; }
+  WHILST_HD int lanes_wanted() const { return lanes_a_row; }
+  template <class Run>
+  void before_apply(Run& run, const T* x) const {
+    of->multiply(run, x);
+  }
+  template <class Team>
+  WHILST_HD pieces fetch(index_type i, const Team& team) const {
+    pieces p{};
+    if (!H.product.offsets) return p;
+    p.next = read_constant(H.product.offsets + i) + team.rank();
+    p.end = read_constant(H.product.offsets + i + 1);
+    for (int k = 0; k < pieces::held; ++k, p.next += team.size())
+      p.position[k] = p.next < p.end ? read_constant(H.product.positions + p.next) : -1;
+    return p;
+  }
+  template <class Team>
+  WHILST_HD T row(const pieces& p, index_type i, const T*, const Team& team) const {
+    if (!H.product.offsets) return H.product.pieces[i];
+    T first[pieces::held], sum = 0;
+    for (int k = 0; k < pieces::held; ++k) first[k] = p.position[k] >= 0 ? H.product.pieces[p.position[k]] : T(0);
+    for (int k = 0; k < pieces::held; ++k) sum += first[k];
+    for (std::int32_t k = p.next; k < p.end; k += team.size())
+      sum += H.product.pieces[read_constant(H.product.positions + k)];
+    return team.sum(sum);
+  }
+  WHILST_HD bool knows_diagonal() const { return H.diagonal.pieces != nullptr; }
+  /// 1 where nobody knows it.
+  WHILST_HD T diagonal(index_type i) const { return H.diagonal.pieces ? H.diagonal(i, H.diagonal.entries(i)) : T(1); }
+};
+
+/// The same as products, without a matrix.
+template <class T>
+struct matrix_free_hessian {
+  using operator_type = magnified_operator<T, product_operator<T>>;
+  static operator_type of(const objective<T>& f, const descent_state* s) {
+    const hessian_products<T> H = f.products();
+    return {{f.unknowns(), H, lanes_for_row(H.pieces_a_row), &f}, s};
+  }
+  static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {
+    f.prepare_products(run, x, wanted, positive);
+  }
+};
+
+/// Preconditions by the inverse of a diagonal that changes with the matrix.
+template <class T>
+struct inverse_diagonal {
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
+  T* inverse;
+  WHILST_HD T operator()(index_type i, T r) const { return inverse[i] * r; }
+};
+
+/// A + damping D, D diagonal.
+template <class T, class Operator>
+struct damped_operator {
+  Operator A;
+  const T* D;
+  const double* damping;
+
+  WHILST_HD index_type rows() const { return A.rows(); }
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  template <class Run>
+  void before_apply(Run& run, const T* x) const {
+    whilst::before_apply(run, A, x);
+  }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Row, class Team>
+  WHILST_HD T row(const Row& fetched, index_type i, const T* x, const Team& team) const {
+    return row_times(fetched, A, i, x, team) + static_cast<T>(*damping) * D[i] * x[i];
+  }
+};
+
+}  // namespace whilst

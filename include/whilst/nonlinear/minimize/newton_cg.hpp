@@ -1,0 +1,100 @@
+#pragma once
+
+#include <limits>
+
+#include "whilst/linear/conjugate_gradient.hpp"
+#include "whilst/nonlinear/descent/descent.hpp"
+#include "whilst/nonlinear/functions/objective.hpp"
+#include "whilst/nonlinear/minimize/hessian_operators.hpp"
+
+namespace whilst {
+
+/// Inexact Newton with a line search: H d = -g by conjugate gradients, until the residual is small beside g or the
+/// curvature is found to be negative; d is what they have by then. J. Nocedal and S. J. Wright, Numerical Optimization,
+/// 2nd ed. (2006), algorithm 7.1, with its tolerance min(1/2, sqrt ||g||) ||g||, as far as half of the digits. H is
+/// assembled or matrix-free; the loop within the loop runs for accepted points only.
+template <class T, template <class> class Hessian>
+struct newton_cg {
+  static constexpr const char* name = "newton-cg";
+  using matrix = typename Hessian<T>::operator_type;
+
+  descent_vectors<T> v;
+  descent_state* s;
+  const descent_settings* settings;
+  control* inner;
+  T *solution, *r, *inverse;
+  conjugate_gradient<T, matrix, inverse_diagonal<T>> cg;
+
+  newton_cg(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings, const objective<T>& f,
+            workspace& memory)
+      : v(v),
+        s(s),
+        settings(settings),
+        inner(memory.take<control>(1)),
+        solution(memory.take<T>(v.n)),
+        r(memory.take<T>(v.n)),
+        inverse(memory.take<T>(v.n)),
+        cg(Hessian<T>::of(f, s), inverse_diagonal<T>{inverse}, solution, r, memory) {}
+
+  struct begin {
+    descent_vectors<T> v;
+    matrix H;
+    T *solution, *r, *inverse;
+    WHILST_HD void operator()(index_type i) const { with_diagonal(i); }
+    /// The entry of the diagonal. Its size is what preconditions: the matrix need not be positive definite.
+    WHILST_HD T with_diagonal(index_type i) const {
+      const T d = H.diagonal(i);
+      inverse[i] = d == 0 ? T(1) : 1 / std::fabs(d);
+      r[i] = -v.trial_gradient[i];
+      solution[i] = 0;
+      return d;
+    }
+  };
+  struct set_tolerance {
+    const descent_state* s;
+    control* inner;
+    WHILST_HD void operator()() const {
+      constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+      inner->rtol_norm = fmax(fmin(0.5, sqrt(s->gradient_norm)), sqrt(epsilon)) * s->gradient_norm;
+      inner->atol_norm = inner->divergence_norm = 0;
+      inner->first_iteration = 0;
+    }
+  };
+  struct descend {
+    descent_vectors<T> v;
+    const T* solution;
+    WHILST_HD sums<double, 1> operator()(index_type i) const {
+      return sums{static_cast<double>(solution[i]) * v.trial_gradient[i]};
+    }
+  };
+  struct choose {
+    descent_state* s;
+    const descent_settings* settings;
+    const control* inner;
+    WHILST_HD void operator()(const sums<double, 1>& slope) const {
+      s->inner_iterations += inner->iteration;
+      change_direction(s, *settings, [&](const accepted_step&) { return proposal{slope[0], 1}; });
+    }
+  };
+
+  template <class Run>
+  void propose(Run& run, const objective<T>& f) const {
+    run.branch("a new direction", &s->accepted, [&](auto& run) {
+      Hessian<T>::make(run, f, v.trial, &s->accepted, true);
+      run.step("r = -g, d = 0", v.n, begin{v, cg.A, solution, r, inverse}, set_tolerance{s, inner});
+      run.loop(
+          "H d = -g by cg", inner, [&](auto& run) { cg.start(run); }, [&](auto& run) { cg.iterate(run); });
+      run.step("g'd", v.n, descend{v, solution}, choose{s, settings, inner});
+    });
+  }
+  using kept = nothing_kept;
+  WHILST_HD T read_entry(index_type i) const { return static_cast<T>(solution[i]); }
+  WHILST_HD static T entry(T, T, T, T d) { return d; }
+};
+
+template <class T>
+using assembled_newton_cg = newton_cg<T, assembled_hessian>;
+template <class T>
+using matrix_free_newton_cg = newton_cg<T, matrix_free_hessian>;
+
+}  // namespace whilst

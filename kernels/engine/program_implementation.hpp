@@ -1,0 +1,124 @@
+#pragma once
+
+/// What a program is inside, for program.cpp and program_on_gpu.cpp.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/engine/device_parts.hpp"
+#include "kernels/engine/executors.hpp"
+#include "whilst/engine/program.hpp"
+
+namespace whilst {
+
+/// Calls visit(node) for every step of a tree, in order.
+void visit_steps(const std::vector<program_node>& nodes, const std::function<void(const program_node&)>& visit);
+
+struct program::implementation {
+  turns taken;
+  place where;
+  std::vector<program_node> nodes;
+  launch_values values;
+  std::unique_ptr<recorded_step> publisher = make_publisher();
+  run_settings settings;
+  executor running_on = executor::host;
+  std::string note;
+  int unroll = 1;
+  std::function<step_resources(const recorded_step&)> resources_of;
+  /// The nodes, or those from a loop on that yielded, in the form that runs.
+  struct form {
+    std::unique_ptr<recorded_step> reopener;
+    lowered_program lowered;
+#if WHILST_WITH_CUDA
+    made_graph graph;
+#endif
+  };
+  form whole;
+  std::map<std::size_t, form> resumed;  ///< by the number of the loop's node
+  bool prepared = false;
+  trip_listener listener;
+  std::vector<memory_item> memory;
+  std::vector<std::shared_ptr<const void>> kept;
+  std::size_t graph_memory = 0;
+
+  implementation(place p, std::vector<program_node> recorded, launch_values declared)
+      : where(p), nodes(std::move(recorded)), values(std::move(declared)) {}
+
+  /// Iterations a trip: enough to make the trip's own cost small beside the steps', not more.
+  int choose_unroll() const;
+
+#if WHILST_WITH_CUDA
+  raw_buffer step_memory;
+  std::vector<raw_buffer> outgrown;  ///< step memory of former shapes, where a caller's graph may refer to it
+  std::map<const recorded_step*, step_resources> resources;
+  shared_memory_block flag_on_host;
+  std::vector<cuda::stream> body_streams;
+  cuda::stream capture_stream;
+  graph_means means{body_streams, false};
+  cuda::event last_run;
+  unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 where that is not known
+  bool has_run = false, was_captured = false;
+
+  const cuda::context_life& life() const { return last_run.get_deleter().life; }
+
+  ~implementation();
+  void wait() const;
+  /// Of a program that has run; also without a turn, once that is known.
+  void wait_for_last_run() const;
+
+  void prepare_on_gpu();
+  void set_delays(std::vector<operation>& operations);
+
+  void build_graph(form& made);
+  void finish_form(form& made);
+
+  /// Whether the graph's first nodes write the parameters, and not a kernel before it. New arguments for a node cost
+  /// the host less than a launch. A graph with conditional nodes stays as it was instantiated, launch for launch.
+  bool writes_its_parameters(const form& made) const;
+
+  /// Tells streams apart, also one from another that had its handle before; 0 where that cannot be told.
+  static unsigned long long number_of(cudaStream_t stream);
+
+  void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
+  void follow_run_before(cudaStream_t stream, unsigned long long number);
+
+  /// Throws whilst::error where the context that the program was prepared in is gone, and all it has with it, or is not
+  /// the one that is current.
+  void require_life(const char* doing) const;
+  void enqueue_on_gpu(cudaStream_t stream);
+
+  static void refuse_to_resume_in_capture(cudaStream_t stream);
+  void resume_on_gpu(form& rest, cudaStream_t stream);
+
+  template <class Launch>
+  void run_after_the_one_before(cudaStream_t stream, const Launch& launch);
+  void run_each_on_gpu(cudaStream_t stream, const operation_runner& run);
+
+  void launch(form& what, cudaStream_t stream);
+#endif
+
+  /// Steps are about to have other shapes: other partial sums and tickets elsewhere, which must be zero at first.
+  void give_up_step_memory();
+
+  /// The step's kernels in the prepared graph get the arguments of now; others read the step itself when they run.
+  void update(const recorded_step& step);
+  void prepare_on_host();
+
+  /// Lowers the nodes, or those from a loop on that yielded; for a graph, instantiates them.
+  void make_form(form& made, std::optional<std::size_t> yielded);
+  void enqueue_on_host(const form& what);
+  /// Once a run was left by an exception: no loop looks as if it ran.
+  void stop_loops_on_host();
+
+  /// The first loop, of those that are in no other, that yielded in the last run.
+  std::optional<std::size_t> yielded_loop() const;
+  void run_each_on_host(const operation_runner& run);
+
+  std::size_t step_memory_bytes() const;
+};
+
+}  // namespace whilst

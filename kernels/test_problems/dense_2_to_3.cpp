@@ -1,8 +1,0 @@
-// compiled by nvcc where CUDA is on
-#include "kernels/test_problems/dense.hpp"
-
-namespace whilst::test_functions {
-
-template made_problem make_dense<2, 3>(place, std::string_view, index_type);
-
-}  // namespace whilst::test_functions

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "solvers/files/matrix_market_reader.hpp"
+
+namespace whilst::detail::matrix_market {
+
+/// The matrix that the entries of `file` stand for: sorted into rows, mirrored where the file lists one triangle, and
+/// summed where a place is given twice. T is float or double.
+template <class T>
+csr_matrix<T> assemble_rows(const reader& file, std::vector<entry<T>> entries);
+
+}  // namespace whilst::detail::matrix_market

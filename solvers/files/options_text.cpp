@@ -1,0 +1,154 @@
+#include "whilst/files/options_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <type_traits>
+
+#include "whilst/basics/error.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view reading = "reading options";
+
+/// What all solvers' options have; options may be const.
+template <class Options, class Visit>
+void each_common_field(Options& options, const Visit& visit) {
+  visit("method", options.method);
+  visit("max_iterations", options.max_iterations);
+  visit("deadline", options.deadline);
+  visit("executor", options.executor);
+  visit("unroll", options.unroll);
+  visit("programmatic_launch", options.programmatic_launch);
+  visit("history_capacity", options.history_capacity);
+  visit("threads", options.threads);
+  visit("check_pointers", options.check_pointers);
+}
+
+template <class Visit, class Options>
+requires std::is_same_v<std::remove_const_t<Options>, linear_solver_options>
+void each_field(Options& options, const Visit& visit) {
+  each_common_field(options, visit);
+  visit("preconditioner", options.preconditioner);
+  visit("rtol", options.rtol);
+  visit("atol", options.atol);
+  visit("dtol", options.dtol);
+  visit("keep_best", options.keep_best);
+  visit("callback_memory", options.callback_memory);
+  visit("device", options.device);
+}
+
+template <class Visit, class Options>
+requires std::is_same_v<std::remove_const_t<Options>, minimizer_options>
+void each_field(Options& options, const Visit& visit) {
+  each_common_field(options, visit);
+  visit("line_search", options.line_search);
+  visit("gradient", options.tolerances.gradient);
+  visit("relative_gradient", options.tolerances.relative_gradient);
+  visit("step", options.tolerances.step);
+  visit("function", options.tolerances.function);
+  visit("max_evaluations", options.max_evaluations);
+  visit("lower_bound", options.lower_bound);
+  visit("hessian", options.hessian);
+  visit("damping", options.damping);
+  visit("first_damping", options.first_damping);
+}
+
+template <class Visit, class Options>
+requires std::is_same_v<std::remove_const_t<Options>, nonlinear_solver_options>
+void each_field(Options& options, const Visit& visit) {
+  each_common_field(options, visit);
+  visit("atol", options.tolerances.atol);
+  visit("rtol", options.tolerances.rtol);
+  visit("step", options.tolerances.step);
+  visit("max_evaluations", options.max_evaluations);
+  visit("max_inner_iterations", options.max_inner_iterations);
+  visit("depth", options.depth);
+  visit("mixing", options.mixing);
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+void read(std::string_view, std::string_view text, std::string& into) { into = text; }
+void read(std::string_view key, std::string_view text, bool& into) {
+  if (text != "true" && text != "false")
+    throw error(reading, std::string(key) + " is " + quoted(text), "Give true or false");
+  into = text == "true";
+}
+template <class Number>
+void read(std::string_view key, std::string_view text, Number& into) {
+  Number value{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size())
+    throw error(reading, std::string(key) + " is " + quoted(text),
+                std::is_integral_v<Number> ? "Give a whole number, as 100" : "Give a number, as 1e-8 or inf");
+  into = value;
+}
+
+std::string written(const std::string& value) { return value; }
+std::string written(bool value) { return value ? "true" : "false"; }
+template <class Number>
+std::string written(Number value) {
+  std::array<char, 64> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view spaces = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(spaces);
+  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(spaces) - first + 1);
+}
+
+template <class Options>
+void read_option(std::string_view key, std::string_view value, Options& options) {
+  bool known = false;
+  std::string all;
+  each_field(options, [&](std::string_view name, auto& field) {
+    all.append(all.empty() ? "" : ", ").append(name);
+    if (name != key) return;
+    known = true;
+    read(key, value, field);
+  });
+  if (!known) throw error(reading, "there is no option called " + quoted(key), "Use " + all);
+}
+
+}  // namespace
+
+template <class Options>
+Options options_from_string(std::string_view text) {
+  Options options;
+  std::set<std::string_view> given;
+  for (std::string_view rest = trimmed(text); !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view item = trimmed(rest.substr(0, comma));
+    const std::size_t sign = item.find('=');
+    if (sign == item.npos) throw error(reading, quoted(item) + " is no option", "Write key=value, with commas between");
+    const std::string_view key = trimmed(item.substr(0, sign));
+    read_option(key, trimmed(item.substr(sign + 1)), options);
+    if (!given.insert(key).second) throw error(reading, std::string(key) + " is given twice", "Give it once");
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 1);
+    if (trimmed(rest).empty()) throw error(reading, "there is nothing after the last comma", "Leave that comma out");
+  }
+  return options;
+}
+
+template <class Options>
+std::string options_to_string(const Options& options) {
+  std::string text;
+  each_field(options, [&](std::string_view name, const auto& field) {
+    text.append(text.empty() ? "" : ",").append(name).append("=").append(written(field));
+  });
+  return text;
+}
+
+template linear_solver_options options_from_string(std::string_view);
+template minimizer_options options_from_string(std::string_view);
+template nonlinear_solver_options options_from_string(std::string_view);
+template std::string options_to_string(const linear_solver_options&);
+template std::string options_to_string(const minimizer_options&);
+template std::string options_to_string(const nonlinear_solver_options&);
+
+}  // namespace whilst

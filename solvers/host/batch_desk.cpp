@@ -1,0 +1,101 @@
+#include "whilst/host/batch_desk.hpp"
+
+#include <cstdlib>
+#include <limits>
+
+#include "whilst/basics/error.hpp"
+#include "whilst/engine/executor.hpp"
+#include "whilst/engine/steps/host_threads.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/solve_options.hpp"
+
+namespace whilst::detail {
+namespace {
+
+const batch_settings& checked(const batch_settings& settings) {
+  const auto refuse = [&](const std::string& what, const std::string& cure) {
+    throw error(settings.doing, what, cure);
+  };
+  if (settings.problems < 1) refuse("the number of problems is " + std::to_string(settings.problems), "Give 1 or more");
+  constexpr index_type most_problems =
+      std::numeric_limits<index_type>::max() / 65536;  // their bytes must be numbers, too
+  if (settings.problems > most_problems)
+    refuse(std::to_string(settings.problems) + " problems are beyond any memory", "Solve them in parts");
+  if (settings.max_iterations < 0 || settings.max_iterations > std::numeric_limits<std::int32_t>::max())
+    refuse("max_iterations is " + std::to_string(settings.max_iterations), "Give 0 to 2147483647");
+  if (!(settings.deadline > 0))
+    refuse("the deadline is " + std::to_string(settings.deadline) + " seconds", "Give more than 0");
+  check_host_threads(settings.doing, settings.threads);
+  const int lanes = settings.lanes;
+  const bool part_of_warp = lanes > 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0;
+  if (lanes != 0 && !part_of_warp && !(lanes > 32 && lanes <= 1024 && lanes % 32 == 0))
+    refuse("lanes is " + std::to_string(lanes),
+           "Give 1, 2, 4, 8, 16 or 32, or a multiple of 32 up to 1024, or 0 for what suits");
+  return settings;
+}
+
+/// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
+place choose_place(const batch_settings& settings) {
+  executor how = executor_from_name(settings.executor);
+  if (how != executor::automatic && how != executor::host && how != executor::batch)
+    throw error(settings.doing, "executor '" + settings.executor + "' is for single problems",
+                "Use auto, batch or host, or " + settings.alone + " for each problem");
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
+    try {
+      how = executor_from_name(from_environment);
+    } catch (const error& unknown) {
+      throw error(settings.doing + " with the executor of WHILST_EXECUTOR: " + unknown.what());
+    }
+  }
+  // One kernel is how a resident solve runs, too, and on the same devices.
+  const bool on_host = how == executor::host || cuda::device_count() == 0;
+  return choose_executor({.executor = on_host ? "host" : "resident", .device = settings.device}, 1, false, true).where;
+}
+
+}  // namespace
+
+batch_desk::batch_desk(const batch_settings& settings)
+    : settings_(checked(settings)), where_(choose_place(settings)), frame_(where_, 1) {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  cuda::device_guard current(where_.device());
+  beside_ = cuda::make_stream();
+  pinned_ = shared_memory_block(where_, sizeof(std::uint64_t));
+#endif
+}
+
+void batch_desk::require_context([[maybe_unused]] std::string_view doing) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  cuda::device_guard current(where_.device());
+  beside_.get_deleter().life.require(doing);
+#endif
+}
+
+int batch_desk::lanes_or(int suited) const {
+  if (where_.on_host()) return 1;
+  return settings_.lanes != 0 ? settings_.lanes : suited;
+}
+
+std::uint64_t batch_desk::deadline_nanoseconds() const { return nanoseconds_of(settings_.deadline); }
+
+void batch_desk::cancel() {
+  const std::uint64_t latest = latest_.load();
+  if (latest == 0) return;
+  const std::uint64_t request = launch_set::up_to(latest).word;
+  std::uint64_t& target = frame_.data()->root.outside.cancel_request;
+  if (where_.on_host()) {
+    std::atomic_ref(target).store(request, std::memory_order_relaxed);
+    return;
+  }
+#if WHILST_WITH_CUDA
+  const std::lock_guard hold(lock_);
+  cuda::device_guard current(where_.device());
+  *static_cast<std::uint64_t*>(pinned_.data()) = request;
+  WHILST_CUDA("cancelling a batch",
+              cudaMemcpyAsync(&target, pinned_.data(), sizeof request, cudaMemcpyHostToDevice, beside_.get()));
+  cuda::finish_copies("cancelling a batch", beside_.get());
+#endif
+}
+
+}  // namespace whilst::detail

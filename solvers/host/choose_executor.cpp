@@ -1,0 +1,87 @@
+#include <cstdlib>
+
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+
+namespace whilst {
+namespace {
+
+/// Up to here one block beats a graph: no trips, no launches, vectors in shared memory.
+constexpr index_type rows_for_resident = 1024;
+/// Nor more nonzeros than this. One block gets the matrix through one multiprocessor, at 0.4 ns a nonzero in double
+/// (some 30 GB/s), while a graph's iteration takes hardly longer for ten times as many. Measured on an H200 with 5 a
+/// row (benchmarks/results): the block wins by 1.2 us an iteration with 5000 and loses 4.2 us with 20 000; the lines
+/// cross near 8000. So many, 96 KiB in double, are also about what the multiprocessor's own cache keeps from one
+/// iteration to the next beside 1024 rows of vectors in shared memory.
+constexpr index_type nonzeros_for_resident = 8192;
+
+/// What the memory that callbacks want makes of "auto". Throws where they cannot have it.
+executor obey_callbacks(const linear_solver_options& options, executor how, const std::string& doing) {
+  const bool is_automatic = options.executor == "auto";
+  if (options.callback_memory == "host" && how != executor::host) {
+    if (is_automatic) return executor::host;
+    throw error(doing, "executor " + options.executor + " gives callbacks device memory, and callback_memory is host",
+                "Use executor host or auto, or callbacks that take device memory");
+  }
+  if (options.callback_memory == "device" && how == executor::host) {
+    if (is_automatic) return executor::automatic;
+    throw error(doing, "executor host gives callbacks host memory, and callback_memory is device",
+                "Use executor graph or stream, or callbacks that take host memory");
+  }
+  return how;
+}
+
+}  // namespace
+
+executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
+                                bool runs_in_kernel, index_type nonzeros) {
+  std::string doing = "choosing an executor";
+  executor how = executor_from_name(options.executor);
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
+    doing = "choosing an executor from WHILST_EXECUTOR";
+    try {
+      how = executor_from_name(from_environment);
+    } catch (const error& unknown) {
+      throw error("reading WHILST_EXECUTOR: " + std::string(unknown.what()));
+    }
+  }
+  if (how == executor::batch)
+    throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
+
+  const bool calls_back = !runs_in_kernel;
+  if (calls_back) how = obey_callbacks(options, how, doing);
+
+  std::string no_gpu;
+  const int devices = cuda::device_count(&no_gpu);
+  if (how == executor::automatic) {
+    if (devices == 0) {
+      if (calls_back && options.callback_memory == "device")
+        throw error(doing, "callback_memory is device, and there is no GPU (" + no_gpu + ")",
+                    "Use callbacks that take host memory");
+      how = executor::host;
+    } else {
+      const bool suits_one_block = rows <= rows_for_resident && nonzeros <= nonzeros_for_resident;
+      how = runs_in_kernel && suits_one_block ? executor::resident : executor::graph;
+    }
+  }
+  if (how == executor::host) {
+    if (on_device)
+      throw error(doing, "the matrix lies on a GPU and executor host runs on the CPU",
+                  "Give the matrix in host memory");
+    return {place::host(), how};
+  }
+  if (devices == 0)
+    throw error(doing, "'" + std::string(name(how)) + "' needs a GPU (" + no_gpu + ")", "Use executor host");
+  if (options.device >= devices)
+    throw error(doing, "there is no device " + std::to_string(options.device),
+                "This machine has " + std::to_string(devices) + ", counted from 0");
+  int device = options.device;
+#if WHILST_WITH_CUDA
+  if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
+#endif
+  if (how == executor::resident && !runs_in_kernel)
+    throw error(doing, "resident cannot run callbacks", "Use graph or stream");
+  return {place::gpu(device), how};
+}
+
+}  // namespace whilst

@@ -1,0 +1,374 @@
+#include "whilst/host/launches.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "whilst/basics/held.hpp"
+#include "whilst/engine/runs_in_flight.hpp"
+#include "whilst/host/machine.hpp"
+
+namespace whilst {
+namespace {
+
+/// Outcomes that are ready for enqueue to use: as many as there may be tickets before it has to allocate.
+constexpr int prepared_solves = 16, prepared_batches = 4;
+/// Systems of a batch that one copy tells of a cancel; only GPUs need telling.
+[[maybe_unused]] constexpr index_type told_at_once = 4096;
+
+/// What progress is made of, on its way to the host.
+struct glance {
+  control outer;
+  loop_state inner;
+};
+
+/// For memory that another thread or a device is writing or reading meanwhile.
+template <class Value>
+std::atomic_ref<Value> shared(const Value& value) {
+  return std::atomic_ref<Value>(const_cast<Value&>(value));
+}
+
+const solve_outcome& seen(const ticket::state& which) { return *static_cast<const solve_outcome*>(which.seen.data()); }
+
+}  // namespace
+
+launch_desk::launch_desk(program& recorded, index_type systems, control* outer, control* inner,
+                         index_type history_capacity)
+    : recorded_(recorded),
+      where_(recorded.where()),
+      systems_(systems),
+      outer_(outer),
+      inner_(inner),
+      history_capacity_(history_capacity) {
+#if WHILST_WITH_CUDA
+  if (!where_.on_host()) {
+    cuda::device_guard current(where_.device());
+    life_ = cuda::context_life::current();
+    beside_ = cuda::make_stream();
+    const auto requests = static_cast<std::size_t>(std::min(systems_, told_at_once)) * sizeof(std::uint64_t);
+    pinned_ = shared_memory_block(where_, std::max(sizeof(glance), requests));
+  }
+#endif
+  add_prepared_launches(is_batch() ? prepared_batches : prepared_solves);
+}
+
+void launch_desk::add_prepared_launches(int count) {
+  // Taken at once, as taking memory on a GPU takes time.
+  histories_ = buffer<history_record>(where_, count * history_capacity_);
+  if (histories_.size() > 0)
+    recorded_.keep({{.name = "histories of " + std::to_string(count) + " launches",
+                     .where = name_of(where_),
+                     .bytes = static_cast<std::size_t>(histories_.bytes())}},
+                   nullptr);
+  for (int i = 0; i < count; ++i) {
+    prepared_.push_back(make());
+    prepared_.back()->history = histories_.data() + i * history_capacity_;
+  }
+}
+
+launch_desk::~launch_desk() { wait_quietly(recorded_); }
+
+std::shared_ptr<launch_desk::launch> launch_desk::make() {
+  auto made = std::make_shared<launch>();
+  made->desk = this;
+  made->seen = shared_memory_block(where_, sizeof(solve_outcome));
+  if (is_batch()) made->of_systems = buffer<solve_outcome>(where_, systems_);
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return made;
+  cuda::device_guard current(where_.device());
+  if (is_batch()) made->begin = cuda::make_event(/*timed=*/true);
+  made->end = cuda::make_event(/*timed=*/is_batch());
+#endif
+  return made;
+}
+
+void launch_desk::describe(bool in_float, index_type rows, std::chrono::steady_clock::time_point began) {
+  const machine_description machine = describe_machine(where_.on_host() ? -1 : where_.device());
+  common.executor = name(recorded_.running_on());
+  common.precision = in_float ? "float" : "double";
+  common.device = where_.on_host() ? machine.processor : machine.device;
+  common.note = recorded_.note();
+  common.rows = rows;
+  common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void launch_desk::require_context([[maybe_unused]] std::string_view doing) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  cuda::device_guard current(where_.device());
+  life_.require(doing);
+#endif
+}
+
+std::shared_ptr<launch_desk::launch> launch_desk::begin() {
+  require_context("starting a solve");
+  std::unique_lock hold(lock_);
+  const auto free = std::find_if(prepared_.begin(), prepared_.end(), [](const std::shared_ptr<launch>& one) {
+    return one.use_count() == 1 && !one->in_capture;
+  });
+  std::shared_ptr<launch> started;
+  if (free != prepared_.end()) {
+    started = *free;
+  } else {
+    // Memory may have to wait for a device that is busy, and those who would cancel must not wait with it.
+    hold.unlock();
+    started = make();
+    started->own_history = buffer<history_record>(where_, history_capacity_);
+    started->history = started->own_history.data();
+    hold.lock();
+    prepared_.push_back(started);
+  }
+  started->number = ++latest_;
+  shared(seen(*started).launch).store(0, std::memory_order_relaxed);
+  return started;
+}
+
+control_settings launch_desk::with_history(control_settings settings, const launch& of) const {
+  settings.history = of.history;
+  settings.history_capacity = history_capacity_;
+  return settings;
+}
+
+void launch_desk::run(launch& started, CUstream_st* stream) {
+  const bool seen_by_others = where_.on_host() && !is_batch();
+  if (!monitor_ && !seen_by_others) return run_unmonitored(started, stream);
+  struct until_it_ends {
+    launch_desk& desk;
+    ~until_it_ends() {
+      desk.recorded_.tell_of_trips(nullptr, nullptr);
+      desk.on_host_.running.store(false, std::memory_order_release);
+    }
+  } const ends{*this};
+  monitor_.begin();
+  recorded_.tell_of_trips(inner_, [&](const loop_state& now) {
+    on_host_.iteration.store(now.iteration, std::memory_order_relaxed);
+    on_host_.residual_norm.store(now.residual_norm, std::memory_order_relaxed);
+    if (monitor_) tell(started, {now.iteration, now.residual_norm, true});
+  });
+  on_host_.iteration.store(0, std::memory_order_relaxed);
+  on_host_.residual_norm.store(HUGE_VAL, std::memory_order_relaxed);
+  on_host_.running.store(true, std::memory_order_release);
+  run_unmonitored(started, stream);
+  monitor_.end();
+}
+
+void launch_desk::run_unmonitored(launch& started, [[maybe_unused]] CUstream_st* stream) {
+  if (where_.on_host()) {
+    const auto begin = std::chrono::steady_clock::now();
+    recorded_.enqueue(nullptr);
+    started.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return;
+  }
+#if WHILST_WITH_CUDA
+  cuda::device_guard current(where_.device());  // relaxed, too: events must not break a capture that is strict
+  stream = stream ? stream : cudaStreamLegacy;
+  cudaStreamCaptureStatus status{};
+  WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &status));
+  if (status != cudaStreamCaptureStatusNone) {
+    recorded_.enqueue(stream);
+    started.in_capture = true;  // also if what comes next fails: the graph writes there if it is ever launched
+    // Every outcome holds its launch's number; once a batch is done, any of them will do.
+    if (is_batch())
+      WHILST_CUDA("marking the end of a batch",
+                  cudaMemcpyAsync(const_cast<std::uint64_t*>(&seen(started).launch), &started.target()->launch,
+                                  sizeof(std::uint64_t), cudaMemcpyDeviceToHost, stream));
+    return;
+  }
+  if (started.begin) {
+    recorded_.follow_run_before(stream);
+    WHILST_CUDA("marking the begin of a solve", cudaEventRecord(started.begin.get(), stream));
+  }
+  recorded_.enqueue(stream);
+  WHILST_CUDA("marking the end of a solve", cudaEventRecord(started.end.get(), stream));
+#endif
+}
+
+bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host() || life_.ended()) return true;
+  if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
+  const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
+  // Of a solve that failed nothing more will come; wait() tells why.
+  return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
+#else
+  return true;
+#endif
+}
+
+void launch_desk::wait([[maybe_unused]] const launch& which) const {
+#if WHILST_WITH_CUDA
+  if (where_.on_host()) return;
+  life_.require_alive("waiting for a solve");
+  if (which.in_capture) {
+    if (is_done(which)) return;
+    throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
+                "Launch the graph and synchronize its stream first");
+  }
+  cuda::device_guard current(where_.device());
+  WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.end.get()));
+#endif
+}
+
+/// For when the lock is held.
+void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_unused]] void* target,
+                              [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
+#if WHILST_WITH_CUDA
+  cuda::device_guard current(where_.device());
+  life_.require(doing);
+  WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, beside_.get()));
+  cuda::finish_copies(doing, beside_.get());
+#endif
+}
+
+report launch_desk::report_of(const launch& which) const {
+  const std::lock_guard hold(lock_);
+  const solve_outcome& outcome = seen(which);
+  report_fields fields = common;
+  fields.reason = outcome.why;
+  fields.iterations = outcome.iterations;
+  fields.residual_norm = outcome.residual_norm;
+  fields.rhs_norm = outcome.rhs_norm;
+  fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
+  fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
+  // Of a launch within a graph that runs again meanwhile, any number may be read.
+  const index_type count = std::clamp<index_type>(outcome.history_count, 0, history_capacity_);
+  if (where_.on_host()) {
+    fields.history.assign(which.history, which.history + count);
+  } else {
+    fields.history.resize(static_cast<std::size_t>(count));
+    copy_beside("copying the history", fields.history.data(), which.history,
+                fields.history.size() * sizeof(history_record));
+  }
+  return report(std::move(fields));
+}
+
+batch_report launch_desk::batch_report_of(const launch& which) const {
+  const auto count = static_cast<std::size_t>(systems_);
+  batch_report_fields fields{std::vector<system_outcome>(count), common};
+  fields.common.solve_seconds = which.seconds;
+  std::vector<solve_outcome> copied;
+  const solve_outcome* outcomes = which.target();
+#if WHILST_WITH_CUDA
+  if (!where_.on_host()) {
+    cuda::device_guard current(where_.device());
+    const std::lock_guard hold(lock_);
+    copied.resize(count);
+    copy_beside("copying a batch's outcomes", copied.data(), outcomes, count * sizeof(solve_outcome));
+    outcomes = copied.data();
+    float milliseconds = 0;
+    if (!which.in_capture)
+      WHILST_CUDA("timing a batch", cudaEventElapsedTime(&milliseconds, which.begin.get(), which.end.get()));
+    fields.common.solve_seconds = 1e-3 * milliseconds;
+  }
+#endif
+  std::transform(outcomes, outcomes + count, fields.systems.begin(), [](const solve_outcome& one) {
+    return system_outcome{one.why, one.iterations, one.residual_norm, one.rhs_norm};
+  });
+  return batch_report(std::move(fields));
+}
+
+void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }
+
+void launch_desk::tell(const launch& of, const whilst::progress& now) {
+  if (!monitor_.tell(now)) return;
+  const std::lock_guard hold(lock_);
+  request_cancel(cancelled_.with(of.number));
+}
+
+void launch_desk::wait_and_tell(const launch& which) {
+  if (monitor_) {
+    const turns::run calls_back = recorded_.call_back();
+    while (!is_done(which)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // The launch may still be waiting for its turn, and another run.
+      if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
+    }
+  }
+  wait(which);
+  monitor_.end();
+}
+
+progress launch_desk::progress() const { return look().far; }
+
+launch_desk::sight launch_desk::look() const {
+  if (where_.on_host()) {
+    const bool running = on_host_.running.load(std::memory_order_acquire);
+    return {0,
+            {on_host_.iteration.load(std::memory_order_relaxed), on_host_.residual_norm.load(std::memory_order_relaxed),
+             running}};
+  }
+#if WHILST_WITH_CUDA
+  const std::lock_guard hold(lock_);
+  glance& now = *static_cast<glance*>(pinned_.data());
+  // In this order: once a launch has armed the outer loop, the inner one has nothing of the launch before. The second
+  // copy begins when the first has been waited for.
+  copy_beside("reading progress", &now.outer, outer_, sizeof now.outer);
+  copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
+  return {now.outer.outside.launch, {now.inner.iteration, now.inner.residual_norm, now.outer.running != 0}};
+#else
+  return {};
+#endif
+}
+
+void launch_desk::cancel(const launch& which) {
+  // A late request must not take the room of one that matters; whether a solve within a graph runs, nobody knows.
+  if (!which.in_capture && is_done(which)) return;
+  const std::lock_guard hold(lock_);
+  request_cancel(cancelled_.with(which.number));
+}
+
+void launch_desk::cancel_all() {
+  const std::lock_guard hold(lock_);
+  if (latest_ > 0) request_cancel(launch_set::up_to(latest_));
+}
+
+/// Tells every system, also those whose turn is yet to come: arming a loop leaves the request alone.
+void launch_desk::request_cancel(launch_set launches) {
+  cancelled_ = launches;
+  if (where_.on_host()) {
+    for (index_type k = 0; k < systems_; ++k)
+      shared(outer_[k].outside.cancel_request).store(launches.word, std::memory_order_relaxed);
+    return;
+  }
+#if WHILST_WITH_CUDA
+  cuda::device_guard current(where_.device());
+  life_.require("cancelling a solve");
+  auto* const words = static_cast<std::uint64_t*>(pinned_.data());
+  std::fill_n(words, std::min(systems_, told_at_once), launches.word);
+  // By copies, since a kernel would not find a place beside a batch that fills the device.
+  for (index_type k = 0; k < systems_; k += told_at_once)
+    WHILST_CUDA("cancelling a solve",
+                cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,
+                                  sizeof *words, static_cast<std::size_t>(std::min(told_at_once, systems_ - k)),
+                                  cudaMemcpyHostToDevice, beside_.get()));
+  cuda::finish_copies("cancelling a solve", beside_.get());
+#endif
+}
+
+namespace {
+
+const ticket::state& there(const std::shared_ptr<ticket::state>& state) {
+  if (!state) detail::refuse_moved_from("ticket");
+  return *state;
+}
+
+}  // namespace
+
+whilst::progress ticket::progress() const { return there(state_).desk->progress(); }
+void ticket::cancel() const { there(state_).desk->cancel(*state_); }
+bool ticket::done() const { return there(state_).desk->is_done(*state_); }
+report ticket::wait() const {
+  there(state_).desk->wait(*state_);
+  return state_->desk->report_of(*state_);
+}
+const solve_outcome* ticket::outcome() const { return there(state_).target(); }
+
+void batch_ticket::cancel() const { there(state_).desk->cancel(*state_); }
+bool batch_ticket::done() const { return there(state_).desk->is_done(*state_); }
+batch_report batch_ticket::wait() const {
+  there(state_).desk->wait(*state_);
+  return state_->desk->batch_report_of(*state_);
+}
+
+}  // namespace whilst

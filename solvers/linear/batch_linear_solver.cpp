@@ -1,0 +1,205 @@
+#include "whilst/linear/batch_linear_solver.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/prepared_solve.hpp"
+#include "whilst/linear/solve_options.hpp"
+
+namespace whilst {
+
+batch_report::batch_report(batch_report_fields fields) : fields_(std::move(fields)) {
+  const auto is_worse = [](const system_outcome& one, const system_outcome& other) {
+    if (one.converged() != other.converged()) return other.converged();
+    const double a = one.relative_residual(), b = other.relative_residual();
+    return a > b || (a != a && b == b);
+  };
+  for (index_type k = 0; k < size(); ++k) {
+    const system_outcome& system = fields_.systems[static_cast<std::size_t>(k)];
+    number_converged_ += system.converged();
+    if (is_worse(system, fields_.systems[static_cast<std::size_t>(worst_)])) worst_ = k;
+  }
+}
+
+const system_outcome& batch_report::operator[](index_type k) const {
+  if (k < 0 || k >= size())
+    throw error("looking up a system of a batch",
+                "there is no system " + std::to_string(k) + " among " + std::to_string(size()), "Systems count from 0");
+  return fields_.systems[static_cast<std::size_t>(k)];
+}
+
+std::string batch_report::message() const {
+  std::string text = std::to_string(number_converged_) + " of " + std::to_string(size()) + " systems converged";
+  if (size() == 0) return text;
+  const system_outcome& system = (*this)[worst_];
+  report_fields worst;
+  worst.reason = system.reason;
+  worst.iterations = system.iterations;
+  worst.residual_norm = system.residual_norm;
+  worst.rhs_norm = system.rhs_norm;
+  return text + "; the worst, system " + std::to_string(worst_) + ": " + report(std::move(worst)).message();
+}
+
+namespace {
+
+constexpr std::string_view making = "making a batch solver";
+
+[[noreturn]] void refuse(const std::string& what, const std::string& cure) { throw error(making, what, cure); }
+
+/// Sizes are multiplied by the number of systems; the products and the bytes they stand for must be numbers, too.
+constexpr index_type most_entries = std::numeric_limits<index_type>::max() / 64;
+
+void check(const linear_solver_options& options, index_type rows, index_type columns, index_type nonzeros,
+           index_type systems) {
+  if (rows != columns)
+    refuse("the pattern has " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+           "Give a square one");
+  if (systems < 1) refuse("the number of systems is " + std::to_string(systems), "Give 1 or more");
+  if (systems > most_entries / std::max<index_type>({rows, nonzeros, 1}))
+    refuse(std::to_string(systems) + " systems of " + std::to_string(nonzeros) + " nonzeros are beyond any memory",
+           "Solve them in parts");
+  check_options(making, options);
+}
+
+/// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
+place choose_place(linear_solver_options options, index_type rows, bool on_device) {
+  executor how = executor_from_name(options.executor);
+  if (how != executor::automatic && how != executor::host && how != executor::batch)
+    refuse("executor '" + options.executor + "' is for single systems",
+           "Use auto, batch or host, or a linear_solver for each system");
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
+    try {
+      how = executor_from_name(from_environment);
+    } catch (const error& unknown) {
+      throw error(std::string(making) + " with the executor of WHILST_EXECUTOR: " + unknown.what());
+    }
+  }
+  // One kernel is how a resident solve runs, too, and on the same devices.
+  options.executor = how == executor::host || cuda::device_count() == 0 ? "host" : "resident";
+  return choose_executor(options, rows, on_device, true).where;
+}
+
+}  // namespace
+
+template <class T>
+struct batch_linear_solver<T>::implementation {
+  index_type systems;
+  matrix_on_place<T> pattern;
+  buffer<T> values_on_gpu;                   ///< for solves from host memory
+  std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
+
+  implementation(const csr_matrix<T>& given, index_type number, linear_solver_options options) : systems(number) {
+    const auto began = std::chrono::steady_clock::now();
+    const linear_method<T>& method = method_from_name<T>(making, options.method);
+    check(options, given.rows(), given.columns(), given.nonzeros(), systems);
+    pattern =
+        matrix_on_place<T>(given, choose_place(options, given.rows(), given.is_on_device()), options.check_pointers);
+    solve_request<T> request = pattern.request();
+    request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    request.systems = systems;
+    request.in_kernel = true;
+    solve = std::make_unique<prepared_solve<T>>(request, method.record(request), executor::batch, std::move(options),
+                                                began);
+  }
+
+  /// While one system is solved, x of another may be written already.
+  void check_overlap(const T* values, const T* b, const T* x) const {
+    if (!values || !b || !x) return;  // refused by name where they are bound
+    const index_type rows = solve->common().rows, nonzeros = solve->common().nonzeros;
+    const auto x_range = memory_range::of(x, systems * rows);
+    const auto refuse = [&](const std::string& with, const std::string& cure) {
+      throw error("solving a batch of linear systems", "x overlaps " + with, cure);
+    };
+    if (x != b && x_range.overlaps(memory_range::of(b, systems * rows)))
+      refuse("b, and not entry by entry", "Give x memory of its own, or that of b from the first entry on");
+    if (x_range.overlaps(memory_range::of(values, systems * nonzeros)))
+      refuse("the values of the matrices", "Give x memory of its own");
+  }
+
+  void check_size(const char* what, std::size_t given, const char* of_one_system, index_type one) const {
+    if (static_cast<index_type>(given) == systems * one) return;
+    throw error("solving a batch of linear systems",
+                std::string(what) + " has " + std::to_string(given) + " entries, and " + std::to_string(systems) +
+                    " systems of " + std::to_string(one) + " " + of_one_system + " have " +
+                    std::to_string(systems * one),
+                "Put the systems one after another");
+  }
+};
+
+template <class T>
+batch_linear_solver<T>::batch_linear_solver(const csr_matrix<T>& pattern, index_type systems,
+                                            linear_solver_options options)
+    : implementation_("batch_linear_solver", std::make_unique<implementation>(pattern, systems, std::move(options))) {}
+template <class T>
+batch_linear_solver<T>::~batch_linear_solver() = default;
+template <class T>
+batch_linear_solver<T>::batch_linear_solver(batch_linear_solver&&) noexcept = default;
+template <class T>
+batch_linear_solver<T>& batch_linear_solver<T>::operator=(batch_linear_solver&&) noexcept = default;
+
+template <class T>
+batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<const T> b, std::span<T> x) {
+  implementation& self = *implementation_;
+  const report_fields& common = self.solve->common();
+  self.check_size("values", values.size(), "nonzeros", common.nonzeros);
+  self.check_size("b", b.size(), "rows", common.rows);
+  self.check_size("x", x.size(), "rows", common.rows);
+  self.check_overlap(values.data(), b.data(), x.data());
+  const turns::turn mine = self.solve->enter("solving a batch of linear systems");
+  const place where = self.solve->recorded().where();
+  self.solve->desk().require_context("solving a batch of linear systems");
+  if (where.on_host()) {
+    self.solve->bind_values(values.data());
+  } else {
+    const index_type count = self.systems * common.nonzeros;
+    if (self.values_on_gpu.size() != count) self.values_on_gpu = buffer<T>(where, count);
+    self.values_on_gpu.upload(values.data());
+    self.solve->bind_values(self.values_on_gpu.data());
+  }
+  return batch_ticket(self.solve->solve(b, x)).wait();
+}
+
+template <class T>
+batch_ticket batch_linear_solver<T>::enqueue(stream_handle stream, const T* values, const T* b, T* x) {
+  implementation_->check_overlap(values, b, x);
+  const turns::turn mine = implementation_->solve->enter("enqueueing a batch of linear systems");
+  implementation_->solve->bind_values(values, stream);
+  return batch_ticket(implementation_->solve->enqueue(stream, b, x));
+}
+
+template <class T>
+void batch_linear_solver<T>::set_tolerances(double rtol, double atol) {
+  implementation_->solve->set_tolerances(rtol, atol);
+}
+template <class T>
+void batch_linear_solver<T>::set_max_iterations(index_type limit) {
+  implementation_->solve->set_max_iterations(limit);
+}
+template <class T>
+void batch_linear_solver<T>::set_deadline(double seconds) {
+  implementation_->solve->set_deadline(seconds);
+}
+template <class T>
+void batch_linear_solver<T>::cancel() {
+  implementation_->solve->desk().cancel_all();
+}
+template <class T>
+index_type batch_linear_solver<T>::systems() const {
+  return implementation_->systems;
+}
+template <class T>
+const std::string& batch_linear_solver<T>::executor() const {
+  return implementation_->solve->common().executor;
+}
+template <class T>
+const std::string& batch_linear_solver<T>::device() const {
+  return implementation_->solve->common().device;
+}
+
+template class batch_linear_solver<float>;
+template class batch_linear_solver<double>;
+
+}  // namespace whilst

@@ -1,0 +1,194 @@
+#include "whilst/linear/linear_solver.hpp"
+
+#include <optional>
+#include <string_view>
+
+#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/prepared_solve.hpp"
+#include "whilst/linear/solve_options.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view making = "making a linear solver";
+
+template <class Callback>
+Callback checked(Callback preconditioner) {
+  if (preconditioner) return preconditioner;
+  throw error("making a linear solver", "the preconditioner's callback is empty",
+              "Give one that writes z = M r, or leave it out");
+}
+
+}  // namespace
+
+template <class T>
+struct linear_solver<T>::implementation {
+  using clock = std::chrono::steady_clock;
+  preconditioner_callback preconditioner;
+  operator_callback product_of;  ///< in place of the matrix
+  buffer<T> product;             ///< what it makes
+  matrix_on_place<T> matrix;
+  std::optional<csr_matrix<T>> values_of;    ///< whose values lie on the place; none where that is not known
+  std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
+
+  implementation(const csr_matrix<T>& A, preconditioner_callback given, linear_solver_options options)
+      : preconditioner(std::move(given)) {
+    const auto began = clock::now();
+    const linear_method<T>& method = method_from_name<T>(making, options.method);
+    check_options(making, options);
+    if (A.rows() != A.columns())
+      throw error(
+          making,
+          "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
+          "Give a square one");
+    const executor_choice choice =
+        choose_executor(options, A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
+    values_of = A;
+    record(method, matrix.request(), choice.how, std::move(options), began);
+  }
+
+  implementation(index_type n, operator_callback A, preconditioner_callback given, linear_solver_options options)
+      : preconditioner(std::move(given)), product_of(std::move(A)) {
+    const auto began = clock::now();
+    const linear_method<T>& method = method_from_name<T>(making, options.method);
+    check_options(making, options);
+    if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
+    if (!product_of) throw error(making, "the operator's callback is empty", "Give a function that makes y = A x");
+    if (!preconditioner && options.preconditioner == "jacobi")
+      throw error(making, "preconditioner jacobi wants the diagonal, and a callback tells of products alone",
+                  "Use none, or give a preconditioner that is a callback, too");
+    const executor_choice choice = choose_executor(options, n, false, /*runs_in_kernel=*/false);
+    product = buffer<T>(choice.where, n);
+    record(method, {.where = choice.where, .rows = n, .applied = &product_of, .product = product.data()}, choice.how,
+           std::move(options), began);
+  }
+
+  void record(const linear_method<T>& method, solve_request<T> request, whilst::executor how,
+              linear_solver_options options, clock::time_point began) {
+    request.preconditioner =
+        preconditioner ? preconditioner_kind::called : preconditioner_from_name(making, options.preconditioner);
+    if (preconditioner) options.preconditioner = "user";
+    request.called = &preconditioner;
+    request.keep_best = options.keep_best;
+    request.in_kernel = how == whilst::executor::resident;
+    solve = std::make_unique<prepared_solve<T>>(request, method.record(request), how, std::move(options), began);
+  }
+
+  void require_matrix() const {
+    if (product_of)
+      throw error("updating a matrix's values", "the solver was made for a callback, which has none",
+                  "Have the callback use other values");
+  }
+};
+
+template <class T>
+linear_solver<T>::linear_solver(const csr_matrix<T>& A, linear_solver_options options)
+    : implementation_("linear_solver", std::make_unique<implementation>(A, nullptr, std::move(options))) {}
+template <class T>
+linear_solver<T>::linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner,
+                                linear_solver_options options)
+    : implementation_("linear_solver",
+                      std::make_unique<implementation>(A, checked(std::move(preconditioner)), std::move(options))) {}
+template <class T>
+linear_solver<T>::linear_solver(index_type n, operator_callback A, linear_solver_options options)
+    : implementation_("linear_solver", std::make_unique<implementation>(n, std::move(A), nullptr, std::move(options))) {
+}
+template <class T>
+linear_solver<T>::linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
+                                linear_solver_options options)
+    : implementation_("linear_solver", std::make_unique<implementation>(
+                                           n, std::move(A), checked(std::move(preconditioner)), std::move(options))) {}
+template <class T>
+linear_solver<T>::~linear_solver() = default;
+template <class T>
+linear_solver<T>::linear_solver(linear_solver&&) noexcept = default;
+template <class T>
+linear_solver<T>& linear_solver<T>::operator=(linear_solver&&) noexcept = default;
+template <class T>
+prepared_program& linear_solver<T>::prepared() const {
+  return *implementation_->solve;
+}
+
+template <class T>
+report linear_solver<T>::solve(std::span<const T> b, std::span<T> x) {
+  return ticket(implementation_->solve->solve(b, x)).wait();
+}
+template <class T>
+ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
+  return ticket(implementation_->solve->enqueue(stream, b, x));
+}
+
+template <class T>
+void linear_solver<T>::update_values(std::span<const T> values) {
+  implementation_->require_matrix();
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
+  implementation_->solve->recorded().wait();
+  implementation_->values_of.reset();
+  implementation_->matrix.update_values(values);
+  implementation_->solve->bind_values(implementation_->matrix.request().values);  // where another array was meanwhile
+}
+template <class T>
+void linear_solver<T>::update_values(const csr_matrix<T>& A) {
+  implementation_->require_matrix();
+  const solve_request<T>& made_for = implementation_->matrix.request();
+  if (A.rows() != made_for.rows || A.nonzeros() != made_for.nonzeros)
+    throw error("updating a matrix's values",
+                "the new matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.nonzeros()) +
+                    " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
+                    std::to_string(made_for.nonzeros),
+                "Give one with the same pattern");
+  if (A.is_on_device() && made_for.where.on_host())
+    throw error("updating a matrix's values", "the new ones are in device memory, and the solver is on the host",
+                "Copy them to the host");
+  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
+  std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
+  if (implementation_->matrix.is_read_in_place(A)) {
+    implementation_->solve->bind_values(A.values_data());
+  } else {
+    // Nobody can have written to them since, unless they are borrowed: they are shared, and kept alive here.
+    if (values_of && !A.is_borrowed() && values_of->values_data() == A.values_data()) return;
+    update_values(A.values());
+  }
+  values_of = A;
+}
+template <class T>
+void linear_solver<T>::bind_values(const T* values) {
+  implementation_->require_matrix();
+  const turns::turn mine = implementation_->solve->enter("binding a matrix's values");
+  implementation_->values_of.reset();
+  implementation_->solve->bind_values(values);
+}
+template <class T>
+void linear_solver<T>::set_tolerances(double rtol, double atol) {
+  implementation_->solve->set_tolerances(rtol, atol);
+}
+template <class T>
+void linear_solver<T>::set_divergence(double dtol) {
+  implementation_->solve->set_divergence(dtol);
+}
+template <class T>
+memory_table linear_solver<T>::memory() const {
+  memory_table table = implementation_->solve->recorded().memory();
+  const buffer<T>& product = implementation_->product;
+  table.items.insert(table.items.begin(),
+                     implementation_->product_of
+                         ? memory_item{.name = "A x, by the callback",
+                                       .where = name_of(implementation_->solve->recorded().where()),
+                                       .bytes = static_cast<std::size_t>(product.bytes())}
+                         : implementation_->matrix.memory());
+  return table;
+}
+template <class T>
+index_type linear_solver<T>::bytes() const {
+  return implementation_->matrix.bytes() + implementation_->product.bytes() + implementation_->solve->bytes();
+}
+template <class T>
+bool linear_solver<T>::is_lost() const {
+  return implementation_->solve->desk().life().ended();
+}
+
+template class linear_solver<float>;
+template class linear_solver<double>;
+
+}  // namespace whilst

@@ -1,0 +1,15 @@
+// compiled by nvcc where CUDA is on
+#include "whilst/nonlinear/minimize/gradient_descent.hpp"
+
+#include "whilst/nonlinear/descent/recorded_descent.hpp"
+
+namespace whilst {
+
+template <class T>
+recorded_descent<T> record_gradient_descent(const descent_request<T>& request) {
+  return record_descent<T, gradient_descent>(request);
+}
+template recorded_descent<float> record_gradient_descent(const descent_request<float>&);
+template recorded_descent<double> record_gradient_descent(const descent_request<double>&);
+
+}  // namespace whilst

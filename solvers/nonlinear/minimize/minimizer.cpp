@@ -1,0 +1,134 @@
+#include "whilst/nonlinear/minimize/minimizer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "solvers/nonlinear/descent/prepared_descent.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view making = "making a minimizer";
+
+struct named_damping {
+  std::string_view name;
+  damping_kind kind;
+};
+constexpr std::array<named_damping, 2> dampings{
+    {{"nielsen", damping_kind::nielsen}, {"classic", damping_kind::classic}}};
+
+enum class hessian_choice { automatic, assembled, matrix_free };
+struct named_hessian {
+  std::string_view name;
+  hessian_choice choice;
+};
+constexpr std::array<named_hessian, 3> hessians{{{"auto", hessian_choice::automatic},
+                                                 {"assembled", hessian_choice::assembled},
+                                                 {"matrix-free", hessian_choice::matrix_free}}};
+
+/// Whether a method is to do with products of the Hessian; throws where it cannot have it as it was asked for.
+template <class T>
+bool wants_products(const objective<T>& f, const descent_method<T>& method, hessian_choice choice) {
+  if (!method.wants_hessian) return false;
+  const std::string by = "method '" + std::string(method.name) + "'";
+  if (choice == hessian_choice::matrix_free && !method.takes_products)
+    throw error(making, by + " factors the Hessian, and the options say matrix-free",
+                "Use newton-cg, trust-region, levenberg-marquardt or dogleg");
+  const bool has_matrix = f.has_hessian() && choice != hessian_choice::matrix_free;
+  const bool has_products = f.has_products() && method.takes_products && choice != hessian_choice::assembled;
+  if (!has_matrix && !has_products)
+    throw error(making,
+                by + " wants the Hessian, and the function has none" +
+                    (f.has_products()  ? " but as products"
+                     : f.has_hessian() ? " but as a matrix"
+                                       : ""),
+                f.has_products()  ? "Use newton-cg with hessian auto, or a method of gradients, as lbfgs"
+                : f.has_hessian() ? "Leave hessian at auto, or use a method of gradients, as lbfgs"
+                                  : "Use a method of gradients, as lbfgs");
+  return !has_matrix;
+}
+
+void check(const minimizer_options& options) {
+  check_descent(making, options.tolerances, options.lower_bound);
+  if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
+    throw error(making, "first_damping is not a positive number", "Give one, as 1e-3, or 100 for a start far off");
+  loop_options(options).check(making);
+}
+
+}  // namespace
+
+std::string minimize_report::message() const {
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, " after %lld iterations, f = %.10g, ||g|| = %.3g",
+                static_cast<long long>(iterations()), value, residual_norm());
+  return std::string(converged() ? "converged: " : "not converged: ") + std::string(sentence(reason())) + numbers;
+}
+
+template <class T>
+struct minimizer<T>::implementation {
+  double lower_bound;
+  std::unique_ptr<prepared_descent<T>> prepared;
+
+  implementation(const objective<T>& f, const minimizer_options& options) : lower_bound(options.lower_bound) {
+    const auto began = prepared_descent<T>::clock::now();
+    check(options);
+    const descent_method<T> method = find_by_name(making, descent_methods<T>, options.method, "method");
+    const line_search_kind search = line_search_from_name(making, options.line_search);
+    const damping_settings damping{options.first_damping,
+                                   find_by_name(making, dampings, options.damping, "damping").kind};
+    const bool matrix_free =
+        wants_products(f, method, find_by_name(making, hessians, options.hessian, "Hessian").choice);
+    const bool in_parallel = search == line_search_kind::parallel && method.searches_lines;
+    if (in_parallel && !f.has_values_along())
+      throw error(making, "line search 'parallel' wants values of f along a line, and the function has none",
+                  "Give a called_objective the callback for them, or use another line search, as strong-wolfe");
+    const index_type n = f.unknowns();
+    if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
+    check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
+    const loop_options loop(options);
+    const whilst::executor how = loop.executor_on(f.where(), making, "the function");
+    const index_type inner_limit = std::max<index_type>(2 * n, 20);  // in exact arithmetic n would do
+    prepared = std::make_unique<prepared_descent<T>>(
+        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
+        usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),
+        options.method, n, began);
+  }
+};
+
+template <class T>
+minimizer<T>::minimizer(const objective<T>& function, minimizer_options options)
+    : implementation_("minimizer", std::make_unique<implementation>(function, options)) {}
+template <class T>
+minimizer<T>::~minimizer() = default;
+template <class T>
+minimizer<T>::minimizer(minimizer&&) noexcept = default;
+template <class T>
+minimizer<T>& minimizer<T>::operator=(minimizer&&) noexcept = default;
+template <class T>
+prepared_program& minimizer<T>::prepared() const {
+  return *implementation_->prepared;
+}
+
+template <class T>
+minimize_report minimizer<T>::solve(std::span<T> x) {
+  auto [told, value, trial_values] = implementation_->prepared->solve("minimizing a function", "it has", x);
+  return {std::move(told), value, trial_values};
+}
+template <class T>
+ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
+  return ticket(implementation_->prepared->enqueue(stream, x));
+}
+template <class T>
+void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
+  check_descent(making, tolerances, implementation_->lower_bound);
+  implementation_->prepared->set_tolerances(tolerances);
+}
+
+template class minimizer<float>;
+template class minimizer<double>;
+
+}  // namespace whilst

@@ -1,0 +1,307 @@
+// compiled by nvcc where CUDA is on
+// Memory that a GPU can use and memory that it cannot, contexts of the caller's own, and what is left after a fault.
+#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
+
+#include "tests/catch.hpp"
+
+#if WHILST_WITH_CUDA
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "tests/apps/run_program.hpp"
+#include "tests/engine/faults/faults.hpp"
+#include "tests/linear/systems.hpp"
+#include "whilst/batch_linear_solver.hpp"
+#include "whilst/rebindable.hpp"
+
+namespace whilst_test {
+
+using whilst::buffer;
+using whilst::csr_matrix;
+using whilst::linear_solver;
+using whilst::place;
+using whilst::program_recorder;
+
+namespace {
+
+constexpr index_type n = 900;
+csr_matrix<double> system_of_n() { return whilst::make_gallery<double>("poisson2d:30").matrix; }
+bool has_gpu() { return whilst::cuda::device_count() > 0; }
+/// The executors of a GPU.
+std::vector<std::string> on_gpu() {
+  std::vector<std::string> names = executors();
+  std::erase(names, "host");
+  return names;
+}
+
+/// Memory of a kind, for n numbers, which are 1.
+using memory = std::unique_ptr<double, cudaError_t (*)(void*)>;
+memory made(const std::string& kind) {
+  void* data = nullptr;
+  constexpr std::size_t bytes = n * sizeof(double);
+  if (kind == "managed") REQUIRE(cudaMallocManaged(&data, bytes) == cudaSuccess);
+  if (kind == "pinned") REQUIRE(cudaHostAlloc(&data, bytes, cudaHostAllocMapped) == cudaSuccess);
+  if (kind == "device") REQUIRE(cudaMalloc(&data, bytes) == cudaSuccess);
+  if (kind == "of a pool") {
+    REQUIRE(cudaMallocAsync(&data, bytes, nullptr) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
+  }
+  const std::vector<double> ones(n, 1);
+  REQUIRE(cudaMemcpy(data, ones.data(), bytes, cudaMemcpyDefault) == cudaSuccess);
+  return {static_cast<double*>(data), kind == "pinned" ? cudaFreeHost : cudaFree};
+}
+
+void check_solves(linear_solver<double>& solver) {
+  const std::vector<double> b(n, 1);
+  std::vector<double> x(n, 0);
+  CHECK(solver.solve(b, x).converged());
+  CHECK(relative_residual(system_of_n(), b, x) <= 2e-8);  // twice the tolerance asked for
+}
+
+struct write_there {
+  int* where;
+  WHILST_HD void operator()(index_type) const { *where = 1; }
+};
+/// A kernel of a caller's that faults: no memory is at address 64.
+void fault() {
+  program_recorder record(place::gpu(0));
+  record.step("write where nothing is", 1, write_there{reinterpret_cast<int*>(std::uintptr_t{64})});
+  whilst::program program = std::move(record).finish();
+  program.prepare({.how = whilst::executor::stream});
+  program.enqueue(nullptr);
+  CHECK_THROWS_WITH(program.wait(), contains("cudaErrorIllegalAddress") && contains("the CUDA context is lost") &&
+                                        contains("Restart the process") && contains("compute-sanitizer"));
+}
+
+/// Functions of the driver that make and destroy contexts.
+struct driver {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  template <class Function>
+  Function* find(const char* name) const {
+    return library ? reinterpret_cast<Function*>(dlsym(library, name)) : nullptr;
+  }
+  CUresult (*create)(CUcontext*, unsigned, CUdevice) = find<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
+  CUresult (*destroy)(CUcontext) = find<CUresult(CUcontext)>("cuCtxDestroy_v2");
+  CUresult (*set)(CUcontext) = find<CUresult(CUcontext)>("cuCtxSetCurrent");
+  CUresult (*get)(CUcontext*) = find<CUresult(CUcontext*)>("cuCtxGetCurrent");
+
+  CUcontext current() const {
+    CUcontext found = nullptr;
+    REQUIRE(get(&found) == CUDA_SUCCESS);
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("memory that a GPU sees is taken, of whatever kind", "[pointers][gpu]") {
+  for (const std::string& executor : on_gpu()) {
+    linear_solver<double> solver(system_of_n(), {.executor = executor});
+    for (const char* kind : {"device", "managed", "pinned", "of a pool"}) {
+      INFO(executor << ", " << kind);
+      const memory b = made(kind), x = made(kind);
+      CHECK(solver.enqueue(nullptr, b.get(), x.get()).wait().converged());
+      std::vector<double> result(n), ones(n, 1);
+      REQUIRE(cudaMemcpy(result.data(), x.get(), n * sizeof(double), cudaMemcpyDefault) == cudaSuccess);
+      CHECK(relative_residual(system_of_n(), ones, result) <= 2e-8);
+    }
+  }
+}
+
+TEST_CASE("memory that a GPU cannot use is refused, and the context lives", "[pointers][gpu]") {
+  if (!has_gpu()) return;
+  int reads_all = 0;
+  REQUIRE(cudaDeviceGetAttribute(&reads_all, cudaDevAttrPageableMemoryAccess, 0) == cudaSuccess);
+  if (reads_all) return;  // then there is none
+  std::vector<double> host(n, 1);
+  const auto A = system_of_n();
+  const buffer<double> there(place::gpu(0), n);
+  const char* const why = "memory of the host, or was freed, and the work is on GPU 0";
+  constexpr std::size_t large = std::size_t{64} << 20;  // shares no piece of the driver's with other memory
+  for (const std::string& executor : on_gpu()) {
+    INFO(executor);
+    linear_solver<double> solver(A, {.executor = executor});
+    CHECK_THROWS_WITH(solver.enqueue(nullptr, host.data(), there.data()), contains(std::string("b is ") + why));
+    CHECK_THROWS_WITH(solver.enqueue(nullptr, there.data(), host.data()), contains(std::string("x is ") + why));
+    CHECK_THROWS_WITH(solver.bind_values(host.data()), contains(why));
+    void* freed = nullptr;
+    REQUIRE(cudaMalloc(&freed, large) == cudaSuccess);
+    REQUIRE(cudaFree(freed) == cudaSuccess);
+    CHECK_THROWS_WITH(solver.enqueue(nullptr, static_cast<double*>(freed), there.data()), contains(why));
+    check_solves(solver);
+    const auto offsets = A.row_offsets_32();
+    CHECK_THROWS_WITH(linear_solver<double>(csr_matrix<double>::on_device(n, n, A.nonzeros(), offsets.data(),
+                                                                          A.column_indices().data(), A.values().data()),
+                                            {.executor = executor}),
+                      contains("making a linear solver: row_offsets is memory of the host"));
+  }
+  CHECK_THROWS_WITH(whilst::rebindable<double>(place::gpu(0), host.data()), contains(why));
+  program_recorder record(place::gpu(0));
+  whilst::control on_host{};
+  CHECK_THROWS_WITH(record.loop("l", &on_host, [](auto&) {}), contains("recording loop 'l': the control is memory"));
+  const auto slot = record.slot<double>("x");
+  whilst::program program = std::move(record).finish();
+  CHECK_THROWS_WITH(program.bind(slot, host.data()), contains("binding a slot: the pointer is memory of the host"));
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("with pointers left unchecked, no question is asked", "[pointers][gpu]") {
+  if (!has_gpu()) return;
+  const memory b = made("device"), x = made("device");
+  const whilst::cuda::stream stream = whilst::cuda::make_stream();
+  for (const bool looks : {true, false}) {
+    linear_solver<double> solver(system_of_n(), {.executor = "graph", .check_pointers = looks});
+    int questions = 0;
+    whilst::cuda::observer() = [&](std::string_view call) {
+      questions += call.find("cudaPointerGetAttributes") != std::string_view::npos;
+      return cudaSuccess;
+    };
+    const whilst::ticket t = solver.enqueue(stream.get(), b.get(), x.get());
+    whilst::cuda::observer() = nullptr;
+    CHECK(questions == (looks ? 2 : 0));
+    CHECK(t.wait().converged());
+  }
+}
+
+TEST_CASE("with pointers left unchecked, no question is asked about a matrix", "[pointers][gpu]") {
+  if (!has_gpu()) return;
+  const auto A = system_of_n();
+  const place gpu = place::gpu(0);
+  whilst::buffer<std::int32_t> offsets(gpu, A.rows() + 1), columns(gpu, A.nonzeros());
+  whilst::buffer<double> entries(gpu, A.nonzeros());
+  offsets.upload(A.row_offsets_32().data());
+  columns.upload(A.column_indices().data());
+  entries.upload(A.values().data());
+  const auto there =
+      csr_matrix<double>::on_device(A.rows(), A.rows(), A.nonzeros(), offsets.data(), columns.data(), entries.data());
+  const auto questions_of = [](const auto& make) {
+    int questions = 0;
+    whilst::cuda::observer() = [&](std::string_view call) {
+      questions += call.find("cudaPointerGetAttributes") != std::string_view::npos;
+      return cudaSuccess;
+    };
+    make();
+    whilst::cuda::observer() = nullptr;
+    return questions;
+  };
+  // A solver asks about memory of its own besides. The matrix has three arrays.
+  const auto asked = [&](const auto& make) {
+    return questions_of([&] { make(whilst::linear_solver_options{.check_pointers = true}); }) -
+           questions_of([&] { make(whilst::linear_solver_options{.check_pointers = false}); });
+  };
+  CHECK(asked([&](const auto& options) { linear_solver<double>(there, options); }) == 3);
+  CHECK(asked([&](const auto& options) { whilst::batch_linear_solver<double>(there, 2, options); }) == 3);
+}
+
+TEST_CASE("a captured graph solves in memory that it takes itself", "[pointers][gpu]") {
+  if (!has_gpu()) return;
+  linear_solver<double> solver(system_of_n(), {.executor = "graph"});
+  if (solver.executor() != "graph") return;  // conditional nodes are wanted
+  const memory b = made("device"), x = made("device");
+  const whilst::cuda::stream stream = whilst::cuda::make_stream();
+  constexpr std::size_t bytes = n * sizeof(double);
+  const whilst::cuda::graph graph = captured(stream.get(), [&] {
+    void* own = nullptr;
+    REQUIRE(cudaMallocAsync(&own, bytes, stream.get()) == cudaSuccess);
+    REQUIRE(cudaMemsetAsync(own, 0, bytes, stream.get()) == cudaSuccess);
+    solver.enqueue(stream.get(), b.get(), static_cast<double*>(own));
+    REQUIRE(cudaMemcpyAsync(x.get(), own, bytes, cudaMemcpyDeviceToDevice, stream.get()) == cudaSuccess);
+    REQUIRE(cudaFreeAsync(own, stream.get()) == cudaSuccess);
+  });
+  launch_once(graph, stream.get());
+  std::vector<double> result(n), ones(n, 1);
+  REQUIRE(cudaMemcpy(result.data(), x.get(), bytes, cudaMemcpyDefault) == cudaSuccess);
+  CHECK(relative_residual(system_of_n(), ones, result) <= 2e-8);
+}
+
+TEST_CASE("a solver keeps to the context that it was made in", "[contexts][gpu]") {
+  if (!has_gpu()) return;
+  REQUIRE(cudaFree(nullptr) == cudaSuccess);
+  const driver by;
+  REQUIRE(by.create);
+  const CUcontext primary = by.current();
+  linear_solver<double> first(system_of_n(), {.executor = "graph"});
+  check_solves(first);
+  CUcontext own = nullptr;
+  if (by.create(&own, 0, 0) != CUDA_SUCCESS) return;  // some machines allow one context only
+  CHECK_FALSE(first.is_lost());
+  std::vector<double> b(n, 1), x(n, 0);
+  const char* const elsewhere = "made in another CUDA context of this GPU than the one that is current";
+  CHECK_THROWS_WITH(first.solve(b, x), contains(elsewhere) && contains("cuCtxSetCurrent"));
+  CHECK_THROWS_WITH(first.progress(), contains(elsewhere));
+  {
+    linear_solver<double> second(system_of_n(), {.executor = "graph"});
+    check_solves(second);
+    CHECK(by.current() == own);
+    REQUIRE(by.set(primary) == CUDA_SUCCESS);
+    CHECK_THROWS_WITH(second.solve(b, x), contains(elsewhere));
+    CHECK_FALSE(second.is_lost());
+    check_solves(first);
+    CHECK(by.current() == primary);
+    REQUIRE(by.destroy(own) == CUDA_SUCCESS);
+    CHECK(second.is_lost());
+    CHECK_FALSE(first.is_lost());
+    CHECK_THROWS_WITH(second.solve(b, x), contains("was destroyed"));
+  }
+  check_solves(first);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("a solver of another GPU leaves the caller's own context current", "[contexts][gpu]") {
+  if (whilst::cuda::device_count() < 2) return;
+  const driver by;
+  REQUIRE(by.create);
+  CUcontext own = nullptr;
+  REQUIRE(cudaFree(nullptr) == cudaSuccess);
+  if (by.create(&own, 0, 0) != CUDA_SUCCESS) return;  // some machines allow one context only
+  {
+    linear_solver<double> solver(system_of_n(), {.executor = "graph", .device = 1});
+    check_solves(solver);
+    CHECK(by.current() == own);
+  }
+  CHECK(by.current() == own);
+  REQUIRE(by.destroy(own) == CUDA_SUCCESS);
+}
+
+// Hidden, since a fault takes the context from all other tests: the next one runs it in a process of its own.
+TEST_CASE("after a fault all say so, and destructors are silent", "[.][faults-in-a-kernel]") {
+  auto solver =
+      std::make_unique<linear_solver<double>>(system_of_n(), whilst::linear_solver_options{.executor = "graph"});
+  auto there = std::make_unique<buffer<double>>(place::gpu(0), n);
+  check_solves(*solver);
+  const whilst::ticket ticket = solver->enqueue(nullptr, there->data(), there->data());
+  std::vector<double> b(n, 1), x(n, 0);
+  fault();
+  const std::vector<std::function<void()>> uses{
+      [&] { ticket.wait(); },    [&] { solver->solve(b, x); },     [&] { solver->progress(); },
+      [&] { solver->cancel(); }, [&] { there->upload(b.data()); }, [&] { buffer<double>(place::gpu(0), n); },
+  };
+  for (int i = 0; i < 2; ++i) {
+    CHECK(solver->is_lost());
+    CHECK(ticket.done());
+    for (const std::function<void()>& use : uses)
+      CHECK_THROWS_WITH(use(),
+                        contains("cudaErrorIllegalAddress") && contains("lost") && contains("Restart the process"));
+    CHECK_THROWS_AS(linear_solver<double>(system_of_n(), {.executor = "graph"}), whilst::error);
+  }
+  solver.reset();
+  there.reset();
+}
+
+TEST_CASE("a fault in a kernel is told once and for all", "[contexts][gpu]") {
+  if (!has_gpu()) return;
+  const auto ran = run_program(std::filesystem::read_symlink("/proc/self/exe").string(), {"[faults-in-a-kernel]"});
+  INFO(ran.out << ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, contains("All tests passed"));
+}
+
+}  // namespace whilst_test
+
+#endif

@@ -1,0 +1,128 @@
+// Sizes, lanes and overlaps that cannot be meant are refused by name, before anything is written.
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+#include "whilst/batch_linear_solver.hpp"
+#include "whilst/recorder.hpp"
+#include "whilst/template_door.hpp"
+
+namespace whilst_test {
+
+using whilst::index_type;
+using whilst::place;
+
+namespace {
+
+struct lanes_of_a_sum {
+  int lanes;
+  int lanes_wanted() const { return lanes; }
+  template <class Team>
+  void operator()(index_type, const Team&) const {}
+};
+struct identity_by_lanes {
+  index_type n;
+  int lanes;
+  index_type rows() const { return n; }
+  int lanes_wanted() const { return lanes; }
+  template <class T, class Team>
+  T row(index_type i, const T* x, const Team&) const {
+    return x[i];
+  }
+};
+struct nothing_done {
+  void operator()(index_type) const {}
+};
+
+constexpr index_type most = std::numeric_limits<index_type>::max();
+
+}  // namespace
+
+TEST_CASE("memory whose bytes are no number is refused", "[sizes]") {
+  for (const index_type count : {index_type{1} << 60, (index_type{1} << 61) + 1, most}) {
+    INFO(count);
+    CHECK_THROWS_AS(whilst::buffer<double>(place::host(), count), whilst::out_of_memory);
+    whilst::workspace measuring;
+    static_cast<void>(measuring.take<double>(5));
+    CHECK_THROWS_AS(measuring.take<double>(count), whilst::out_of_memory);
+    CHECK(measuring.used() == 40);
+  }
+  for (const index_type count : {index_type{-1}, std::numeric_limits<index_type>::min()}) {
+    CHECK_THROWS_WITH(whilst::buffer<double>(place::host(), count), contains("their number is negative"));
+    CHECK_THROWS_WITH(whilst::workspace().take<double>(count), contains("their number is negative"));
+  }
+}
+
+// The address sanitizer ends the program where so much is asked for.
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("batches beyond any memory are refused", "[sizes][batch]") {
+  const std::vector<std::int32_t> offsets{0, 1}, column{0};
+  const std::vector<double> value{1};
+  const whilst::csr_matrix<double> one(1, 1, offsets, column, value);
+  for (int power = 50; power <= 62; ++power)
+    CHECK_THROWS_AS(whilst::batch_linear_solver<double>(one, index_type{1} << power, {.executor = "host"}),
+                    whilst::error);
+}
+#endif
+
+TEST_CASE("lanes and counts that no step can have are refused", "[sizes]") {
+  for (const int lanes : {-1, 0, 3, 33, 64}) {
+    INFO(lanes);
+    whilst::program_recorder record(place::host());
+    CHECK_THROWS_WITH(record.step("s", 10, lanes_of_a_sum{lanes}),
+                      contains("recording step 's': lanes_wanted() is") && contains("1, 2, 4, 8, 16 or 32"));
+    const identity_by_lanes A{10, lanes};
+    const auto make = [&] {
+      return whilst::make_operator_solver<whilst::bicgstab, double>(A, {}, {.executor = "host"});
+    };
+    CHECK_THROWS_WITH(make(), contains("lanes_wanted() is"));
+    const auto handle = record.step("t", 10, lanes_of_a_sum{8});
+    whilst::program recorded = std::move(record).finish();
+    CHECK_THROWS_WITH(recorded.update(handle, lanes_of_a_sum{lanes}), contains("lanes_wanted() is"));
+  }
+  for (const index_type n : {index_type{-1}, std::numeric_limits<index_type>::min()}) {
+    whilst::program_recorder record(place::host());
+    CHECK_THROWS_WITH(record.step("s", n, nothing_done{}), contains("its count is -"));
+  }
+  whilst::program_recorder record(place::host());
+  record.step("s", most, nothing_done{});
+  CHECK_NOTHROW(std::move(record).finish().prepare({}));
+}
+
+TEST_CASE("a batch whose x overlaps b or the values is refused", "[sizes][batch]") {
+  const auto A = convection_diffusion<double>(5);
+  const std::size_t rows = 5, systems = 4, entries = rows * systems;
+  whilst::batch_linear_solver<double> solver(A, systems, {.method = "bicgstab", .executor = "host"});
+  std::vector<double> values;
+  for (std::size_t k = 0; k < systems; ++k) values.insert(values.end(), A.values().begin(), A.values().end());
+  for (const std::size_t shift : {std::size_t{1}, rows, entries - 1}) {
+    std::vector<double> both(2 * entries, 1), before = both;
+    const std::span<const double> b(both.data(), entries);
+    CHECK_THROWS_WITH(solver.solve(values, b, std::span<double>(both.data() + shift, entries)),
+                      contains("x overlaps b"));
+    CHECK_THROWS_WITH(solver.enqueue(nullptr, values.data(), b.data(), both.data() + shift), contains("x overlaps b"));
+    CHECK(both == before);
+  }
+  const std::vector<double> b(entries, 1), values_before = values;
+  CHECK_THROWS_WITH(solver.solve(values, b, std::span<double>(values.data() + 3, entries)),
+                    contains("x overlaps the values"));
+  CHECK(values == values_before);
+  // Entry by entry, and side by side, both are fine.
+  std::vector<double> both(2 * entries, 1);
+  CHECK(solver.solve(values, std::span<const double>(both.data(), entries), std::span<double>(both.data(), entries))
+            .all_converged());
+  for (std::size_t k = 0; k < systems; ++k) {
+    const auto first = both.begin() + static_cast<std::ptrdiff_t>(k * rows);
+    // The residual asked for is 1e-8 of ||b||, as the solver sees it; rounding adds some epsilons.
+    CHECK(relative_residual(A, std::vector<double>(rows, 1), {first, first + rows}) <= 1e-8 * (1 + 1e-6));
+  }
+  std::fill(both.begin(), both.end(), 1);
+  CHECK(solver
+            .solve(values, std::span<const double>(both.data(), entries),
+                   std::span<double>(both.data() + entries, entries))
+            .all_converged());
+}
+
+}  // namespace whilst_test
