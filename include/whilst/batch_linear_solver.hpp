@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/batch_linear_solver.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/nonlinear/functions/called_equations.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/derivatives/derivative_check.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/least_squares/least_squares.hpp"

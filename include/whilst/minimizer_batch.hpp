@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/nonlinear/minimize/minimizer_batch.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/nonlinear/equations/nonlinear_solver.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/files/options_text.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/program_cache.hpp"
