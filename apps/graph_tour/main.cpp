@@ -5,7 +5,7 @@
 #include "apps/common/command_line.hpp"
 #include "apps/common/program.hpp"
 #include "tour.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/host/choose_executor.hpp"
 
 namespace whilst::graph_tour {
 namespace {

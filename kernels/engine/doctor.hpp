@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "kernels/engine/lowering.hpp"
+#include "kernels/engine/memory/capture_finding.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 
 namespace whilst {
 
 #if WHILST_WITH_CUDA
-
-/// What somebody did wrong, and the cure.
-struct finding {
-  std::string what, cure;
-};
-
-/// Of an error that CUDA gives about captures; nothing of other errors.
-std::optional<finding> capture_finding(cudaError_t status);
 
 /// Captures the calls of each body, and those outside, by themselves and throws that away: each call is made once more,
 /// before a body's capture begins, where an error may bring the driver down. Throws whilst::error that names the first

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "solvers/host/deadline.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/engine/executor.hpp"
 #include "whilst/engine/steps/host_threads.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
-#include "whilst/linear/solve_options.hpp"
+#include "whilst/host/choose_executor.hpp"
 
 namespace whilst::detail {
 namespace {

@@ -1,7 +1,10 @@
+#include "whilst/host/choose_executor.hpp"
+
 #include <cstdlib>
 
+#include "whilst/basics/error.hpp"
 #include "whilst/engine/memory/cuda.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/host/place_of_executor.hpp"
 
 namespace whilst {
 namespace {
@@ -16,14 +19,14 @@ constexpr index_type rows_for_resident = 1024;
 constexpr index_type nonzeros_for_resident = 8192;
 
 /// What the memory that callbacks want makes of "auto". Throws where they cannot have it.
-executor obey_callbacks(const linear_solver_options& options, executor how, const std::string& doing) {
-  const bool is_automatic = options.executor == "auto";
-  if (options.callback_memory == "host" && how != executor::host) {
+executor obey_callbacks(const executor_wish& asked, executor how, const std::string& doing) {
+  const bool is_automatic = asked.executor == "auto";
+  if (asked.callback_memory == "host" && how != executor::host) {
     if (is_automatic) return executor::host;
-    throw error(doing, "executor " + options.executor + " gives callbacks device memory, and callback_memory is host",
+    throw error(doing, "executor " + asked.executor + " gives callbacks device memory, and callback_memory is host",
                 "Use executor host or auto, or callbacks that take device memory");
   }
-  if (options.callback_memory == "device" && how == executor::host) {
+  if (asked.callback_memory == "device" && how == executor::host) {
     if (is_automatic) return executor::automatic;
     throw error(doing, "executor host gives callbacks host memory, and callback_memory is device",
                 "Use executor graph or stream, or callbacks that take host memory");
@@ -33,10 +36,10 @@ executor obey_callbacks(const linear_solver_options& options, executor how, cons
 
 }  // namespace
 
-executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
-                                bool runs_in_kernel, index_type nonzeros) {
+executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device, bool runs_in_kernel,
+                                index_type nonzeros) {
   std::string doing = "choosing an executor";
-  executor how = executor_from_name(options.executor);
+  executor how = executor_from_name(asked.executor);
   if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
     doing = "choosing an executor from WHILST_EXECUTOR";
     try {
@@ -49,13 +52,13 @@ executor_choice choose_executor(const linear_solver_options& options, index_type
     throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
 
   const bool calls_back = !runs_in_kernel;
-  if (calls_back) how = obey_callbacks(options, how, doing);
+  if (calls_back) how = obey_callbacks(asked, how, doing);
 
   std::string no_gpu;
   const int devices = cuda::device_count(&no_gpu);
   if (how == executor::automatic) {
     if (devices == 0) {
-      if (calls_back && options.callback_memory == "device")
+      if (calls_back && asked.callback_memory == "device")
         throw error(doing, "callback_memory is device, and there is no GPU (" + no_gpu + ")",
                     "Use callbacks that take host memory");
       how = executor::host;
@@ -72,16 +75,20 @@ executor_choice choose_executor(const linear_solver_options& options, index_type
   }
   if (devices == 0)
     throw error(doing, "'" + std::string(name(how)) + "' needs a GPU (" + no_gpu + ")", "Use executor host");
-  if (options.device >= devices)
-    throw error(doing, "there is no device " + std::to_string(options.device),
+  if (asked.device >= devices)
+    throw error(doing, "there is no device " + std::to_string(asked.device),
                 "This machine has " + std::to_string(devices) + ", counted from 0");
-  int device = options.device;
+  int device = asked.device;
 #if WHILST_WITH_CUDA
   if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
 #endif
   if (how == executor::resident && !runs_in_kernel)
     throw error(doing, "resident cannot run callbacks", "Use graph or stream");
   return {place::gpu(device), how};
+}
+
+place place_of_executor(const std::string& executor, int device) {
+  return choose_executor({.executor = executor, .device = device}, 1, false, true).where;
 }
 
 }  // namespace whilst

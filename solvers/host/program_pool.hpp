@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "whilst/linear/program_cache.hpp"
+#include "whilst/host/lease.hpp"
 
 namespace whilst::detail {
 

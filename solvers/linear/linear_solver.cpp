@@ -42,7 +42,7 @@ struct linear_solver<T>::implementation {
           "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
           "Give a square one");
     const executor_choice choice =
-        choose_executor(options, A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
+        choose_executor(wish_of(options), A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
     record(method, matrix.request(), choice.how, std::move(options), began);
@@ -58,7 +58,7 @@ struct linear_solver<T>::implementation {
     if (!preconditioner && options.preconditioner == "jacobi")
       throw error(making, "preconditioner jacobi wants the diagonal, and a callback tells of products alone",
                   "Use none, or give a preconditioner that is a callback, too");
-    const executor_choice choice = choose_executor(options, n, false, /*runs_in_kernel=*/false);
+    const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
     product = buffer<T>(choice.where, n);
     record(method, {.where = choice.where, .rows = n, .applied = &product_of, .product = product.data()}, choice.how,
            std::move(options), began);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/teams.hpp"
 

@@ -10,10 +10,10 @@
 
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/engine/program.hpp"
+#include "whilst/host/batch_report.hpp"
 #include "whilst/host/iteration_monitor.hpp"
-#include "whilst/linear/batch_linear_solver.hpp"
-#include "whilst/linear/linear_solve.hpp"
-#include "whilst/linear/linear_solver.hpp"
+#include "whilst/host/replayed_solver.hpp"
+#include "whilst/host/solve_outcome.hpp"
 
 namespace whilst {
 

@@ -13,7 +13,7 @@
 #include "whilst/engine/runs_in_flight.hpp"
 #include "whilst/host/batch_desk.hpp"
 #include "whilst/host/machine.hpp"
-#include "whilst/linear/linear_solver.hpp"
+#include "whilst/host/replayed_solver.hpp"
 
 namespace whilst::detail {
 

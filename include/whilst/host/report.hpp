@@ -4,16 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "whilst/basics/index_type.hpp"
+#include "whilst/engine/control/history_record.hpp"
 #include "whilst/engine/control/reason.hpp"
-#include "whilst/linear/csr_matrix.hpp"
 
 namespace whilst {
-
-/// One line of a convergence history: the residual norm after `iteration` completed updates.
-struct history_record {
-  index_type iteration;
-  double residual_norm;
-};
 
 /// What a report is made of; see whilst::report for the meaning of each.
 struct report_fields {

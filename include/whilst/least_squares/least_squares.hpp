@@ -18,11 +18,12 @@
 #include "whilst/engine/recorder.hpp"
 #include "whilst/engine/runs_in_flight.hpp"
 #include "whilst/engine/steps/resident.hpp"
+#include "whilst/host/choose_executor.hpp"
 #include "whilst/host/machine.hpp"
+#include "whilst/host/report.hpp"
 #include "whilst/least_squares/levenberg_marquardt.hpp"
 #include "whilst/least_squares/parameter_bounds.hpp"
 #include "whilst/least_squares/spread_of_fit.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
 
 namespace whilst {
 

@@ -88,15 +88,4 @@ class matrix_on_place {
   buffer<T> values_;
 };
 
-/// Where and how a solver is to run.
-struct executor_choice {
-  place where;
-  executor how;
-};
-
-/// What the options ask for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. nonzeros: 0 where there is
-/// no matrix in memory. Throws whilst::error where that cannot be had.
-executor_choice choose_executor(const linear_solver_options& options, index_type rows, bool on_device,
-                                bool runs_in_kernel, index_type nonzeros = 0);
-
 }  // namespace whilst

@@ -3,19 +3,22 @@
 #include <string_view>
 
 #include "whilst/engine/program.hpp"
+#include "whilst/host/choose_executor.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {
-
-/// A deadline in seconds as control_settings wants it; 0, none, for infinity.
-std::uint64_t nanoseconds_of(double deadline);
 
 /// Options of every kind of linear solver, checked and turned into what a recorded solve wants. `doing` opens the
 /// message of an exception: "making a linear solver".
 
 /// Throws whilst::error on a value that cannot be meant.
 void check_options(std::string_view doing, const linear_solver_options& options);
+
+/// What they say of where to run.
+inline executor_wish wish_of(const linear_solver_options& options) {
+  return {options.executor, options.device, options.callback_memory};
+}
 
 /// "none" or "jacobi".
 preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked);

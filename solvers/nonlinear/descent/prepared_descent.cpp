@@ -5,11 +5,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "solvers/host/deadline.hpp"
 #include "whilst/engine/memory/pointer_check.hpp"
 #include "whilst/engine/runs_in_flight.hpp"
-#include "whilst/host/place_of_executor.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
-#include "whilst/linear/solve_options.hpp"
+#include "whilst/host/choose_executor.hpp"
 
 namespace whilst {
 
@@ -47,10 +46,6 @@ executor loop_options::executor_on(place where, std::string_view making, const s
         "executor '" + executor + "' does not run where " + what + " is, on " + (where.on_host() ? "the CPU" : "a GPU"),
         "Make " + what + " on place_of_executor(\"" + executor + "\")");
   return choice.how;
-}
-
-place place_of_executor(const std::string& executor, int device) {
-  return choose_executor({.executor = executor, .device = device}, 1, false, true).where;
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "solvers/nonlinear/descent/prepared_descent.hpp"
+#include "solvers/nonlinear/minimize/recorded_minimization.hpp"
 
 namespace whilst {
 namespace {

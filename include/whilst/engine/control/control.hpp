@@ -8,8 +8,8 @@
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/views.hpp"
+#include "whilst/engine/control/history_record.hpp"
 #include "whilst/engine/control/reason.hpp"
-#include "whilst/host/report.hpp"
 
 namespace whilst {
 

@@ -9,8 +9,6 @@
 #include "whilst/nonlinear/descent/descent.hpp"
 #include "whilst/nonlinear/descent/parallel_lengths.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
-#include "whilst/nonlinear/minimize/bfgs.hpp"
-#include "whilst/nonlinear/minimize/newton.hpp"
 
 namespace whilst {
 
@@ -251,7 +249,7 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
 
 inline constexpr index_type any_number_of_unknowns = std::numeric_limits<index_type>::max();
 
-/// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
+/// A method by its name.
 template <class T, class Function = objective<T>>
 struct descent_method {
   const char* name;
@@ -263,41 +261,6 @@ struct descent_method {
   bool takes_products = false;
   /// It has a line search: no trust region.
   bool searches_lines = true;
-};
-
-template <class T>
-recorded_descent<T> record_gradient_descent(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_conjugate_gradient_pr(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_conjugate_gradient_hz(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_bfgs(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_limited_memory_bfgs(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_newton(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_newton_cg(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_trust_region(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_inexact_levenberg_marquardt(const descent_request<T>& request);
-template <class T>
-recorded_descent<T> record_dogleg(const descent_request<T>& request);
-
-template <class T>
-inline constexpr descent_method<T> descent_methods[] = {
-    {"lbfgs", record_limited_memory_bfgs<T>},
-    {"bfgs", record_bfgs<T>, false, bfgs<T>::most_unknowns},
-    {"newton", record_newton<T>, true, newton<T>::most_unknowns},
-    {"newton-cg", record_newton_cg<T>, true, any_number_of_unknowns, true},
-    {"trust-region", record_trust_region<T>, true, any_number_of_unknowns, true, false},
-    {"levenberg-marquardt", record_inexact_levenberg_marquardt<T>, true, any_number_of_unknowns, true, false},
-    {"dogleg", record_dogleg<T>, true, any_number_of_unknowns, true, false},
-    {"conjugate-gradient-pr", record_conjugate_gradient_pr<T>},
-    {"conjugate-gradient-hz", record_conjugate_gradient_hz<T>},
-    {"gradient-descent", record_gradient_descent<T>},
 };
 
 }  // namespace whilst

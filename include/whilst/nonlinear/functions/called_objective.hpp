@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "whilst/linear/linear_solver.hpp"
+#include "whilst/host/replayed_solver.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 
 namespace whilst {
