@@ -33,6 +33,7 @@ WHILST_HD inline float root_mean_square(float sum_of_squares, index_type dimensi
 /// way before the first is waited for, and the first of them before the step before has ended: nobody writes weights.
 template <int held_on_device>
 struct row_product {
+  static constexpr bool fetches_constants = false;
   static constexpr int held = on_device ? held_on_device : 1;
   const quad* matrix;
   int quads;  ///< of a row

@@ -73,6 +73,7 @@ struct add_weights {
 };
 /// x = y, and what the step before the last wrote, fetched while the last one may be running.
 struct take_back {
+  static constexpr bool fetches_constants = false;
   const double *y, *z;
   double* x;
   index_type n;

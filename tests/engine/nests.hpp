@@ -389,6 +389,7 @@ struct team_steps {
   index_type n, k;
 
   struct phased {
+    static constexpr bool fetches_constants = false;
     [[maybe_unused]] static constexpr bool whole_block = true;
     const double* x;
     double* y;

@@ -136,6 +136,7 @@ struct keep_total {
 /// Entry i of the product with v by rows, whatever the number of lanes.
 template <class T, class Operator>
 struct apply_rows {
+  static constexpr bool fetches_constants = false;
   Operator A;
   const T* v;
   T* product;

@@ -11,6 +11,7 @@
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/memory/pointer_check.hpp"
 #include "whilst/engine/program.hpp"
+#include "whilst/engine/steps/protocols.hpp"
 #include "whilst/engine/steps/step.hpp"
 
 namespace whilst {
@@ -64,24 +65,38 @@ class recorder {
   // Steps return what program::update finds them by; most callers need none.
   template <class Map>
   step_handle<Map, no_finish> step(const char* name, index_type n, const Map& map) {
-    return step(name, n, map, no_finish{});
+    if constexpr (detail::are_step<Map, no_finish>()) {
+      return add_step(name, n, map, no_finish{}, no_sequel{});
+    } else {
+      return {};
+    }
   }
   template <class Map, class Finish>
   step_handle<Map, Finish> step(const char* name, index_type n, const Map& map, const Finish& finish) {
-    return add_step(name, n, map, finish, no_sequel{});
+    if constexpr (detail::are_step<Map, Finish>()) {
+      return add_step(name, n, map, finish, no_sequel{});
+    } else {
+      return {};
+    }
   }
   template <class Map, class Finish, class Sequel>
   step_handle<Map, Finish, Sequel> step(const char* name, index_type n, const Map& map, const Finish& finish,
                                         const char* sequel_name, const Sequel& sequel) {
-    static_assert(detail::team_kind_of<Map>() != detail::team_kind::block &&
-                      detail::team_kind_of<Sequel>() == detail::team_kind::none &&
-                      !std::is_void_v<detail::map_result<Map>> && std::is_void_v<detail::map_result<Sequel>>,
-                  "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
-    static_assert(map_step<Map, Finish>::takes_loop && detail::hands_to<Finish, Sequel>,
-                  "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
-    step_handle<Map, Finish, Sequel> made = add_step(name, n, map, finish, sequel);
-    made.sequel = step(sequel_name, n, sequel).step;
-    return made;
+    if constexpr (detail::are_step<Map, Finish>() && detail::are_step<Sequel, no_finish>()) {
+      static_assert(
+          detail::team_kind_of<Map>() != detail::team_kind::block &&
+              detail::team_kind_of<Sequel>() == detail::team_kind::none && !std::is_void_v<detail::map_result<Map>> &&
+              std::is_void_v<detail::map_result<Sequel>>,
+          "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
+      static_assert(
+          map_step<Map, Finish>::takes_loop && detail::hands_to<Finish, Sequel>,
+          "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
+      step_handle<Map, Finish, Sequel> made = add_step(name, n, map, finish, sequel);
+      made.sequel = step(sequel_name, n, sequel).step;
+      return made;
+    } else {
+      return {};
+    }
   }
   template <class Map>
   step_handle<Map, no_finish> team(const char* name, index_type n, const Map& map) {

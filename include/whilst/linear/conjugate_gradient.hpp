@@ -105,6 +105,7 @@ struct conjugate_gradient {
   };
 
   struct advance {
+    static constexpr bool fetches_constants = false;
     Preconditioner M;
     const scalars* handed;
     T *x, *r, *u;

@@ -56,9 +56,10 @@ struct read_and_told {
 /// The three phases of a map at one index; only the last one must be there.
 ///
 ///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
-///                            or, by team.early, what older steps wrote. A map whose fetch reads only what no step of
-///                            the program writes says fetches_constants = true: then its kernel may start before the
-///                            older steps have ended, which hides its launch, and what the fetch takes, better
+///                            or, by team.early, what older steps wrote. A map with a fetch says fetches_constants:
+///                            false, or true if it fetches only what no step of the program writes. Then its kernel
+///                            may start before the older steps have ended, which hides its launch, and what the fetch
+///                            takes, better
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
 ///                            warps fetch and read together, so sums over a team cost least here
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read,

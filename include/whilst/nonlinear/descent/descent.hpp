@@ -285,6 +285,7 @@ struct judge_and_choose {
 /// Goes to the accepted point, if the trial was one, makes the direction, and from both the next trial point.
 template <class T, class Direction>
 struct move_on {
+  static constexpr bool fetches_constants = false;
   Direction direction;
   descent_vectors<T> v;
   const descent_state* s;

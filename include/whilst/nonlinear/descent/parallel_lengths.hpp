@@ -10,6 +10,7 @@ namespace whilst {
 /// the one that the search chooses. There is nothing to choose on the first trip, whose trial point is the start.
 template <class T>
 struct go_to_best_length {
+  static constexpr bool fetches_constants = false;
   descent_vectors<T> v;
   const descent_state* s;
   const descent_settings* settings;

@@ -102,6 +102,7 @@ struct newton_krylov {
 
   /// F' J d, for the recurrence of the residual may have drifted; and the sum of |d|, which is to be finite.
   struct look_ahead {
+    static constexpr bool fetches_constants = false;
     descent_vectors<T> v;
     matrix J;
     const T* solution;
@@ -168,6 +169,7 @@ struct newton_krylov {
   };
   /// r0 = r + J M r; sums (r, r) and (r0, r).
   struct another_r0 {
+    static constexpr bool fetches_constants = false;
     matrix J;
     const T *r, *p_hat;
     T* r0;

@@ -76,6 +76,7 @@ struct dogleg {
 
   /// H r, where r is -g yet.
   struct curve {
+    static constexpr bool fetches_constants = false;
     matrix H;
     const T* r;
     struct entries {

@@ -126,6 +126,7 @@ struct inverse_diagonal {
 /// A + damping D, D diagonal.
 template <class T, class Operator>
 struct damped_operator {
+  static constexpr bool fetches_constants = false;
   Operator A;
   const T* D;
   const double* damping;
