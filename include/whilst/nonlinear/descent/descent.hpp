@@ -10,10 +10,10 @@
 
 namespace whilst {
 
-/// Of directions that keep no numbers between iterations, or none that their choice has to read.
+/// For directions that keep no numbers between iterations, or none that their choice has to read.
 struct nothing_kept {};
 
-/// A direction that needs nothing but sums at the trial point: it says how many `products` it wants.
+/// A direction that needs only sums at the trial point: it declares how many `products` it wants.
 template <class Direction>
 concept chosen_by_products = requires {
   Direction::products;
@@ -27,14 +27,14 @@ constexpr int products_of() {
   }
 }
 
-/// A direction that is a step at the same time, as long as a trust region allows: its own judge takes the place of the
-/// line search, and a rejected trial point leads to another direction.
+/// A direction that is itself a step, as far as a trust region allows: its own judge replaces the line search, and a
+/// rejected trial point leads to another direction.
 template <class Direction>
 concept within_radius = requires {
   Direction::by_radius;
 };
 
-/// Who judges a direction's trial points: judge_trial, or who it names as its trial_judge.
+/// The judge of a direction's trial points: judge_trial, or the direction's own trial_judge.
 template <class Direction>
 struct judge_of {
   using type = judge_trial;
@@ -45,27 +45,27 @@ struct judge_of<Direction> {
   using type = typename Direction::trial_judge;
 };
 
-/// A direction chosen by products may name what its entries are made with, `handed`: its choice then hands that over,
-/// and the step that follows it need not be a kernel of its own.
+/// A direction chosen by products may name the type its entries are built from, `handed`: its choice then hands one
+/// over, and the step that follows needs no kernel of its own.
 template <class Direction>
 concept hands_over = chosen_by_products<Direction> && requires {
   typename Direction::handed;
 };
 
-/// A direction whose judge may accept points that are higher than x: the lowest is kept for when it fails.
+/// A direction whose judge may accept points higher than x: the lowest is kept in case it fails.
 template <class Direction>
 concept may_rise = requires {
   requires judge_of<Direction>::type::may_rise;
 };
 
-/// What became of a trial point, for who moves on.
+/// The verdict on a trial point, for move_on.
 struct trial_verdict {
-  int accepted;  ///< 2: and x, which is left, is the lowest point so far
+  int accepted;  ///< 2: accepted, and x, which is left behind, is the lowest point so far
   int steepest;
   double step;
 };
-/// What the judge of a trial point hands over to who moves on. Not [[no_unique_address]], though `numbers` may be
-/// empty: nvcc 13.0 then counts the struct's size without it and lays it out with it.
+/// What the judge of a trial point hands to move_on. Not [[no_unique_address]], though `numbers` may be empty: nvcc
+/// 13.0 then computes the struct's size without it but lays it out with it.
 template <class Direction>
 struct alignas(16) orders {
   trial_verdict verdict;
@@ -80,13 +80,13 @@ struct handed_of<Direction> {
   using type = orders<Direction>;
 };
 
-/// A direction chosen by products whose multiply works on vectors of its own, which nothing else writes.
+/// A direction chosen by products whose multiply uses vectors of its own that nothing else writes.
 template <class Direction>
 concept reads_own = requires(const Direction& direction) {
   direction.read_own(index_type{}, lanes());
 };
 
-/// Makes the gradient at the trial point, and all sums of it.
+/// Computes the gradient at the trial point, and all the sums there.
 template <class T, class Direction>
 struct examine_trial {
   static constexpr bool fetches_constants = true;
@@ -97,7 +97,7 @@ struct examine_trial {
   evaluated<T> at;
 
   using range = typename gathered<T>::range;
-  // In the order in which they are read: what is summed on the way is waited for.
+  // Members in reading order: whatever is summed while reading must be waited for.
   template <class Products, class Own>
   struct entries {
     Own own;
@@ -117,7 +117,7 @@ struct examine_trial {
   WHILST_HD range fetch(index_type i, const Team&) const {
     return at.gradient.entries(i);
   }
-  /// Of the direction: vectors that its multiply alone writes.
+  /// The direction's vectors that only its multiply writes.
   template <class Team>
   requires(reads_own<Direction>) WHILST_HD auto read_own(index_type i, const Team& team) const {
     return direction.read_own(i, team);
@@ -149,15 +149,15 @@ struct examine_trial {
   }
 };
 
-/// A direction chosen by products whose choice writes nothing but `kept` and what it hands over, and so may be made
-/// before it is known whether the point is accepted.
+/// A direction chosen by products whose choice writes only `kept` and what it hands over, and so may be made before it
+/// is known whether the point is accepted.
 template <class Direction>
 concept chosen_ahead = chosen_by_products<Direction> && requires {
   Direction::chosen_ahead;
 };
 
-/// Its finish: judges the point, and chooses the next direction where the sums suffice. Two halves: with the sums at
-/// hand, neither waits for the other.
+/// The finish of examine_trial: judges the point, and chooses the next direction if the sums suffice. Two halves: once
+/// the sums are there, neither waits for the other.
 template <class Direction>
 struct judge_and_choose {
   static constexpr int products = products_of<Direction>();
@@ -174,7 +174,7 @@ struct judge_and_choose {
   static constexpr bool has_numbers = requires(const Direction& of) { of.numbers(); };
   struct copied {
     descent_state state;
-    descent_state ahead;  ///< if the point is accepted: its search, and what that needs
+    descent_state ahead;  ///< if the point is accepted: its search, and what the search needs
     descent_settings settings;
     typename Direction::kept kept;
   };
@@ -186,7 +186,7 @@ struct judge_and_choose {
     if constexpr (has_numbers) copy(to.kept, static_cast<const typename Direction::kept*>(direction.numbers()));
   }
 
-  /// The same where it lies, but for what is made ahead, and numbers that a choice reads while it writes new ones.
+  /// The same without copies, except for what is made ahead, and numbers that a choice reads while it writes new ones.
   struct originals {
     descent_state& state;
     std::conditional_t<chosen_by_products<Direction>, descent_state, nothing_kept> ahead;
@@ -221,15 +221,15 @@ struct judge_and_choose {
     if (team.rank() == 0) judge{records, copies.settings}(copies.state, trial(total), loop);
   }
 
-  /// The direction from here, should the point be accepted.
+  /// The direction from the trial point, should it be accepted.
   template <class Team, class Copies>
   WHILST_HD void second(const Team& team, const totals& total, Copies& copies) const {
     if constexpr (chosen_by_products<Direction>) {
       descent_state& ahead = copies.ahead;
       const double* const of_direction = total.value + trial_sums::number;
       accepted_step step = step_of(ahead);
-      step.gradient_square = trial(total).gg;  // there; all else is how it was reached
-      team.sync();                             // it may change what has been looked at
+      step.gradient_square = trial(total).gg;  // at the trial point; the rest is how it was reached
+      team.sync();                             // the choice may change what has been read
       const proposal chosen = [&] {
         if constexpr (hands_over<Direction>) {
           return direction.choose(team, of_direction, step, copies.kept, handed->numbers);
@@ -244,7 +244,7 @@ struct judge_and_choose {
     }
   }
 
-  /// What both know goes to who moves on.
+  /// Combines the two halves for move_on.
   template <class Team, class Copies>
   WHILST_HD void join(const Team& team, const loop_state& loop, Copies& copies) const {
     descent_state& now = copies.state;
@@ -257,7 +257,7 @@ struct judge_and_choose {
           now.slope = ahead.slope;
           now.promise = ahead.promise;
           now.steepest = 0;
-        } else if (begins) {  // with numbers that the judge alone has
+        } else if (begins) {  // with numbers that only the judge has
           begin_search_along_gradient(now, copies.settings.search);
         }
         if (begins) now.first = 0;
@@ -269,7 +269,7 @@ struct judge_and_choose {
     team.copy(*s, now);
   }
 
-  /// What the direction keeps.
+  /// Stores the direction's numbers.
   template <class Team, class Copies>
   WHILST_HD void keep(const Team& team, const Copies& copies) const {
     if constexpr (chosen_ahead<Direction> && has_numbers)
@@ -282,7 +282,7 @@ struct judge_and_choose {
   }
 };
 
-/// Goes to the accepted point, if the trial was one, makes the direction, and from both the next trial point.
+/// Moves to the trial point if it was accepted, makes the direction, and from both the next trial point.
 template <class T, class Direction>
 struct move_on {
   static constexpr bool fetches_constants = false;
@@ -290,7 +290,7 @@ struct move_on {
   descent_vectors<T> v;
   const descent_state* s;
   const typename handed_of<Direction>::type* handed;
-  T* lowest;  ///< null where no point is higher than the one before
+  T* lowest;  ///< null if no point can be higher than the one before
 
   struct own {
     T x, d, gradient, trial;
@@ -306,12 +306,12 @@ struct move_on {
     trial_verdict verdict;
     entries<Entry> at;
   };
-  // No step that comes before this one writes any of these.
+  // No step before this one writes any of these.
   template <class Team>
   WHILST_HD own fetch(index_type i, const Team& team) const {
     return {team.early(v.x + i), team.early(v.d + i), team.early(v.gradient + i), team.early(v.trial + i)};
   }
-  // All at once, wanted or not: what waits for the verdict waits long.
+  // Load everything at once, needed or not: loads that wait for the verdict start late.
   template <class Team>
   WHILST_HD auto read(index_type i, const Team&, const own& old) const {
     using of_direction = decltype(direction.read_entry(i));

@@ -9,13 +9,13 @@ namespace whilst {
 
 /// How a minimization or a solve of equations ended.
 struct descent_report : report {
-  /// Of the function and its gradient, or of F; rejected trial points included.
+  /// Evaluations of the function and its gradient, or of F; rejected trial points included.
   index_type evaluations = 0;
-  /// Iterations of the loop within the loop, for methods that have one.
+  /// Iterations of the inner loop, for methods that have one.
   index_type inner_iterations = 0;
-  /// How often what a method proposed led nowhere and it began anew: along the gradient, or -F.
+  /// How often the method's direction led nowhere and it restarted along the negative gradient, or -F.
   index_type restarts = 0;
-  /// The history: of the same iterations as history(), with more of each.
+  /// The history: the same iterations as history(), with more data for each.
   std::vector<descent_record> records = {};
 };
 

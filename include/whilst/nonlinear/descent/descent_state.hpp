@@ -7,7 +7,7 @@
 
 namespace whilst {
 
-/// When a minimization has converged. Each test is off where its number is 0.
+/// When a minimization has converged. A value of 0 turns a test off.
 struct descent_tolerances {
   /// Converged where ||g||_2 is no more than this,
   double gradient = 1e-8;
@@ -15,66 +15,64 @@ struct descent_tolerances {
   double relative_gradient = 0;
   /// Converged where an accepted step was no longer than this times ||x||_2.
   double step = 0;
-  /// Converged where an accepted step reduced f by no more than this times |f|. Whatever it is: a minimization has
-  /// converged, too, where rounding of f hides all that could be gained. It ends with attainable_accuracy where |g'x|
-  /// is more than half of f then, as of a function that falls for ever: a change of x that is no more than rounding
-  /// would be seen in f.
+  /// Converged where an accepted step reduced f by no more than this times |f|. Whatever the value, a minimization has
+  /// also converged where rounding of f hides any further gain. It then ends with attainable_accuracy if |g'x| exceeds
+  /// half of f, as for a function that decreases without bound: f would then show a change of x as small as rounding.
   double function = 0;
 };
 
-/// What a launch tells a minimization.
+/// What a launch passes to a minimization.
 struct alignas(16) descent_settings {
   descent_tolerances tolerances;
   line_search_settings search;
-  /// A value below this means that f has no minimum.
+  /// A value below this means that f is unbounded below.
   double lower_bound = -1e300;
 };
 static_assert(sizeof(descent_settings) % 8 == 0);
 
-/// One line of the history of a minimization: after `iteration` accepted steps.
+/// One record of a minimization's history: after `iteration` accepted steps.
 struct descent_record {
   index_type iteration;
   double value, gradient_norm;
   double step_length;           ///< ||s||_2 of the last step
-  index_type evaluations;       ///< of f and g, since the beginning
+  index_type evaluations;       ///< of f and g, since the start
   index_type inner_iterations;  ///< likewise
   index_type trial_values;      ///< likewise: of f alone, by the parallel line search
 };
 
-/// What a minimization knows between its steps, in the memory of its place. Numbers belong to x where they do not say
-/// that they belong to the trial point.
+/// What a minimization keeps between its steps, in memory of its place. Values belong to x unless they say that they
+/// belong to the trial point.
 struct alignas(16) descent_state {
-  /// A power of two that f and its derivatives are multiplied by, in all that follows and in the vectors: where the
-  /// first gradient is so small or so large that its square is no number. 1 otherwise.
-  double magnification, reduction;  ///< and its reciprocal: to divide takes ten times as long
+  /// A power of two that scales f and its derivatives, here and in the vectors, if the first gradient is so small or so
+  /// large that its square underflows or overflows. 1 otherwise.
+  double magnification, reduction;  ///< its reciprocal: a division takes ten times as long
   double value, gradient_norm, first_gradient_norm;
-  /// How large |f| has been of late: C of H. Zhang, W. W. Hager, "A nonmonotone line search technique and its
-  /// application to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7, with the limit of Q for Q.
+  /// The recent magnitude of |f|: C of H. Zhang, W. W. Hager, "A nonmonotone line search technique and its application
+  /// to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7, with Q at its limit.
   double size;
   double first_size;  ///< |f| at the start
-  /// By how much f would change, to first order, if x changed by as much as it is: |g'x|, or ||g|| ||x||, which is
-  /// more, where f is larger than at the start. What falls for ever as a power p of x has g'x = p f, by Euler's
-  /// theorem.
+  /// First-order change of f for a change of x as large as x: |g'x|, or the larger ||g|| ||x|| where f is above its
+  /// value at the start. A function that decreases without bound as a power p of x has g'x = p f, by Euler's theorem.
   double of_x;
   double slope;        ///< g' d
-  double step_length;  ///< ||s||_2 of the step that led to x
-  double promise;      ///< what the search's first length would gain if f were linear
+  double step_length;  ///< ||s||_2 of the step to x
+  double promise;      ///< what the first trial length would gain if f were linear
   line_search search;
   index_type evaluations, restarts, inner_iterations, trial_values;
-  int idle;    ///< accepted steps in a row that gained nothing but rounding
-  int hidden;  ///< the direction before this one promised no more than rounding
-  /// The trial point is to be the new x: a new direction is wanted.
+  int idle;    ///< consecutive accepted steps whose gain was only rounding
+  int hidden;  ///< the previous direction promised no more than rounding
+  /// The trial point becomes the new x: a new direction is needed.
   int accepted;
   /// There is no x yet; the trial point is the start.
   int first;
-  double lowest_norm;  ///< of the gradient, or of F, at accepted points
-  /// Where these may be higher than those before them: whether x has the lowest norm, and whether x did and the trial
-  /// point, which was accepted, has not.
+  double lowest_norm;  ///< of the gradient, or of F, over accepted points
+  /// If accepted points may rise: whether x has the lowest norm; and whether x had it but the trial point, now
+  /// accepted, does not.
   int is_lowest, was_lowest;
-  /// The direction is that of steepest descent: the first one, and where another did not lead down.
+  /// The direction is steepest descent: the first one, and where another did not lead down.
   int steepest;
 
-  /// As the caller has them.
+  /// In the caller's scale.
   WHILST_HD double value_of_f() const { return value * reduction; }
   WHILST_HD double norm_of_gradient() const { return gradient_norm * reduction; }
   WHILST_HD void magnify(double by) {
@@ -82,8 +80,8 @@ struct alignas(16) descent_state {
     reduction = 1 / by;
   }
 
-  /// The start is to be evaluated again, by another magnification: for methods that propose whatever became of a trial
-  /// point.
+  /// The start is to be evaluated again with another magnification: for methods that propose after every trial point,
+  /// accepted or not.
   WHILST_HD bool begins_again() const { return first && !accepted; }
   WHILST_HD void leave_start() {
     steepest = 0;
@@ -109,12 +107,12 @@ struct descent_vectors {
         d(memory.template take<T>(n)) {}
 };
 
-/// What a method proposes for an accepted point: g' d, and the length to try first. None: steepest descent.
+/// What a method proposes for an accepted point: g' d, and the first length to try. Empty: steepest descent.
 struct proposal {
   double slope = 0, first_step = 0;
 };
 
-/// A gain of so little is no more than rounding of a value.
+/// A gain this small may be rounding of the value alone.
 WHILST_HD inline double hidden_gain(double value, const line_search_settings& settings) {
   return 8 * settings.rounding * fabs(value);
 }
@@ -123,21 +121,21 @@ WHILST_HD inline double hidden_gain(double value, const line_search_settings& se
 struct first_trial {
   double length, promise;
 };
-/// Along steepest descent. Nothing is known of it but that it should not move x by more than about 1, or twice the last
-/// step: far out a step of 1 is lost in rounding, which is no sign of a minimum. Out of line, as is all that is rare:
-/// the code of a finish is short where it is run. By values, since an address would keep the state out of registers.
+/// Along steepest descent. All we know is that it should not move x by more than about 1, or twice the last step: far
+/// out, a step of 1 is lost in rounding, which is no sign of a minimum. Out of line, like all rare code, to keep a
+/// finish's main path short. By value, since taking an address would force the state out of registers.
 WHILST_NOINLINE WHILST_HD inline first_trial first_trial_of_steepest(double gradient_norm, double step_length,
                                                                      double value, double of_x, double hidden) {
   double move = fmax(1.0, 2 * step_length);
   const double length = fmin(1.0, move / gradient_norm), promise = gradient_norm * gradient_norm * length;
   if (promise > hidden) return {length, promise};
-  // No longer than the gradient, either; but rounding would hide that where f is a small multiple of something, or x is
-  // large.
+  // Usually no longer than the gradient, either, but rounding would hide such a step if f is a small multiple of
+  // something, or x is large.
   if (of_x > 0.5 * fabs(value)) move = fmax(move, 0.01 * fabs(value) / gradient_norm);
   return {move / gradient_norm, promise};
 }
 
-/// Begins the search for a length along a direction, or along steepest descent where it does not lead down.
+/// Begins a line search along a direction, or along steepest descent if the direction does not lead down.
 WHILST_HD inline void begin_search(descent_state& now, const line_search_settings& settings, const proposal& chosen) {
   const double value = now.value, size = now.size, norm = now.gradient_norm;
   const bool leads_down =
@@ -151,7 +149,7 @@ WHILST_HD inline void begin_search(descent_state& now, const line_search_setting
   now.search.begin(settings, value, now.slope, trial.length, size);
 }
 
-/// Begins one along steepest descent.
+/// Begins a line search along steepest descent.
 WHILST_NOINLINE WHILST_HD inline void begin_search_along_gradient(descent_state& now,
                                                                   const line_search_settings& settings) {
   begin_search(now, settings, {});
@@ -160,16 +158,16 @@ WHILST_NOINLINE WHILST_HD inline void begin_search_along_gradient(descent_state&
 /// How an accepted point was reached.
 struct accepted_step {
   double gradient_square;  ///< g'g there
-  double length, slope;    ///< x came from by length * d, where g' d was this
-  bool first;              ///< the start, reached by no step at all
-  bool steepest;           ///< d was that of steepest descent
+  double length, slope;    ///< the step was length * d, where g' d was slope
+  bool first;              ///< the start, which no step led to
+  bool steepest;           ///< d was steepest descent
 };
 WHILST_HD inline accepted_step step_of(const descent_state& now) {
   return {now.gradient_norm * now.gradient_norm, now.search.step, now.slope, now.first != 0, now.steepest != 0};
 }
 
 /// For a finish that chooses the direction from an accepted point: begins the search along what choose(accepted_step)
-/// proposes. Does nothing where the trial point was not accepted.
+/// proposes. Does nothing if the trial point was not accepted.
 template <class Choose>
 WHILST_HD void change_direction(descent_state* s, const descent_settings& settings, const Choose& choose) {
   if (!s->accepted) return;

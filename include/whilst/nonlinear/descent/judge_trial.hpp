@@ -7,26 +7,26 @@
 
 namespace whilst {
 
-/// What is summed at each trial point.
+/// The sums at each trial point.
 struct trial_sums {
   static constexpr int number = 6;
   double f, gd, gg, dd, xx, gx;  ///< f, g' d, g' g, d' d, x' x, g' x
 
-  /// Whether one may go there. Where x is not finite, g'x is not, even where f and g are.
+  /// Whether the point is usable. If x is not finite, g'x is not, even if f and g are.
   WHILST_HD bool usable() const { return is_finite(f) && is_finite(gg) && is_finite(gx); }
 };
 
-/// The square, but not 0 where v is not: a sum of these is a norm's square, or more. Those of floats are doubles.
+/// The square, but never 0 if v is not: a sum of these is a squared norm, or more. In double for floats.
 template <class T>
 WHILST_HD double square(double v) {
   constexpr double least = std::numeric_limits<double>::min();
   return sizeof(T) == 8 && v * v < least && v != 0 ? least : v * v;
 }
 
-/// Has the line search judge a trial point, and tests what was accepted.
+/// Lets the line search judge a trial point, and tests for convergence if it is accepted.
 struct judge_trial {
   static constexpr bool may_rise = false;
-  descent_record* records;  ///< as many as the loop's history has
+  descent_record* records;  ///< as many as the loop's history holds
   const descent_settings& settings;
 
   /// The line search's verdict.
@@ -47,7 +47,7 @@ struct judge_trial {
     }
   }
 
-  /// What is the same whoever judges. False where a verdict was given, or the start is to be evaluated again.
+  /// The part that all judges share. False if it gave a verdict, or the start is to be evaluated again.
   WHILST_HD bool begins(descent_state& now, const trial_sums& total, loop_state& loop) const {
     now.evaluations += 1;
     now.accepted = 0;
@@ -57,18 +57,17 @@ struct judge_trial {
       if (changes_magnification(now, total)) return false;
       if (!total.usable()) return !loop.stop(reason::nan_or_infinity);
     }
-    // Lower, and so steep that the gradient's square is no number: it falls ever faster.
+    // Lower, and so steep that the gradient's square overflows: it falls ever faster.
     const bool plunges = !now.first && total.f < now.value && total.gg == HUGE_VAL;
     if (total.f < settings.lower_bound * now.magnification || plunges) return !loop.stop(reason::unbounded);
     return true;
   }
 
-  /// At the start, where the gradient is very small or very large: has the start evaluated again, f and its derivatives
-  /// multiplied so that the gradient is about 1, as far as f remains a number. `now` holds the start's, in the scale of
-  /// before, and gets them in that of after. Out of line, as all that is rare: the code of a finish is short where it
-  /// is run.
+  /// At the start, if the gradient is very small or very large: has the start evaluated again with f and its
+  /// derivatives scaled so that the gradient is about 1, as far as f stays finite. `now` holds the start's values in
+  /// the old scale, and gets them in the new one. Out of line, like all rare code, to keep a finish's main path short.
   WHILST_NOINLINE WHILST_HD bool changes_magnification(descent_state& now, const trial_sums& total) const {
-    const double most = now.magnification == 1 ? 1e60 : 1e4, least = 1 / most;  // the first guess may be a rough one
+    const double most = now.magnification == 1 ? 1e60 : 1e4, least = 1 / most;  // the first guess may be rough
     constexpr int far = 600, farthest = 1000;
     const bool vanishes = total.gg < least && total.gg > 0 && now.norm_of_gradient() > settings.tolerances.gradient;
     if (!vanishes && !(total.gg > most)) return false;
@@ -77,23 +76,23 @@ struct judge_trial {
     const int change = after - before;
     if (change == 0 || !is_finite(scalbn(total.f, change))) return false;
     now.magnify(scalbn(1.0, after));
-    // A cancel or a deadline may come before the start has been evaluated again: these are then reported.
+    // A cancel or a deadline may come before the start is evaluated again: these are then reported.
     now.value = scalbn(now.value, change);
     now.gradient_norm = scalbn(now.gradient_norm, change);
     now.first_gradient_norm = scalbn(now.first_gradient_norm, change);
     return true;
   }
 
-  /// The value that a search from the trial point on would begin with.
+  /// The value that a search from the trial point would begin with.
   WHILST_HD static double value_of(const trial_sums& total) { return total.f; }
 
-  /// `noise`: how much of a gain may be rounding, where that is known to be more than for any sum.
+  /// `noise`: how much of a gain may be rounding, if known to be more than for an ordinary sum.
   WHILST_HD void accept(descent_state& now, const trial_sums& total, loop_state& loop, double noise = 0) const {
     const descent_tolerances& t = settings.tolerances;
     const double gain = now.value - total.f, gradient_norm = sqrt(total.gg);
     const double of_sum = settings.search.rounding * settings.search.spread * fabs(total.f);
     const bool gains = now.first || gain > fmax(noise, of_sum);
-    // In a region, where noise is given, ||g|| falls from step to step; along lines it goes up and down.
+    // In a trust region, where noise is given, ||g|| falls from step to step; along lines it goes up and down.
     const bool falls = gradient_norm < (noise > 0 ? now.lowest_norm : now.gradient_norm);
     now.idle = gains || falls ? 0 : now.idle + 1;
     now.lowest_norm = now.first ? gradient_norm : fmin(now.lowest_norm, gradient_norm);
@@ -108,7 +107,7 @@ struct judge_trial {
     now.size = eta * now.size + (1 - eta) * fabs(total.f);
     loop.complete_update();
     note(now, loop, now.value_of_f());
-    // One test on the usual way.
+    // One test on the common path.
     const bool goes_on = (now.norm_of_gradient() > t.gradient) &
                          (gradient_norm > t.relative_gradient * now.first_gradient_norm) & !(t.step > 0) &
                          !(t.function > 0) & (now.idle < most_idle) & (loop.iteration < loop.limit);
@@ -119,14 +118,14 @@ struct judge_trial {
     }
   }
 
-  /// The verdict where rounding hides what f could gain; `size` is what that rounding goes by, where it is more than f.
-  /// Convergence it is if rounding of x does not matter as much.
+  /// The verdict where rounding hides any further decrease of f; `size` sets the scale of that rounding if larger than
+  /// f. It is convergence if rounding of x matters less.
   WHILST_HD static reason where_f_is_rounding(const descent_state& now, double size = 0) {
     const double of_f = fmax(fmax(fabs(now.value), now.size), size);
     return now.of_x <= 0.5 * of_f ? reason::converged_function : reason::attainable_accuracy;
   }
 
-  /// The loop's own history has the norms; ours is thinned with it. value: as the caller has it.
+  /// The loop's own history holds the norms; ours is thinned with it. value: in the caller's scale.
   WHILST_HD void note(const descent_state& now, loop_state& loop, double value) const {
     const index_type count = loop.history_count, stride = loop.history_stride;
     const double norm = now.norm_of_gradient();
@@ -143,7 +142,7 @@ struct judge_trial {
  private:
   static constexpr int most_idle = 10;
 
-  /// Stops the loop where an accepted point is one to stop at.
+  /// Stops the loop if a criterion holds at the accepted point.
   WHILST_NOINLINE WHILST_HD void end(const descent_state& now, const trial_sums& total, double gain,
                                      loop_state& loop) const {
     const descent_tolerances& t = settings.tolerances;
@@ -165,7 +164,7 @@ struct judge_trial {
 
   /// The search found nothing along d.
   WHILST_NOINLINE WHILST_HD void give_up(descent_state& now, loop_state& loop) const {
-    // Where steps of the usual length gain no more than rounding, x is as good as it gets; but for want of room.
+    // If full steps gain no more than rounding, x is as good as it gets; unless they are short for want of room.
     const bool promises_nothing = now.promise <= hidden_gain(now.value, settings.search);
     now.hidden = now.hidden || (promises_nothing && !now.search.at_wall());
     if (now.steepest) {

@@ -6,20 +6,20 @@
 
 namespace whilst {
 
-/// What a trip with the parallel search begins with, once f is known at all lengths of the fan: the trial point is at
-/// the one that the search chooses. There is nothing to choose on the first trip, whose trial point is the start.
+/// Starts a trip of the parallel search, once f is known at all lengths of the fan: moves the trial point to the length
+/// that the search chooses. On the first trip, whose trial point is the start, there is nothing to choose.
 template <class T>
 struct go_to_best_length {
   static constexpr bool fetches_constants = false;
   descent_vectors<T> v;
   const descent_state* s;
   const descent_settings* settings;
-  const double* values;  ///< of f, as many as the fan has lengths
+  const double* values;  ///< of f, one for each length of the fan
 
   struct own {
     T x, d;
   };
-  // The step before this one writes values only.
+  // The previous step writes only values.
   template <class Team>
   WHILST_HD own fetch(index_type i, const Team& team) const {
     return {team.early(v.x + i), team.early(v.d + i)};
@@ -38,7 +38,7 @@ struct go_to_best_length {
   }
 };
 
-/// Its finish, after all have read the state: tells the search where they went.
+/// Its finish, after all threads have read the state: tells the search where they went.
 struct take_best_length {
   descent_state* s;
   const descent_settings* settings;

@@ -20,35 +20,35 @@ struct recorded_descent {
   parameter<solve_outcome*> outcome;
   parameter<control_settings> loop_settings;
   parameter<descent_settings> settings;
-  // On the place.
+  // In memory of the place.
   control* loop = nullptr;
   descent_state* state = nullptr;
   descent_record* records = nullptr;
 };
 
-/// What is to be recorded: a function to be minimized, or equations to be solved. It must outlive the program.
+/// What to record: a function to minimize, or equations to solve. It must outlive the program.
 template <class T, class Function = objective<T>>
 struct descent_request {
   const Function* function = nullptr;
   index_type history_capacity = 0;
-  /// Most iterations of a loop within the loop, for methods that have one.
+  /// Iteration limit of the inner loop, for methods that have one.
   index_type inner_limit = 0;
-  /// Products in place of a Hessian, for methods that take either.
+  /// Products instead of a Hessian, for methods that take either.
   bool matrix_free = false;
-  /// Of levenberg-marquardt.
+  /// For levenberg-marquardt.
   damping_settings damping = {};
-  /// The line search is the parallel one, which needs steps of its own: the function has values_along.
+  /// The line search is the parallel one, which needs extra steps: the function has values_along.
   bool parallel_search = false;
 };
 
-/// A function that tells its values along a line, as objectives do.
+/// A function that can evaluate its values along a line, as objectives do.
 template <class Function>
 concept told_along_lines = requires {
   &Function::values_along;
 };
 
 /// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
-/// objective, or what has its evaluate and, perhaps, Hessian for the runner at hand. A trip of the loop is an
+/// objective, or provides its evaluate and, optionally, Hessian for the given runner. Each trip of the loop is one
 /// evaluation:
 ///
 ///   f and g at the trial point; the line search accepts it, or asks for another length along d (judge_trial)
@@ -57,25 +57,25 @@ concept told_along_lines = requires {
 ///
 /// With the parallel line search a trip begins with f at many lengths along d, and the trial point goes to the best.
 ///
-/// So the line search is no loop within the loop, whose trips would cost more than its steps, and several evaluations
-/// go into one trip of the graph. A gradient that the search does not need costs less than a step of its own would.
+/// So the line search is no inner loop, whose trips would cost more than its steps, and several evaluations go into one
+/// trip of the graph. A gradient that the search does not need costs less than a step of its own would.
 ///
-/// A Direction is made of (vectors, state, settings, function, workspace). Of an accepted point, x, the gradient and d
-/// being the old ones yet and the new ones at v.trial,
-/// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i), what
-///   multiply(i, g_i, x_i, d_i, what was read) makes the share of index i of, with one more argument where there is
-///   read_own(i, team), of vectors that multiply alone writes; choose(team, sums, accepted_step, copy),
-///   by a whole warp where there are warps, whose copy is of numbers(), its type `kept`; where it names a type
-///   `handed`, choose leaves one in its fifth argument for accepted points, and entry gets it as its fifth. One that
-///   says chosen_ahead has a choose that writes nothing else and the copy, which it may change: it may then be called
-///   before it is known whether the point is accepted, and if so the copy goes back to numbers();
+/// A Direction is made of (vectors, state, settings, function, workspace). At an accepted point, x, the gradient and d
+/// are still the old ones and the new ones are at v.trial. Then
+/// - it makes sums, which ride on the step that every evaluation has: `products` (a constant); read_products(i);
+///   multiply(i, g_i, x_i, d_i, what was read), which computes index i's share, with one more argument if there is
+///   read_own(i, team), for vectors that only multiply writes; choose(team, sums, accepted_step, copy), called by a
+///   whole warp where there are warps, whose copy is of numbers(), of type `kept`; if it names a type `handed`, choose
+///   leaves one in its fifth argument for accepted points, and entry gets it as its fifth. If it declares chosen_ahead,
+///   its choose writes nothing else but the copy, which it may change: it may then be called before it is known whether
+///   the point is accepted, and if so the copy goes back to numbers();
 /// - or it has no `products` and records steps of its own in propose(run, function), the last of which has a finish
-///   that calls change_direction; its `kept` is nothing_kept. One that says by_radius has judge_of(records), the finish
-///   of the evaluation, too, and proposes anew whatever became of the trial point. Its last step writes none of v's x,
-///   d, gradient and trial, which the step after it fetches.
-/// The direction is entry(g_i, s_i, d_i, read_entry(i)), and what was handed over if so, s being new x - old x, and d
-/// the old one. A Direction that names a trial_judge has the trial points judged by it and not by judge_trial: those
-/// for equations do, whose F is in the place of g, and f is not looked at.
+///   that calls change_direction; its `kept` is nothing_kept. If it declares by_radius it also has judge_of(records),
+///   the finish of the evaluation, and proposes anew after every trial point. Its last step writes none of v's x, d,
+///   gradient and trial, which the next step prefetches.
+/// The direction is entry(g_i, s_i, d_i, read_entry(i)), plus what was handed over, if anything, where s is new x - old
+/// x, and d is the old one. If a Direction names a trial_judge, that judges the trial points instead of judge_trial:
+/// those for equations do, with F in the place of g, and f is ignored.
 template <class T, template <class> class Direction>
 struct descent_solve {
   slot<T> io;
@@ -87,8 +87,8 @@ struct descent_solve {
   descent_vectors<T> v;
   Direction<T> direction;
   typename handed_of<Direction<T>>::type* handed;
-  T* lowest;  ///< the lowest point, where points may be higher than those before them
-  /// For the parallel line search: f at the lengths of its fan. Null for all others.
+  T* lowest;  ///< the lowest point, if points may be higher than those before them
+  /// For the parallel line search: f at the lengths of its fan. Null otherwise.
   double* line_values = nullptr;
 
   template <class Function, class Workspace>
@@ -120,13 +120,13 @@ struct descent_solve {
       descent_state fresh{};
       fresh.first = 1;
       fresh.magnify(1);
-      fresh.value = fresh.gradient_norm = NAN;  // until they have been evaluated
+      fresh.value = fresh.gradient_norm = NAN;  // until evaluated
       *s = fresh;
       loop->first_iteration = 0;
       loop->residual_norm = HUGE_VAL;  // likewise
     }
   };
-  /// Whether a method that may rise has failed where it had been lower.
+  /// Whether a method that may rise has failed above an earlier, lower point.
   WHILST_HD static bool goes_back(const descent_state& s, reason why) {
     return may_rise<Direction<T>> && !converged(why) && s.evaluations > 0 && !s.first && !s.is_lowest;
   }
@@ -166,16 +166,16 @@ struct descent_solve {
     run.step("hand x back", v.n, hand_back{v, io, s, loop, lowest}, tell{s, loop, outcome});
   }
 
-  /// The loop alone, for programs that do themselves what bring_in and begin, hand_back and tell do, as one that
-  /// minimizes within a loop of its own. Such a program may leave io and outcome empty.
+  /// The loop alone, for programs that do the work of bring_in and begin, hand_back and tell themselves, such as one
+  /// that minimizes inside a loop of its own. Such a program may leave io and outcome empty.
   template <class Run, class Function>
   WHILST_HD void descend(Run& run, const Function& f) const {
     run.loop(Direction<T>::name, loop, [&](auto& run) { trip(run, f); });
   }
 
  private:
-  // Functions of their own and not text of the lambda: in a generic lambda nvcc 12.4 compiles the branches that
-  // `if constexpr` discards.
+  // Separate functions rather than lambda bodies: in a generic lambda nvcc 12.4 compiles the branches that `if
+  // constexpr` discards.
   template <class Run, class Function>
   WHILST_HD void trip(Run& run, const Function& f) const {
     if constexpr (told_along_lines<Function> && !within_radius<Direction<T>>) {
@@ -207,7 +207,7 @@ struct descent_solve {
   }
 };
 
-/// Records a minimization, or a solve of equations, by Direction.
+/// Records a minimization, or a solve of equations, with Direction.
 template <class T, template <class> class Direction, class Function>
 recorded_descent<T> record_descent(const descent_request<T, Function>& request) {
   const Function& f = *request.function;
@@ -249,17 +249,17 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
 
 inline constexpr index_type any_number_of_unknowns = std::numeric_limits<index_type>::max();
 
-/// A method by its name.
+/// A method and its name.
 template <class T, class Function = objective<T>>
 struct descent_method {
   const char* name;
   recorded_descent<T> (*record)(const descent_request<T, Function>&);
-  bool wants_hessian = false;  ///< of equations, the Jacobian
-  /// Unknowns that its n * n numbers are reasonable for.
+  bool wants_hessian = false;  ///< for equations, the Jacobian
+  /// The most unknowns for which its n * n numbers are reasonable.
   index_type most_unknowns = any_number_of_unknowns;
-  /// Products of the Hessian will do.
+  /// Products of the Hessian suffice.
   bool takes_products = false;
-  /// It has a line search: no trust region.
+  /// It uses a line search, not a trust region.
   bool searches_lines = true;
 };
 

@@ -8,13 +8,13 @@
 namespace whilst {
 
 /// Anderson acceleration of the fixed-point iteration x = g(x), where F(x) = x - g(x): D. G. Anderson, "Iterative
-/// procedures for nonlinear integral equations", J. ACM 12 (1965); as H. F. Walker, P. Ni, "Anderson acceleration for
-/// fixed-point iterations", SIAM J. Numer. Anal. 49 (2011) put it, by differences of successive points and of F there:
+/// procedures for nonlinear integral equations", J. ACM 12 (1965); in the form of H. F. Walker, P. Ni, "Anderson
+/// acceleration for fixed-point iterations", SIAM J. Numer. Anal. 49 (2011), by differences of points and of F:
 ///
 ///   d = -mixing F - (S - mixing Y) theta,   theta = argmin ||F - Y theta||
 ///
-/// by the normal equations, which are sums; differences that are all but a combination of newer ones are left out.
-/// It begins anew only where four lengths along d all led to more than twice the lowest ||F|| since it last did.
+/// by the normal equations, which are sums; differences that newer ones nearly span are dropped. It restarts only if
+/// four lengths along d all led to more than twice the lowest ||F|| since the last restart.
 template <class T>
 struct anderson {
   static constexpr const char* name = "anderson";
@@ -24,7 +24,7 @@ struct anderson {
   static constexpr double least_sine = sizeof(T) == 4 ? 1e-9 : 1e-13;
 
   struct alignas(16) kept {
-    int pairs, next;            ///< how many there are; the place of the one to come
+    int pairs, next;            ///< how many there are; the place of the next one
     double yy[memory][memory];  ///< Y'Y, by place
   };
   using ring_type = ring_of_pairs<T, memory>;
@@ -40,7 +40,7 @@ struct anderson {
            workspace& workspace)
       : v(v), state(state), ring(v.n, f.depth, workspace), pairs(workspace.take<kept>(1)), mixing(f.mixing) {}
 
-  /// Y'F, and Y'y of the new y; its own products in its place.
+  /// Y'F, and Y'y with the new y; its own products in its place.
   static constexpr int products = 2 * memory;
   struct places {
     int pairs, next;
@@ -58,7 +58,7 @@ struct anderson {
     ring.S[old.next * v.n + i] = x - old.x;
     ring.Y[old.next * v.n + i] = change;
     for (int k = 0; k < memory; ++k) {
-      // What lies in other places may not be a number.
+      // Stale data in other places may be NaN.
       const bool is_new = k == old.next, is_there = k < ring.depth && ring.by_age(old.next, k) < old.pairs;
       if (!is_new && !is_there) continue;
       const double yk = is_new ? change : old.y[k];

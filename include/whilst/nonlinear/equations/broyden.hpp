@@ -8,15 +8,15 @@
 namespace whilst {
 
 /// Broyden's good method with limited memory: C. G. Broyden, "A class of methods for solving nonlinear simultaneous
-/// equations", Math. Comp. 19 (1965); by the compact form of R. H. Byrd, J. Nocedal, R. B. Schnabel, "Representations
+/// equations", Math. Comp. 19 (1965); in the compact form of R. H. Byrd, J. Nocedal, R. B. Schnabel, "Representations
 /// of quasi-Newton matrices and their use in limited memory methods", Math. Programming 63 (1994), theorem 6.1. With
-/// the first matrix I / gamma its inverse is, by the formula of Sherman, Morrison and Woodbury,
+/// the initial matrix I / gamma, the Sherman-Morrison-Woodbury formula gives the inverse
 ///
 ///   B^-1 = gamma I - (gamma Y - S) M^-1 gamma S',   M = gamma S'Y - (S'S below its diagonal),
 ///
-/// so that all it takes is one pass over memory for S'F and the products with the newest pair, and a system as small as
-/// there are pairs. Elimination from the oldest pair on has the denominators of the updates for pivots; a pair whose
-/// denominator all but vanishes is left out.
+/// so it needs only one pass over memory for S'F and the products with the newest pair, and a system of one equation
+/// per pair. Elimination, oldest pair first, has the updates' denominators as pivots; a pair whose denominator nearly
+/// vanishes is dropped.
 template <class T>
 struct broyden {
   static constexpr const char* name = "broyden";
@@ -24,11 +24,11 @@ struct broyden {
   using trial_judge = judge_residual<residual_rule::hardly_raise>;
 
   struct alignas(16) kept {
-    int pairs, next;  ///< how many there are; the place of the one to come
+    int pairs, next;  ///< how many there are; the place of the next one
     double scale;     ///< gamma
     double sf[memory];
     double sy[memory][memory];  ///< sy[i][j] = s_i' y_j, by place
-    double ss[memory][memory];  ///< ss[i][j] = s_i' s_j where j is no newer than i
+    double ss[memory][memory];  ///< ss[i][j] = s_i' s_j if j is no newer than i
   };
   using ring_type = ring_of_pairs<T, memory>;
   using handed = typename ring_type::shares;
@@ -41,7 +41,7 @@ struct broyden {
           workspace& workspace)
       : v(v), ring(v.n, memory, workspace), pairs(workspace.take<kept>(1)) {}
 
-  /// S'F, S's and Y's of the new s, its own pair in its place, and y'y of the new pair.
+  /// S'F, and S's and Y's with the new s (its own pair included, in its place), and y'y of the new pair.
   static constexpr int products = 3 * memory + 1;
   struct places {
     int pairs, next;
@@ -62,7 +62,7 @@ struct broyden {
     ring.Y[old.next * v.n + i] = change;
     const double F = residual, s = step;
     for (int k = 0; k < memory; ++k) {
-      // What lies in other places may not be a number.
+      // Stale data in other places may be NaN.
       const bool is_new = k == old.next, is_there = ring.by_age(old.next, k) < old.pairs;
       if (!is_new && !is_there) continue;
       const double sk = is_new ? step : old.s[k], yk = is_new ? change : old.y[k];
@@ -129,10 +129,10 @@ struct broyden {
     return is_finite_one ? whole_step(step) : proposal{};
   }
 
-  /// Of the updates, beside s's.
+  /// For the updates, relative to s's.
   static constexpr double least_denominator = 1e-3;
-  /// The multiple of the identity that would have led from y to s, as far as one does; its sign tells whether F points
-  /// towards the solution or away from it.
+  /// The multiple of the identity that best maps y to s; its sign tells whether F points towards the solution or away
+  /// from it.
   WHILST_HD static double scale_of(double ss, double sy, double yy) {
     constexpr double least_cosine = 0.1;
     const double length = sqrt(ss / yy), scale = sy / yy;

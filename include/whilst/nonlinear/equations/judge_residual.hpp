@@ -8,28 +8,28 @@ namespace whilst {
 enum class residual_rule {
   /// Reduce it: ||F(x + t d)|| <= (1 - 1e-4 t (1 - eta)) ||F||, where eta ||F|| is what the linear model leaves of it.
   /// S. C. Eisenstat, H. F. Walker, "Globally convergent inexact Newton methods", SIAM J. Optim. 4 (1994), algorithm
-  /// INB. Where no length does, that is the end: the direction cannot be bettered.
+  /// INB. If no length does, the solve ends: no better direction is available.
   reduce,
-  /// Not raise it beyond twice the lowest since the method last began anew: quasi-Newton steps learn from one that does
-  /// worse, and a search that forbids it takes many more. A few lengths are tried along what the method proposed, then
-  /// it begins anew along -F, where ||F(x - t F)|| <= (1 + e_k - 1e-4 t^2) ||F||, the sum of e_k over all steps being
-  /// finite, so that some length passes: D.-H. Li, M. Fukushima, "A derivative-free line search and global convergence
-  /// of Broyden-like method for nonlinear equations", Optim. Methods Softw. 13 (2000); relative to ||F||.
+  /// Not raise it beyond twice the lowest since the method's last restart: quasi-Newton steps learn from a worse point,
+  /// and a search that forbids it takes many more. It tries a few lengths along the method's proposal, then restarts
+  /// along -F, requiring ||F(x - t F)|| <= (1 + e_k - 1e-4 t^2) ||F||, where the sum of e_k over all steps is finite
+  /// and some length passes: D.-H. Li, M. Fukushima, "A derivative-free line search and global convergence of
+  /// Broyden-like method for nonlinear equations", Optim. Methods Softw. 13 (2000); relative to ||F||.
   hardly_raise
 };
 
-/// The whole of d, for methods that go by the second rule: its `slope` is minus the square of the lowest ||F||.
+/// The full step d, for methods under the second rule: its `slope` is minus the square of the lowest ||F||.
 WHILST_HD inline proposal whole_step(const accepted_step& step) {
-  const double norm = sqrt(step.gradient_square), square = norm * norm;  // to the rounding of the norm that is judged
+  const double norm = sqrt(step.gradient_square), square = norm * norm;  // rounded as the norm that is judged
   return {step.first ? -square : fmax(-square, step.slope), 1};
 }
 
-/// Has the line search judge a trial point of a system of equations, in whose descent_state F is the gradient and
-/// 1/2 ||F||^2 the value. Shorter and shorter lengths, by values alone.
+/// Lets the line search judge a trial point of a system of equations, whose descent_state holds F as the gradient and
+/// 1/2 ||F||^2 as the value. Only shortens the step, by values alone.
 template <residual_rule rule>
 struct judge_residual {
   static constexpr bool may_rise = rule == residual_rule::hardly_raise;
-  descent_record* records;  ///< as many as the loop's history has
+  descent_record* records;  ///< as many as the loop's history holds
   const descent_settings& settings;
 
   WHILST_HD void operator()(descent_state& now, const trial_sums& total, loop_state& loop) const {
@@ -60,22 +60,22 @@ struct judge_residual {
       now.restarts += 1;
       begin_search_along_gradient(now, settings.search);
     } else {
-      // Where full steps are no more than rounding of x, or of F behind it, x is as good as it gets. In float the root
-      // would be 1e-3, which is a step that could be seen.
+      // If full steps are within rounding of x, or of F because of it, x is as good as it gets. In float the root would
+      // be 1e-3, a step that is not negligible.
       const double hidden = fmin(sqrt(settings.search.rounding), 1e-4);
       const bool is_rounding = sqrt(total.dd) <= hidden * sqrt(total.xx);
       loop.stop(is_rounding ? reason::attainable_accuracy : reason::line_search_failed);
     }
   }
 
-  /// The value that a search from the trial point on would begin with.
+  /// The value that a search from the trial point would begin with.
   WHILST_HD static double value_of(const trial_sums& total) { return 0.5 * total.gg; }
 
  private:
-  /// Lengths along what a method proposed that may do worse before it begins anew.
+  /// How many lengths along the method's proposal may do worse before it restarts.
   static constexpr int most_proposed = 4;
 
-  /// Where x is not finite, F'x is not, even where F is.
+  /// If x is not finite, F'x is not, even if F is.
   WHILST_HD static bool usable(const trial_sums& total) { return is_finite(total.gg) && is_finite(total.gx); }
 
   WHILST_HD bool suffices(const descent_state& now, double norm, const loop_state& loop) const {
@@ -104,7 +104,7 @@ struct judge_residual {
     now.value = value_of(total);
     now.gradient_norm = norm;
     loop.complete_update();
-    // ||F||^2 is magnified twice; the square of the factor may be no number.
+    // ||F||^2 is magnified twice; the square of the factor may overflow.
     judge_trial{records, settings}.note(now, loop, now.value * now.reduction * now.reduction);
     const reason verdict = now.norm_of_gradient() <= t.gradient                    ? reason::converged_atol
                            : norm <= t.relative_gradient * now.first_gradient_norm ? reason::converged_rtol

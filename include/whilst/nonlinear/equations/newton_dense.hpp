@@ -6,7 +6,7 @@
 
 namespace whilst {
 
-/// Newton's method for equations with a line search, the Jacobian dense and factored by one block: for some hundred
+/// Newton's method for equations with a line search, the Jacobian dense and factored by one block: for a few hundred
 /// unknowns. Gaussian elimination with partial pivoting, rows first scaled by their largest entries: G. H. Golub, C. F.
 /// Van Loan, Matrix Computations, 4th ed. (2013), sections 3.4 and 3.5.2.
 template <class T>
@@ -14,15 +14,15 @@ struct newton_dense {
   static constexpr const char* name = "newton";
   using trial_judge = judge_residual<residual_rule::reduce>;
   static constexpr int threads = 256;
-  /// A pivot no larger than this part of its column's largest entry, rows being scaled, is nothing but rounding.
+  /// A pivot no larger than this fraction of its column's largest entry, rows being scaled, is only rounding.
   static constexpr double least_pivot = sizeof(T) == 4 ? 1e-6 : 2e-15;
 
   descent_vectors<T> v;
   descent_state* s;
   const descent_settings* settings;
   double *A, *solution;  ///< A column after column
-  double* of_columns;    ///< the largest entry of each, when A was filled
-  double* largest;       ///< of the threads
+  double* of_columns;    ///< the largest entry of each when A was filled
+  double* largest;       ///< one per thread
   std::int32_t* where;   ///< likewise
 
   newton_dense(const descent_vectors<T>& v, descent_state* s, const descent_settings* settings,
@@ -42,11 +42,11 @@ struct newton_dense {
     jacobian_view<T> J;
 
     int threads_wanted() const { return of.v.n <= 32 ? 64 : threads; }
-    /// Whether there is no solution; the sum of |d|, of d as it will be taken, which is to be finite.
+    /// Whether there is no solution; and the sum of |d|, for d as used, which must be finite.
     template <class Team>
     WHILST_HD sums<double, 2> operator()(index_type, const Team& team) const {
       if (!of.s->accepted) return {};
-      // Before a pivot vanishes: what is not a number may lie behind it.
+      // Before a pivot vanishes: NaN or infinity may lie behind it.
       if (team.sum(fill(team)) > 0) return {0, team.rank() == 0 ? NAN : 0.0};
       const bool regular = eliminate(team);
       if (regular) substitute(team);
@@ -59,7 +59,7 @@ struct newton_dense {
     }
 
    private:
-    /// Returns how many of a thread's rows hold what is not finite.
+    /// Returns how many of a thread's rows contain values that are not finite.
     template <class Team>
     WHILST_HD double fill(const Team& team) const {
       const index_type n = of.v.n;
@@ -89,14 +89,14 @@ struct newton_dense {
       return rows_not_finite;
     }
 
-    /// The row of the largest entry of a column from its diagonal on: by each thread, then among the threads, 16 of
-    /// which look at a share of them first.
+    /// The row of a column's largest entry, from the diagonal down: per thread, then among the threads, where 16 of
+    /// them first search a share each.
     template <class Team>
     WHILST_HD index_type pivot_row(const Team& team, const double* column, index_type k) const {
       double largest = -1;
       index_type row = k;
       for (index_type i = k + team.rank(); i < of.v.n; i += team.size()) {
-        // What is not a number is taken at once, and kept: it is to be seen, not hidden.
+        // Take NaN at once and keep it, so that it shows.
         if (largest == largest && !(fabs(column[i]) <= largest)) {
           largest = fabs(column[i]);
           row = i;
@@ -126,7 +126,7 @@ struct newton_dense {
       return best;
     }
 
-    /// False where a pivot vanishes. One that is not a number passes, and so does then the solution.
+    /// False if a pivot vanishes. A NaN pivot passes, and makes the solution NaN.
     template <class Team>
     WHILST_HD bool eliminate(const Team& team) const {
       const index_type n = of.v.n;
@@ -135,7 +135,7 @@ struct newton_dense {
       for (index_type k = 0; k < n; ++k) {
         double* const column = of.A + k * n;
         const index_type p = pivot_row(team, column, k);
-        if (fabs(column[p]) <= least_pivot * of.of_columns[k]) return false;  // the same for every thread
+        if (fabs(column[p]) <= least_pivot * of.of_columns[k]) return false;  // the same for all threads
         team.sync();
         for (index_type j = k + team.rank(); j <= n; j += team.size())
           exchange(j < n ? of.A + j * n : of.solution, k, p);
@@ -182,7 +182,7 @@ struct newton_dense {
       } else if (!is_finite(found[1])) {
         loop.stop(reason::nan_or_infinity);
       } else {
-        // All of F goes, if F is as linear as the step believes.
+        // F vanishes entirely at step 1 if it is as linear as the step assumes.
         change_direction(s, *settings, [](const accepted_step& step) { return proposal{-step.gradient_square, 1}; });
       }
     }

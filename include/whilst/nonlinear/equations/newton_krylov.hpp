@@ -8,11 +8,11 @@ namespace whilst {
 
 /// Inexact Newton for equations with a line search: J d = -F by BiCGSTAB, preconditioned by the diagonal where it is
 /// not 0, to the tolerance eta ||F|| of S. C. Eisenstat, H. F. Walker, "Choosing the forcing terms in an inexact Newton
-/// method", SIAM J. Sci. Comput. 17 (1996), choice 2 with its safeguard; not beyond what the tolerances of the solve
-/// ask for. J is sparse, in memory; the loop within the loop runs for accepted points only.
+/// method", SIAM J. Sci. Comput. 17 (1996), choice 2 with its safeguard; no tighter than the solve's tolerances
+/// require. J is sparse, in memory; the inner loop runs for accepted points only.
 ///
-/// Where BiCGSTAB breaks down and its d does not lead down, it is begun anew, once, with r0 = r + J M r in the place of
-/// r: then (r0, r) = (r, r) and (r0, J M r) = (J M r, J M r) where (r, J M r), at which it broke down, was 0.
+/// If BiCGSTAB breaks down and its d does not lead down, it restarts once, with r0 = r + J M r instead of r: then (r0,
+/// r) = (r, r) and (r0, J M r) = (J M r, J M r), given that (r, J M r), at which it broke down, was 0.
 template <class T>
 struct newton_krylov {
   static constexpr const char* name = "newton-krylov";
@@ -21,9 +21,9 @@ struct newton_krylov {
   using inner_method = bicgstab<T, matrix, jacobi_preconditioner<T>>;
 
   struct scalars {
-    double eta;   ///< asked for
+    double eta;   ///< the forcing term requested
     double norm;  ///< ||F|| where it was
-    int again;    ///< BiCGSTAB broke down, and is to have another r0
+    int again;    ///< BiCGSTAB broke down, and needs another r0
   };
 
   descent_vectors<T> v;
@@ -52,7 +52,7 @@ struct newton_krylov {
     return {J.n, J.row_offsets, J.column_indices, {J.values}, lanes, J.nonzeros};
   }
 
-  /// Begins BiCGSTAB; sums how many rows of J hold what is not finite.
+  /// Begins BiCGSTAB; counts the rows of J with values that are not finite.
   struct begin {
     descent_vectors<T> v;
     matrix J;
@@ -82,7 +82,7 @@ struct newton_krylov {
       constexpr double most = 0.9, worth_keeping = 0.1, least = 10 * (sizeof(T) == 4 ? 1.2e-7 : 2.2e-16);
       double eta = 0.5;
       if (!s->first) {
-        // What the line search cut short left more of F than the step was meant to.
+        // A step cut short by the line search left more of F than intended.
         const double last = 1 - fmin(s->search.step, 1.0) * (1 - forcing->eta), kept = 0.9 * last * last;
         const double ratio = s->gradient_norm / forcing->norm;
         eta = 0.9 * ratio * ratio;
@@ -100,7 +100,7 @@ struct newton_krylov {
     }
   };
 
-  /// F' J d, for the recurrence of the residual may have drifted; and the sum of |d|, which is to be finite.
+  /// F' J d, since the residual's recurrence may have drifted; and the sum of |d|, which must be finite.
   struct look_ahead {
     static constexpr bool fetches_constants = false;
     descent_vectors<T> v;
@@ -142,7 +142,7 @@ struct newton_krylov {
         loop.stop(reason::breakdown);
       }
     }
-    /// F and J being finite, what is not is an overflow of it.
+    /// F and J are finite, so anything else here overflowed inside BiCGSTAB.
     WHILST_HD static bool broke_down(reason why) {
       return why == reason::breakdown || why == reason::stagnation || why == reason::nan_or_infinity;
     }
@@ -156,7 +156,7 @@ struct newton_krylov {
       p_hat[i] = as_before.inverse[i] * as_before.r[i];
     }
   };
-  /// As before, the limit of the first included.
+  /// As before, including the first run's limit.
   struct set_second {
     const control* inner;
     control* second;

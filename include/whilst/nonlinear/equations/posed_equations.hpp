@@ -4,11 +4,11 @@
 
 namespace whilst {
 
-/// A system as descent_solve takes it, F in the place of a gradient: with what is settled when a method is recorded.
+/// A system as descent_solve takes it, F in the place of a gradient: with the parameters fixed at recording.
 template <class T>
 struct posed_equations {
   const equations<T>* system = nullptr;
-  /// Of "anderson": most differences of points, and the part of F that is stepped along.
+  /// For "anderson": the most differences of points, and the fraction of F to step along.
   int depth = 5;
   double mixing = 1;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Systems of equations that are assembled from blocks, as those of finite elements. Where CUDA is on, compile files
-/// that include this by nvcc.
+/// Systems of equations assembled from blocks, as in finite elements. With CUDA on, compile files that include this
+/// with nvcc.
 
 #include <memory>
 #include <span>
@@ -21,9 +21,9 @@ class block_group {
   /// Arrays on the place.
   struct arrays {
     index_type blocks;
-    const std::int32_t* unknowns;  ///< of (block e, input k) at k * blocks + e; -1: none, the block reads a 0 there
+    const std::int32_t* unknowns;  ///< of (block e, input k) at k * blocks + e; -1: none, the block reads 0 there
     T* outputs;                    ///< of (block e, output m) at m * blocks + e
-    T* derivatives;                ///< of output m by input k at (m * K + k) * blocks + e; null where not wanted
+    T* derivatives;                ///< of output m by input k at (m * K + k) * blocks + e; null if not needed
   };
   virtual ~block_group() = default;
   virtual int unknowns_a_block() const = 0;
@@ -111,9 +111,9 @@ class group_of_blocks final : public block_group<T> {
 
 }  // namespace detail
 
-/// A system F(x) = 0 of n equations in n unknowns, assembled from blocks of one kind or several: each has a few
-/// unknowns for inputs, and its outputs are added to a few of the equations. A block is a trivially copyable functor,
-/// pointers in it to memory of the place:
+/// A system F(x) = 0 of n equations in n unknowns, assembled from blocks of one kind or several: each takes a few
+/// unknowns as inputs, and its outputs are added to a few of the equations. A block is a trivially copyable functor;
+/// its pointers point to memory of the place:
 /// @code
 ///   struct resistor {                                        // between two nodes of a network
 ///     static constexpr int unknowns = 2, equations = 2;      // K inputs, M outputs: from 1 to 16 or so
@@ -130,21 +130,21 @@ class group_of_blocks final : public block_group<T> {
 ///   std::vector<std::int32_t> nodes{0, 1, 1, 2};                 // K indexes a block, block after block
 ///   F.add("resistors", resistor{conductance}, nodes, nodes);     // unknowns, and the equations that outputs go to
 /// @endcode
-/// The Jacobian comes from dual numbers, M x K entries a block. What blocks make is gathered by equation, and by entry
-/// of the Jacobian, in a fixed order: the same bits each time. An equation that very many blocks share is therefore
-/// slow on a GPU. What evaluations leave is here: solvers that run at the same time need systems of their own.
+/// Dual numbers give the Jacobian, M x K entries per block. Results are gathered by equation, and by entry of the
+/// Jacobian, in a fixed order: bitwise the same each time. An equation shared by very many blocks is therefore slow on
+/// a GPU. The system holds the results of its evaluations: solvers that run concurrently need systems of their own.
 template <class T>
 class assembled_equations final : public equations<T> {
  public:
-  /// Throws whilst::error where there are no unknowns, or more than 32-bit indexes tell apart.
+  /// Throws whilst::error if there are no unknowns, or more than 32-bit indices can address.
   assembled_equations(place where, index_type unknowns);
   ~assembled_equations() override;
   assembled_equations(assembled_equations&&) noexcept;
   assembled_equations& operator=(assembled_equations&&) noexcept;
 
-  /// Adds blocks: Block::unknowns indexes of inputs for each and Block::equations of outputs, block after block. -1
-  /// stands for none: an input that is 0, an output that goes nowhere. Throws whilst::error on indexes out of range, on
-  /// numbers of them that do not agree, and when a solver has been made of the system already.
+  /// Adds blocks: Block::unknowns input indices and Block::equations output indices for each, block after block. -1
+  /// stands for none: an input that is 0, an output that is dropped. Throws whilst::error on indices out of range, on
+  /// index counts that disagree, and once a solver has been made of the system.
   template <class Block>
   void add(const char* name, const Block& block, std::span<const std::int32_t> unknowns_of_blocks,
            std::span<const std::int32_t> equations_of_blocks) {
@@ -163,7 +163,7 @@ class assembled_equations final : public equations<T> {
 
   place where() const override;
   index_type unknowns() const override;
-  /// Throws whilst::error where an equation has no block.
+  /// Throws whilst::error if an equation has no block.
   void prepare() const override;
   gathered<T> evaluate(recorder& run, const T* x) const override;
   bool has_jacobian() const override { return true; }

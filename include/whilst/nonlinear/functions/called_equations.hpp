@@ -7,18 +7,18 @@
 
 namespace whilst {
 
-/// A system whose F somebody else computes: by kernels that are there already, or by a library. It has no Jacobian, so
-/// "broyden" and "anderson" solve it.
+/// A system whose F your own code computes: existing kernels, or a library. It has no Jacobian, so "broyden" and
+/// "anderson" solve it.
 template <class T>
 class called_equations final : public equations<T> {
  public:
-  /// Enqueues on `stream` what writes F(x), n entries, to `residual`. Pointers are of the system's place; on the host
-  /// the stream is null. Under "graph" it is called while recording only, a few times, and must do nothing that a
-  /// capture forbids; under "host" and "stream" once an evaluation. It may write nothing else that is read after the
-  /// loop has stopped.
+  /// Enqueues on `stream` the work that writes F(x), n entries, to `residual`. Pointers are of the system's place; on
+  /// the host the stream is null. Under "graph" it is called only while recording, a few times, and must do nothing
+  /// that a capture forbids; under "host" and "stream", once per evaluation. It may write nothing else that is read
+  /// after the loop has stopped.
   using callback = std::function<void(stream_handle stream, index_type n, const T* x, T* residual)>;
 
-  /// Throws whilst::error where there are no unknowns or no callback.
+  /// Throws whilst::error if there are no unknowns or no callback.
   called_equations(place where, index_type unknowns, callback evaluate);
 
   place where() const override { return where_; }

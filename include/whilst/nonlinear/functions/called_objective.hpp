@@ -7,27 +7,27 @@
 
 namespace whilst {
 
-/// A function whose value and gradient somebody else computes: by kernels that are there already, or by a library.
+/// A function whose value and gradient your own code computes: existing kernels, or a library.
 template <class T>
 class called_objective final : public objective<T> {
  public:
-  /// Enqueues on `stream` what writes f(x) to *value and the gradient, n entries, to `gradient`. Pointers are of the
-  /// function's place; on the host the stream is null. Under "graph" it is called while recording only, a few times,
-  /// and must do nothing that a capture forbids; under "host" and "stream" once an evaluation. It may write nothing
-  /// else that is read after the loop has stopped.
+  /// Enqueues on `stream` the work that writes f(x) to *value and the gradient, n entries, to `gradient`. Pointers are
+  /// of the function's place; on the host the stream is null. Under "graph" it is called only while recording, a few
+  /// times, and must do nothing that a capture forbids; under "host" and "stream", once per evaluation. It may write
+  /// nothing else that is read after the loop has stopped.
   using callback = std::function<void(stream_handle stream, index_type n, const T* x, double* value, T* gradient)>;
 
-  /// Enqueues on `stream` what writes the product of the Hessian at x with v, n entries, to Hv; for methods that want
-  /// second derivatives, as newton-cg, or, for a sum of squares, the matrix of Gauss and Newton. All else as above.
+  /// Enqueues on `stream` the work that writes the product of the Hessian at x with v, n entries, to Hv; for methods
+  /// that use it, such as newton-cg; for a sum of squares, the Gauss-Newton matrix. Otherwise as above.
   using product_callback = std::function<void(stream_handle stream, index_type n, const T* x, const T* v, T* Hv)>;
 
-  /// Enqueues on `stream` what writes f(x + lengths[k] d) to values[k], for objective<T>::points_of_line lengths, 8;
-  /// for the parallel line search. lengths and values, too, are of the function's place. All else as above.
+  /// Enqueues on `stream` the work that writes f(x + lengths[k] d) to values[k], for objective<T>::points_of_line
+  /// lengths, 8; for the parallel line search. lengths and values are of the function's place, too. Otherwise as above.
   using line_callback = std::function<void(stream_handle stream, index_type n, const T* x, const T* d,
                                            const double* lengths, double* values)>;
 
-  /// Without a `product` the function has no Hessian; without `along` it is not for the parallel line search. Throws
-  /// whilst::error where there are no unknowns or no callback.
+  /// Without `product` the function has no Hessian; without `along` it does not support the parallel line search.
+  /// Throws whilst::error if there are no unknowns or no callback.
   called_objective(place where, index_type unknowns, callback evaluate, product_callback product = {},
                    line_callback along = {});
 
@@ -38,7 +38,7 @@ class called_objective final : public objective<T> {
   void values_along(recorder& run, const T* x, const T* d, const double* lengths, double* values) const override;
   bool has_products() const override { return static_cast<bool>(product_); }
   hessian_products<T> products() const override { return {{hessian_times_v_.data()}, {}}; }
-  /// Keeps x, where products are to be taken.
+  /// Keeps x if products are to be computed.
   void prepare_products(recorder& run, const T* x, const int* wanted, bool positive) const override;
   void multiply(recorder& run, const T* v) const override;
 

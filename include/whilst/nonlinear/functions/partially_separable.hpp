@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Functions that are sums of terms, each of a few of the unknowns: f(x) = sum over e of term_e(x[index_e]). Where CUDA
-/// is on, compile files that include this by nvcc.
+/// Functions that are sums of terms, each of a few of the unknowns: f(x) = sum over e of term_e(x[index_e]). With CUDA
+/// on, compile files that include this with nvcc.
 
 #include <cstdint>
 #include <memory>
@@ -24,25 +24,25 @@ class term_group {
   /// Arrays on the place, entry (term e, unknown k) at k * terms + e.
   struct arrays {
     index_type terms;
-    const std::int32_t* unknowns;  ///< -1: none, the term reads a 0 there
+    const std::int32_t* unknowns;  ///< -1: none, the term reads 0 there
     double* values;                ///< of the terms
     T* gradients;
     T* hessians;  ///< the upper triangle of each, row by row; null where no Hessian is wanted
-    // Null where no products are wanted.
-    T* blocks;                ///< block_size() numbers of each
-    T *diagonals, *products;  ///< as gradients
+    // Null if products are not needed.
+    T* blocks;                ///< block_size() numbers per term
+    T *diagonals, *products;  ///< laid out as gradients
   };
   virtual ~term_group() = default;
   virtual int unknowns_a_term() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
-  /// The sums of the terms at x + lengths[k] d, to values[k], or added to what is there.
+  /// The sums of the terms at x + lengths[k] d, written to values[k] or added to it.
   virtual void evaluate_along(recorder& run, const arrays& on_place, const T* x, const T* d, const double* lengths,
                               double* values, bool added) const = 0;
   virtual void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                              bool positive) const = 0;
-  /// How many numbers of a term are kept for products.
+  /// How many numbers are kept per term for products.
   virtual int block_size() const = 0;
-  /// Makes blocks and diagonals.
+  /// Computes blocks and diagonals.
   virtual void prepare_products(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                                 bool positive) const = 0;
   virtual void multiply(recorder& run, const arrays& on_place, const T* v) const = 0;
@@ -91,7 +91,7 @@ struct evaluate_terms {
   }
 };
 
-/// Terms at several points of a line, without derivatives: unknowns and direction are read once for all of them.
+/// Terms at several points along a line, without derivatives: unknowns and direction are read once for all points.
 template <class T, class Term>
 struct evaluate_terms_along {
   static constexpr bool fetches_constants = true;
@@ -163,7 +163,7 @@ struct make_term_hessians {
     if constexpr (has_second_derivatives<Term, T>) {
       T upper[number::hessian_size];
       term.second_derivatives(e, static_cast<const T*>(at), positive, static_cast<T*>(upper));
-      // Products multiply by what stands for an unknown that is not there, too.
+      // Products also multiply by the entry that stands for a missing unknown.
       for (int i = 0, k = 0; i < K; ++i)
         for (int j = i; j < K; ++j, ++k) target[k * on_place.terms] = is_there[i] && is_there[j] ? upper[k] : T(0);
     } else {
@@ -224,7 +224,7 @@ class group_of_terms final : public term_group<T> {
 
 }  // namespace detail
 
-/// A sum of terms of one kind or several. A term is a trivially copyable functor, pointers in it to memory of the
+/// A sum of terms of one kind or several. A term is a trivially copyable functor; its pointers point to memory of the
 /// place:
 /// @code
 ///   struct spring {                                       // pulls two points of a line together
@@ -238,27 +238,27 @@ class group_of_terms final : public term_group<T> {
 ///   whilst::partially_separable<double> f(whilst::place::host(), 3);
 ///   f.add("springs", spring{stiffness}, std::vector<std::int32_t>{0, 1, 1, 2});   // K indexes a term
 /// @endcode
-/// Derivatives come from dual numbers: the gradient of a term at a time, and its Hessian (K x K) for methods that want
-/// one. They are gathered by unknown, in a fixed order, so results have the same bits each time; an unknown that very
-/// many terms share is therefore slow on a GPU, and few unknowns with many terms are better served by
-/// least_squares.hpp. What evaluations leave is here: minimizers that run at the same time need functions of their own.
-/// For the parallel line search terms are called with plain numbers, too: S is then T.
+/// Dual numbers give the derivatives: the gradient of one term at a time, and its Hessian (K x K) for methods that need
+/// it. They are gathered by unknown, in a fixed order, so results are bitwise reproducible; an unknown shared by very
+/// many terms is therefore slow on a GPU, and least_squares.hpp serves few unknowns with many terms better. The
+/// function holds the results of its evaluations: minimizers that run concurrently need functions of their own. The
+/// parallel line search also calls terms with plain numbers: S is then T.
 ///
-/// Where a term's own formulas are cheaper than second-order duals, it may bring its Hessian itself: a member
-/// `WHILST_HD void second_derivatives(whilst::index_type e, const T* x, bool positive, T* upper) const` that puts the
-/// upper triangle there, row by row; with `positive`, of a positive semi-definite matrix in its place. Its entries for
-/// an unknown that is not there are not read.
+/// If a term's own formulas are cheaper than second-order duals, it may provide its Hessian: a member `WHILST_HD void
+/// second_derivatives(whilst::index_type e, const T* x, bool positive, T* upper) const` that writes the upper triangle,
+/// row by row; with `positive`, that of a positive semi-definite replacement. Its entries for a missing unknown are not
+/// read.
 template <class T>
 class partially_separable final : public objective<T> {
  public:
-  /// Throws whilst::error where there are no unknowns, or more than 32-bit indexes tell apart.
+  /// Throws whilst::error if there are no unknowns, or more than 32-bit indices can address.
   partially_separable(place where, index_type unknowns);
   ~partially_separable() override;
   partially_separable(partially_separable&&) noexcept;
   partially_separable& operator=(partially_separable&&) noexcept;
 
-  /// Adds terms: Term::unknowns indexes for each, term after term; -1 stands for no unknown, and the term reads a 0
-  /// there. Throws whilst::error on indexes out of range, and when a minimizer has been made of the function already.
+  /// Adds terms: Term::unknowns indices for each, term after term; -1 stands for no unknown, and the term reads 0
+  /// there. Throws whilst::error on indices out of range, and once a minimizer has been made of the function.
   template <class Term>
   void add(const char* name, const Term& term, std::span<const std::int32_t> unknowns_of_terms) {
     static_assert(std::is_trivially_copyable_v<Term>, "terms are copied to the device byte by byte");
@@ -269,8 +269,8 @@ class partially_separable final : public objective<T> {
     add(name, term, std::span<const std::int32_t>(unknowns_of_terms));
   }
 
-  /// Adds terms 1/2 |r_e|^2: blocks of M residuals of K unknowns each, as one camera's picture of one point. The
-  /// functor is as a term, but for its call:
+  /// Adds terms 1/2 |r_e|^2: blocks of M residuals of K unknowns each, such as one camera's image of one point. The
+  /// functor is a term except for its call operator:
   /// @code
   ///   struct distance {                                     // of a point from where it was seen
   ///     static constexpr int unknowns = 2, residuals = 2;   // K, and M
@@ -282,8 +282,8 @@ class partially_separable final : public objective<T> {
   ///     }
   ///   };
   /// @endcode
-  /// Their gradient is J'r, and their Hessian, for all methods, the matrix of Gauss and Newton J'J, of first
-  /// derivatives alone and always positive semi-definite. May be mixed with other terms. Throws as add.
+  /// Their gradient is J'r, and their Hessian, for all methods, the Gauss-Newton matrix J'J: first derivatives only,
+  /// always positive semi-definite. May be mixed with other terms. Throws as add does.
   template <class Residuals>
   void add_residuals(const char* name, const Residuals& residuals, std::span<const std::int32_t> unknowns_of_blocks) {
     add(name, detail::sum_of_residuals<Residuals>{residuals}, unknowns_of_blocks);

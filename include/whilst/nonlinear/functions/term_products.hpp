@@ -9,11 +9,11 @@
 
 /// @file
 /// Products of a term's second derivatives with vectors, for partially_separable. What is kept of a term, its block, is
-/// the upper triangle of its Hessian, or, of one that brings a Jacobian, the Jacobian J: its matrix is then J' J.
+/// the upper triangle of its Hessian, or, for a term that provides a Jacobian J, J itself: its matrix is then J' J.
 
 namespace whilst::detail {
 
-/// A term of 1/2 |r|^2, of the functor that gives r; its Hessian is the matrix of Gauss and Newton, J' J.
+/// A term 1/2 |r|^2 made from the functor that computes r; its Hessian is the Gauss-Newton matrix J' J.
 template <class Residuals>
 struct sum_of_residuals {
   static constexpr int unknowns = Residuals::unknowns, residuals = Residuals::residuals;
@@ -29,7 +29,7 @@ struct sum_of_residuals {
     return 0.5 * sum;
   }
 
-  /// J, row by row. A few columns at a time, so that numbers and their derivatives do not fill all registers.
+  /// J, row by row. A few columns at a time, so that values and derivatives do not fill all registers.
   template <class T>
   WHILST_HD void jacobian(index_type e, const T* x, T* J) const {
     constexpr int most = 6, passes = (unknowns + most - 1) / most, width = (unknowns + passes - 1) / passes;
@@ -43,7 +43,7 @@ struct sum_of_residuals {
         for (int k = 0; k < width && first + k < unknowns; ++k) J[m * unknowns + first + k] = r[m].gradient[k];
     }
   }
-  /// The upper triangle of J' J, which is positive semi-definite whether asked for or not.
+  /// The upper triangle of J' J, which is positive semi-definite whether requested or not.
   template <class T>
   WHILST_HD void second_derivatives(index_type e, const T* x, bool, T* upper) const {
     T J[residuals * unknowns];
@@ -60,14 +60,14 @@ template <class Term, class T>
 concept has_second_derivatives = requires(const Term& term, const T* x, T* upper) {
   term.second_derivatives(index_type{}, x, true, upper);
 };
-/// Where its own second_derivatives are J' J, too: products and the matrix are to be the same.
+/// Requires that second_derivatives be J' J, too: products and matrix must agree.
 template <class Term, class T>
 concept has_jacobian = has_second_derivatives<Term, T> && requires(const Term& term, const T* x, T* J) {
   term.jacobian(index_type{}, x, J);
   Term::residuals;
 };
 
-/// How many numbers a term's block has.
+/// The number of values in a term's block.
 template <class T, class Term>
 constexpr int block_size() {
   if constexpr (has_jacobian<Term, T>) {
@@ -77,7 +77,7 @@ constexpr int block_size() {
   }
 }
 
-/// The blocks of terms as they lie in memory: number k of term e at k * terms + e.
+/// The blocks of terms as laid out in memory: number k of term e at k * terms + e.
 template <class T, class Term>
 struct term_blocks {
   static constexpr int K = Term::unknowns;
@@ -110,7 +110,7 @@ struct term_blocks {
   }
 };
 
-/// What each unknown of a term has on the diagonal. A term may name an unknown twice.
+/// The diagonal entry of each unknown of a term. A term may name an unknown twice.
 template <class T, class Term>
 struct make_diagonals {
   static constexpr int K = Term::unknowns;
@@ -144,7 +144,7 @@ struct make_diagonals {
   }
 };
 
-/// The pieces of a product, K of each term.
+/// The pieces of a product, K per term.
 template <class T, class Term>
 struct multiply_terms {
   static constexpr bool fetches_constants = true;

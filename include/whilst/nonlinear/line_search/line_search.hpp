@@ -8,35 +8,35 @@
 
 namespace whilst {
 
-/// What a search says of the length that it asked for.
+/// A search's verdict on the length that it asked for.
 enum class line_search_verdict : int {
   accept,  ///< take it
-  again,   ///< evaluate at `step`, which is another length now
+  again,   ///< evaluate at `step`, which is now another length
   failed   ///< there is no length to take; `step` means nothing
 };
 
-/// A search for a step length that is told values and slopes and asks for more, so that who evaluates them may be a
-/// graph. All its state is here, in the memory of the place; one thread runs it.
+/// A step length search that receives values and slopes and asks for more, so that a graph can evaluate them. All its
+/// state is here, in memory of the place; one thread runs it.
 ///
 ///   search.begin(settings, f, g'd, first length)
 ///   verdict = search.judge(settings, f at search.step, g'd there), until it is not `again`
 ///
-/// and before each judge, where the search is the parallel one,
+/// and before each judge, if the search is the parallel one,
 ///
 ///   search.take(search.choose(settings, f at each of search.parallel.length))
 ///
-/// Whatever the kind of search, it ends after `most_trials` evaluations; a value or a slope that is not finite means
-/// that the length was too far; steps stay within the bounds. A step whose gain is lost in rounding is accepted where
-/// the slope has fallen as the curvature condition asks. A search that cannot do better goes back to the lowest point
-/// with sufficient decrease, and only fails where there is none.
+/// Every search ends after `most_trials` evaluations; a value or slope that is not finite means that the length was too
+/// long; steps stay within the bounds. A step whose gain is lost in rounding is accepted if the slope has fallen as the
+/// curvature condition requires. A search that cannot improve further returns to the lowest point with sufficient
+/// decrease, and fails only if there is none.
 struct alignas(16) line_search {
   double step;     ///< the length to try
   int trials;      ///< evaluations of this search so far
   int usable;      ///< value and slope at 0 are finite, the slope is negative, the first length positive
-  int going_back;  ///< `step` is the lowest point with sufficient decrease, to be accepted
+  int going_back;  ///< `step` is the lowest point with sufficient decrease, about to be accepted
   line_search_kind kind;
   line_origin origin;
-  double lowest_step, lowest_value;  ///< of the points with sufficient decrease; step 0 where there is none yet
+  double lowest_step, lowest_value;  ///< of the points with sufficient decrease; step 0 if there is none yet
   union {
     line_searches::backtracking backtracking;
     line_searches::strong_wolfe strong_wolfe;
@@ -45,10 +45,10 @@ struct alignas(16) line_search {
   };
 
   /// Value and slope at length 0, where the slope must be negative: otherwise the first verdict is `failed`. `size`:
-  /// how large values have been of late, where that is more than this one.
+  /// the recent magnitude of the values, if larger than this one.
   WHILST_HD void begin(const line_search_settings& settings, double value, double slope, double first_step,
                        double size = 0) {
-    step = fmin(fmax(first_step, settings.shortest), settings.longest);  // which ignores what is not a number
+    step = fmin(fmax(first_step, settings.shortest), settings.longest);  // which ignores NaN
     trials = 0;
     usable = is_finite(value) && is_finite(slope) && slope < 0 && first_step > 0;
     going_back = 0;
@@ -72,8 +72,8 @@ struct alignas(16) line_search {
     }
   }
 
-  /// Where the parallel search goes, by the values at all lengths of its fan: to the best of them; or back to the
-  /// lowest point, where they have none lower; or farther down than the shortest, where none is low enough.
+  /// Where the parallel search goes, given the values at all lengths of its fan: to the best of them; or back to the
+  /// lowest point, if none is lower; or below the shortest, if none is low enough.
   struct choice {
     double step;
     int of_fan, going_back, at_wall;
@@ -95,7 +95,7 @@ struct alignas(16) line_search {
     parallel.chosen = made.of_fan;
     parallel.at_wall |= made.at_wall;
   }
-  /// Lengths are short because the function is not finite beyond, as far as the search can tell.
+  /// Whether lengths are short because the function is not finite beyond, as far as the search can tell.
   WHILST_HD bool at_wall() const { return kind == line_search_kind::parallel && parallel.at_wall; }
 
   /// Value and slope at `step`.
@@ -110,14 +110,14 @@ struct alignas(16) line_search {
   }
 
  private:
-  /// The verdict on a point that is not accepted. Out of line: the code of a finish is short where it is run.
+  /// The verdict on a point that is not accepted. Out of line, to keep a finish's main path short.
   WHILST_NOINLINE WHILST_HD line_search_verdict go_on(const line_search_settings& settings, const line_point& here,
                                                       bool defined) {
     if (defined) note_lowest(settings, here);
-    // The last evaluation is for the way back, where there is a point to go back to.
+    // Reserve the last evaluation for the way back, if there is a point to return to.
     if (trials + (lowest_step > 0) < settings.most_trials) {
       const double next = fmin(fmax(next_step(settings, here, defined), settings.shortest), settings.longest);
-      if (next != step && next != lowest_step) {  // or the interval has shrunk to rounding
+      if (next != step && next != lowest_step) {  // otherwise the interval has shrunk to rounding
         step = next;
         return line_search_verdict::again;
       }

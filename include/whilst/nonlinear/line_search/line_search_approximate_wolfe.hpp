@@ -5,20 +5,20 @@
 namespace whilst::line_searches {
 
 /// W. W. Hager, H. Zhang, "A new conjugate gradient method with guaranteed descent and an efficient line search", SIAM
-/// Journal on Optimization 16 (2005) 170-192: an interval whose low end goes down and whose high end goes up, narrowed
-/// by pairs of secant steps. The letters L, S, U, B are the paper's.
+/// Journal on Optimization 16 (2005) 170-192: an interval whose low end slopes down and whose high end slopes up,
+/// narrowed by pairs of secant steps. The letters L, S, U, B are the paper's.
 ///
-/// A length where the function is not finite counts as one where it is too high, and the way back from it is longer.
+/// A length where the function is not finite counts as too high, and the search retreats farther from it.
 struct approximate_wolfe {
   struct end {
     double step, slope;
   };
-  /// What the next trial is for.
+  /// The purpose of the next trial.
   enum phase : int { growing, cutting, first_secant, second_secant, halving };
 
-  end low, high;                ///< the interval; high means nothing while growing
-  end low_before, high_before;  ///< the interval when the round began
-  double wall;                  ///< while cutting: the value is too high there, or not finite
+  end low, high;                ///< the interval; high is meaningless while growing
+  end low_before, high_before;  ///< the interval at the start of the round
+  double wall;                  ///< while cutting: where the value is too high or not finite
   int doing;                    ///< a phase
 
   WHILST_HD static approximate_wolfe begun(const line_origin& origin) {
@@ -26,14 +26,14 @@ struct approximate_wolfe {
     return {.low = zero, .high = zero, .low_before = zero, .high_before = zero, .wall = 0, .doing = growing};
   }
 
-  /// T1, the Wolfe conditions; or T2, which by slopes alone says the same of a parabola.
+  /// T1, the Wolfe conditions; or T2, the same by slopes alone if f were a parabola.
   WHILST_HD static bool accepts(const line_search_settings& settings, const line_origin& origin, const line_point& at) {
     if (!(at.slope >= settings.curvature * origin.slope)) return false;
     const bool flat = at.slope <= (2 * settings.sufficient_decrease - 1) * origin.slope;
     return decreases_enough(settings, origin, at) || (flat && low_enough(settings, origin, at));
   }
 
-  /// The next length; where rounding leaves none, one that has been tried.
+  /// The next length; one already tried if rounding leaves none.
   WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, const line_point& at,
                         bool defined) {
     const end here{at.step, at.slope};
@@ -48,7 +48,7 @@ struct approximate_wolfe {
     }
     if (doing == cutting && !rises) {
       const double part = defined ? settings.cut : towards_wall;
-      return low.step + part * (wall - low.step);  // U3; the interval it leaves is narrow enough for L2
+      return low.step + part * (wall - low.step);  // U3; the remaining interval is narrow enough for L2
     }
     if (doing == growing && lowers) return settings.expansion * at.step;  // B3
     if (doing == first_secant) {

@@ -4,11 +4,11 @@
 
 namespace whilst::line_searches {
 
-/// Shorter and shorter until the decrease suffices: the next length minimizes the parabola, later the cubic, through
-/// what is known, and is between a tenth and a half of the last one. J. E. Dennis, R. B. Schnabel, "Numerical Methods
-/// for Unconstrained Optimization and Nonlinear Equations" (1983), algorithm A6.3.1.
+/// Shortens the step until the decrease suffices: the next length minimizes the parabola, later the cubic, through the
+/// known values, kept between a tenth and a half of the last one. J. E. Dennis, R. B. Schnabel, "Numerical Methods for
+/// Unconstrained Optimization and Nonlinear Equations" (1983), algorithm A6.3.1.
 struct backtracking {
-  double last_step, last_value;  ///< of the trial before; step 0 where there is none
+  double last_step, last_value;  ///< of the previous trial; step 0 if there is none
 
   WHILST_HD static backtracking begun() { return {0, 0}; }
 
@@ -24,7 +24,7 @@ struct backtracking {
     return is_finite(least) ? fmin(fmax(least, 0.1 * at.step), 0.5 * at.step) : 0.5 * at.step;
   }
 
-  /// What the tangent at the origin does not explain of a value, by the square of the step.
+  /// What the tangent at the origin leaves unexplained of a value, over the square of the step.
   WHILST_HD static double bend(const line_point& origin, double step, double value) {
     return (value - origin.value - origin.slope * step) / (step * step);
   }
@@ -36,7 +36,7 @@ struct backtracking {
     const double now = bend(origin, at.step, at.value), before = bend(origin, last_step, last_value);
     const double a = (now - before) / (at.step - last_step), b = now - a * at.step;
     const double root = sqrt(b * b - 3 * a * origin.slope);
-    return b > 0 ? -origin.slope / (b + root) : (root - b) / (3 * a);  // no cancellation in either
+    return b > 0 ? -origin.slope / (b + root) : (root - b) / (3 * a);  // neither form cancels
   }
 };
 

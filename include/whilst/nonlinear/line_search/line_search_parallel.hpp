@@ -4,27 +4,27 @@
 
 namespace whilst::line_searches {
 
-/// What is known of f at the lengths of a fan: numbers in memory, and what they are to be multiplied by.
+/// What is known of f at a fan's lengths: numbers in memory, and the factor that scales them.
 struct fan_values {
   const double* of_f;
   double magnification = 1;
   WHILST_HD double operator[](int k) const { return magnification * of_f[k]; }
 };
 
-/// Many lengths at once: f is known at all of a fan of them before one is chosen, and gradients are evaluated at the
-/// chosen one only. Each length is half of the one before; the usual one, which the method proposes, is the third.
+/// Many lengths at once: f is evaluated at a whole fan of them before one is chosen, and gradients at the chosen one
+/// only. Each length is half of the one before; the usual one, which the method proposes, is the third.
 ///
 /// Of the lengths with sufficient decrease (Armijo's condition; see J. Nocedal, S. J. Wright, Numerical Optimization,
-/// 2nd ed. (2006), section 3.1) the one with the lowest value is taken: the longest may gain next to nothing, as twice
-/// the way to the minimum of a parabola does. Where rounding blurs which is the lowest, it is the usual one, as
-/// quasi-Newton methods want it near a minimum. Values that are not finite are those of lengths that are too long.
-/// Where no length suffices, the next fan lies below this one; where the longest is the best and the function still
-/// falls steeply there, above, but once only: the next direction may know more. Where rounding hides all values, slopes
-/// at the usual length lead to the next fan.
+/// 2nd ed. (2006), section 3.1) the search takes the one with the lowest value: the longest may gain next to nothing,
+/// as twice the way to the minimum of a parabola does. If rounding blurs which is the lowest, it takes the usual one,
+/// as quasi-Newton methods want near a minimum. A value that is not finite means that the length is too long. If no
+/// length suffices, the next fan lies below this one; if the longest is the best and the function still falls steeply
+/// there, above it, but only once: the next direction may know more. If rounding hides all values, slopes at the usual
+/// length lead to the next fan.
 struct parallel {
   static constexpr int lengths = 8, usual = 2, none = -1;
   double length[lengths];  ///< longest first
-  int chosen;              ///< one of them; none: not one of them
+  int chosen;              ///< its index; none: none of them
   int went_up;             ///< there has been a fan above the first one
   int at_wall;             ///< a value was not finite
 
@@ -35,7 +35,7 @@ struct parallel {
     return fan;
   }
 
-  /// Which length to go to, from the values at all of them: lower than a length that is known already, if there is one.
+  /// Which length to go to, given the values at all of them: one lower than any length known already, if there is one.
   WHILST_HD int best(const line_search_settings& settings, const line_origin& origin, bool has_lowest, double lowest,
                      const fan_values& values) const {
     int at = none;
@@ -47,12 +47,12 @@ struct parallel {
       least = value;
     }
     if (at == none && has_lowest) return none;
-    // Nowhere lower but by rounding: the slope at the usual length tells more.
+    // Lower only by rounding, or not at all: the slope at the usual length tells more.
     return tie(settings, origin, values[usual], at == none ? origin.value : least) ? usual : at;
   }
 
-  /// Where a length leads: to itself; or, as the lengths of a fan leave up to a third of a parabola's slope, where less
-  /// is asked for to the minimum of the parabola through its value and those of its neighbours, if both are higher.
+  /// Where a length leads: to itself. But a fan may leave up to a third of a parabola's slope; if less is allowed, to
+  /// the minimum of the parabola through its value and its neighbours', if both are higher.
   WHILST_HD double refined(const line_search_settings& settings, const line_origin& origin, int k,
                            const fan_values& values) const {
     constexpr double left = 1.0 / 3;
@@ -72,7 +72,7 @@ struct parallel {
   WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, const line_point& at,
                         bool defined) {
     const bool longer = defined && may_go_up() && decreases_enough(settings, origin, at);
-    // Where rounding hides the values, it is by slopes that a length gets better.
+    // Where rounding hides the values, slopes improve the length.
     const double by_slopes = secant(0, origin.slope, at.step, at.slope);
     const bool blurred = defined && tie(settings, origin, at.value, origin.value) && by_slopes > 0.1 * at.step &&
                          by_slopes < 10 * at.step;

@@ -8,43 +8,43 @@
 
 namespace whilst {
 
-/// How a step length is searched for, and what it must satisfy.
+/// How a step length is found, and what it must satisfy.
 enum class line_search_kind : int {
-  backtracking,       ///< sufficient decrease; only ever shorter than the first length
+  backtracking,       ///< sufficient decrease; only shortens the first length
   strong_wolfe,       ///< sufficient decrease and |slope| reduced; More and Thuente (1994)
-  approximate_wolfe,  ///< the same by slopes where rounding blurs the values; Hager and Zhang (2005)
-  parallel            ///< sufficient decrease, the best of a fan of lengths that are evaluated together
+  approximate_wolfe,  ///< the same, by slopes where rounding blurs the values; Hager and Zhang (2005)
+  parallel            ///< sufficient decrease, the best of a fan of lengths evaluated together
 };
 
-/// What the host decides about line searches. Needs 0 < sufficient_decrease < 1/2, sufficient_decrease < curvature < 1,
-/// 0 < shortest <= longest.
+/// Line search settings chosen on the host. Requires 0 < sufficient_decrease < 1/2, sufficient_decrease < curvature <
+/// 1, 0 < shortest <= longest.
 struct line_search_settings {
   line_search_kind kind = line_search_kind::strong_wolfe;
-  /// Most evaluations of one search, of f and its slope; in a parallel one each is preceded by a fan.
+  /// Limit on evaluations per search, of f and its slope; in a parallel search a fan precedes each.
   int most_trials = 40;
-  /// The part of what the first slope promises that a step must gain (Armijo's constant).
+  /// The fraction of the gain that the first slope promises which a step must achieve (Armijo's constant).
   double sufficient_decrease = 1e-4;
-  /// The part of the first slope that may be left at the end of a step (Wolfe's constant); backtracking does not ask,
-  /// parallel only where the longest length of a fan is its best.
+  /// The fraction of the first slope that may remain at the end of a step (Wolfe's constant); backtracking ignores it,
+  /// parallel checks it only where the longest length of a fan is the best.
   double curvature = 0.9;
-  /// Bounds on the step length; a step as long as the longest need not satisfy the curvature condition.
+  /// Bounds on the step length; a step of the longest length need not satisfy the curvature condition.
   double shortest = 1e-280, longest = 1e280;
-  /// The relative error of values, of what line_origin::size is: values closer than this cannot be told apart, and
-  /// their slopes decide.
+  /// The relative error of values, with respect to line_origin::size: values closer than this are indistinguishable,
+  /// and their slopes decide.
   double rounding = 2e-15;
-  /// By how much more the values of a function of many terms may err at worst.
+  /// Worst-case factor on that error for a function of many terms.
   double spread = 1;
-  /// approximate_wolfe only, the paper's epsilon: by what part of the first value a step may raise it.
+  /// approximate_wolfe only, the paper's epsilon: the fraction of the first value by which a step may raise it.
   double value_slack = 1e-6;
-  /// approximate_wolfe only, the paper's theta: where an interval whose far end is too high is cut; between
-  /// 1 - shrinkage and shrinkage.
+  /// approximate_wolfe only, the paper's theta: where to cut an interval whose far end is too high; between 1 -
+  /// shrinkage and shrinkage.
   double cut = 0.5;
-  /// approximate_wolfe only, the paper's gamma: an interval that keeps more than this part of its width is halved.
+  /// approximate_wolfe only, the paper's gamma: an interval that keeps more than this fraction of its width is halved.
   double shrinkage = 0.66;
-  /// approximate_wolfe only, the paper's rho: a length that is too short grows by this factor.
+  /// approximate_wolfe only, the paper's rho: growth factor of a length that is too short.
   double expansion = 5;
 
-  /// What is usual for a kind.
+  /// The defaults for a kind.
   static constexpr line_search_settings usual(line_search_kind kind) {
     line_search_settings settings;
     settings.kind = kind;
@@ -54,23 +54,23 @@ struct line_search_settings {
 };
 static_assert(sizeof(line_search_settings) % 8 == 0 && std::is_trivially_copyable_v<line_search_settings>);
 
-/// The function along the line, at one length.
+/// The function along the line, at one step length.
 struct line_point {
   double step, value, slope;
 };
-/// Where a search begins, and how large the function's values have been of late, which is what their rounding goes by:
-/// a difference of large numbers may come to 0.
+/// Where a search begins, and the recent magnitude of the function's values, which sets their rounding: a difference of
+/// large numbers may come out as 0.
 struct line_origin : line_point {
   double size;
 };
 
 namespace line_searches {
 
-/// How far the next length is from the best one, of the way to one where the function is not finite.
+/// The next length, as a fraction of the way from the best one to one where the function is not finite.
 inline constexpr double towards_wall = 0.2;
 
-/// Armijo's condition. By the difference of the values: their sum with a small demand would let a tie pass, and a step
-/// that is too short to change anything with it.
+/// Armijo's condition. On the difference of the values: added to a value, a small demand would vanish and let a tie
+/// pass, and with it a step too short to change anything.
 WHILST_HD inline bool decreases_enough(const line_search_settings& settings, const line_point& origin,
                                        const line_point& at) {
   return at.value - origin.value <= settings.sufficient_decrease * at.step * origin.slope;
@@ -80,13 +80,13 @@ WHILST_HD inline bool decreases_enough(const line_search_settings& settings, con
 WHILST_HD inline double blur(const line_search_settings& settings, const line_origin& origin) {
   return settings.rounding * settings.spread * origin.size;
 }
-/// Whether rounding alone could be the difference of two values.
+/// Whether rounding alone could explain the difference of two values.
 WHILST_HD inline bool tie(const line_search_settings& settings, const line_origin& origin, double a, double b) {
   return fabs(a - b) <= blur(settings, origin);
 }
 
-/// Where the line through two slopes is zero; not finite where they are equal. From the end with the smaller slope, or
-/// a far end would take all digits with it.
+/// Where the line through two slopes is zero; not finite if they are equal. Starts from the end with the smaller slope,
+/// since a far end would lose all digits.
 WHILST_HD inline double secant(double a, double slope_a, double b, double slope_b) {
   const double run = (b - a) / (slope_b - slope_a);
   return fabs(slope_a) < fabs(slope_b) ? a - slope_a * run : b - slope_b * run;

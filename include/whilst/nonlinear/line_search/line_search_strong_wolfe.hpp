@@ -5,20 +5,20 @@
 namespace whilst::line_searches {
 
 /// J. J. More, D. J. Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Transactions on
-/// Mathematical Software 20 (1994) 286-307: an interval from the best length so far to another one, which comes to hold
-/// lengths that satisfy the strong Wolfe conditions, and trials in it by interpolation.
+/// Mathematical Software 20 (1994) 286-307: an interval from the best length so far to another one, which comes to
+/// contain lengths that satisfy the strong Wolfe conditions, and trials in it by interpolation.
 ///
 /// Beyond the paper: a length where the function is not finite becomes the other end of the interval, with nothing
 /// known about it; and values that rounding cannot tell apart count as equal.
 struct strong_wolfe {
   line_point best, other;
   double width, width_before;  ///< of the last two intervals
-  int bracketed;               ///< the search goes on between the two
+  int bracketed;               ///< the search continues between the two
   int other_known;             ///< value and slope at the other end are finite
 
-  /// From one trial to the next, as long as nothing brackets them.
+  /// Growth from one trial to the next until an interval brackets them.
   static constexpr double least_growth = 1.1, most_growth = 4;
-  /// By how much two trials must narrow the interval, and how far a trial may go towards its other end.
+  /// How much two trials must narrow the interval, and how far a trial may go towards its other end.
   static constexpr double shrinkage = 0.66;
 
   WHILST_HD static strong_wolfe begun(const line_origin& origin) {
@@ -30,7 +30,7 @@ struct strong_wolfe {
     return decreases_enough(settings, origin, at) && fabs(at.slope) <= settings.curvature * fabs(origin.slope);
   }
 
-  /// The next length; where rounding leaves none, one that has been tried.
+  /// The next length; one already tried if rounding leaves none.
   WHILST_HD double next(const line_search_settings& settings, const line_origin& origin, line_point at, bool defined) {
     if (!defined) {
       other = {at.step, 0, 0};
@@ -40,12 +40,12 @@ struct strong_wolfe {
       return best.step + towards_wall * (at.step - best.step);
     }
     if (tie(settings, origin, at.value, best.value)) at.value = fmin(at.value, best.value);
-    // What rounding may hide is no reason to come back.
+    // A rise that may be rounding is no reason to turn back.
     const line_point rounded{at.step, at.value - blur(settings, origin), at.slope};
     const bool enough = decreases_enough(settings, origin, rounded);
 
-    // As long as values fall, but not enough, it is f less its sufficient decrease that is to fall. (The paper's second
-    // stage, which has no more of this, begins where it can no longer happen.)
+    // While values fall, but not enough, f minus its sufficient decrease is what must fall. (The paper's second stage,
+    // which drops this, begins where it can no longer happen.)
     const bool tilt = !enough && at.value <= best.value;
     const double by = tilt ? settings.sufficient_decrease * origin.slope : 0;
     const line_point b = tilted(best, by), t = tilted(at, by);
@@ -80,14 +80,14 @@ struct strong_wolfe {
   WHILST_HD double choose(const line_point& b, const line_point& o, const line_point& t) const {
     const double h = t.step - b.step;
     if (t.value > b.value) {
-      // Higher, so a minimum lies between. The cubic knows more than the parabola, but may be too near to the end.
+      // Higher, so a minimum lies between. The cubic knows more than the parabola, but may be too close to the end.
       const double cubic = minimum_of_cubic(b, t);
       const double parabola = b.step + 0.5 * h / (1 + (b.value - t.value) / (b.slope * h));
       return fabs(cubic - b.step) < fabs(parabola - b.step) ? cubic : 0.5 * (cubic + parabola);
     }
     const double line = secant(b.step, b.slope, t.step, t.slope);
     if (turns(b, t)) {
-      // Lower, and the slope has changed its sign, so a minimum lies between.
+      // Lower, and the slope has changed sign, so a minimum lies between.
       const double cubic = minimum_of_cubic(b, t);
       return fabs(cubic - t.step) >= fabs(line - t.step) ? cubic : line;
     }
@@ -105,12 +105,12 @@ struct strong_wolfe {
       const double limit = t.step + shrinkage * (o.step - t.step);
       return h > 0 ? fmin(nearer, limit) : fmax(nearer, limit);
     }
-    // Lower and steeper: nothing tells how far the minimum is, but the other end.
+    // Lower and steeper: only the other end tells how far the minimum is.
     if (!bracketed) return longest;
     return other_known ? minimum_of_cubic(t, o) : t.step + 0.5 * (o.step - t.step);
   }
 
-  /// The minimizer of the cubic through two values and slopes; not a number where there is none.
+  /// The minimizer of the cubic through two values and slopes; NaN if there is none.
   WHILST_HD static double minimum_of_cubic(const line_point& p, const line_point& q) {
     const double h = q.step - p.step;
     const double d = p.slope + q.slope - 3 * (q.value - p.value) / h;

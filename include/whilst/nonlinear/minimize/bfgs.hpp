@@ -6,9 +6,9 @@
 
 namespace whilst {
 
-/// BFGS with the inverse of the Hessian, dense: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006),
-/// algorithm 6.1, first scaled by (6.20). Where the curvature along a step is not positive enough for the inverse to
-/// stay positive definite, y is damped as in procedure 18.2, with H for B. n * n numbers of memory.
+/// BFGS with a dense inverse Hessian: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm
+/// 6.1, initially scaled by (6.20). If the curvature along a step is too small for the inverse to stay positive
+/// definite, y is damped as in procedure 18.2, with H for B. Needs n * n numbers of memory.
 ///
 /// d = -H g costs no product of its own: the product u = H g (g the new gradient) gives H y = u + d, and with it the
 /// updated H g.
@@ -18,8 +18,8 @@ struct bfgs {
   static constexpr index_type most_unknowns = 20'000;
 
   struct scalars {
-    int fresh;       ///< H is a multiple of the identity, and not in memory
-    int updated;     ///< H is to be changed
+    int fresh;       ///< H is a multiple of the identity, and not stored
+    int updated;     ///< H is to be updated
     double scale;    ///< that multiple
     double inverse;  ///< 1 / s'y
     double spread;   ///< (1 + y'Hy / s'y) / s'y
@@ -113,7 +113,7 @@ struct bfgs {
     }
   };
 
-  /// What H y is made of, once scaled and damped.
+  /// The coefficients of H y, after scaling and damping.
   struct update {
     bfgs of;
     WHILST_HD int lanes_wanted() const { return of.v.n >= 32 ? 32 : 8; }

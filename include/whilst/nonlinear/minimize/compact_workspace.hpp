@@ -8,8 +8,8 @@
 
 namespace whilst {
 
-/// As workspace, for problems of a few unknowns, many of them: pieces are as close to one another as vector loads
-/// allow, and measuring can be done when it is compiled.
+/// Like workspace, for many problems of a few unknowns: packs pieces as tightly as vector loads allow, and can measure
+/// at compile time.
 class compact_workspace {
  public:
   constexpr compact_workspace() = default;

@@ -9,12 +9,12 @@
 
 namespace whilst {
 
-/// Newton's method in a trust region, for residual blocks that of Gauss and Newton, by the dogleg of M. J. D. Powell:
-/// from x along -g to the least of the model there, then straight to Newton's step p, as far as the region goes.
-/// J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), section 4.1. H p = -g by conjugate gradients,
-/// to the tolerance of newton_cg, once for each point that was accepted: another radius takes no more than other
-/// weights of the same two vectors. p is not exact, so the model is evaluated, and the least of what the region holds
-/// is taken. H must be positive semi-definite, or is made so.
+/// Newton's method in a trust region (Gauss-Newton for residual blocks), by the dogleg of M. J. D. Powell: from x along
+/// -g to the minimum of the model there, then straight to Newton's step p, as far as the region extends. J. Nocedal and
+/// S. J. Wright, Numerical Optimization, 2nd ed. (2006), section 4.1. Solves H p = -g by conjugate gradients, to the
+/// tolerance of newton_cg, once per accepted point: a new radius only changes the weights of the same two vectors. p is
+/// inexact, so the model is evaluated, and its lowest point in the region is taken. H must be positive semi-definite,
+/// or is made so.
 template <class T, template <class> class Hessian>
 struct dogleg {
   static constexpr const char* name = "dogleg";
@@ -74,7 +74,7 @@ struct dogleg {
     }
   };
 
-  /// H r, where r is -g yet.
+  /// H r, with r still -g.
   struct curve {
     static constexpr bool fetches_constants = false;
     matrix H;
@@ -117,7 +117,7 @@ struct dogleg {
     scalars* step;
     const control* inner;
     WHILST_HD void operator()(const sums<double, 4>& total) const {
-      // A p whose sums overflow is none.
+      // Discard a p whose sums overflow.
       const bool fit = is_finite(total[0]) && is_finite(total[1]) && is_finite(total[2]) && is_finite(total[3]);
       step->gp = fit ? total[0] : 0;
       step->pp = fit ? total[1] : 0;
@@ -127,7 +127,7 @@ struct dogleg {
     }
   };
 
-  /// Of the dogleg's points within the region the one where the model is least.
+  /// Of the dogleg's points within the region, the one where the model is lowest.
   struct choose {
     descent_state* s;
     scalars* step;
@@ -166,7 +166,7 @@ struct dogleg {
       now.at_boundary = at_boundary;
       now.of = of;
     }
-    /// How far from c = -to_least g towards p the sphere is, of all of the way.
+    /// How far along the way from c = -to_least g to p the sphere lies, as a fraction.
     WHILST_HD static double way_to_sphere(const scalars& now, double to_least) {
       const double cc = to_least * to_least * now.gg, cp = -to_least * now.gp;
       const double dd = now.pp - 2 * cp + cc, cd = cp - cc, left = fmax(now.radius * now.radius - cc, 0.0);
@@ -195,7 +195,7 @@ struct dogleg {
   };
   WHILST_HD entries read_entry(index_type i) const { return {step->of, p[i]}; }
   WHILST_HD static T entry(T gradient, T, T, const entries& e) {
-    // p may not even be a number where it is not wanted.
+    // p may be NaN where it is not used.
     const T newton = e.of.along_newton != 0 ? static_cast<T>(e.of.along_newton) * e.p : T(0);
     return newton - static_cast<T>(e.of.along_gradient) * gradient;
   }

@@ -5,9 +5,9 @@
 
 namespace whilst {
 
-/// Gradient descent whose steps are as long as the last one's curvature says: J. Barzilai and J. M. Borwein, "Two-point
-/// step size gradient methods", IMA J. Numer. Anal. 8 (1988), the longer of their two lengths, as what the line search
-/// tries first.
+/// Gradient descent with step lengths from the last step's curvature: J. Barzilai and J. M. Borwein, "Two-point step
+/// size gradient methods", IMA J. Numer. Anal. 8 (1988), the longer of their two lengths, as the line search's first
+/// trial.
 template <class T>
 struct gradient_descent {
   static constexpr const char* name = "gradient-descent";

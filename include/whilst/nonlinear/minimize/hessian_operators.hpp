@@ -6,7 +6,7 @@
 
 namespace whilst {
 
-/// Whether an operator's diagonal(i) is its own, and no stand-in.
+/// Whether an operator's diagonal(i) is its real diagonal, not a placeholder.
 template <class Operator>
 WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
   if constexpr (requires { A.knows_diagonal(); }) {
@@ -16,7 +16,7 @@ WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
   }
 }
 
-/// A Hessian multiplied as the function and its gradient are.
+/// A Hessian scaled by the same factor as the function and its gradient.
 template <class T, class Operator>
 struct magnified_operator {
   static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
@@ -42,7 +42,7 @@ struct magnified_operator {
   }
 };
 
-/// The Hessian of an objective as methods have it that multiply by it: a sparse matrix in memory.
+/// An objective's Hessian for methods that multiply by it: a sparse matrix in memory.
 template <class T>
 struct assembled_hessian {
   using operator_type = magnified_operator<T, csr_operator<T, std::int32_t, fixed_slot<const T>>>;
@@ -51,21 +51,21 @@ struct assembled_hessian {
     const int lanes = lanes_for_row(static_cast<double>(H.nonzeros) / static_cast<double>(H.n));
     return {{H.n, H.row_offsets, H.column_indices, {H.values}, lanes, H.nonzeros}, s};
   }
-  /// Records what makes it at x, if *wanted is not 0 when it runs.
+  /// Records the steps that compute it at x, if *wanted is not 0 when they run.
   static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {
     f.make_hessian(run, x, wanted, positive);
   }
 };
 
-/// The product that an objective leaves, as an operator: before a step that applies it, steps of the objective's make
-/// the pieces, and the step adds them up.
+/// An objective's product as an operator: before a step that applies it, the objective's own steps compute the pieces,
+/// and the step adds them up.
 template <class T>
 struct product_operator {
   static constexpr bool fetches_constants = true;
   index_type n;
   hessian_products<T> H;
   int lanes_a_row;
-  const objective<T>* of;  ///< read when the steps are recorded, and never when they run
+  const objective<T>* of;  ///< read while recording, never when the steps run
 
   struct pieces {
     static constexpr int held = on_device ? 4 : 1;
@@ -98,11 +98,11 @@ struct product_operator {
     return team.sum(sum);
   }
   WHILST_HD bool knows_diagonal() const { return H.diagonal.pieces != nullptr; }
-  /// 1 where nobody knows it.
+  /// 1 if unknown.
   WHILST_HD T diagonal(index_type i) const { return H.diagonal.pieces ? H.diagonal(i, H.diagonal.entries(i)) : T(1); }
 };
 
-/// The same as products, without a matrix.
+/// The same Hessian as products, without a matrix.
 template <class T>
 struct matrix_free_hessian {
   using operator_type = magnified_operator<T, product_operator<T>>;
@@ -115,7 +115,7 @@ struct matrix_free_hessian {
   }
 };
 
-/// Preconditions by the inverse of a diagonal that changes with the matrix.
+/// Preconditions with the inverse of a diagonal that changes with the matrix.
 template <class T>
 struct inverse_diagonal {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;

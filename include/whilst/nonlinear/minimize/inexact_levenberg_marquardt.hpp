@@ -10,12 +10,12 @@
 namespace whilst {
 
 /// Levenberg-Marquardt for any number of unknowns: (H + damping D) d = -g by conjugate gradients, where H is positive
-/// semi-definite, for residual blocks the matrix of Gauss and Newton. S. J. Wright, J. N. Holt, "An inexact
+/// semi-definite, for residual blocks the Gauss-Newton matrix. S. J. Wright, J. N. Holt, "An inexact
 /// Levenberg-Marquardt method for large sparse nonlinear least squares", J. Austral. Math. Soc. B 26 (1985). D is H's
-/// diagonal, or what is left of an earlier, larger one, of which a tenth is forgotten with each step that is taken; the
-/// damping follows Nielsen or Marquardt. A trial point that is rejected costs conjugate gradients anew and no H.
+/// diagonal, or the remainder of an earlier, larger one, which loses a tenth with each accepted step; the damping
+/// follows Nielsen or Marquardt. A rejected trial point costs another run of conjugate gradients but no H.
 ///
-/// The small fits of levenberg_marquardt.hpp are for a few unknowns that are known when it is compiled.
+/// For fits with few unknowns, their number fixed at compile time, see levenberg_marquardt.hpp.
 template <class T, template <class> class Hessian>
 struct inexact_levenberg_marquardt {
   static constexpr const char* name = "levenberg-marquardt";
@@ -25,13 +25,13 @@ struct inexact_levenberg_marquardt {
 
   struct scalars {
     double damping, growth;
-    double predicted;  ///< by how much the model falls at the trial point
+    double predicted;  ///< the decrease of the model at the trial point
     double slope;      ///< g'd
     double norm;       ///< of the step there
-    double size;       ///< x' diag(H) x, 0 where nobody knows the diagonal
+    double size;       ///< x' diag(H) x, 0 if the diagonal is unknown
     double x_norm;
     int hopeless;  ///< H or g is not finite
-    int at_wall;   ///< f was not finite, and no gain has been seen since
+    int at_wall;   ///< f was not finite, and there has been no gain since
   };
 
   descent_vectors<T> v;
@@ -94,7 +94,7 @@ struct inexact_levenberg_marquardt {
       const double predicted = step->predicted, noise = rounding_of_f<T>(now.value, step->size, settings->search);
       const bool promises = predicted > 0, usable = at.usable() && promises;
       const gain_in_region gained(now, at, predicted, step->slope, noise, settings->search);
-      if (usable && gained.hidden && (step->at_wall || !(gained.ratio > 1e-4))) {  // at a wall steps want room
+      if (usable && gained.hidden && (step->at_wall || !(gained.ratio > 1e-4))) {  // at a wall, steps lack room
         loop.stop(step->at_wall ? reason::radius_too_small
                                 : judge.where_f_is_rounding(now, noise / (8 * settings->search.rounding)));
         return;
@@ -124,7 +124,7 @@ struct inexact_levenberg_marquardt {
   };
   judge judge_of(descent_record* records) const { return {s, settings, damping, records, step}; }
 
-  /// The system to be solved for the step.
+  /// The linear system for the step.
   struct begin {
     static constexpr T memory_of_scales = T(0.9);
     descent_vectors<T> v;
@@ -147,8 +147,8 @@ struct inexact_levenberg_marquardt {
       return sums{knows_diagonal(H) ? static_cast<double>(curvature) * x * x : 0.0};
     }
   };
-  /// A thousandth of the gradient, and less towards the end. A tenth would do for the step, but where unknowns are
-  /// scaled differently, the norm of all residuals says little of most of them.
+  /// A thousandth of the gradient, and less towards the end. A tenth would do for the step, but if unknowns are scaled
+  /// differently, the norm of all residuals says little about most of them.
   struct set_tolerance {
     const descent_state* s;
     scalars* step;
@@ -179,7 +179,7 @@ struct inexact_levenberg_marquardt {
       step->predicted = 0.5 * (step->damping * total[1] - total[0] + total[2]);
       step->slope = total[0];
       step->norm = sqrt(total[3]);
-      // A promise that is infinite comes from a step that overflows: more damping makes it shorter.
+      // An infinite promise comes from a step that overflows: more damping shortens it.
       step->hopeless = inner->why == reason::nan_or_infinity || step->predicted != step->predicted;
       s->inner_iterations += inner->iteration;
       s->search.step = 1;

@@ -9,19 +9,19 @@ namespace whilst {
 template <class T>
 inline constexpr double epsilon_of = static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// What rounding does to a sum of squares f = 1/2 |r|^2: residuals are differences of numbers as large as J x, about,
-/// whose square `size` stands for, x' diag(J'J) x; 0 where it is not known.
+/// The rounding of a sum of squares f = 1/2 |r|^2: residuals are differences of numbers about as large as J x, whose
+/// square `size` = x' diag(J'J) x stands for; 0 if unknown.
 template <class T>
 WHILST_HD double rounding_of_f(double f, double size, const line_search_settings& settings) {
   const double of_r = 4 * epsilon_of<T> * sqrt(fmax(size, 0.0));
   return of_r * (sqrt(2 * fabs(f)) + of_r) + 8 * settings.rounding * fabs(f);
 }
 
-/// How much of what the model promised a trial point has gained. Where rounding may hide that in f, the slopes at both
-/// ends of the step tell it, as W. W. Hager and H. Zhang's approximate Wolfe condition does, SIAM J. Optim. 16 (2005).
+/// How much of the gain that the model promised a trial point achieved. Where rounding may hide it in f, slopes at both
+/// ends of the step decide, as in W. W. Hager and H. Zhang's approximate Wolfe condition, SIAM J. Optim. 16 (2005).
 struct gain_in_region {
   double ratio;
-  int hidden;  ///< by rounding of f at the points themselves, not only by that of larger values of late
+  int hidden;  ///< by rounding of f at the points themselves, not only by that of larger recent values
 
   WHILST_HD gain_in_region(const descent_state& now, const trial_sums& at, double predicted, double slope, double noise,
                            const line_search_settings& settings) {
@@ -33,8 +33,8 @@ struct gain_in_region {
 };
 
 /// Accepts or rejects a trial point, and changes the radius: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd
-/// ed. (2006), algorithm 4.1. Step has radius and at_wall, which are the judge's, predicted (by how much the model
-/// falls), slope (g'd), norm and at_boundary; for sums of squares also size, as rounding_of_f wants it.
+/// ed. (2006), algorithm 4.1. Step has radius and at_wall, which belong to the judge, predicted (the decrease of the
+/// model), slope (g'd), norm and at_boundary; for sums of squares also size, as rounding_of_f needs it.
 template <class T, class Step>
 struct judge_in_region {
   descent_state* s;
@@ -60,14 +60,14 @@ struct judge_in_region {
       return;
     }
     const double predicted = step->predicted;
-    if (!(predicted > 0)) {  // the model has no lower point: it is not finite, or too large for numbers
+    if (!(predicted > 0)) {  // the model has no lower point: it is not finite, or overflows
       loop.stop(reason::breakdown);
       return;
     }
     const double noise = rounding_of_f<T>(now.value, size(), settings->search);
     const bool usable = at.usable();
     const gain_in_region gained(now, at, predicted, step->slope, noise, settings->search);
-    if (usable && gained.hidden && (step->at_wall || !(gained.ratio > 1e-4))) {  // at a wall steps want room
+    if (usable && gained.hidden && (step->at_wall || !(gained.ratio > 1e-4))) {  // at a wall, steps lack room
       loop.stop(step->at_wall ? reason::radius_too_small
                               : judge.where_f_is_rounding(now, noise / (8 * settings->search.rounding)));
       return;

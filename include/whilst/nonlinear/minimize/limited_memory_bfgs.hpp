@@ -12,29 +12,29 @@ namespace whilst {
 ///   H = scale I + [S  scale Y] [ R'^-1 (D + scale Y'Y) R^-1   -R'^-1 ] [ S'       ]
 ///                              [ -R^-1                         0     ] [ scale Y' ]
 ///
-/// where R is the upper triangle of S'Y, oldest pair first, and D its diagonal. All that is summed are products with
-/// vectors, one pass over memory: those of pairs with the newest y follow from S'g and Y'g by differences. R^-1 is kept
-/// instead of R. It gains a column with a new pair; where the oldest leaves, its row and column leave, which is the
-/// inverse of what remains. So nothing is solved one by one, as in the two-loop recursion: three products of small
-/// matrices make the direction.
+/// where R is the upper triangle of S'Y, oldest pair first, and D its diagonal. The only sums are products with
+/// vectors, in one pass over memory: products of older pairs with the newest y follow from S'g and Y'g by differences.
+/// R^-1 is kept instead of R. It gains a column with each new pair; when the oldest pair leaves, its row and column
+/// leave, which gives the inverse of the rest. So there is no sequential solve, as in the two-loop recursion: three
+/// products of small matrices give the direction.
 ///
-/// Pairs lie in a ring; which of its places is whose is known on the device only.
+/// Pairs are stored in a ring; only the device knows which place holds which pair.
 template <class T>
 struct limited_memory_bfgs {
   static constexpr const char* name = "lbfgs";
   static constexpr int memory = 10;
 
-  /// Entries by place.
+  /// Entries are indexed by place.
   struct alignas(16) kept {
-    int next;                        ///< the place of the pair to come; the oldest one's, which is not used any more
+    int next;                        ///< the place of the next pair; the oldest pair's, which is no longer used
     double scale;                    ///< s'y / y'y of the newest
     double sg[memory], yg[memory];   ///< S'g and Y'g
     double sy[memory];               ///< s'y of each pair; 0 where a place holds none
-    double inverse[memory][memory];  ///< R^-1; 0 where a place holds none
+    double inverse[memory][memory];  ///< R^-1; 0 if a place holds no pair
     double yy[memory][memory];       ///< Y'Y; likewise
     double of_s[memory], of_y[memory], partial[2][2][memory];  ///< scratch: two vectors, two parts of two products
   };
-  /// What d is made of: the gradient, S and Y.
+  /// What d is combined from: the gradient, S and Y.
   struct handed {
     double of_gradient, of_s[memory], of_y[memory];
   };
@@ -53,7 +53,7 @@ struct limited_memory_bfgs {
         Y(workspace.template take<T>(memory * v.n)),
         pairs(workspace.template take<kept>(1)) {}
 
-  /// S'g and Y'g; of the new pair s'g, y'g, s'y and y'y. It is put into its place at once: nobody else reads that.
+  /// S'g and Y'g; for the new pair s'g, y'g, s'y and y'y. The new pair is stored at once: nobody else reads its place.
   static constexpr int products = 2 * memory + 4;
   struct places {
     int next, first;
@@ -76,7 +76,7 @@ struct limited_memory_bfgs {
                                             const entries& of) const {
     sums<double, products> share{};
     if (old.first) {
-      // What lies there may not be a number, and a product with 0 should be 0.
+      // Stale data may be NaN, and its product with 0 should be 0.
       WHILST_ROLLED
       for (int k = 0; k < memory; ++k) S[k * v.n + i] = Y[k * v.n + i] = 0;
       return share;
@@ -98,7 +98,7 @@ struct limited_memory_bfgs {
   WHILST_HD kept* numbers() const { return pairs; }
   static constexpr bool chosen_ahead = true;
 
-  /// On the copy, where threads meet: each has the numbers of a pair, or two have half a product each.
+  /// Works on the copy, where threads meet: each has the numbers of a pair, or two have half a product each.
   template <class Team>
   WHILST_HD proposal choose(const Team& team, const double* of, const accepted_step& step, kept& p,
                             handed& made) const {
@@ -114,7 +114,7 @@ struct limited_memory_bfgs {
     return read;
   }
   WHILST_HD static T entry(T gradient, T, T, const entries& of, const handed& made) {
-    T by_s[2] = {}, by_y[2] = {};  // four chains of additions, which are slow one by one
+    T by_s[2] = {}, by_y[2] = {};  // four chains of additions, since a single one is slow
     for (int k = 0; k < memory; ++k) {
       by_s[k % 2] += static_cast<T>(made.of_s[k]) * of.s[k];
       by_y[k % 2] += static_cast<T>(made.of_y[k]) * of.y[k];
@@ -127,7 +127,7 @@ struct limited_memory_bfgs {
   WHILST_HD static void each_pair(const Team& team, const Use& use) {
     for (int k = team.rank(); k < memory; k += Team::size()) use(k);
   }
-  /// Calls use(k, part, j) for the first index j of each part of row k: there are `width` from there on.
+  /// Calls use(k, part, j) with the first index j of each part of row k: `width` indices from there on.
   template <class Team>
   static constexpr int parts = Team::size() >= 2 * memory ? 2 : 1;
   template <class Team>
@@ -170,13 +170,13 @@ struct limited_memory_bfgs {
     // With of_s and of_y as scratch: the new column of S'Y, and S'g of the older pairs.
     each_pair(team, [&](int k) {
       const bool is_new = k == place;
-      // After steepest descent the older pairs lead nowhere.
+      // Older pairs are discarded after steepest descent.
       const bool is_there = is_new ? curved : !step.steepest && p.sy[k] != 0;
       const double sg = is_there ? is_new ? new_sg : of[k] : 0, yg = is_there ? is_new ? new_yg : of[memory + k] : 0;
       p.of_s[k] = is_there && !is_new ? sg - p.sg[k] : 0;
       p.of_y[k] = is_new ? 0 : sg;
       p.yy[place][k] = p.yy[k][place] = !is_there ? 0 : is_new ? new_yy : yg - p.yg[k];
-      // Each entry by one thread: its row, or of the new pair's row and column what is in them.
+      // One thread per entry: its row, or for the new pair's row and column what belongs there.
       if (step.steepest) {
         WHILST_ROLLED
         for (int j = 0; j < memory; ++j) p.inverse[k][j] = 0;
@@ -235,7 +235,7 @@ struct limited_memory_bfgs {
       p.scale = scale;
       made.of_gradient = -scale;
     }
-    // Without pairs there is no scale to go by.
+    // Without pairs there is no scale for the first length.
     return curved || !step.steepest ? proposal{slope, 1} : proposal{};
   }
 };

@@ -16,79 +16,79 @@ namespace whilst {
 
 /// Settings of a minimizer.
 struct minimizer_options {
-  /// "lbfgs", "bfgs" (a dense matrix), "newton" (dense, and the Hessian), "newton-cg" and "trust-region" (the Hessian,
-  /// sparse or as products), "levenberg-marquardt" and "dogleg" (likewise; for sums of squares, whose Hessian is that
-  /// of Gauss and Newton: partially_separable::add_residuals), "conjugate-gradient-pr" (Polak and Ribiere),
+  /// "lbfgs", "bfgs" (a dense matrix), "newton" (a dense Hessian), "newton-cg" and "trust-region" (the Hessian, sparse
+  /// or as products), "levenberg-marquardt" and "dogleg" (likewise; for sums of squares, whose Hessian is the
+  /// Gauss-Newton matrix: partially_separable::add_residuals), "conjugate-gradient-pr" (Polak and Ribiere),
   /// "conjugate-gradient-hz" (Hager and Zhang) or "gradient-descent".
   std::string method = "lbfgs";
   /// "backtracking", "strong-wolfe" (More and Thuente), "approximate-wolfe" (Hager and Zhang), or "parallel": f at 8
-  /// lengths in one pass over memory, and its gradient at the best of them. That one wants a function with
-  /// values_along, as all partially_separable ones are. Of no effect with trust regions.
+  /// step lengths in one pass over memory, and the gradient at the best of them. "parallel" needs a function with
+  /// values_along, as every partially_separable has. Ignored by trust-region methods.
   std::string line_search = "strong-wolfe";
   descent_tolerances tolerances = {};
-  /// Accepted steps.
+  /// Limit on accepted steps.
   index_type max_iterations = 10'000;
-  /// Evaluations of the function and its gradient; 0 for 20 * (max_iterations + 1).
+  /// Limit on evaluations of the function and its gradient; 0 for 20 * (max_iterations + 1).
   index_type max_evaluations = 0;
-  /// A value below this means that the function has no minimum: reason unbounded.
+  /// A value below this means that the function is unbounded below: reason unbounded.
   double lower_bound = -1e300;
-  /// Seconds that the loop may run, counted from when it starts on its device.
+  /// Seconds that the loop may run, counted from its start on the device.
   double deadline = std::numeric_limits<double>::infinity();
-  /// How methods that multiply by the Hessian have it: "assembled", a sparse matrix; "matrix-free", products of the
-  /// function's own; "auto" is the matrix where there is one. Of no effect with methods of gradients.
+  /// How methods that multiply by the Hessian get it: "assembled", a sparse matrix; "matrix-free", the function's own
+  /// products; "auto" takes the matrix if there is one. Ignored by first-order methods.
   std::string hessian = "auto";
-  /// How levenberg-marquardt damps its steps: "nielsen", by how well the model was right, or "classic", a tenth after a
-  /// step that was taken, else ten times. Of no effect with other methods, as first_damping.
+  /// How levenberg-marquardt damps its steps: "nielsen", by how well the model predicted the gain, or "classic", a
+  /// tenth after an accepted step, otherwise ten times. Other methods ignore this and first_damping.
   std::string damping = "nielsen";
-  /// Its first damping, in units of the Hessian's diagonal, or as it is where nobody knows that, as of a
-  /// called_objective: large, as 100, for a start that may be far off.
+  /// Its first damping, in units of the Hessian's diagonal, or absolute where the diagonal is unknown, as for a
+  /// called_objective. Choose it large, say 100, if the start may be far off.
   double first_damping = 1e-3;
-  /// "auto", "host", "stream" or "graph". What it runs on is decided by the function's place.
+  /// "auto", "host", "stream" or "graph". The function's place decides which device runs it.
   std::string executor = "auto";
-  /// Evaluations a trip through the graph's WHILE node; 0 chooses.
+  /// Evaluations per trip through the graph's WHILE node; 0 chooses.
   int unroll = 0;
   /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
   bool programmatic_launch = true;
-  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
-  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  /// Check the pointers passed to enqueue: one driver query each, which detects host memory that the GPU cannot read,
+  /// memory of another GPU, and freed memory. Null pointers are refused either way.
   bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
-  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
-  /// bits for any number.
+  /// On the host: the most threads that share a step, 1 to 1024; 0 for OpenMP's own setting. Results are bitwise the
+  /// same for any number.
   int threads = 0;
 };
 
-/// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() what it was at the start.
+/// How a minimization ended. residual_norm() is ||g||_2, and rhs_norm() its value at the start.
 struct minimize_report : descent_report {
   /// f at x.
   double value = 0;
-  /// Values of the function alone that the parallel line search took, 8 an evaluation after the first; not counted as
-  /// evaluations, and in no limit.
+  /// Values of the function alone that the parallel line search took, 8 per evaluation after the first; not counted as
+  /// evaluations, and not limited.
   index_type trial_values = 0;
-  /// One line for a person.
+  /// A one-line summary.
   std::string message() const;
 };
 
-/// Minimizes one function again and again, from other starting points: recorded when it is made, replayed by each
-/// solve. Threads may share it: see replayed_solver. The residual_norm of progress() is ||g||_2. Minimizers that run at
-/// the same time need functions of their own, which hold what evaluations leave.
+/// Minimizes one function repeatedly, from different starting points: recorded at construction, replayed by each solve.
+/// Threads may share it: see replayed_solver. The residual_norm of progress() is ||g||_2. Minimizers that run
+/// concurrently need functions of their own, since a function holds the results of its evaluations.
 template <class T>
 class minimizer : public replayed_solver {
  public:
-  /// The function must outlive the minimizer. Throws whilst::error on options out of range, on a method that wants a
-  /// Hessian where the function has none, and on an executor that does not run on the function's place.
+  /// The function must outlive the minimizer. Throws whilst::error on options out of range, on a method that needs a
+  /// Hessian the function does not have, and on an executor that does not run on the function's place.
   explicit minimizer(const objective<T>& function, minimizer_options options = {});
   ~minimizer() override;
   minimizer(minimizer&&) noexcept;
   minimizer& operator=(minimizer&&) noexcept;
 
-  /// x, in host memory, holds the starting point and receives the point found: the best one where the method descends
-  /// only. Blocks. Where f is not finite at the starting point, x is left as it is.
+  /// x, in host memory, holds the starting point and receives the point found: the best one if the method only
+  /// descends. Blocks. If f is not finite at the starting point, x is left unchanged.
   minimize_report solve(std::span<T> x);
 
-  /// Enqueues a minimization on `stream` and returns without waiting; x is a pointer of the function's place. As
-  /// linear_solver::enqueue in all else, captures included.
+  /// Enqueues a minimization on `stream` and returns without waiting; x is a pointer of the function's place. Otherwise
+  /// as linear_solver::enqueue, captures included.
   ticket enqueue(stream_handle stream, T* x);
 
   void set_tolerances(const descent_tolerances& tolerances);

@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Many small minimizations in one launch, of functions that are functors of your own; and one, in a single block.
-/// Where CUDA is on, compile files that include this by nvcc.
+/// Many small minimizations in one launch, of functions that are your own functors; or one, in a single block. With
+/// CUDA on, compile files that include this with nvcc.
 
 #include <cstdint>
 #include <limits>
@@ -21,80 +21,80 @@
 namespace whilst {
 
 struct minimizer_batch_options {
-  /// The name of one of the batch's methods: "lbfgs", "bfgs" or "newton" where it was not made of others.
+  /// One of the batch's methods by name: "lbfgs", "bfgs" or "newton" unless it was built with others.
   std::string method = "bfgs";
-  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang). Not "parallel":
-  /// trips cost next to nothing within a kernel, so lengths are tried in turn.
+  /// "backtracking", "strong-wolfe" (More and Thuente) or "approximate-wolfe" (Hager and Zhang). Not "parallel": trips
+  /// cost next to nothing inside a kernel, so step lengths are tried one after another.
   std::string line_search = "strong-wolfe";
   /// The same for all problems.
   descent_tolerances tolerances = {};
-  /// Accepted steps of one problem. A launch lasts as long as its slowest problem.
+  /// Limit on accepted steps per problem. A launch lasts as long as its slowest problem.
   index_type max_iterations = 1000;
-  /// Evaluations of a function and its gradient; 0 for 20 * (max_iterations + 1).
+  /// Limit on evaluations of a function and its gradient; 0 for 20 * (max_iterations + 1).
   index_type max_evaluations = 0;
-  /// A value below this means that a function has no minimum: reason unbounded.
+  /// A value below this means that a function is unbounded below: reason unbounded.
   double lower_bound = -1e300;
-  /// Seconds from when the batch starts on its device; problems that still run then, or have not had their turn, stop.
+  /// Seconds from the batch's start on its device; problems still running or not yet started by then stop.
   double deadline = std::numeric_limits<double>::infinity();
-  /// "auto" (a GPU where there is one; WHILST_EXECUTOR=host counts, too), "batch" (likewise) or "host" (the CPU).
+  /// "auto" (a GPU if there is one; honours WHILST_EXECUTOR=host), "batch" (likewise) or "host" (the CPU).
   std::string executor = "auto";
-  /// The CUDA device; -1 is the current one.
+  /// The CUDA device; -1 for the current one.
   int device = -1;
-  /// Threads of a GPU for each problem: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host
-  /// each problem has one thread, whatever this says.
+  /// GPU threads per problem: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each problem
+  /// always has one thread.
   int lanes = 0;
-  /// On the host: most threads that share in the problems, 1 to 1024; 0 for what OpenMP's settings say. Results have
-  /// the same bits for any number.
+  /// On the host: the most threads that share the problems, 1 to 1024; 0 for OpenMP's own setting. Results are bitwise
+  /// the same for any number.
   int threads = 0;
-  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
-  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  /// Check the pointers passed to enqueue: one driver query each, which detects host memory that the GPU cannot read,
+  /// memory of another GPU, and freed memory. Null pointers are refused either way.
   bool check_pointers = true;
 };
 
-/// How the minimizations of a batch ended.
+/// How a batch's minimizations ended.
 class minimizer_batch_report : public batch_outcomes<minimization_outcome> {
  public:
   using batch_outcomes::batch_outcomes;
   double mean_evaluations() const;
-  /// One line for a person: how many converged, and how the worst ended.
+  /// A one-line summary: how many converged, and how the worst ended.
   std::string message() const { return message_about("minimization", "minimizations"); }
 };
 
-/// Methods that a batch is compiled for, to choose from by name when it is made. solvers/ has more than these:
-/// gradient_descent, conjugate_gradient_pr, conjugate_gradient_hz.
+/// The methods a batch is compiled for, selected by name at construction. solvers/ has more: gradient_descent,
+/// conjugate_gradient_pr, conjugate_gradient_hz.
 template <template <class> class... Direction>
 struct method_list {};
 using usual_methods = method_list<bfgs, limited_memory_bfgs, newton>;
 
 namespace detail {
 
-/// What every batch is asked for. Throws whilst::error on tolerances out of range.
+/// The settings every batch needs. Throws whilst::error on tolerances out of range.
 batch_settings settings_of_minimizations(const minimizer_batch_options& options, index_type problems);
-/// What its minimizations obey; `single` where T is float. Throws whilst::error on a line search that is not known.
+/// The settings of each minimization; `single` if T is float. Throws whilst::error on an unknown line search.
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single);
 [[noreturn]] void refuse_method(const std::string& asked, const std::string& known);
-/// Throws whilst::error where a method that holds a dense matrix is asked for more unknowns than it is for.
+/// Throws whilst::error if a method that holds a dense matrix is given more unknowns than it supports.
 void check_dense(const char* method, index_type unknowns, index_type most);
-/// Bytes of memory that all problems together want. Throws whilst::error where that is beyond any.
+/// Bytes of memory that all problems need together. Throws whilst::error if that exceeds any memory.
 index_type bytes_of_all(index_type problems, index_type bytes_a_problem);
-/// Threads a problem that suit a GPU.
+/// Threads per problem that suit a GPU.
 int lanes_for_minimizations(const pattern_view& pattern, bool by_threads);
-/// Shared memory that a problem may have for itself; 0 on the host.
+/// Shared memory available to each problem; 0 on the host.
 index_type fast_memory_for_problem(place where, index_type problems);
 
 }  // namespace detail
 
-/// Minimizes many functions at once, each with a loop of its own that stops when it is done: recorded when it is made,
-/// replayed by each solve. A thread, a warp or a block runs a whole minimization inside one kernel; on the host
-/// the host's threads share out the problems. Threads of the caller's may share it, too: solve, enqueue and wait are
-/// one thread's at a time, and wait() tells of what was enqueued last, by whatever thread. What is run is the text of
-/// the methods that a minimizer records, and on the host the results are those of a minimizer for each problem, to the
-/// bit up to 2048 unknowns, by bfgs 512: a minimizer adds up more than these in pieces. A batch of one with a block is
-/// a single minimization without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods
-/// that hold a dense matrix take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.
+/// Minimizes many functions at once, each in its own loop that stops when it is done: recorded at construction,
+/// replayed by each solve. On a GPU a thread, a warp or a block runs a whole minimization inside one kernel; on the
+/// host, the host's threads share out the problems. Threads of the caller may share the object: solve, enqueue and wait
+/// are for one thread at a time, and wait() reports on the last enqueue from any thread. The methods are the code that
+/// a minimizer records, and on the host the results match those of one minimizer per problem, to the bit up to 2048
+/// unknowns (bfgs 512), beyond which a minimizer sums in pieces. A batch of one with a block is a single minimization
+/// without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods that hold a dense matrix
+/// take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.
 ///
-/// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives the terms of function k, as
-/// partially_separable takes them. Without a pattern there is one term, the whole function of its few unknowns:
+/// Problem is trivially copyable, its pointers to memory of the place. of_problem(k) returns the terms of function k,
+/// as partially_separable takes them. Without a pattern there is one term, the whole function of its few unknowns:
 /// @code
 ///   struct valley {                                                 // one for each height
 ///     const double* height;
@@ -112,24 +112,24 @@ index_type fast_memory_for_problem(place where, index_type problems);
 ///   whilst::minimizer_batch<double, valley> batch([&](whilst::place) { return valley{height}; }, 1'000'000);
 ///   const whilst::minimizer_batch_report report = batch.solve(x);   // 2 unknowns a problem
 /// @endcode
-/// A batch with a thread a problem keeps all that a problem works on in the thread's own memory, where that is 4 KiB at
-/// most and the function is one term; one with a block in the block's shared memory, where it fits; all others in
-/// memory of the device, for all problems at once.
+/// A batch with one thread per problem keeps a problem's working data in that thread's local memory, if it is 4 KiB at
+/// most and the function is one term; with one block per problem, in shared memory if it fits; otherwise in device
+/// memory, for all problems at once.
 template <class T, class Problem, class Methods = usual_methods>
 class minimizer_batch {
   using term_type = decltype(std::declval<const Problem&>().of_problem(index_type{}));
   static constexpr const char* making = "making a batch of minimizations";
 
  public:
-  /// make_problem(place) gives the problems with their data on that place. Throws whilst::error on options out of
-  /// range, fewer than one problem, more unknowns than a method's dense matrix is for, and an executor that is not for
-  /// batches or that this machine does not have.
+  /// make_problem(place) returns the problems with their data on that place. Throws whilst::error on options out of
+  /// range, fewer than one problem, more unknowns than a method's dense matrix supports, and an executor that does not
+  /// run batches or that this machine does not have.
   template <class MakeProblem>
   minimizer_batch(const MakeProblem& make_problem, index_type problems, const minimizer_batch_options& options = {})
       : minimizer_batch(make_problem, problems, term_type::unknowns, std::span<const std::int32_t>(), options) {}
 
-  /// The same for functions of several terms: `unknowns` of each function, and those of its terms, unknowns_of_terms,
-  /// term after term, as in partially_separable::add; the same for all. Throws whilst::error on indexes out of range.
+  /// The same for functions of several terms: `unknowns` per function, and those of its terms, unknowns_of_terms, term
+  /// after term, as in partially_separable::add; shared by all functions. Throws whilst::error on indices out of range.
   template <class MakeProblem>
   minimizer_batch(const MakeProblem& make_problem, index_type problems, index_type unknowns,
                   std::span<const std::int32_t> unknowns_of_terms, const minimizer_batch_options& options = {})
@@ -140,36 +140,35 @@ class minimizer_batch {
     record(options, unknowns, unknowns_of_terms, Methods{});
   }
 
-  /// x in host memory, the unknowns of one problem after another: holds the starting points and receives the best
-  /// points found. Blocks. The x of a problem whose value is not finite at its start are left alone. On a GPU the first
-  /// call takes memory there for x.
+  /// x, in host memory, holds the starting points, the unknowns of one problem after another, and receives the best
+  /// points found. Blocks. A problem whose value is not finite at its start leaves its x unchanged. On a GPU the first
+  /// call allocates device memory for x.
   minimizer_batch_report solve(std::span<T> x) { return batch_.solve(x); }
 
-  /// Enqueues the minimizations on `stream` and returns without waiting: x is a device pointer (a host pointer where
-  /// the batch runs on the host, and then all has been done when this returns) that must stay valid until they are
-  /// done. No synchronisation, and no allocation but one: the first launch with a thread a problem may have the driver
-  /// enlarge the device's local memory, for which it may wait for the device. One batch at a time: another on a
-  /// second stream waits for the first. If `stream` is being captured, they become part of that graph, with this x, and
-  /// the object must outlive it. Launches of that graph are not ordered against enqueue(), nor against one another:
-  /// have one end before the next begins, since all work in the same memory.
-  /// Throws whilst::error on a pointer that linear_solver::enqueue would not take.
+  /// Enqueues the minimizations on `stream` and returns without waiting: x is a device pointer that must stay valid
+  /// until they are done (a host pointer if the batch runs on the host; the work is then done on return). No
+  /// synchronisation, and at most one allocation: on the first launch with one thread per problem the driver may
+  /// enlarge the device's local memory, and may wait for the device to do so. Batches run one at a time: another on a
+  /// second stream waits for the first. If `stream` is being captured, the minimizations become part of that graph,
+  /// with this x, and the object must outlive it. Launches of that graph are not ordered against enqueue() or each
+  /// other: let one end before the next begins, since all work in the same memory. Throws whilst::error on a pointer
+  /// that linear_solver::enqueue would refuse.
   void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
 
-  /// Waits for the minimizations enqueued last, and tells how each ended: a copy of 32 bytes each from a GPU. What a
-  /// captured graph runs is not waited for.
+  /// Waits for the last enqueued minimizations and reports how each ended: from a GPU, a copy of 32 bytes each. Does
+  /// not wait for what a captured graph runs.
   minimizer_batch_report wait() { return batch_.wait(); }
 
-  /// Asks the minimizations of the 17 launches enqueued last to stop, those that run and those that wait for their
-  /// turn, from any thread: each does after its next evaluation, with reason cancelled. Harmless when none is left, and
-  /// for those to come, but for those in a captured graph: its later launches are the same launch and are cancelled,
-  /// too.
+  /// Asks the minimizations of the last 17 launches enqueued to stop, running or waiting, from any thread: each stops
+  /// after its next evaluation, with reason cancelled. Harmless if none is left, and has no effect on later ones,
+  /// except in a captured graph: its later launches count as the same launch and are cancelled, too.
   void cancel() { batch_.cancel(); }
 
-  /// How each ended, in the memory of the place that runs them, one a problem; for kernels that come after.
+  /// How each ended, one entry per problem, in memory of the place that runs them; for kernels that follow.
   const minimization_outcome* outcomes() const { return batch_.outcomes(); }
 
   index_type problems() const { return batch_.problems(); }
-  /// Threads that work on each minimization.
+  /// Threads per minimization.
   int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
   const std::string& executor() const { return batch_.executor(); }
@@ -226,7 +225,7 @@ class minimizer_batch {
   detail::shared_pattern pattern_;
   raw_buffer memory_;
   buffer<detail::minimization_settings> settings_;
-  detail::recorded_batch<T, minimization_outcome, minimizer_batch_report> batch_;  ///< after what its runs refer to
+  detail::recorded_batch<T, minimization_outcome, minimizer_batch_report> batch_;  ///< after what its runs use
   Problem problem_;
 };
 

@@ -6,9 +6,9 @@
 
 namespace whilst {
 
-/// Newton's method with a line search, the Hessian dense and factored by one block: for some hundred unknowns.
-/// Where the Hessian is not positive definite, a multiple of the identity is added, in units that make its diagonal
-/// ones: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm 3.3.
+/// Newton's method with a line search, the Hessian dense and factored by one block: for a few hundred unknowns. If the
+/// Hessian is not positive definite, adds a multiple of the identity, scaled so that the diagonal is 1: J. Nocedal and
+/// S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm 3.3.
 template <class T>
 struct newton {
   static constexpr const char* name = "newton";
@@ -61,7 +61,7 @@ struct newton {
 
    private:
     WHILST_HD double magnification() const { return of.s->magnification; }
-    /// Scales that make the diagonal 1 or -1; returns its least entry then.
+    /// Scales the diagonal to 1 or -1; returns its least entry after scaling.
     template <class Team>
     WHILST_HD double choose_units(const Team& team) const {
       double negative = 0;
@@ -85,14 +85,14 @@ struct newton {
           const std::int32_t j = H.column_indices[k];
           of.L[i * n + j] = magnification() * H.values[k] * of.unit[i] * of.unit[j];
         }
-        if (H.row_offsets[i] == H.row_offsets[i + 1]) of.L[i * n + i] = 1;  // of no term: it stays where it is
+        if (H.row_offsets[i] == H.row_offsets[i + 1]) of.L[i * n + i] = 1;  // in no term: it stays where it is
         of.L[i * n + i] += shift;
         of.solution[i] = -of.v.trial_gradient[i] * of.unit[i];
       }
       team.sync();
     }
     /// Cholesky by columns, L over the lower triangle and its transpose over the upper one, so that neighbouring
-    /// threads read neighbours. False where a pivot is not positive.
+    /// threads read neighbours. False if a pivot is not positive.
     template <class Team>
     WHILST_HD bool factor(const Team& team) const {
       constexpr double least_pivot = 1e-14;
@@ -101,7 +101,7 @@ struct newton {
       const int group = team.rank() / lanes, groups = team.size() / lanes;
       for (index_type k = 0; k < n; ++k) {
         const double pivot = of.L[k * n + k];
-        if (!(pivot > least_pivot)) return false;  // the same for every thread
+        if (!(pivot > least_pivot)) return false;  // the same for all threads
         const double root = sqrt(pivot);
         team.sync();
         for (index_type i = k + team.rank(); i < n; i += team.size())

@@ -9,10 +9,10 @@
 
 namespace whilst {
 
-/// Inexact Newton with a line search: H d = -g by conjugate gradients, until the residual is small beside g or the
-/// curvature is found to be negative; d is what they have by then. J. Nocedal and S. J. Wright, Numerical Optimization,
-/// 2nd ed. (2006), algorithm 7.1, with its tolerance min(1/2, sqrt ||g||) ||g||, as far as half of the digits. H is
-/// assembled or matrix-free; the loop within the loop runs for accepted points only.
+/// Inexact Newton with a line search: H d = -g by conjugate gradients, until the residual is small compared with g or
+/// the curvature turns out negative; d is the iterate at that point. J. Nocedal and S. J. Wright, Numerical
+/// Optimization, 2nd ed. (2006), algorithm 7.1, with its tolerance min(1/2, sqrt ||g||) ||g||, down to half of the
+/// digits. H is assembled or matrix-free; the inner loop runs for accepted points only.
 template <class T, template <class> class Hessian>
 struct newton_cg {
   static constexpr const char* name = "newton-cg";
@@ -41,7 +41,7 @@ struct newton_cg {
     matrix H;
     T *solution, *r, *inverse;
     WHILST_HD void operator()(index_type i) const { with_diagonal(i); }
-    /// The entry of the diagonal. Its size is what preconditions: the matrix need not be positive definite.
+    /// The diagonal entry. Its absolute value is the preconditioner: the matrix need not be positive definite.
     WHILST_HD T with_diagonal(index_type i) const {
       const T d = H.diagonal(i);
       inverse[i] = d == 0 ? T(1) : 1 / std::fabs(d);

@@ -7,9 +7,9 @@ namespace whilst {
 
 enum class conjugacy { polak_ribiere_plus, hager_zhang };
 
-/// Nonlinear conjugate gradients, d = -g + beta d. Two choices of beta: that of Polak and Ribiere, not below 0 (J. C.
-/// Gilbert and J. Nocedal, SIAM J. Optim. 2 (1992)), and that of W. W. Hager and H. Zhang, "A new conjugate gradient
-/// method with guaranteed descent and an efficient line search", SIAM J. Optim. 16 (2005), (1.3) to (1.6).
+/// Nonlinear conjugate gradients, d = -g + beta d. Two choices of beta: Polak and Ribiere's, not below 0 (J. C. Gilbert
+/// and J. Nocedal, SIAM J. Optim. 2 (1992)), and that of W. W. Hager and H. Zhang, "A new conjugate gradient method
+/// with guaranteed descent and an efficient line search", SIAM J. Optim. 16 (2005), (1.3) to (1.6).
 template <class T, conjugacy beta_by>
 struct nonlinear_conjugate_gradient {
   static constexpr const char* name =
@@ -25,7 +25,7 @@ struct nonlinear_conjugate_gradient {
   struct handed {
     double beta;
   };
-  /// With y the change of the gradient, and g the new one: g'y, y'y, d'y, d'g, d'd, and the old g'g.
+  /// Where y is the change of the gradient, and g the new one: g'y, y'y, d'y, d'g, d'd, and the old g'g.
   static constexpr int products = 6;
   WHILST_HD T read_products(index_type i) const { return v.gradient[i]; }
   WHILST_HD sums<double, products> multiply(index_type, T gradient, T, T direction, T old_gradient) const {

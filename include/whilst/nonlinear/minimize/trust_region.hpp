@@ -8,10 +8,10 @@
 
 namespace whilst {
 
-/// Newton's method in a trust region: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006),
-/// algorithm 4.1, with the step of Steihaug and Toint (truncated_conjugate_gradient), to the tolerance of newton_cg.
-/// The Hessian, assembled or matrix-free, need not be positive definite. A trial point that is rejected costs conjugate
-/// gradients anew, in a smaller region, and no Hessian.
+/// Newton's method in a trust region: J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006), algorithm
+/// 4.1, with the step of Steihaug and Toint (truncated_conjugate_gradient), to the tolerance of newton_cg. The Hessian,
+/// assembled or matrix-free, need not be positive definite. A rejected trial point costs another run of conjugate
+/// gradients, in a smaller region, but no Hessian.
 template <class T, template <class> class Hessian>
 struct trust_region {
   static constexpr const char* name = "trust-region";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What runs the minimizations of a batch: see whilst/minimizer_batch.hpp.
+/// Runs the minimizations of a batch: see whilst/minimizer_batch.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace whilst {
 /// How one minimization of a batch ended.
 struct minimization_outcome {
   whilst::reason reason = whilst::reason::running;
-  /// Accepted steps.
+  /// Number of accepted steps.
   std::int32_t iterations = 0;
-  /// Of the function and its gradient.
+  /// Evaluations of the function and its gradient.
   std::int32_t evaluations = 0;
   /// f and ||g||_2 at x.
   double value = 0, gradient_norm = 0;
@@ -31,7 +31,7 @@ struct minimization_outcome {
 
 namespace detail {
 
-/// What all minimizations of a batch obey, in the memory of its place.
+/// Settings that all minimizations of a batch share, in memory of its place.
 struct minimization_settings {
   descent_settings descent;
   control_settings loop;
@@ -42,7 +42,7 @@ constexpr bool wants_hessian = requires {
   Direction::wants_hessian;
 };
 
-/// What evaluations leave: of each term, and of the Hessian.
+/// The results of evaluations: per term, and for the Hessian.
 template <class T, int K, bool with_hessian>
 struct memory_of_function {
   double* values;
@@ -55,7 +55,7 @@ struct memory_of_function {
         H(with_hessian ? memory.take<T>(pattern.nonzeros) : nullptr) {}
 };
 
-/// A function of one problem, for any runner: a sum of terms, as partially_separable records it.
+/// The function of one problem, for any runner: a sum of terms, as partially_separable records it.
 template <class T, class Term, bool with_hessian>
 struct function_of_terms {
   static constexpr int K = Term::unknowns;
@@ -100,7 +100,7 @@ struct function_of_terms {
   }
 };
 
-/// Minimization k of a batch, for the team that runs it, in memory of the problem's own.
+/// Minimization k of a batch, for the team that runs it, in the problem's own memory.
 template <class T, class Problem, template <class> class Direction>
 struct whole_minimizations {
   using term_type = decltype(std::declval<const Problem&>().of_problem(index_type{}));
@@ -114,10 +114,10 @@ struct whole_minimizations {
   const batch_frame* frame;
   const minimization_settings* settings;
   minimization_outcome* outcomes;
-  std::byte* memory;  ///< of all problems; null where they have none but fast memory, or their own
+  std::byte* memory;  ///< of all problems; null if they use only fast memory, or their threads' own
   index_type bytes_a_problem;
 
-  /// Bytes that a problem works on.
+  /// Bytes of working memory per problem.
   static constexpr index_type bytes_of(const pattern_view& pattern) {
     struct {
       index_type n;
@@ -137,9 +137,9 @@ struct whole_minimizations {
     run(k, team, memory ? memory + k * bytes_a_problem : static_cast<std::byte*>(team.fast_memory()));
   }
 
-  /// A team_runner asks what the world outside wants, and counts evaluations, when a trip is over: x is the accepted
-  /// point by then, and the trial point one that nobody has evaluated. After a verdict of the judge x is the point
-  /// before, as where the loop was recorded. On a first trip that was the last one allowed both are x.
+  /// A team_runner checks for cancel and deadline, and counts evaluations, at the end of a trip: by then x is the
+  /// accepted point, and the trial point has not been evaluated. After the judge's verdict x is the previous point, as
+  /// where the loop was recorded. If the first trip was also the last one allowed, both are x.
   struct hand_back {
     descent_vectors<T> v;
     slot<T> io;
@@ -159,7 +159,7 @@ struct whole_minimizations {
                   s->value_of_f(), s->norm_of_gradient()};
     }
   };
-  /// Methods find their memory as a buffer's is: zeroed at first.
+  /// Methods expect memory like a buffer's: initially zero.
   template <class Team>
   WHILST_HD void clear(const Team& team, std::byte* of_problem) const {
     constexpr int piece = 16;
@@ -185,15 +185,15 @@ struct whole_minimizations {
   }
 };
 
-/// The same where a problem's memory is that of the thread that runs it, which a GPU lays out so that neighbouring
-/// threads read neighbours. For functions of one term.
+/// The same with a problem's memory in the thread that runs it, which a GPU lays out so that neighbouring threads read
+/// neighbours. For functions of one term.
 template <class Minimizations>
 struct minimizations_of_threads {
   static constexpr int n = Minimizations::term_type::unknowns;
   static constexpr index_type bytes = Minimizations::bytes_of(pattern_view::of_one_term(n));
-  /// Two blocks of 256 leave each thread 128 registers: what a problem works on is in memory anyway, to be waited for.
+  /// Two blocks of 256 leave each thread 128 registers: the working data is in memory anyway, and access has to wait.
   static constexpr int blocks_wanted = 2;
-  /// A GPU keeps as much for every thread that it has room for.
+  /// A GPU reserves this much for every resident thread.
   static constexpr bool are_small = bytes <= 4096;
   Minimizations each;
 
