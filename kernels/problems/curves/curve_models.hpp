@@ -11,15 +11,15 @@
 /// Models of a curve, y = f(b; x), for least squares.
 ///
 /// A model is a functor: model(b, x) is f for `parameters` values at b and `variables` predictors at x. The scalar S of
-/// b is double, float or a number that carries derivatives: what is asked of it is + - * /, also with a double on
-/// either side, and exp, log, sqrt, sin, cos and atan, found by argument-dependent lookup. What depends on x alone is
-/// computed in double. A model whose file states it for a transform of y has the static function response(y).
+/// b is double, float or a number that carries derivatives: it needs + - * /, also with a double on either side, and
+/// exp, log, sqrt, sin, cos and atan, found by argument-dependent lookup. What depends on x alone is computed in
+/// double. A model whose file states it for a transform of y has the static function response(y).
 ///
-/// Those of the nonlinear regression suite are as the model sections of the NIST Statistical Reference Datasets state
-/// them: https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml. Several sets can have one model.
+/// The models of the nonlinear regression suite follow the model sections of the NIST Statistical Reference Datasets:
+/// https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml. Several data sets may share a model.
 namespace whilst {
 
-/// What a fit compares the model with: the observed y itself unless the model is of a transform of it.
+/// What a fit compares the model with: the observed y, or its transform if the model is stated for one.
 template <class Model>
 WHILST_HD double curve_response([[maybe_unused]] const Model& model, double y) {
   if constexpr (requires { Model::response(y); }) {
@@ -69,7 +69,7 @@ void for_each_curve_model(Use&& use) {
   use(std::string_view(curves::michaelis_menten::name), curves::michaelis_menten{});
 }
 
-/// Calls use(model) for the model of this name, in upper or lower case; false where there is none.
+/// Calls use(model) for the model of this name, ignoring case; false if there is none.
 template <class Use>
 bool with_curve_model(std::string_view name, Use&& use) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -89,7 +89,7 @@ bool with_curve_model(std::string_view name, Use&& use) {
   return found;
 }
 
-/// A line of help on a model.
+/// One line of help on a model.
 struct curve_model_entry {
   std::string_view name, formula;
   int parameters, variables;

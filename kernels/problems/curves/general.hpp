@@ -4,10 +4,10 @@
 
 #include "whilst/basics/host_device.hpp"
 
-/// Models for fits of one's own. See kernels/problems/curves/curve_models.hpp.
+/// Models for your own fits. See kernels/problems/curves/curve_models.hpp.
 namespace whilst::curves {
 
-/// b1 + b2 x + ... for fits of one's own; its degree is 1, 2 or 3.
+/// b1 + b2 x + ...; its degree is 1, 2 or 3.
 template <int degree>
 struct polynomial {
   static_assert(degree >= 1 && degree <= 3, "a polynomial of degree 1, 2 or 3");
@@ -24,7 +24,7 @@ struct polynomial {
   }
 };
 
-/// A decay towards b3 at the rate b2.
+/// A decay towards b3 with rate b2.
 struct exponential {
   static constexpr const char* name = "exponential";
   static constexpr const char* formula = "b1*exp(-b2*x) + b3";
@@ -36,7 +36,7 @@ struct exponential {
   }
 };
 
-/// Growth to b1 that is half way at x = b3.
+/// Growth to b1, half of it reached at x = b3.
 struct logistic {
   static constexpr const char* name = "logistic";
   static constexpr const char* formula = "b1 / (1+exp(-b2*(x-b3)))";
@@ -48,7 +48,7 @@ struct logistic {
   }
 };
 
-/// Of DanWood, and of other data with x > 0.
+/// For DanWood, and other data with x > 0.
 struct power {
   static constexpr const char* name = "power";
   static constexpr const char* formula = "b1 * x**b2";
@@ -60,7 +60,7 @@ struct power {
   }
 };
 
-/// A peak of height b1 at b2 with the standard deviation b3.
+/// A peak of height b1 at b2 with standard deviation b3.
 struct gaussian {
   static constexpr const char* name = "gaussian";
   static constexpr const char* formula = "b1 * exp(-0.5*((x-b2)/b3)**2)";
@@ -73,7 +73,7 @@ struct gaussian {
   }
 };
 
-/// The speed of an enzyme's reaction at the concentration x: at most b1, half of that at x = b2.
+/// The rate of an enzyme's reaction at concentration x: at most b1, half of that at x = b2.
 struct michaelis_menten {
   static constexpr const char* name = "michaelis-menten";
   static constexpr const char* formula = "b1*x / (b2+x)";

@@ -4,7 +4,7 @@
 
 #include "whilst/basics/host_device.hpp"
 
-/// The models of the nonlinear regression suite of the NIST Statistical Reference Datasets, but for DanWood's, which is
+/// The models of the nonlinear regression suite of the NIST Statistical Reference Datasets, except DanWood's, which is
 /// `power` of general.hpp. See kernels/problems/curves/curve_models.hpp.
 namespace whilst::curves {
 
@@ -21,7 +21,7 @@ struct bennett5 {
   }
 };
 
-/// Also of Chwirut2, which differs in its data.
+/// Also for Chwirut2, which differs in its data.
 struct chwirut1 {
   static constexpr const char* name = "Chwirut1";
   static constexpr const char* formula = "exp(-b1*x) / (b2+b3*x)";
@@ -61,7 +61,7 @@ struct eckerle4 {
   }
 };
 
-/// Also of Gauss2 and Gauss3.
+/// Also for Gauss2 and Gauss3.
 struct gauss1 {
   static constexpr const char* name = "Gauss1";
   static constexpr const char* formula = "b1*exp(-b2*x) + b3*exp(-(x-b4)**2 / b5**2) + b6*exp(-(x-b7)**2 / b8**2)";
@@ -74,7 +74,7 @@ struct gauss1 {
   }
 };
 
-/// Also of Thurber.
+/// Also for Thurber.
 struct hahn1 {
   static constexpr const char* name = "Hahn1";
   static constexpr const char* formula = "(b1 + b2*x + b3*x**2 + b4*x**3) / (1 + b5*x + b6*x**2 + b7*x**3)";
@@ -97,7 +97,7 @@ struct kirby2 {
   }
 };
 
-/// Also of Lanczos2 and Lanczos3, whose data have fewer digits.
+/// Also for Lanczos2 and Lanczos3, whose data have fewer digits.
 struct lanczos1 {
   static constexpr const char* name = "Lanczos1";
   static constexpr const char* formula = "b1*exp(-b2*x) + b3*exp(-b4*x) + b5*exp(-b6*x)";
@@ -142,7 +142,7 @@ struct mgh17 {
   }
 };
 
-/// Also of BoxBOD.
+/// Also for BoxBOD.
 struct misra1a {
   static constexpr const char* name = "Misra1a";
   static constexpr const char* formula = "b1 * (1-exp(-b2*x))";
@@ -160,7 +160,7 @@ struct misra1b {
   static constexpr int parameters = 2, variables = 1;
   template <class S>
   WHILST_HD S operator()(const S* b, const double* x) const {
-    // 1 - (1+u)**(-2) over one denominator: there 1 and nearly 1 would cancel.
+    // 1 - (1+u)**(-2) over one denominator: otherwise 1 and nearly 1 would cancel.
     const S u = S(b[1] * (0.5 * x[0])), v = S(1.0 + u);
     return S(b[0] * u * (1.0 + v) / (v * v));
   }

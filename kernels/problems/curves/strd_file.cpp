@@ -18,13 +18,13 @@ namespace {
 
 using detail::blanks, detail::quoted, detail::trim;
 
-/// Whether text starts with this, in upper or lower case.
+/// Whether text starts with `start`, ignoring case.
 bool starts_with(std::string_view text, std::string_view start) {
   const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   return text.size() >= start.size() && std::equal(start.begin(), start.end(), text.begin(), same);
 }
 
-/// Takes the first word off the text, empty where there is none.
+/// Takes the first word off the text; empty if there is none.
 std::string_view take_word(std::string_view& text) {
   text = trim(text);
   const std::string_view word = text.substr(0, text.find_first_of(blanks));
@@ -32,8 +32,7 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-/// The file in memory and the line where reading stands. Lines and words are views into the text, which is how an
-/// error finds its place.
+/// The file in memory and the current line. Lines and words are views into the text, so an error can find its position.
 class reader {
  public:
   explicit reader(const std::string& path) : path_(path) {
@@ -54,7 +53,7 @@ class reader {
   }
 
   bool at_end() const { return at_end_; }
-  /// The line where reading stands, without the blanks around it.
+  /// The current line, trimmed.
   std::string_view line() const { return line_; }
   void next() {
     at_end_ = after_ == text_.size();
@@ -66,14 +65,14 @@ class reader {
     while (!at_end_ && line_.empty()) next();
   }
 
-  /// Goes on to the next line with this label. What stands behind the label there.
+  /// Advances to the next line with this label. Returns what follows the label.
   std::string_view find(std::string_view label) {
     while (!at_end_ && !starts_with(line_, label)) next();
     if (at_end_) fail_at_end("a line that starts with " + quoted(label));
     return trim(line_.substr(label.size()));
   }
 
-  /// Takes a number off the text.
+  /// Takes a number off the front of the text.
   double take_number(std::string_view& text) const {
     const std::string_view word = take_word(text);
     const std::optional<double> value = detail::finite_number(word);
@@ -95,7 +94,7 @@ class reader {
     if (!rest.empty()) fail(rest, "the end of the line");
   }
 
-  /// Fails at this piece of the text.
+  /// Fails, pointing at this piece of the text.
   [[noreturn]] void fail(std::string_view piece, const std::string& expected) const {
     detail::fail(path_, text_, piece, piece.empty() ? "the end of the line" : quoted(piece), expected);
   }
@@ -106,11 +105,11 @@ class reader {
  private:
   std::string path_, text_;
   std::string_view line_;
-  std::size_t after_ = 0;  // where the line after this one starts
+  std::size_t after_ = 0;  // where the next line starts
   bool at_end_ = false;
 };
 
-/// The columns that a text such as "(x1 = time; x2 = temperature)" gives names to, and the names.
+/// The columns that a text such as "(x1 = time; x2 = temperature)" names, and their names.
 using explained = std::vector<std::pair<std::string_view, std::string_view>>;
 
 void read_names(std::string_view text, explained& names) {
@@ -212,7 +211,7 @@ void read_data(reader& in, strd_file& file, const explained& names) {
   }
   if (file.variable_names.size() < 2) in.fail(whole_heading, "the columns' names, such as \"y x\"");
   file.variables = static_cast<int>(file.variable_names.size()) - 1;
-  // Nothing is reserved: the file's own count is not to be trusted with memory.
+  // Reserve nothing: the file's own count is not to be trusted with memory.
   index_type rows = 0;
   for (in.next(); in.skip_blank_lines(), !in.at_end(); in.next(), ++rows) {
     std::string_view rest = in.line();

@@ -9,12 +9,12 @@
 
 /// @file
 /// Energies of elastic bodies as terms of whilst::partially_separable: inertia, elasticity, contact and friction of an
-/// implicit time step. The unknowns are positions, vertex after vertex, three coordinates each. Arrays are memory of
-/// the place, borrowed. All are in double precision, and in whatever unit of energy their parameters are given in.
+/// implicit time step. The unknowns are positions, vertex after vertex, three coordinates each. Arrays are borrowed
+/// memory of the place. All values are in double precision, in the unit of energy that the parameters imply.
 
 namespace whilst::elastic {
 
-/// F = U diag(stretch) V', U and V rotations, so that stretches are negative where F turns space inside out.
+/// F = U diag(stretch) V', with U and V rotations, so stretches are negative where F turns space inside out.
 struct principal_stretches {
   double U[3][3], stretch[3], V[3][3];
 
@@ -31,7 +31,7 @@ struct principal_stretches {
     double W[3][3];
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < 3; ++k) W[i][k] = F[i][0] * V[0][k] + F[i][1] * V[1][k] + F[i][2] * V[2][k];
-    // The columns of W have a right angle between them but for rounding; where they vanish, any right angle does.
+    // The columns of W are orthogonal up to rounding; where they vanish, any orthogonal ones will do.
     normalize_column(W, 0, 1, 0, 0);
     const double along = W[0][1] * U[0][0] + W[1][1] * U[1][0] + W[2][1] * U[2][0];
     for (int i = 0; i < 3; ++i) W[i][1] -= along * U[i][0];
@@ -48,7 +48,7 @@ struct principal_stretches {
   }
 
  private:
-  /// The largest first.
+  /// Sorts the largest first.
   WHILST_HD void sort_columns(double (&C)[3][3]) {
     for (int pass = 0; pass < 3; ++pass) {
       const int k = pass % 2;
@@ -78,7 +78,7 @@ struct principal_stretches {
 ///   W = volume (mu / 2 |F|^2 - mu det F + lambda / 2 (det F - 1)^2),  F = (x1 - x0, x2 - x0, x3 - x0) shape^-1
 ///
 /// A polynomial in x, finite wherever the vertices are, inverted elements included. For small strains it is Hooke's law
-/// with Lame's parameters mu and lambda - mu. At rest it is volume mu / 2: the constant is left in, so that the size of
+/// with Lame's parameters mu and lambda - mu. At rest it equals volume mu / 2: the constant is kept so that the size of
 /// the value tells its rounding.
 struct neo_hookean {
   static constexpr int unknowns = 12;
@@ -87,7 +87,7 @@ struct neo_hookean {
   const double* volume;
   double mu, lambda;
 
-  /// At rest, of all of the volume.
+  /// Energy at rest of the whole volume.
   WHILST_HD static double rest_energy(double mu, double all_volume) { return all_volume * mu / 2; }
 
   template <class S>
@@ -100,7 +100,7 @@ struct neo_hookean {
     return volume[e] * (mu / 2 * square - mu * J + lambda / 2 * (J - 1) * (J - 1));
   }
 
-  /// By the eigenvectors of d^2 W / dF^2, which are known: section 4 of the paper.
+  /// From the eigenvectors of d^2 W / dF^2, which are known: section 4 of the paper.
   WHILST_HD void second_derivatives(index_type e, const double* x, bool positive, double* upper) const {
     double F[3][3];
     deformation(e, x, F);
@@ -170,11 +170,11 @@ struct neo_hookean {
   }
 };
 
-/// A spring between two vertices, of Green's strain E = (|d|^2 / L^2 - 1) / 2, d the vector between them, L its length
-/// at rest: W = stiffness L (E^2 / 2 + 1 / 8). A polynomial; the constant is for the same reason as above.
+/// A spring between two vertices, with Green's strain E = (|d|^2 / L^2 - 1) / 2, d the vector between them, L its rest
+/// length: W = stiffness L (E^2 / 2 + 1 / 8). A polynomial; the constant is kept for the same reason as above.
 struct green_spring {
   static constexpr int unknowns = 6;
-  const double* stiffness;    ///< force by strain
+  const double* stiffness;    ///< force per strain
   const double* rest_length;  ///< L
 
   WHILST_HD static double rest_energy(double stiffness, double length) { return stiffness * length / 8; }
@@ -187,7 +187,7 @@ struct green_spring {
     return stiffness[e] * L / 8 * ((q - 1) * (q - 1) + 1);
   }
 
-  /// Of d they are stiffness / L (E I + d d' / L^2), whose eigenvectors are d and what is at right angles to it.
+  /// With respect to d: stiffness / L (E I + d d' / L^2), whose eigenvectors are d and the vectors orthogonal to it.
   WHILST_HD void second_derivatives(index_type e, const double* x, bool positive, double* upper) const {
     const double L = rest_length[e], d[3] = {x[3] - x[0], x[4] - x[1], x[5] - x[2]};
     const double dd = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], q = dd / (L * L);
@@ -206,7 +206,7 @@ struct green_spring {
   }
 };
 
-/// What bodies may not enter: a floor, everything below a height, and spheres. They begin to push at a distance.
+/// What bodies may not enter: a floor, with everything below it, and spheres. They push from a distance.
 struct obstacles {
   static constexpr int most_spheres = 2;
   struct sphere {
@@ -233,10 +233,10 @@ struct obstacles {
   }
 };
 
-/// A vertex that is pushed out of obstacles: stiffness / 3 depth^3, twice continuously differentiable.
+/// Pushes a vertex out of obstacles: stiffness / 3 depth^3, twice continuously differentiable.
 struct contact {
   static constexpr int unknowns = 3;
-  const double* stiffness;  ///< of each vertex; 0: it touches nothing
+  const double* stiffness;  ///< per vertex; 0: it touches nothing
   obstacles where;
 
   template <class S>
@@ -249,11 +249,11 @@ struct contact {
   }
 };
 
-/// Inertia of a vertex in an implicit time step: mass / (2 h^2) |x - target|^2, where the target is the place that it
-/// would reach without forces other than gravity.
+/// Inertia of a vertex in an implicit time step: mass / (2 h^2) |x - target|^2, where the target is the position it
+/// would reach under gravity alone.
 struct inertia {
   static constexpr int unknowns = 3;
-  const double* mass_by_square;  ///< mass / h^2 of each vertex
+  const double* mass_by_square;  ///< mass / h^2 per vertex
   const double* target;
 
   template <class S>
@@ -263,12 +263,12 @@ struct inertia {
   }
 };
 
-/// Friction of a vertex as a drag along the surface that it touched when the time step began:
-/// drag / 2 |x - start|^2 without what is along the normal.
+/// Friction of a vertex as a drag along the surface that it touched when the time step began: drag / 2 |x - start|^2
+/// without the normal component.
 struct friction {
   static constexpr int unknowns = 3;
-  const double* drag;    ///< of each vertex
-  const double* normal;  ///< of length 1
+  const double* drag;    ///< per vertex
+  const double* normal;  ///< of unit length
   const double* start;   ///< positions when the step began
 
   template <class S>
@@ -280,7 +280,7 @@ struct friction {
   }
 };
 
-/// What a vertex has of its own, in one term.
+/// All of a vertex's own energies in one term.
 struct vertex_energy {
   static constexpr int unknowns = 3;
   whilst::elastic::inertia inertia;

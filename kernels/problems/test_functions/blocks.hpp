@@ -5,7 +5,7 @@
 
 #include "kernels/problems/test_functions/problem.hpp"
 
-/// The problems' residuals as blocks: what assembled_equations adds up, and squared what partially_separable does.
+/// The problems' residuals as blocks: assembled_equations adds them up, partially_separable their squares.
 namespace whilst::test_functions {
 
 /// Residual i of a problem_of_size: a block reads all unknowns.
@@ -19,7 +19,7 @@ struct residual_of_all {
   }
 };
 
-/// Residual i of a sparse problem: a block reads F::width unknowns, those that unknown_of names.
+/// Residual i of a sparse problem: a block reads F::width unknowns, given by unknown_of.
 template <class F>
 struct residual_of_few {
   static constexpr int unknowns = F::width, equations = 1;
@@ -44,7 +44,7 @@ struct residual_of_few {
   }
 };
 
-/// Unknown k of those that residual i of a sparse problem reads; -1: it is not there.
+/// The k-th unknown that residual i of a sparse problem reads; -1: there is none.
 template <class F>
 index_type unknown_of(const F& f, index_type i, int k) {
   if constexpr (requires { f.first(i); }) {
@@ -55,11 +55,11 @@ index_type unknown_of(const F& f, index_type i, int k) {
   }
 }
 
-/// A block for each residual.
+/// One block per residual.
 template <class Block>
 struct wired_blocks {
   Block block;
-  std::vector<std::int32_t> unknowns;  ///< Block::unknowns for each
+  std::vector<std::int32_t> unknowns;  ///< Block::unknowns for each block
 };
 template <class F, int N>
 wired_blocks<residual_of_all<problem_of_size<F, N>>> residual_blocks(const problem_of_size<F, N>& problem) {

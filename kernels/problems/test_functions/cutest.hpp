@@ -7,15 +7,15 @@
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 
-/// Functions of N. I. M. Gould, D. Orban, P. L. Toint, "CUTEst: a constrained and unconstrained testing environment
-/// with safe threads for mathematical optimization", Comput. Optim. Appl. 60 (2015), by their formulas: not sums of
-/// squares, and hard in different ways. Each is a sum of terms as partially_separable has them, and has
+/// Functions from N. I. M. Gould, D. Orban, P. L. Toint, "CUTEst: a constrained and unconstrained testing environment
+/// with safe threads for mathematical optimization", Comput. Optim. Appl. 60 (2015), from their formulas: not sums of
+/// squares, and hard in different ways. Each is a sum of terms for partially_separable, and has
 /// - `wire(n, add)`, which calls add(name, term, unknowns of each term) for each kind of term;
 /// - `start(j, n)`, entry j of the standard starting point, from 0.
-/// The unknowns are counted from 0 here, and from 1 in the formulas.
+/// Unknowns are counted from 0 here, and from 1 in the formulas.
 namespace whilst::test_functions {
 
-/// sum x_i + 1/2 sum_(1 < i < n) cos(2 x_i - x_n - x_1): has no minimum.
+/// sum x_i + 1/2 sum_(1 < i < n) cos(2 x_i - x_n - x_1): no minimum.
 struct indef {
   struct line {
     static constexpr int unknowns = 1;
@@ -43,7 +43,7 @@ struct indef {
   static double start(index_type j, index_type n) { return static_cast<double>(j + 1) / static_cast<double>(n + 1); }
 };
 
-/// (x_1 - 1)^4 + (x_n^2 - x_1^2)^2 + sum_(1 < i < n) sin(x_i - x_n) - x_1^2 + x_i^2: about -n^2 / 4 where it is least.
+/// (x_1 - 1)^4 + (x_n^2 - x_1^2)^2 + sum_(1 < i < n) sin(x_i - x_n) - x_1^2 + x_i^2: its minimum is about -n^2 / 4.
 struct sinquad {
   struct first {
     static constexpr int unknowns = 1;
@@ -149,7 +149,7 @@ struct sparsine {
   static double start(index_type, index_type) { return 0.5; }
 };
 
-/// sum_(i < n) (x_i^2 + x_n^2)^2 - 4 x_i + 3, whose least value is 0.
+/// sum_(i < n) (x_i^2 + x_n^2)^2 - 4 x_i + 3, with minimum 0.
 struct arwhead {
   struct head {
     static constexpr int unknowns = 2;

@@ -120,7 +120,7 @@ struct gaussian : fixed_size<3, 15> {
   WHILST_HD scalar_of<X> residual(index_type i, const X& x) const {
     using std::exp;
     using S = scalar_of<X>;
-    // Symmetric: y of entry 14 - i is that of i.
+    // Symmetric: entry 14 - i has the same y as entry i.
     static constexpr double y[] = {0.0009, 0.0044, 0.0175, 0.0540, 0.1295, 0.2420, 0.3521, 0.3989};
     const S d = S((8 - static_cast<double>(i + 1)) / 2 - x[2]);
     return S(x[0] * exp(S(-0.5 * x[1] * d * d)) - y[i < 8 ? i : 14 - i]);
@@ -143,7 +143,7 @@ struct meyer : fixed_size<3, 16> {
   WHILST_HD double start(index_type j) const { return j == 0 ? 0.02 : j == 1 ? 4000 : 250; }
 };
 
-/// The paper prints |y_i m i x_2| where |y_i - x_2| is meant: only with that is f zero at the minimizer that it gives.
+/// The paper prints |y_i m i x_2| but means |y_i - x_2|: only then is f zero at the minimizer that it gives.
 struct gulf_research_and_development : fixed_size<3, 100> {
   static constexpr int number = 11;
   static constexpr const char* name = "Gulf research and development";

@@ -9,14 +9,14 @@
 #include "whilst/basics/index_type.hpp"
 #include "whilst/derivatives/dual.hpp"
 
-/// What the problems of kernels/problems/test_functions/test_functions.hpp are made of, and what one does with them.
+/// The building blocks of the problems of kernels/problems/test_functions/test_functions.hpp, and helpers for them.
 namespace whilst::test_functions {
 
 /// The number type of x[j].
 template <class X>
 using scalar_of = std::remove_cv_t<std::remove_reference_t<decltype(std::declval<const X&>()[index_type{}])>>;
 
-/// K consecutive unknowns as variables of duals: reads x[j] with derivative 1 in direction j - first. x is not owned.
+/// K consecutive unknowns as dual variables: reads x[j] with derivative 1 in direction j - first. x is not owned.
 template <class T, int K>
 struct window {
   const T* x;
@@ -33,7 +33,7 @@ struct fixed_size {
   WHILST_HD static constexpr index_type count() { return M; }
 };
 
-/// f(x), by residuals in order. x as in residual.
+/// f(x), summing residuals in order. x as in residual.
 template <class F, class X>
 WHILST_HD scalar_of<X> sum_of_squares(const F& f, const X& x) {
   scalar_of<X> sum = 0;
@@ -44,7 +44,7 @@ WHILST_HD scalar_of<X> sum_of_squares(const F& f, const X& x) {
   return sum;
 }
 
-/// A problem whose number of unknowns is known when it is compiled, as small dense least squares want it.
+/// A problem whose number of unknowns is known at compile time, as small dense least squares needs.
 template <class F, int N>
 struct problem_of_size : F {
   static constexpr int unknowns = N;
@@ -54,7 +54,7 @@ struct problem_of_size : F {
   }
 };
 
-/// Throws whilst::error where N is not the function's n.
+/// Throws whilst::error if N is not the function's n.
 template <int N, class F>
 problem_of_size<F, N> of_size(const F& f) {
   if (f.n != N)

@@ -6,12 +6,12 @@
 #include "kernels/problems/test_functions/fixed_size.hpp"
 #include "kernels/problems/test_functions/variable_size.hpp"
 
-/// Problems with as many residuals as unknowns, as systems of equations F(x) = 0 whose roots are known or sure to
+/// Problems with as many residuals as unknowns, as systems of equations F(x) = 0 whose roots are known or certain to
 /// exist.
 namespace whilst::test_functions {
 
-/// Half of the gradient of variably_dimensioned, as there are two residuals more than unknowns: so the collection's own
-/// programs make a system of it.
+/// Half of the gradient of variably_dimensioned, since it has two residuals more than unknowns: the collection's own
+/// programs make a system of it the same way.
 struct variably_dimensioned_gradient {
   static constexpr int number = variably_dimensioned::number;
   static constexpr const char* name = variably_dimensioned::name;
@@ -27,14 +27,13 @@ struct variably_dimensioned_gradient {
   WHILST_HD double start(index_type j) const { return variably_dimensioned{n}.start(j); }
 };
 
-/// A root that can be written down: these values again and again. None where there is no formula for it. There may be
-/// others.
+/// A root with a closed form: these values repeated. None if there is no formula. There may be other roots.
 struct known_root {
   std::vector<double> values = {};
 };
 
 /// Calls use(problem, root) for each system: those of the paper in its order, then Bratu's equation. problem is a
-/// problem_of_size, or a sparse one, of any size, at the one that is usual.
+/// problem_of_size, or a sparse problem of any size, at its usual one.
 template <class Use>
 void for_each_test_system(const Use& use) {
   use(of_size<2>(rosenbrock{}), known_root{{1}});

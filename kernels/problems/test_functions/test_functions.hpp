@@ -7,8 +7,8 @@
 #include "kernels/problems/test_functions/variable_size.hpp"
 
 /// The 35 problems of J. J. More, B. S. Garbow, K. E. Hillstrom, "Testing unconstrained optimization software", ACM
-/// Transactions on Mathematical Software 7 (1981), in their order and by their formulas: f(x) = sum of r_i(x)^2, with
-/// no factor 1/2.
+/// Transactions on Mathematical Software 7 (1981), in its order and from its formulas: f(x) = sum of r_i(x)^2, with no
+/// factor 1/2.
 ///
 /// A problem has
 /// - `number` and `name`, those of the paper;
@@ -19,24 +19,23 @@
 ///   functions that are found by argument-dependent lookup; what does not depend on x is computed in double;
 /// - `start(j)`, entry j of the standard starting point.
 ///
-/// Of those of many unknowns, some are sparse: residual i reads no x[j] but those with first(i) <= j < first(i) +
-/// width, of which those outside 0 .. n - 1 are not there. Its derivatives then are `residual(i, window<T, width>{x,
-/// first(i)})` at a cost that does not grow with n. The others' residuals (some, or all of them) cost a time that grows
-/// with n.
+/// Some of the problems with many unknowns are sparse: residual i reads only x[j] with first(i) <= j < first(i) +
+/// width; of these, indices outside 0 .. n - 1 do not exist. Its derivatives then are `residual(i, window<T, width>{x,
+/// first(i)})` at a cost that does not grow with n. In the others, some or all residuals take time that grows with n.
 ///
-/// The unknowns are counted from 0 here, and from 1 in the paper: k = i + 1 in the code is its i.
+/// Unknowns are counted from 0 here, and from 1 in the paper: k = i + 1 in the code is its i.
 namespace whilst::test_functions {
 
-/// What the paper lists for a problem at its n and m, to six digits.
+/// The minima that the paper lists for a problem at its n and m, to six digits.
 struct published_minima {
-  /// The least value of f.
+  /// The global minimum of f.
   double global;
-  /// Other values that it lists: of local minima, and infima that are approached far out.
+  /// Other listed values: local minima, and infima approached far out.
   std::vector<double> local = {};
 };
 
-/// Calls use(problem, minima) for each problem in the paper's order, those whose size can be chosen at one size or
-/// more: problem is a problem_of_size, minima its published_minima.
+/// Calls use(problem, minima) for each problem in the paper's order, scalable ones at one size or more: problem is a
+/// problem_of_size, minima its published_minima.
 template <class Use>
 void for_each_test_function(const Use& use) {
   use(of_size<2>(rosenbrock{}), published_minima{0});

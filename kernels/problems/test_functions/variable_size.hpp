@@ -4,10 +4,10 @@
 
 #include "kernels/problems/test_functions/problem.hpp"
 
-/// Problems 20 to 35, of as many unknowns as one likes. See kernels/problems/test_functions/test_functions.hpp.
+/// Problems 20 to 35, with any number of unknowns. See kernels/problems/test_functions/test_functions.hpp.
 namespace whilst::test_functions {
 
-/// Of 2 <= n <= 31. All but the last two residuals cost a time that grows with n.
+/// For 2 <= n <= 31. All but the last two residuals take time that grows with n.
 struct watson {
   static constexpr int number = 20;
   static constexpr const char* name = "Watson";
@@ -30,7 +30,7 @@ struct watson {
   WHILST_HD double start(index_type) const { return 0; }
 };
 
-/// Of any even n. Sparse.
+/// For any even n. Sparse.
 struct extended_rosenbrock {
   static constexpr int number = 21;
   static constexpr const char* name = "Extended Rosenbrock";
@@ -47,7 +47,7 @@ struct extended_rosenbrock {
   WHILST_HD double start(index_type j) const { return j % 2 == 0 ? -1.2 : 1; }
 };
 
-/// Of any n that 4 divides. Sparse.
+/// For any n divisible by 4. Sparse.
 struct extended_powell_singular {
   static constexpr int number = 22;
   static constexpr const char* name = "Extended Powell singular";
@@ -70,7 +70,7 @@ struct extended_powell_singular {
   }
 };
 
-/// The last residual alone costs a time that grows with n.
+/// Only the last residual takes time that grows with n.
 struct penalty_1 {
   static constexpr int number = 23;
   static constexpr const char* name = "Penalty I";
@@ -87,7 +87,7 @@ struct penalty_1 {
   WHILST_HD double start(index_type j) const { return static_cast<double>(j + 1); }
 };
 
-/// The last residual alone costs a time that grows with n.
+/// Only the last residual takes time that grows with n.
 struct penalty_2 {
   static constexpr int number = 24;
   static constexpr const char* name = "Penalty II";
@@ -109,7 +109,7 @@ struct penalty_2 {
   WHILST_HD double start(index_type) const { return 0.5; }
 };
 
-/// The last two residuals alone cost a time that grows with n.
+/// Only the last two residuals take time that grows with n.
 struct variably_dimensioned {
   static constexpr int number = 25;
   static constexpr const char* name = "Variably dimensioned";
@@ -239,7 +239,7 @@ struct broyden_banded {
   WHILST_HD double start(index_type) const { return -1; }
 };
 
-/// Of m >= n residuals.
+/// For m >= n residuals.
 struct linear_full_rank {
   static constexpr int number = 32;
   static constexpr const char* name = "Linear, full rank";
@@ -256,7 +256,7 @@ struct linear_full_rank {
   WHILST_HD double start(index_type) const { return 1; }
 };
 
-/// Of m >= n residuals.
+/// For m >= n residuals.
 struct linear_rank_1 {
   static constexpr int number = 33;
   static constexpr const char* name = "Linear, rank 1";
@@ -272,7 +272,7 @@ struct linear_rank_1 {
   WHILST_HD double start(index_type) const { return 1; }
 };
 
-/// Of m >= n residuals.
+/// For m >= n residuals.
 struct linear_rank_1_with_zeros {
   static constexpr int number = 34;
   static constexpr const char* name = "Linear, rank 1, zero columns and rows";
@@ -289,7 +289,7 @@ struct linear_rank_1_with_zeros {
   WHILST_HD double start(index_type) const { return 1; }
 };
 
-/// With m = n. A residual costs a time that grows with n and with i.
+/// With m = n. A residual takes time that grows with n and with i.
 struct chebyquad {
   static constexpr int number = 35;
   static constexpr const char* name = "Chebyquad";
@@ -298,7 +298,7 @@ struct chebyquad {
   template <class X>
   WHILST_HD scalar_of<X> residual(index_type i, const X& x) const {
     using S = scalar_of<X>;
-    // Chebyshev polynomial i + 1, shifted to [0, 1]: its mean over x, less its integral.
+    // Chebyshev polynomial i + 1, shifted to [0, 1]: its mean over x, minus its integral.
     const double k = static_cast<double>(i + 1);
     S sum = 0;
     for (index_type j = 0; j < n; ++j) {

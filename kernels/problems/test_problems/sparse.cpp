@@ -10,7 +10,7 @@
 namespace whilst::test_functions {
 namespace {
 
-/// All residuals of a block of unknowns. Each block is the function at n = width.
+/// All residuals of one block of unknowns. Each block is the function at n = width.
 template <class F>
 struct residuals_of_block {
   static constexpr int unknowns = F::width, equations = F::width;

@@ -32,7 +32,7 @@ void describe_again(test_problem& problem, index_type n) {
   ((problem.title == F::name ? void(problem = described(F{n}, n, published_minima(problem.minima))) : void()), ...);
 }
 
-/// A sparse problem at another size.
+/// A sparse problem, resized.
 test_problem resized(test_problem problem, index_type n, const std::string& doing) {
   if (n < 1 || n % problem.multiple != 0 || n > std::numeric_limits<std::int32_t>::max())
     throw error(doing, "it cannot have " + std::to_string(n) + " unknowns",

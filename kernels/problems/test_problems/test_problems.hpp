@@ -18,32 +18,31 @@ namespace whilst {
 struct test_problem {
   /// In lower case with dashes: "extended-rosenbrock".
   std::string name;
-  /// As the paper has it.
+  /// The paper's name.
   std::string title;
   int number = 0;
-  /// Unknowns and residuals.
+  /// Number of unknowns and of residuals.
   index_type n = 0, residuals = 0;
-  /// Sparse, and to be had at other sizes: any multiple of this; 0: at those of the paper only.
+  /// If sparse, it comes in other sizes: any multiple of this; 0: only in those of the paper.
   index_type multiple = 0;
   test_functions::published_minima minima;
   /// The standard starting point: n entries.
   std::vector<double> start;
 };
 
-/// All of them at the paper's sizes, in its order: 35 problems, a few of them at more than one size.
+/// All of them at the paper's sizes, in its order: 35 problems, a few of them in more than one size.
 const std::vector<test_problem>& test_problems();
 
-/// The problem of that name with n unknowns; 0: the first of the paper's sizes. Throws whilst::error where there is
-/// none.
+/// The problem of that name with n unknowns; 0: the first of the paper's sizes. Throws whilst::error if there is none.
 test_problem find_test_problem(std::string_view name, index_type n = 0);
 
-/// Whether f is one of the published minima, local ones included: |f - f*| <= 1e-8 max(1, |f*|), and a unit in the last
-/// of the six digits to which they are published.
+/// Whether f is one of the published minima, local ones included: |f - f*| <= 1e-8 max(1, |f*|), plus one unit in the
+/// last of the six published digits.
 bool is_published_minimum(double f, const test_functions::published_minima& minima);
 
-/// Such a problem as a function to be minimized: the sum of its residuals' squares, without a factor 1/2. Dense ones
-/// have a term for each residual, of all n unknowns; of sparse ones, residuals of the same unknowns make one term. On
-/// a place as partially_separable. Throws as find_test_problem.
+/// Such a problem as a function to minimize: the sum of its squared residuals, without a factor 1/2. Dense ones have a
+/// term of all n unknowns per residual; in sparse ones, residuals of the same unknowns share one term. On a place as
+/// partially_separable. Throws as find_test_problem does.
 std::unique_ptr<objective<double>> make_test_problem(place where, std::string_view name, index_type n = 0);
 
 }  // namespace whilst

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test_functions;
 
-/// Which numbers of unknowns a problem can have besides its own; in words, and whether n is one.
+/// The sizes a problem supports besides its own: in words, and whether n is one.
 template <class F>
 std::string sizes_of() {
   if constexpr (std::is_same_v<F, bratu>) {

@@ -18,27 +18,27 @@ namespace whilst {
 struct test_system {
   /// In lower case with dashes: "broyden-tridiagonal".
   std::string name;
-  /// As its paper has it.
+  /// Its paper's name.
   std::string title;
-  /// Of the problem in More, Garbow and Hillstrom's paper; 0: it is not from there.
+  /// Its number in More, Garbow and Hillstrom's paper; 0: it is not from there.
   int number = 0;
-  /// Unknowns, and equations.
+  /// Number of unknowns, and of equations.
   index_type n = 0;
-  /// Those that it can have: "any multiple of 4"; empty: this one only.
+  /// The sizes it supports: "any multiple of 4"; empty: only this one.
   std::string sizes;
-  /// n entries, or none where there is no formula.
+  /// n entries, or none if there is no formula.
   std::vector<double> root;
-  /// Where it starts: n entries.
+  /// The starting point: n entries.
   std::vector<double> start;
 };
 
-/// All of them, those of any size at the usual one.
+/// All of them, scalable ones at their usual size.
 const std::vector<test_system>& test_systems();
 
-/// The system of that name with n unknowns; 0: as many as is usual. Throws whilst::error where there is none.
+/// The system of that name with n unknowns; 0: its usual size. Throws whilst::error if there is none.
 test_system find_test_system(std::string_view name, index_type n = 0);
 
-/// Such a system, with its Jacobian; a block for each equation. Throws as find_test_system.
+/// Such a system, with its Jacobian; one block per equation. Throws as find_test_system does.
 template <class T>
 std::unique_ptr<equations<T>> make_test_system(place where, std::string_view name, index_type n = 0);
 

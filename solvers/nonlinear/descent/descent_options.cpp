@@ -50,7 +50,7 @@ descent_settings usual_descent_settings(std::string_view method, line_search_kin
                                         index_type unknowns) {
   descent_settings made{tolerances, line_search_settings::usual(search), lower_bound};
   if (single) made.search.rounding = 1e-6;
-  constexpr double most_spread = 500;  // terms do not all err to the same side
+  constexpr double most_spread = 500;  // the errors of terms partly cancel
   if (!single) made.search.spread = std::clamp(static_cast<double>(unknowns) / 10, 1.0, most_spread);
   // The directions of conjugate gradients are only as good as the lengths along them.
   if (method.starts_with("conjugate") && search != line_search_kind::approximate_wolfe) made.search.curvature = 0.1;

@@ -30,7 +30,7 @@ executor loop_options::executor_on(place where, std::string_view making, const s
   const whilst::executor usual = where.on_host() ? whilst::executor::host : whilst::executor::graph;
   const char* const wished = std::getenv("WHILST_EXECUTOR");
   if (is_automatic && !wished) return usual;
-  // What the environment wants holds where it can: the place is settled, and there need be no GPU.
+  // The environment's choice applies where possible: the place is settled, and there may be no GPU.
   if (is_automatic && where.on_host())
     for (const std::string_view on_gpu : {"graph", "stream", "resident"})
       if (wished == on_gpu) return usual;
@@ -53,7 +53,7 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
                                       const descent_settings& settings, const std::string& method, index_type unknowns,
                                       clock::time_point began)
     : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
-  // Two or three kernels an evaluation, and tens of evaluations.
+  // Two or three kernels per evaluation, and tens of evaluations.
   made_.recorded->prepare({.how = how,
                            .unroll = options_.unroll,
                            .usual_unroll = 8,

@@ -14,7 +14,7 @@
 
 namespace whilst {
 
-/// What options of minimizers and of solvers of equations have in common.
+/// Options that minimizers and solvers of equations share.
 struct loop_options {
   std::string executor;
   index_type max_iterations, max_evaluations;
@@ -36,25 +36,25 @@ struct loop_options {
         history_capacity(of.history_capacity),
         threads(of.threads) {}
 
-  /// Throws whilst::error on a value that cannot be meant.
+  /// Throws whilst::error on a senseless value.
   void check(std::string_view making) const;
-  /// The executor on the place of what is to be solved; throws whilst::error where there is none by that name. `what`
-  /// names it: "the function".
+  /// The executor on the place of the problem; throws whilst::error if there is none by that name. `what` names the
+  /// problem: "the function".
   whilst::executor executor_on(place where, std::string_view making, const std::string& what) const;
 };
 
-/// A recorded descent ready to be launched, and what it tells of launches: all that minimizers and solvers of equations
-/// do on the host, once their options have been looked at.
+/// A recorded descent ready to launch, and its reports: everything that minimizers and solvers of equations do on the
+/// host once their options are checked.
 template <class T>
 class prepared_descent final : public prepared_program {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `began`: when it began to be made.
+  /// `began`: when its construction began.
   prepared_descent(recorded_descent<T> recorded, executor how, loop_options options, const descent_settings& settings,
                    const std::string& method, index_type unknowns, clock::time_point began);
 
-  /// x is a pointer of the place. Throws whilst::error where that cannot use it.
+  /// x is a pointer of the place. Throws whilst::error if the place cannot use it.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, T* x);
 
   /// How a solve from host memory ended.
@@ -63,10 +63,10 @@ class prepared_descent final : public prepared_program {
     double value;
     index_type trial_values;
   };
-  /// Blocks. `doing` opens the message of an exception; `what` names what is solved: "it has 3 unknowns".
+  /// Blocks. `doing` opens the message of an exception; `what` describes the problem: "it has 3 unknowns".
   ended solve(std::string_view doing, const std::string& what, std::span<T> x);
 
-  /// Those have been checked.
+  /// The tolerances must have been checked.
   void set_tolerances(const descent_tolerances& tolerances);
   void set_max_iterations(index_type limit) override;
   void set_deadline(double seconds) override;
@@ -88,7 +88,7 @@ class prepared_descent final : public prepared_program {
 #if WHILST_WITH_CUDA
   cuda::stream own_stream_;
 #endif
-  std::unique_ptr<launch_desk> desk_;  ///< last, so that it goes first: it waits for the runs in flight
+  std::unique_ptr<launch_desk> desk_;  ///< last, so that it is destroyed first: it waits for the runs in flight
 };
 
 }  // namespace whilst

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view making = "making a nonlinear solver";
 
-/// ||F|| is in the place of ||g||.
+/// ||F|| takes the place of ||g||.
 descent_tolerances checked(const nonlinear_tolerances& tolerances) {
   check_tolerance(making, "atol", tolerances.atol);
   check_tolerance(making, "rtol", tolerances.rtol);
@@ -34,7 +34,7 @@ void check(const nonlinear_solver_options& options) {
   loop_options(options).check(making);
 }
 
-/// For systems that somebody else has written.
+/// For systems written outside the library.
 template <class T>
 void check(const jacobian_view<T>& J, index_type n) {
   if (J.n != n)
@@ -48,7 +48,7 @@ void check(const jacobian_view<T>& J, index_type n) {
                 "Give it fewer than 2^31 - 256, or use broyden or anderson");
 }
 
-/// Twice the unknowns; where some thousand do not do, neither do more, as a rule.
+/// Twice the unknowns; if a few thousand iterations are not enough, more seldom help.
 constexpr index_type usual_inner_limit(index_type n) { return std::clamp<index_type>(2 * n, 20, 2000); }
 
 }  // namespace
@@ -89,7 +89,7 @@ struct nonlinear_solver<T>::implementation {
     const loop_options loop(options);
     const whilst::executor how = loop.executor_on(system.where(), making, "the system");
     const index_type inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
-    constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has one
+    constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has its own
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&posed, options.history_capacity, inner}), how, loop,
         usual_descent_settings(options.method, line_search_kind::backtracking, tolerances, no_bound, sizeof(T) == 4),

@@ -5,7 +5,7 @@
 
 namespace whilst {
 
-/// What is to be recorded: descent_solve around F in the place of a gradient, its trial points judged by ||F||.
+/// What to record: descent_solve with F in the place of a gradient, its trial points judged by ||F||.
 template <class T>
 using equations_request = descent_request<T, posed_equations<T>>;
 

@@ -37,7 +37,7 @@ struct assembled_equations<T>::implementation {
             has_pattern ? jacobian.pieces.data() + g.first_derivative : nullptr};
   }
 
-  /// Tables for F, once all blocks are known.
+  /// Builds the tables for F, once all blocks are known.
   void seal() {
     if (sealed) return;
     std::vector<std::int64_t> owner;
@@ -56,11 +56,11 @@ struct assembled_equations<T>::implementation {
     sealed = true;
   }
 
-  /// Tables for the Jacobian, for methods that want one.
+  /// Builds the tables for the Jacobian, for methods that need one.
   void make_pattern() {
     seal();
     if (has_pattern) return;
-    // In the order of the pieces: output after output, for each input after input, for each block after block.
+    // In the order of the pieces: by output, then input, then block.
     const auto each_piece = [&](const auto& use) {
       for (const group& g : groups)
         for (index_type m = 0; m < g.blocks->equations_a_block(); ++m)

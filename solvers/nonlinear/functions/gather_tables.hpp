@@ -13,12 +13,12 @@
 
 namespace whilst {
 
-/// Where pieces go: sorted by what they belong to, and in their own order within it.
+/// Where pieces go: sorted by owner, and in their original order within it.
 struct incidence {
   std::vector<std::int32_t> offsets;
   std::vector<std::int32_t> positions;
 
-  /// owner[k] of piece k, below `owners`; negative: nobody's.
+  /// owner[k] of piece k, below `owners`; negative for none.
   incidence(const std::vector<std::int64_t>& owner, index_type owners) : offsets(static_cast<std::size_t>(owners) + 1) {
     for (const std::int64_t to : owner)
       if (to >= 0) ++offsets[static_cast<std::size_t>(to) + 1];
@@ -31,15 +31,15 @@ struct incidence {
   }
 };
 
-/// Throws whilst::error on more pieces or entries than 32-bit offsets tell apart; `has` and `of` go
-/// around the number, as "it has" and "entries of the Hessian".
+/// Throws whilst::error on more pieces or entries than 32-bit offsets can address; `has` and `of` frame the number in
+/// the message: "it has" and "entries of the Hessian".
 inline void check_number(std::size_t number, std::string_view doing, const std::string& has, const std::string& of) {
   if (!offsets_suffice_32(static_cast<index_type>(number)))
     throw error(doing, has + " " + std::to_string(number) + " " + of,
                 "Make it smaller: fewer than 2^31 - 256 can be told apart");
 }
 
-/// Indexes as they are given, element after element, in the order in which elements next to one another read them.
+/// Indices, given element after element, rearranged in the order in which neighbouring elements read them.
 inline std::vector<std::int32_t> by_input(const std::vector<std::int32_t>& of_elements, std::size_t elements) {
   const std::size_t an_element = of_elements.size() / elements;
   std::vector<std::int32_t> turned(of_elements.size());
@@ -66,7 +66,7 @@ buffer<Value> copied(place where, const std::vector<Value>& values) {
   return made;
 }
 
-/// The tables of a gathered vector, and room for its pieces, on the place.
+/// The tables of a gathered vector, and memory for its pieces, on the place.
 template <class T>
 struct gather_tables {
   buffer<std::int32_t> offsets;

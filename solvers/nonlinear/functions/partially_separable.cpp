@@ -34,7 +34,7 @@ struct partially_separable<T>::implementation {
   gather_tables<T> gradient, hessian;
   buffer<std::int32_t> row_offsets, columns;
   buffer<T> values;
-  buffer<T> blocks, diagonals, products;  ///< the last two with the tables of the gradient
+  buffer<T> blocks, diagonals, products;  ///< the last two share the gradient's tables
 
   implementation(place on, index_type unknowns) : where(on), n(unknowns) {}
 
@@ -52,7 +52,7 @@ struct partially_separable<T>::implementation {
     return {pieces.data(), gradient.offsets.data(), gradient.positions.data()};
   }
 
-  /// Tables for the gradient, once all terms are known.
+  /// Builds the gradient's tables, once all terms are known.
   void seal() {
     if (sealed) return;
     if (groups.empty()) throw error(minimizing, "it has no terms", "Add some");
@@ -72,7 +72,7 @@ struct partially_separable<T>::implementation {
     sealed = true;
   }
 
-  /// Tables for the Hessian, for methods that want one.
+  /// Builds the Hessian's tables, for methods that need one.
   void make_pattern() {
     seal();
     if (has_hessian) return;
@@ -106,8 +106,8 @@ struct partially_separable<T>::implementation {
       const auto end = column.begin() + offsets[static_cast<std::size_t>(i) + 1];
       return std::lower_bound(begin, end, j) - column.begin();
     };
-    // A piece off a term's diagonal goes to two entries; so there are two owners, the second of copies that share the
-    // piece. Where a term names an unknown twice, its diagonal gets both.
+    // A piece off a term's diagonal goes to two entries, so it has two owners, the second as a copy that shares the
+    // piece. If a term names an unknown twice, its diagonal gets both.
     std::vector<std::int64_t> owner, mirrored;
     index_type pieces = 0;
     for (group& g : groups) {
@@ -130,7 +130,7 @@ struct partially_separable<T>::implementation {
     has_hessian = true;
   }
 
-  /// Memory for products, for methods that want them.
+  /// Memory for products, for methods that use them.
   void make_room_for_products() {
     seal();
     if (has_products) return;

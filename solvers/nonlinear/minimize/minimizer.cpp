@@ -31,7 +31,7 @@ constexpr std::array<named_hessian, 3> hessians{{{"auto", hessian_choice::automa
                                                  {"assembled", hessian_choice::assembled},
                                                  {"matrix-free", hessian_choice::matrix_free}}};
 
-/// Whether a method is to do with products of the Hessian; throws where it cannot have it as it was asked for.
+/// Whether a method is to use products of the Hessian; throws if it cannot have the Hessian as requested.
 template <class T>
 bool wants_products(const objective<T>& f, const descent_method<T>& method, hessian_choice choice) {
   if (!method.wants_hessian) return false;
@@ -92,7 +92,7 @@ struct minimizer<T>::implementation {
     check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
     const loop_options loop(options);
     const whilst::executor how = loop.executor_on(f.where(), making, "the function");
-    const index_type inner_limit = std::max<index_type>(2 * n, 20);  // in exact arithmetic n would do
+    const index_type inner_limit = std::max<index_type>(2 * n, 20);  // n would suffice in exact arithmetic
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
         usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),

@@ -65,7 +65,7 @@ index_type bytes_of_all(index_type problems, index_type bytes_a_problem) {
 }
 
 int lanes_for_minimizations(const pattern_view& pattern, bool by_threads) {
-  // One term is one thread's work, whatever the others do meanwhile.
+  // One term is one thread's work, whatever the other threads could do meanwhile.
   if (by_threads) return 1;
   constexpr index_type unknowns_for_a_block = 64;
   constexpr int most = 256;
@@ -77,7 +77,7 @@ int lanes_for_minimizations(const pattern_view& pattern, bool by_threads) {
 index_type fast_memory_for_problem([[maybe_unused]] place where, [[maybe_unused]] index_type problems) {
 #if WHILST_WITH_CUDA
   if (where.on_host()) return 0;
-  // Sums over a block want some for themselves. Of many blocks several are to share a multiprocessor.
+  // Block sums need some shared memory themselves. If there are many blocks, several should share a multiprocessor.
   constexpr index_type for_sums = 16 * 1024;
   const device_traits& traits = traits_of_device(where.device());
   const index_type most = static_cast<index_type>(traits.fast_memory_bytes) - for_sums;

@@ -24,7 +24,7 @@ indexes checked(const char* doing, index_type unknowns, int K, std::span<const s
   if (of_terms.size() % static_cast<std::size_t>(K) != 0)
     throw error(doing, "there are " + std::to_string(of_terms.size()) + " indexes of unknowns",
                 "Give " + std::to_string(K) + " for each term");
-  // Second derivatives are counted in 32 bits, those off a diagonal twice.
+  // Second derivatives are counted in 32 bits, off-diagonal ones twice.
   if (of_terms.size() >
       static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / static_cast<std::size_t>(K + 1))
     throw error(doing, "there are " + std::to_string(of_terms.size()) + " indexes of unknowns",
@@ -63,7 +63,7 @@ shared_pattern::shared_pattern(const char* doing, place where, index_type unknow
   }
   if (!wants_hessian) return;
 
-  // By row and column, the pieces of each entry of the Hessian. A piece off a term's diagonal goes to two of them.
+  // The pieces of each entry of the Hessian, by row and column. A piece off a term's diagonal goes to two of them.
   std::map<std::pair<std::int32_t, std::int32_t>, indexes> entries;
   for (const bool mirrored : {false, true}) {
     std::size_t piece = 0;
