@@ -1,4 +1,4 @@
-/// What it costs to run the same few kernels again and again with other parameters: eight tiny ones a round, four of
+/// The cost of running the same few kernels repeatedly with changing parameters: eight tiny kernels per round, four of
 /// them with a number that changes, as in NVIDIA's published comparison of ways to do so with CUDA graphs. Prints a
 /// table and writes JSON.
 
@@ -29,7 +29,7 @@ struct settings {
   int repeats = 3;
 };
 
-/// Rounds that a stream takes without having the host wait until there is room.
+/// Rounds that fit a stream's queue without making the host wait for room.
 constexpr index_type burst = 64;
 constexpr index_type most_bursts = 50;
 
@@ -44,12 +44,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Seconds a round.
+/// Seconds per round.
 struct timing {
   double wall = 0;
-  double process = 0;  ///< of all threads of the process, by the clock of its CPU time, waiting included
-  double host = 0;     ///< of the thread that enqueues, by its CPU time, while the stream has room
-  double calls = 0;    ///< CUDA calls a round
+  double process = 0;  ///< CPU time of all threads of the process, waiting included
+  double host = 0;     ///< CPU time of the enqueuing thread, while the stream has room
+  double calls = 0;    ///< CUDA calls per round
   std::string why_not = {};
 };
 

@@ -1,6 +1,5 @@
-/// What an iteration costs beyond its arithmetic: loops of small steps, conjugate gradients at sizes from 64 to 16.8
-/// million unknowns, by every executor, beside the baselines, and batches of small systems. Prints tables and writes
-/// JSON.
+/// What an iteration costs beyond its arithmetic: loops of small steps; conjugate gradients from 64 to 16.8 million
+/// unknowns, by every executor, beside the baselines; and batches of small systems. Prints tables and writes JSON.
 
 #include <fmt/format.h>
 
@@ -43,7 +42,7 @@ json describe(const whilst::machine_description& machine, const settings& asked)
             {"toolkit", cuda_version(machine.toolkit_version)}}}};
 }
 
-/// Bytes a second of a copy from device to device, read and written, between buffers far larger than the caches; 0
+/// Bytes per second of a device-to-device copy, read plus written, between buffers far larger than the caches; 0
 /// without a GPU.
 double measure_copy([[maybe_unused]] bool gpu) {
 #if WHILST_WITH_CUDA

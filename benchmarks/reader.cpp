@@ -1,7 +1,7 @@
-/// How fast Matrix Market files become matrices: reads files of the 5-point Poisson matrix, and one file of a vector,
-/// from the page cache, and prints text bytes a second, on one core, assembly of the rows included.
+/// How fast Matrix Market files become matrices: reads files of the 5-point Poisson matrix, and one vector file, from
+/// the page cache, and prints bytes of text per second, on one core, including the assembly of rows.
 ///
-/// usage: reader [MEGABYTES] [DIRECTORY]: the size of each file, 100 if not given, and where to put them for a while.
+/// usage: reader [MEGABYTES] [DIRECTORY]: the size of each file, 100 by default, and where to put the temporary files.
 
 #include <algorithm>
 #include <charconv>
@@ -30,7 +30,7 @@ struct triplet {
 };
 
 /// The matrix of the 5-point stencil on a square grid, row by row. With `scaled`, the rows are scaled so that values
-/// have all their digits, as measured ones do.
+/// have full-length digits, as measured ones do.
 std::vector<triplet> poisson(std::int64_t side, bool scaled) {
   std::vector<triplet> entries;
   for (std::int64_t y = 0; y < side; ++y) {

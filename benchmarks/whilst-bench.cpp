@@ -1,5 +1,5 @@
-/// Convergence suites: published problems, solved by the library's methods and held against the published answers; and
-/// many fits or minimizations at once, for their speed.
+/// Convergence suites: published problems, solved by the library's methods and compared with the published answers; and
+/// many fits or minimizations at once, timed.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

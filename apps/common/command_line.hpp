@@ -15,14 +15,14 @@
 
 #include "whilst/basics/index_type.hpp"
 
-/// Options that are checked while they are parsed, with messages that say what would do.
+/// Options checked while parsing, with messages that say what is accepted.
 namespace whilst::command {
 
-/// Fills in the options. Returns the exit status where that is all, as after --help or --version. Throws whilst::error
-/// that names the help to look at.
+/// Fills in the options. Returns the exit status if the program is then done, as after --help or --version. Throws
+/// whilst::error that names the help to read.
 std::optional<int> parse_command_line(CLI::App& app, int argument_count, char** argument_values);
 
-/// Whether the whole of the text is a number that its type holds, and which.
+/// Whether the whole text is a number that its type can hold, and which.
 template <class Number>
 bool parsed(std::string_view text, Number& value) {
   const char* end = text.data() + text.size();
@@ -30,10 +30,10 @@ bool parsed(std::string_view text, Number& value) {
   return problem == std::errc() && rest == end;
 }
 
-/// --version, which tells the commit, too.
+/// --version, which includes the commit.
 void add_version(CLI::App& app);
 
-/// A number that `fits`; `wanted` says what that is, with an example. type: what the help calls it.
+/// A number that `fits`; `wanted` describes what does, with an example. type: its name in the help.
 template <class Number, class Fits>
 CLI::Validator number(const char* type, Fits fits, std::string wanted) {
   return {[fits, wanted = std::move(wanted)](std::string& text) -> std::string {
@@ -46,13 +46,13 @@ CLI::Validator number(const char* type, Fits fits, std::string wanted) {
 
 CLI::Validator whole_number(index_type least, index_type most, const char* example);
 CLI::Validator one_of(std::vector<std::string> names);
-/// All commands of a program, asked for or not.
+/// All commands of a program, whether given or not.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 
-/// A path, which CLI11 would take empty, too.
+/// A path that must not be empty, which CLI11 would accept.
 CLI::Validator not_empty();
 
-/// Adds an option with a check, whose description stands for the type: the help says "cg|bicgstab" and not
+/// Adds an option with a check, whose description replaces the type: the help says "cg|bicgstab" and not
 /// "TEXT:cg|bicgstab".
 template <class Value>
 CLI::Option* add(CLI::App* to, const std::string& name, Value& value, const std::string& help, CLI::Validator check) {

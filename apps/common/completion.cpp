@@ -24,7 +24,7 @@ std::string option_words(const CLI::App& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// The text with a backslash before each of these characters, and fit to stand between single quotes of a shell.
+/// The text with a backslash before each of these characters, safe between a shell's single quotes.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string result;
   for (const char c : text) {
@@ -36,7 +36,7 @@ std::string escaped(std::string_view text, std::string_view characters) {
 
 // ---------------------------------------------------------------- bash
 
-/// The cases of a command: what follows an option that takes a value, and a word of its own.
+/// The cases of a command: what follows an option that takes a value, and what a word of its own completes to.
 std::string bash_cases(const std::string& program, const CLI::App& command) {
   std::string cases;
   std::string words = "COMPREPLY=()";

@@ -8,7 +8,7 @@
 
 namespace whilst::command {
 
-/// The text of a history file: "iteration,residual_norm" and a line for each record.
+/// The text of a history file: "iteration,residual_norm" and one line per record.
 std::string history_csv(const std::vector<history_record>& history);
 /// {"iterations": [...], "residual_norms": [...]}.
 json history_json(const std::vector<history_record>& history);

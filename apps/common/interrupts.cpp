@@ -14,7 +14,7 @@
 namespace whilst::command {
 namespace {
 
-// All that a handler touches, on whatever thread it runs.
+// Everything a handler touches, on whatever thread it runs.
 std::atomic<bool> watched = false, noted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 char on_interrupt[128], on_terminate[128];
@@ -28,7 +28,7 @@ void handle(int signal) {
 }
 
 void compose(char (&message)[128], const std::string& program, const char* what) {
-  // A terminal has shown ^C, and perhaps a line of progress.
+  // The terminal has shown ^C, and perhaps a line of progress.
   const std::string line = (::isatty(STDERR_FILENO) == 1 ? "\n" : "") + program + ": " + what + "\n";
   std::strncpy(message, line.c_str(), sizeof message - 1);
 }
@@ -57,7 +57,7 @@ bool interrupt_watch::interrupted() const { return noted; }
 
 void cancel_on_interrupt(const interrupt_watch& interrupts, replayed_solver& solver,
                          const std::function<void()>& work) {
-  // Short for who waits after Ctrl-C, and next to nothing beside what is measured.
+  // Short for a user waiting after Ctrl-C, and negligible compared with what is measured.
   constexpr std::chrono::milliseconds between_looks(50);
   std::mutex lock;
   std::condition_variable_any sleep;

@@ -15,7 +15,7 @@ json_destination::json_destination(const std::string& path, const std::vector<co
 
 void json_destination::write(const json& document) const {
   if (!wanted()) return;
-  // Paths need not be UTF-8: what is not is replaced, rather than the report lost.
+  // Paths need not be UTF-8: replace invalid bytes rather than lose the report.
   file_.write(document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 

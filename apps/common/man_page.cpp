@@ -15,7 +15,7 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-/// Text in which nothing is a request or an escape of roff, and no minus becomes a hyphen.
+/// Escapes text so that nothing in it is a roff request or escape, and no minus becomes a hyphen.
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -34,7 +34,7 @@ void append_option(std::string& page, const manual_option& option) {
                       plain(option.description));
 }
 
-/// A footer: paragraphs, of which some are known by their first word. What is set there in columns stays so.
+/// A footer: paragraphs, some recognised by their first word. Text set in columns stays so.
 void append_footer(std::string& page, std::string_view footer) {
   while (!footer.empty()) {
     const std::size_t end = std::min(footer.find("\n\n"), footer.size());

@@ -5,14 +5,14 @@
 #include <CLI/Formatter.hpp>
 #include <string>
 
-/// What is made from the options that a program declares: its help is one form of that text, these are others.
+/// Texts generated from the options that a program declares, besides its help.
 namespace whilst::command {
 
 /// A manual page in the man macros: the program, its commands and all their options.
 std::string man_page(const CLI::App& app);
 
-/// A script for a shell that completes commands, options and, where an option takes one of a few words or a file, its
-/// value. shell: bash, zsh or fish.
+/// A shell script that completes commands, options and, where an option takes one of a few words or a file, its value.
+/// shell: bash, zsh or fish.
 std::string completion_script(const CLI::App& app, const std::string& shell);
 
 }  // namespace whilst::command

@@ -10,11 +10,11 @@ namespace whilst::command {
 
 /// An option as manuals and completions need it.
 struct manual_option {
-  /// "-V", "--version"; none of a positional.
+  /// "-V", "--version"; empty for a positional.
   std::vector<std::string> names;
   /// "FILE", "cg|bicgstab"; empty for a flag.
   std::string value;
-  /// Where the value is one of these.
+  /// The allowed values, if it takes one of a few.
   std::vector<std::string> choices;
   std::string description;
 
@@ -22,7 +22,7 @@ struct manual_option {
   bool takes_file() const { return value.rfind("FILE", 0) == 0; }
 };
 
-/// The options of a command, positionals included, in the order in which they were declared.
+/// A command's options, positionals included, in declaration order.
 std::vector<manual_option> options_of(const CLI::App& command);
 
 }  // namespace whilst::command

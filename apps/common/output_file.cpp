@@ -9,7 +9,7 @@
 namespace whilst::command {
 namespace {
 
-/// The path that stands for what "-" does.
+/// The path that stands for what "-" means.
 std::string named(const std::string& path) { return path == "-" ? "/dev/stdout" : path; }
 
 }  // namespace
@@ -24,7 +24,7 @@ std::string output_file::doing() const { return option_ + " " + detail::printabl
 
 void output_file::write(std::string_view text) const {
   if (!wanted()) return;
-  std::fflush(stdout);  // what was printed before comes before
+  std::fflush(stdout);  // earlier output must come first
   detail::written_file file(*target_);
   file.write(text);
   file.finish();

@@ -10,16 +10,16 @@
 
 namespace whilst::command {
 
-/// A file that is written whole or not at all: the text goes to a neighbour, which then takes the file's name and,
-/// where it replaces one, its mode. Errors name the option and the path as they were given.
+/// A file written completely or not at all: the text goes to a neighbouring file, which then takes the file's name and,
+/// if it replaces one, its mode. Errors name the option and the path as they were given.
 ///
-/// Whether that will work is found out when the object is made, long before there is anything to write. Standard output
-/// (-), devices and pipes (/dev/null, /dev/stdout) are written directly; a symbolic link keeps pointing where it did.
+/// Checks at construction whether this will work, long before there is anything to write. Standard output (-), devices
+/// and pipes (/dev/null, /dev/stdout) are written directly; a symbolic link keeps its target.
 class output_file {
  public:
-  /// No file is wanted: every call does nothing.
+  /// No file: every call does nothing.
   output_file() = default;
-  /// option: what to call this file in errors, as "--json". Throws whilst::error if path cannot be written.
+  /// option: the file's name in errors, e.g. "--json". Throws whilst::error if path cannot be written.
   output_file(std::string option, const std::string& path);
 
   bool wanted() const { return target_.has_value(); }
@@ -32,7 +32,7 @@ class output_file {
   bool replaces() const { return wanted() && !target_->is_stream(); }
 
   void write(std::string_view text) const;
-  /// For writers that write the file at a path that they are given whole or not at all, too: calls `writer` with it.
+  /// For writers that themselves write a given path completely or not at all: calls `writer` with the path.
   void write_with(const std::function<void(const std::string& path)>& writer) const;
 
  private:
@@ -42,13 +42,12 @@ class output_file {
   std::optional<detail::write_target> target_;
 };
 
-/// A file that is read: what to call it in errors, as "--rhs" or "the matrix", and its path, empty where there is none.
+/// An input file: its name in errors, e.g. "--rhs" or "the matrix", and its path, empty if there is none.
 struct input_file {
   std::string name, path;
 };
 
-/// Throws whilst::error where a file to write is one to read, or one of those to write before it, and where two are
-/// standard output.
+/// Throws whilst::error if an output file is also an input or an earlier output, and if two are standard output.
 void require_different_files(const std::vector<input_file>& inputs, const std::vector<const output_file*>& outputs);
 
 }  // namespace whilst::command

@@ -15,7 +15,7 @@ constexpr double width = 800, height = 480;  // without the legend, which is bel
 constexpr double first_row = height + 4;
 constexpr double left = 76, right = 776, top = 52, bottom = 420;
 
-// Told apart by people who do not see all colours: Okabe and Ito (2008).
+// Distinguishable with colour blindness: Okabe and Ito (2008).
 constexpr std::array colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 constexpr std::array dashes{"", "11 7", "2 6", "14 4 3 4", "6 4", "1 3"};
 
@@ -42,7 +42,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// The ranges of both axes, and where in the picture a record lies.
+/// The ranges of both axes, and a record's position in the picture.
 struct axes {
   double last_iteration = 1;
   int lowest_decade = 0, highest_decade = 0;
@@ -75,7 +75,7 @@ axes choose_axes(const std::vector<convergence_curve>& curves, double tolerance)
     }
   }
   if (lowest > highest) lowest = highest = 0;
-  // The small shifts keep a value that lies on a decade but for rounding from opening another one.
+  // The small shifts keep a value that rounding moves off a decade from opening another one.
   result.lowest_decade = static_cast<int>(std::floor(lowest + 1e-9)) - (has_zero ? 1 : 0);
   result.highest_decade = static_cast<int>(std::ceil(highest - 1e-9));
   if (result.highest_decade == result.lowest_decade) {
@@ -138,7 +138,7 @@ void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const 
                  (top + bottom) / 2, escaped(quantity));
 }
 
-/// A circle, square, triangle or diamond, hollow so that what lies below shows.
+/// A circle, square, triangle or diamond, hollow so that what lies below stays visible.
 std::string marker(size_t curve, double x, double y) {
   const char* colour = colours[curve % colours.size()];
   const auto path = [&](const char* shape) {
@@ -165,13 +165,13 @@ std::string stroke(size_t curve, size_t curves) {
                      *dash ? fmt::format(" stroke-dasharray=\"{}\"", dash) : "");
 }
 
-/// Draws one curve and says whether it has residuals of 0.
+/// Draws one curve and returns whether it has residuals of 0.
 bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const std::vector<convergence_curve>& curves,
                 size_t number) {
   const auto& curve = curves[number];
   std::string path, marks;
   bool drawing = false, has_zero = false;
-  // Few records: all are marked. Many: some eight of them, each curve at iterations of its own.
+  // If there are few records, mark all. If many, mark about eight, each curve at its own iterations.
   const size_t records = curve.history.size();
   const size_t stride = records <= 20 && curves.size() == 1 ? 1 : std::max<size_t>(1, records / 8);
   const size_t first_mark = stride == 1 ? 0 : stride * number / curves.size();
@@ -197,7 +197,7 @@ bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const
   return has_zero;
 }
 
-/// Below the axes, where it covers no curve, in as many rows as it takes.
+/// Below the axes, where it covers no curve, in as many rows as it needs.
 class legend {
  public:
   /// symbol: what to draw from x to x + 36 at height y.

@@ -36,7 +36,7 @@ std::string compressed(const std::string& bytes) {
 
 std::string png_of(const image& picture) {
   const std::size_t width = 3 * static_cast<std::size_t>(picture.width);
-  // Each row as its difference from the one above, which is filter 2.
+  // Each row as its difference from the one above: filter 2.
   std::string rows;
   for (std::size_t y = 0; y < static_cast<std::size_t>(picture.height); ++y) {
     rows.push_back(2);

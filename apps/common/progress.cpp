@@ -25,7 +25,7 @@ struct rewritten_line {
 void run_with_progress(replayed_solver& solver, const std::function<void()>& solve,
                        const std::function<std::string(const progress&)>& line, bool log) {
   using clock = std::chrono::steady_clock;
-  // Short for who waits after Ctrl-C, long beside what a look costs.
+  // Short for a user waiting after Ctrl-C, long compared with the cost of a look.
   constexpr std::chrono::milliseconds between_looks(100);
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   const auto period = terminal ? std::chrono::milliseconds(200) : std::chrono::milliseconds(2000);

@@ -7,10 +7,10 @@
 
 namespace whilst::command {
 
-/// Runs `solve`, a solve of `solver`, while a whilst::watch shows how far it is, on standard error: on a terminal a
-/// line that is rewritten, elsewhere a line every two seconds if `log` asks for it, otherwise nothing. An interrupt
-/// (Ctrl-C) or a request to terminate cancels the solve, which the line says at once; a second one ends the program.
-/// What `solve` throws comes out here. line: the text to show.
+/// Runs `solve`, a solve of `solver`, while a whilst::watch shows its progress on standard error: on a terminal one
+/// line, rewritten; elsewhere a line every two seconds if `log` asks for it, otherwise nothing. An interrupt (Ctrl-C)
+/// or a request to terminate cancels the solve, which the line says at once; a second one ends the program. Rethrows
+/// what `solve` throws. line: the text to show.
 void run_with_progress(replayed_solver& solver, const std::function<void()>& solve,
                        const std::function<std::string(const progress&)>& line, bool log);
 

@@ -8,7 +8,7 @@
 namespace whilst::command {
 namespace {
 
-/// value with three significant digits and no exponent, for values of 1 to 9999.
+/// value with three significant digits and no exponent, for values from 1 to 9999.
 std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using command::add, command::add_threads, command::not_empty, command::one_of, command::whole_number;
 
-/// Steps that --compare takes.
+/// Number of steps that --compare takes.
 constexpr index_type compared_steps = 10;
 
 CLI::Validator positive(const char* example) {

@@ -6,13 +6,13 @@
 
 namespace whilst::elastic {
 
-/// The command line: what can be given, and what was.
+/// The command line: which options exist, and what was given.
 struct arguments {
   arguments();
   arguments(const arguments&) = delete;
   arguments& operator=(const arguments&) = delete;
 
-  /// What was given, with what follows from it for the rest.
+  /// The given options, with what follows from them for the rest.
   elastic_options options() const;
 
   CLI::App app;

@@ -27,7 +27,7 @@ using command::output_file;
 
 constexpr index_type rows_of_table = 10;
 
-/// A directory for files with numbers; made if it is not there.
+/// A directory for numbered files; created if needed.
 class series {
  public:
   series(std::string option, std::string directory, std::string prefix, std::string suffix)
@@ -37,7 +37,7 @@ class series {
     std::filesystem::create_directories(directory_, problem);
     if (!std::filesystem::is_directory(directory_))
       throw error(option_ + " " + directory_, "it is no directory and cannot be made one", "Give another path");
-    file(0);  // throws where nothing can be written there
+    file(0);  // throws if nothing can be written there
   }
   bool wanted() const { return !directory_.empty(); }
   output_file file(index_type number) const {
@@ -93,7 +93,7 @@ void simulate(const elastic_options& options, const simulation_settings& setting
   last = run->positions();
 }
 
-/// What the first steps of an executor have in common with those of the first one.
+/// Compares the first steps of every executor with those of the first one.
 void compare(const elastic_options& options, elastic_result& result) {
   std::vector<double> reference;
   for (const executor_availability& one : describe_machine().executors) {
@@ -114,7 +114,7 @@ void compare(const elastic_options& options, elastic_result& result) {
       compared_run compared{one.name, launch};
       compared.largest_rise = largest_rise_of(steps);
       compared.converged = all_converged(steps) && static_cast<index_type>(steps.size()) == settings.steps;
-      // From the end of the first step on, by when all is loaded.
+      // From the end of the first step on, when everything is loaded.
       if (steps.size() > 1)
         compared.seconds_a_step = 1e-9 * static_cast<double>(steps.back().ended - steps.front().ended) /
                                   static_cast<double>(steps.size() - 1);
@@ -154,7 +154,7 @@ int run_elastic(const elastic_options& options) {
     return result.converged() ? command::succeeded : command::not_converged;
   }
   simulation_settings settings = options.simulation;
-  // Memory for the frames that somebody wants.
+  // Keep memory for frames only if they are wanted.
   if (!frame_files.wanted() && !meshes.wanted()) settings.frame_interval = settings.steps + 1;
   std::vector<double> frames, last;
   simulate(options, settings, out, result, frames, last);

@@ -8,37 +8,37 @@
 
 namespace whilst::elastic {
 
-/// The command line, as given; names and ranges have been checked.
+/// The command line, as given; names and ranges are checked.
 struct elastic_options {
   scene_options scene;
   simulation_settings simulation;
-  /// "step": each time step is a launch; "animation": all of them are one.
+  /// "step": one launch per time step; "animation": one launch for all.
   std::string launch = "step";
-  /// Run the first steps on every executor that there is, and compare.
+  /// Run the first steps on every available executor, and compare.
   bool compare = false;
-  /// Where results go, empty for those not wanted: files and, for vtk and frames, directories. json may be "-",
-  /// standard output.
+  /// Where to write results, empty to skip: files and, for vtk and frames, directories. json may be "-", standard
+  /// output.
   std::string json, picture, vtk, frames;
 };
 
 /// An executor's run of the first steps.
 struct compared_run {
   std::string executor, launch;
-  /// Of any coordinate, to the first run, in metres.
+  /// Of any coordinate, from the first run, in metres.
   double largest_difference = 0;
   double seconds_a_step = 0;
   double largest_rise = 0;
   bool converged = true;
 };
 
-/// A run with all that went into it.
+/// A run and everything that went into it.
 struct elastic_result {
   whilst::elastic::scene scene;
   std::string executor, note;
   std::vector<step_record> steps;
-  /// A step found no finite number; it is not among them.
+  /// A step found no finite number; it is not included.
   bool stopped = false;
-  double setup_seconds = 0, seconds = 0;  ///< on the wall; of the launches
+  double setup_seconds = 0, seconds = 0;  ///< wall time; of the launches
   std::vector<compared_run> compared;
 
   bool converged() const;

@@ -10,10 +10,10 @@
 namespace whilst::elastic {
 namespace {
 
-constexpr int oversampling = 3;  // samples a pixel, each way
+constexpr int oversampling = 3;  // samples per pixel, each way
 constexpr double nothing = std::numeric_limits<double>::infinity();
 
-// Colours are linear in light.
+// Colours are in linear light.
 constexpr vec3 solid_colour{0.86, 0.27, 0.07}, cloth_colour{0.06, 0.30, 0.48}, cloth_dark_colour{0.85, 0.82, 0.74},
     sphere_colour{0.42, 0.45, 0.50}, floor_colour{0.62, 0.60, 0.57}, sky_colour{0.80, 0.86, 0.93},
     sun_colour{1.0, 0.95, 0.86}, shade_colour{0.36, 0.41, 0.50};
@@ -22,7 +22,7 @@ const vec3 to_sun = normalized({0.5, 1.0, 0.45});
 vec3 mixed(const vec3& a, const vec3& b, double part) { return (1 - part) * a + part * b; }
 vec3 product(const vec3& a, const vec3& b) { return {a[0] * b[0], a[1] * b[1], a[2] * b[2]}; }
 
-/// How far along the ray the sphere is; `nothing` where it misses.
+/// Distance along the ray to the sphere; `nothing` if it misses.
 double meet(const obstacles::sphere& s, const vec3& origin, const vec3& direction) {
   const vec3 d = origin - vec3{s.centre[0], s.centre[1], s.centre[2]};
   const double a = dot(direction, direction), half = dot(d, direction), c = dot(d, d) - s.radius * s.radius;
@@ -32,7 +32,7 @@ double meet(const obstacles::sphere& s, const vec3& origin, const vec3& directio
   return at > 0 ? at : nothing;
 }
 
-/// What is to be seen of one moment.
+/// What is visible at one moment.
 class view {
  public:
   view(const scene& start, std::span<const double> positions, const vec3& middle, double radius)
@@ -83,7 +83,7 @@ class view {
     return cross(vertex(t.vertex[1]) - vertex(t.vertex[0]), vertex(t.vertex[2]) - vertex(t.vertex[0]));
   }
 
-  /// Of the cloth: it has no edges. A solid is drawn flat.
+  /// For the cloth, which has no edges. A solid is drawn flat.
   void smooth_normals() {
     normals_.assign(scene_.mass.size(), {0, 0, 0});
     for (const surface_triangle& t : scene_.surface) {
@@ -132,7 +132,7 @@ class view {
     return lit(at + 1e-3 * normal, normal, towards_eye, colour, t.of_cloth ? 0.05 : 0.2, nullptr);
   }
 
-  /// The part of the sun's light that arrives.
+  /// The fraction of the sun's light that arrives.
   double sunlight(const vec3& at, const obstacles::sphere* own) const {
     const obstacles& solid = scene_.obstacles;
     for (int k = 0; k < solid.number_of_spheres; ++k)
@@ -140,7 +140,7 @@ class view {
     return unhidden(sunlit_, shadow_size, sun_, at, 1, 2.0, 0.006 * radius_);
   }
 
-  /// The part of samples around a point, as seen from a light, that have nothing between: (2 reach + 1)^2 samples.
+  /// The fraction of samples around a point, as seen from a light, with nothing in between: (2 reach + 1)^2 samples.
   static double unhidden(const std::vector<visible>& map, int size, const camera& light, const vec3& at, int reach,
                          double spacing, double bias) {
     const vec3 p = light.project(at);
@@ -157,7 +157,7 @@ class view {
     return open / ((2 * reach + 1) * (2 * reach + 1));
   }
 
-  /// The part of the sky that is open, roughly: spheres hide what a cone of their size hides, bodies what is above.
+  /// The fraction of open sky, roughly: spheres hide a cone of their size, bodies what is above.
   double skylight(const vec3& at, const vec3& normal, const obstacles::sphere* own) const {
     double open = 0.45 + 0.55 * unhidden(open_, open_size, above_, at, 2, 5.0, 0.03 * radius_);
     const obstacles& solid = scene_.obstacles;
@@ -193,7 +193,7 @@ class view {
   std::vector<vec3> normals_;
 };
 
-/// Corners of the start and of the obstacles.
+/// Corners of the starting scene and its obstacles.
 std::vector<vec3> corners_of(const scene& start) {
   std::vector<vec3> corners;
   for (std::size_t v = 0; v < start.mass.size(); ++v)
@@ -208,7 +208,7 @@ std::vector<vec3> corners_of(const scene& start) {
   return corners;
 }
 
-/// As near as it can be with all of them in the picture.
+/// As close as it can be with all corners in the picture.
 camera camera_for(const std::vector<vec3>& corners, const vec3& middle, double radius, double width_by_height) {
   constexpr double half_height = 0.3, margin = 0.93;
   for (double away = 1;; away += 0.05) {

@@ -7,8 +7,8 @@
 
 namespace whilst::elastic {
 
-/// Draws bodies at these positions above their obstacles, with shadows. The camera depends on the scene's start alone,
-/// so that pictures of one scene make a film.
+/// Draws bodies at these positions above their obstacles, with shadows. The camera depends only on the scene's start,
+/// so pictures of one scene make a film.
 class painter {
  public:
   explicit painter(const scene& start, int width = 960, int height = 720);

@@ -31,7 +31,7 @@ std::vector<visible> rasterize(const camera& from, int width, int height, std::s
   std::vector<visible> seen(static_cast<std::size_t>(width) * static_cast<std::size_t>(height),
                             {std::numeric_limits<float>::infinity(), -1, 0, 0});
   for (std::size_t t = 0; t < triangles.size(); ++t) {
-    // In samples, from the upper left corner; the third is the depth.
+    // In samples, from the upper left corner; the third coordinate is the depth.
     vec3 p[3];
     bool in_front = true;
     for (std::size_t k = 0; k < 3; ++k) {
@@ -59,7 +59,7 @@ std::vector<visible> rasterize(const camera& from, int width, int height, std::s
         double a = 1 - b - c;
         if (a < 0 || b < 0 || c < 0) continue;
         double depth = a * p[0][2] + b * p[1][2] + c * p[2][2];
-        if (!from.parallel) {  // one over the depth is what is linear in the picture
+        if (!from.parallel) {  // one over the depth is linear in the picture
           a /= p[0][2];
           b /= p[1][2];
           c /= p[2][2];

@@ -7,7 +7,7 @@
 
 namespace whilst::elastic {
 
-/// What is to be simulated, and what it runs on.
+/// What is simulated, and what runs it.
 void print_problem(std::FILE* out, const elastic_options& options, const scene& start, const simulation& run);
 void print_table_head(std::FILE* out);
 /// step: counted from 1.

@@ -15,9 +15,9 @@ namespace {
 constexpr double solid_density = 1000;           // kg / m^3
 constexpr double cloth_density = 0.3;            // kg / m^2
 constexpr double cloth_stiffness = 200;          // N / m
-constexpr double cloth_bending = 0.02;           // of that, for springs that skip a vertex
+constexpr double cloth_bending = 0.02;           // as a fraction of that, for springs that skip a vertex
 constexpr double contact_distance = 0.015;       // m
-constexpr double solid_contact_stiffness = 3e8;  // pressure by square of depth: 30 kPa at 1 cm
+constexpr double solid_contact_stiffness = 3e8;  // pressure per squared depth: 30 kPa at 1 cm
 constexpr double cloth_contact_stiffness = 4e6;  // 400 Pa at 1 cm
 constexpr double block_length = 1, sheet_edge = 1.2;
 
@@ -34,8 +34,8 @@ std::int32_t add_vertex(scene& made, const vec3& at) {
   return static_cast<std::int32_t>(made.mass.size()) - 1;
 }
 
-/// Of a cube, whose corner k is at the bits of k: one inside, and one at each corner that it leaves out. Neighbours
-/// take the mirror image, so that they agree on the diagonals between them.
+/// Of a cube, whose corner k is at the bits of k: one inside, and one at each corner that it leaves out. Neighbours use
+/// the mirror image, so that they agree on shared diagonals.
 constexpr int tetrahedra_of_cube[5][4] = {{0, 3, 5, 6}, {1, 0, 3, 5}, {2, 0, 6, 3}, {4, 0, 5, 6}, {7, 3, 6, 5}};
 
 void add_tetrahedron(scene& made, std::array<std::int32_t, 4> v) {
@@ -50,7 +50,7 @@ void add_tetrahedron(scene& made, std::array<std::int32_t, 4> v) {
   for (const std::int32_t vertex : v) made.mass[static_cast<std::size_t>(vertex)] += solid_density * volume / 4;
 }
 
-/// The faces that only one of the tetrahedra has.
+/// Adds the faces that belong to only one tetrahedron.
 void add_surface(scene& made) {
   constexpr int faces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};  // counter-clockwise from outside
   std::map<std::array<std::int32_t, 3>, std::array<std::int32_t, 3>> alone;
@@ -66,7 +66,7 @@ void add_surface(scene& made) {
   for (const auto& [key, vertices] : alone) made.surface.push_back({vertices, false, false});
 }
 
-/// Inverse of the matrix of edges, for each tetrahedron as it is now.
+/// Inverse of the edge matrix of each tetrahedron in its current shape.
 void set_shapes(scene& made) {
   const std::size_t count = made.volume.size();
   made.inverse_shape.resize(9 * count);
@@ -104,7 +104,7 @@ void add_block(scene& made, const scene_options& options, const vec3& centre) {
       }
     }
   }
-  // Tilted, so that it does not meet the sphere with all of a face; tumbling about its centre.
+  // Tilted, so that it does not meet the sphere with a whole face; tumbling about its centre.
   const double tilt = 0.35, turn = 0.3;
   const vec3 spin{0.4 * options.spin, 0.3 * options.spin, -options.spin};
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(made.mass.size()); ++v) {
@@ -135,7 +135,7 @@ void add_sheet(scene& made, index_type cells, const vec3& centre) {
     made.spring_stiffness.push_back(stiffness);
     made.spring_length.push_back(length(d));
   };
-  // Turned a little, so that it does not fold along its own threads.
+  // Turned slightly, so that it does not fold along its own threads.
   const double turn = 0.4;
   for (int i = 0; i <= n; ++i) {
     for (int k = 0; k <= n; ++k) {
@@ -164,7 +164,7 @@ void add_sheet(scene& made, index_type cells, const vec3& centre) {
   }
 }
 
-/// A third of each triangle's area is a vertex's own.
+/// Each vertex owns a third of each adjacent triangle's area.
 void set_contact_stiffness(scene& made) {
   for (const surface_triangle& t : made.surface) {
     const vec3 origin = position(made, t.vertex[0]);

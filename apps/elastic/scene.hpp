@@ -8,20 +8,20 @@
 #include "kernels/problems/elasticity/elastic_energies.hpp"
 #include "whilst/basics/index_type.hpp"
 
-/// The program that lets elastic bodies fall.
+/// The program that drops elastic bodies.
 namespace whilst::elastic {
 
-/// What is made of bodies and put above obstacles. Lengths in metres, the y axis upwards.
+/// Which bodies to make and put above obstacles. Lengths in metres, the y axis upwards.
 struct scene_options {
   /// "solid": a block of tetrahedra; "cloth": a square sheet; "both".
   std::string name = "solid";
-  /// Cells along the block's shorter edges: it is of 10 cells^3 tetrahedra, the sheet of (4 cells)^2 squares.
+  /// Cells along the block's shorter edges: the block has 10 cells^3 tetrahedra, the sheet (4 cells)^2 squares.
   index_type cells = 5;
   /// Whether there is something to fall onto.
   bool obstacles = true;
   /// Young's modulus of the solid, in pascals, and its Poisson's ratio.
   double stiffness = 6e4, poisson = 0.4;
-  /// How fast the solid tumbles at first, in radians a second.
+  /// The solid's initial spin, in radians per second.
   double spin = 2;
 };
 
@@ -32,14 +32,14 @@ struct surface_triangle {
   bool dark;  ///< of the cloth's pattern
 };
 
-/// All bodies as one mesh, and the obstacles. Vectors and positions have three entries a vertex.
+/// All bodies as one mesh, and the obstacles. Vectors and positions have three entries per vertex.
 struct scene {
   std::vector<double> positions, velocities;
-  std::vector<double> mass;               ///< of each vertex, in kilograms
-  std::vector<double> contact_stiffness;  ///< of each vertex, in newtons by square metre; 0 in the inside of a body
+  std::vector<double> mass;               ///< per vertex, in kilograms
+  std::vector<double> contact_stiffness;  ///< per vertex, in newtons per square metre; 0 inside a body
 
   std::vector<std::int32_t> tetrahedra;  ///< four vertices each
-  std::vector<double> inverse_shape;     ///< as neo_hookean wants it
+  std::vector<double> inverse_shape;     ///< as neo_hookean needs it
   std::vector<double> volume;
   double mu = 0, lambda = 0;  ///< of neo_hookean, in pascals
 
@@ -53,7 +53,7 @@ struct scene {
   index_type number_of_tetrahedra() const { return static_cast<index_type>(volume.size()); }
   index_type number_of_springs() const { return static_cast<index_type>(spring_length.size()); }
   double total_mass() const;
-  /// Elastic energy as the terms give it at rest, in joules.
+  /// Elastic energy of the terms at rest, in joules.
   double rest_energy() const;
 };
 

@@ -12,16 +12,16 @@
 namespace whilst::elastic {
 namespace {
 
-/// Energies are minimized in units of the weight on earth times a metre: forces out of balance are then parts of it.
+/// Energies are minimized in units of the weight on earth times a metre: unbalanced forces are then fractions of it.
 constexpr double earth_gravity = 9.81;
-/// Slower than this, friction is a drag; in metres a second.
+/// Below this speed, friction is a drag; in metres per second.
 constexpr double creeping = 0.02;
-/// More Newton iterates than a step has, or their history would be thinned.
+/// More than a step's Newton iterates, or their history would be thinned.
 constexpr index_type history_capacity = 128;
 
 using newton_method = descent_solve<double, assembled_newton_cg>;
 
-/// A term whose Hessian is made positive only if that is wanted here, too.
+/// A term whose Hessian is made positive only if that is also requested here.
 template <class Term>
 struct projected_if {
   static constexpr int unknowns = Term::unknowns;
@@ -47,7 +47,7 @@ struct projected_if {
   }
 };
 
-/// Everything that steps need, on the place.
+/// All that the steps need, on the place.
 struct world {
   double h, gravity, friction, unit, rest_energy, total_mass;
   index_type frame_interval;
@@ -60,7 +60,7 @@ struct world {
   whilst::elastic::friction sliding;
 };
 
-/// Where a vertex would go by itself; Newton's method starts there. And what drag it has, if it touches something.
+/// Where a vertex would go on its own; Newton's method starts there. Also its drag, if it touches something.
 struct foresee {
   world w;
   descent_vectors<double> v;
@@ -103,8 +103,8 @@ struct begin_step {
   }
 };
 
-/// What Newton's method found becomes the place of a vertex. Sums of kinetic energy, of the energies that belong to
-/// vertices, of momentum and of mass times place.
+/// Newton's result becomes the vertex's position. Sums kinetic energy, the vertices' own energies, momentum and mass
+/// times position.
 struct settle {
   world w;
   descent_vectors<double> v;
@@ -177,7 +177,7 @@ struct simulation::implementation {
   buffer<step_record> records;
   buffer<control> clock;
   partially_separable<double> potential;
-  std::unique_ptr<program> recorded;  ///< after all that its steps point to
+  std::unique_ptr<program> recorded;  ///< declared after all that its steps point to
   parameter<control_settings> clock_settings;
   parameter<index_type> first_step;
   index_type done = 0;
@@ -277,8 +277,8 @@ struct simulation::implementation {
     newton_loop.trip_limit = 20 * settings.newton_limit + 20;
     record.parameter(&newton.loop->settings, newton_loop);
     record.parameter(&newton.direction.inner->settings, control_settings{.limit = std::max<index_type>(6 * n, 20)});
-    // Backtracking would let steps go to and fro across the edge of a contact, where the Hessian has a kink, with a
-    // little decrease each: it is the condition on the slope that ends this.
+    // Backtracking would let steps oscillate across the edge of a contact, where the Hessian has a kink, with a little
+    // decrease each: the curvature condition ends this.
     descent_settings search;
     search.search = line_search_settings::usual(line_search_kind::strong_wolfe);
     search.tolerances.gradient = settings.newton_tolerance;

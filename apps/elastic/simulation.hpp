@@ -12,68 +12,68 @@ namespace whilst::elastic {
 struct simulation_settings {
   /// "auto", "host", "stream" or "graph".
   std::string executor = "auto";
-  int threads = 0;  ///< of the host, 0 to have it chosen
-  /// Time steps that there is room for, and which of them keep their positions: every `frame_interval`-th.
+  int threads = 0;  ///< on the host, 0 chooses
+  /// The most time steps, and which of them keep their positions: every `frame_interval`-th.
   index_type steps = 100, frame_interval = 1;
   /// In seconds.
   double step_size = 0.01;
-  /// In metres by square second, downwards.
+  /// In metres per second squared, downwards.
   double gravity = 9.81;
-  /// Part of the force of contact that friction has at most, about.
+  /// Upper limit of friction, roughly, as a fraction of the contact force.
   double friction = 0.3;
-  /// A step is done where all forces out of balance together, as ||.||_2, are no more than this part of the weight that
-  /// the bodies have on earth.
+  /// A step is done when the unbalanced forces, as ||.||_2, are no more than this fraction of the bodies' weight on
+  /// earth.
   double newton_tolerance = 1e-5;
   index_type newton_limit = 100;
-  /// Whether the Hessian of each term is made positive semi-definite before Newton's method uses it.
+  /// Whether to make each term's Hessian positive semi-definite before Newton's method uses it.
   bool projected = true;
 };
 
-/// What is known of a time step once it is done.
+/// The record of a completed time step.
 struct step_record {
-  /// In joules; elastic energy is 0 at rest, and potential energy at y = 0.
+  /// In joules; elastic energy is 0 at rest, potential energy at y = 0.
   double kinetic, elastic, potential, contact;
   double momentum[3];  ///< newton seconds
   double centre[3];    ///< of mass
-  /// Forces out of balance, as a part of the weight on earth.
+  /// Unbalanced forces, as a fraction of the weight on earth.
   double imbalance;
-  /// The largest rise of the incremental potential from one Newton iterate to the next, as a part of it; 0 where it
-  /// never rose.
+  /// The largest rise of the incremental potential from one Newton iterate to the next, relative to it; 0 if it never
+  /// rose.
   double largest_rise;
-  /// `evaluations` are the line searches' and one at the start.
+  /// `evaluations` counts those of the line searches and one at the start.
   index_type newton_iterations, evaluations, cg_iterations;
   reason why;
   int padding;
-  /// On the clock of the place.
+  /// By the place's clock.
   std::uint64_t began, ended;
 
   double energy() const { return kinetic + elastic + potential + contact; }
   double seconds() const { return 1e-9 * static_cast<double>(ended - began); }
 };
 
-/// A scene in time: implicit Euler, each step a minimization by Newton's method with a line search and conjugate
-/// gradients within. The steps are a loop of the recorded program, around the loops of Newton and of conjugate
-/// gradients, so that any number of them is one launch.
+/// A scene in time: implicit Euler, each step a minimization by Newton's method with a line search and inner conjugate
+/// gradients. The steps are a loop of the recorded program, around the loops of Newton and of conjugate gradients, so
+/// any number of them is one launch.
 class simulation {
  public:
-  /// Throws whilst::error where there is no such executor.
+  /// Throws whilst::error if there is no such executor.
   simulation(const scene& start, const simulation_settings& settings);
   ~simulation();
   simulation(simulation&&) noexcept;
 
-  /// Takes so many steps more, in one launch, and waits. Fewer where a step found no finite number. Not beyond
+  /// Takes this many more steps, in one launch, and waits. Fewer if a step found no finite number. Not beyond
   /// settings.steps.
   void run(index_type steps);
   index_type steps_done() const;
 
-  /// Of the steps done.
+  /// For the completed steps.
   std::vector<step_record> records() const;
-  /// Positions at the start and after every `frame_interval`-th of the steps done, one frame after another.
+  /// Positions at the start and after every `frame_interval`-th completed step, one frame after another.
   std::vector<double> frames() const;
-  /// Positions now.
+  /// Current positions.
   std::vector<double> positions() const;
 
-  /// What runs it: "host", "stream" or "graph"; and why not another, if there is something to say.
+  /// The executor in use: "host", "stream" or "graph"; and why not another, if there is a reason.
   std::string executor() const;
   const std::string& note() const;
   std::string explain() const;

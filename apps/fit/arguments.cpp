@@ -15,7 +15,7 @@ using command::add, command::add_threads, command::not_empty, command::one_of, c
 
 enum class infinities { refused, allowed };
 
-/// "500,0.0001" for the option of this name. Throws CLI::ValidationError.
+/// Parses "500,0.0001" for the option of this name. Throws CLI::ValidationError.
 std::vector<double> numbers_of(const std::string& option, const std::string& text, infinities infinite) {
   std::vector<double> numbers;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -33,7 +33,7 @@ std::vector<double> numbers_of(const std::string& option, const std::string& tex
   return numbers;
 }
 
-/// A number above 0; infinity too, if that is allowed.
+/// A number above 0; infinity too, if allowed.
 CLI::Validator positive(infinities infinite, const char* example) {
   return command::number<double>(
       "X", [infinite](double x) { return x > 0 && (infinite == infinities::allowed || std::isfinite(x)); },

@@ -6,7 +6,7 @@
 
 namespace whilst::fitting {
 
-/// The command line: what can be given, and what was.
+/// The command line: which options exist, and what was given.
 struct arguments {
   arguments();
   arguments(const arguments&) = delete;

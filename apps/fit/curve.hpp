@@ -7,22 +7,22 @@
 
 namespace whilst::fitting {
 
-/// A model of kernels/problems/curves/curve_models.hpp, for a person and for checks.
+/// A model of kernels/problems/curves/curve_models.hpp, for display and for checks.
 struct model_description {
   std::string name, formula;
   int parameters = 0, variables = 0;
 };
 
-/// The model of this name, in upper or lower case. Throws whilst::error with the names of all where there is none.
+/// The model of this name, ignoring case. Throws whilst::error with all names if there is none.
 model_description find_model(const std::string& name);
 
-/// All models, one a line.
+/// All models, one per line.
 std::string model_table();
 
-/// The model for parameters b at each of the points: predictors holds as many numbers a point as the model has.
+/// The model for parameters b at each point: predictors holds as many numbers per point as the model has.
 std::vector<double> evaluate(std::string_view model, std::span<const double> b, std::span<const double> predictors);
 
-/// What the model is compared with: the observed response, or the transform of it that the model is stated for.
+/// What the model is compared with: the observed response, or its transform if the model is stated for one.
 std::vector<double> model_response(std::string_view model, std::span<const double> observed);
 
 }  // namespace whilst::fitting

@@ -15,13 +15,13 @@ namespace {
 
 using detail::blanks, detail::finite_number, detail::quoted, detail::trim;
 
-/// Without the quotation marks that some programs put around every field.
+/// The field without the quotation marks that some programs put around every field.
 std::string_view unquoted(std::string_view field) {
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') return field.substr(1, field.size() - 2);
   return field;
 }
 
-/// What stands between the fields of a line such as this one; ' ' for any amount of blanks.
+/// The separator between fields in a line such as this one; ' ' for any amount of blanks.
 char separator_of(std::string_view line) {
   for (const char separator : {';', '\t', ','}) {
     if (line.find(separator) != std::string_view::npos) return separator;
@@ -88,7 +88,7 @@ class column_reader {
     row_.clear();
   }
 
-  /// Names, of which none is a number: a number there is more likely the first point, with a mistake beside it.
+  /// Whether all are names: a line with a number is more likely the first point, with a mistake beside it.
   static bool is_heading(const std::vector<std::string_view>& fields) {
     for (const std::string_view field : fields) {
       if (field.empty() || finite_number(field)) return false;

@@ -19,7 +19,7 @@ namespace {
 using command::json_destination;
 using command::output_file;
 
-/// The model, once it is known to fit the columns.
+/// The model, checked against the columns.
 model_description choose_model(const fit_options& options, const data_set& data) {
   if (options.model.empty() && !data.certified) {
     throw error("fitting " + options.file, "no model is given", "Give one by --model; fit --models lists them");
@@ -67,7 +67,7 @@ void require_finite(const fit_result& result) {
   }
 }
 
-/// As the library asks for them, said in the words of the command line, and before anything is printed.
+/// The library's requirements, in the words of the command line, and before anything is printed.
 void require_bounds(const fit_settings& settings, const fit_result& result) {
   for (const auto& [option, bounds] : {std::pair("--lower", &settings.lower), {"--upper", &settings.upper}}) {
     if (!bounds->empty() && bounds->size() != result.start.size())
@@ -91,7 +91,7 @@ void require_bounds(const fit_settings& settings, const fit_result& result) {
   }
 }
 
-/// Copies need a curve to scatter about, and to know how far.
+/// Copies need a curve to scatter about, and a deviation.
 bool can_be_copied(const fit_result& result) {
   return result.outcome.summary.converged() && std::isfinite(result.residual_deviation());
 }
@@ -99,7 +99,7 @@ bool can_be_copied(const fit_result& result) {
 }  // namespace
 
 const strd_file* fit_result::certified() const {
-  // Of another model than its own the file tells nothing.
+  // The file only covers its own model.
   return data.certified && data.certified->name == model.name ? &*data.certified : nullptr;
 }
 

@@ -10,7 +10,7 @@
 namespace whilst::fitting {
 namespace {
 
-/// Responses of all copies: copy by copy, or, where a GPU fits each in a thread, point by point.
+/// Responses of all copies: copy by copy, or, if a GPU fits each in one thread, point by point.
 struct made_copies {
   index_type point_stride, copy_stride;
   std::vector<double> responses;
@@ -34,11 +34,11 @@ struct made_copies {
   }
 };
 
-/// Fills in mean and deviation; x holds the parameters that each copy gave.
+/// Fills in mean and deviation; x holds each copy's parameters.
 void summarise(copies_outcome& outcome, const std::vector<double>& x, const std::vector<double>& around) {
   const auto converged = static_cast<double>(outcome.report.number_converged());
   for (std::size_t j = 0; j < around.size(); ++j) {
-    // About a number close by, so that the difference of the sums keeps its digits.
+    // About a nearby number, so that the difference of the sums keeps its digits.
     double sum = 0, squares = 0;
     for (index_type k = 0; k < outcome.report.size(); ++k) {
       if (!outcome.report[k].converged()) continue;

@@ -19,18 +19,18 @@ using output = std::back_insert_iterator<std::string>;
 constexpr double width = 800, height = 600;
 constexpr double left = 92, right = 776;
 
-// Told apart by people who do not see all colours: Okabe and Ito (2008).
+// Distinguishable with colour blindness: Okabe and Ito (2008).
 constexpr const char* data_colour = "#0072b2";
 constexpr const char* curve_colour = "#d55e00";
 
-/// One direction of a panel: which values it shows, and where in the picture.
+/// One axis of a panel: which values it shows, and where in the picture.
 struct axis {
   double low, high;   ///< values
-  double begin, end;  ///< where these are in the picture
+  double begin, end;  ///< their positions in the picture
   double step;        ///< between ticks
-  int digits;         ///< that tell ticks apart
+  int digits;         ///< needed to tell ticks apart
 
-  /// Values far outside stay at a distance that every viewer can draw.
+  /// Values far outside are drawn at a distance that every viewer can handle.
   double operator()(double value) const {
     return std::clamp(begin + (end - begin) * ((value - low) / (high - low)), -1e5, 1e5);
   }
@@ -57,19 +57,19 @@ struct value_range {
 axis make_axis(value_range range, double begin, double end, int most_ticks) {
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
   double margin = 0.05 * (range.high - range.low);
-  // One value alone, or values that are the same but for rounding.
+  // A single value, or values that differ only by rounding.
   if (!(margin > 1e-13 * largest)) margin = largest > 0 ? 1e-3 * largest : 1;
   axis result{range.low - margin, range.high + margin, begin, end, 0, 0};
   result.step = round_step(result.high - result.low, most_ticks);
   if (!std::isfinite(result.high - result.low) || !(result.step > 0) || !std::isfinite(1 / result.step))
     throw error("drawing the picture", "the data span too much or too little for its axes", "Leave --plot out");
-  // Five at least, so that 1500 is not 1.5e+03.
+  // At least five, so that 1500 is not 1.5e+03.
   const double steps = std::max(largest, result.step) / result.step;
   result.digits = std::max(5, static_cast<int>(std::ceil(std::log10(steps))) + 2);
   return result;
 }
 
-/// The bytes of the UTF-8 character that text starts with; 0 where it starts with none. Names in files may be anything.
+/// The bytes of the UTF-8 character that text starts with; 0 if there is none. Names in files may be anything.
 std::size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
@@ -82,7 +82,7 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-/// As XML has it; what is no text becomes a question mark.
+/// Escaped for XML; what is no text becomes a question mark.
 std::string escaped(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -103,7 +103,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// With the sign that is as wide as a plus.
+/// With a minus sign as wide as a plus.
 std::string tick_label(double value, int digits) {
   const std::string text = fmt::format("{:.{}g}", std::abs(value), digits);
   return value < 0 ? "\u2212" + text : text;
@@ -120,7 +120,7 @@ void text(output out, double x, double y, const char* anchor, const std::string&
                  anchor, size, escaped(words));
 }
 
-/// As large as `largest` where that fits into so many units; a letter is about half as wide as it is high.
+/// `largest` if the words then fit into so many units; a letter is about half as wide as it is high.
 double size_to_fit(const std::string& words, double units, double largest) {
   return std::min(largest, units / (0.55 * static_cast<double>(std::max<std::size_t>(1, words.size()))));
 }
@@ -144,7 +144,7 @@ void draw_panel(output out, const axis& x, const axis& y, const std::string& y_n
                  (y.begin + y.end) / 2, size_to_fit(y_name, y.begin - y.end, 13), escaped(y_name));
 }
 
-/// Hollow circles, so that those below and the curve show.
+/// Hollow circles, so that the curve and points below remain visible.
 void draw_points(output out, const axis& x, const axis& y, std::span<const double> predictors,
                  std::span<const double> values) {
   const double radius = values.size() > 400 ? 1.8 : 3.2;
@@ -168,7 +168,7 @@ void draw_line(output out, const axis& x, const axis& y, std::span<const double>
   fmt::format_to(out, "\"/>\n");
 }
 
-/// Above the panel, for there it never hides data.
+/// Above the panel, where it never hides data.
 void draw_legend(output out) {
   const double y = 52;
   fmt::format_to(out, "<circle cx=\"{}\" cy=\"{}\" r=\"3.2\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
@@ -192,7 +192,7 @@ std::string curve_svg(const fit_result& result) {
   std::vector<double> places;
   for (int i = 0; i <= samples; ++i) places.push_back(across.low + (across.high - across.low) * i / samples);
   const std::vector<double> curve = evaluate(result.model.name, b, places);
-  // The curve has room beyond the data, but no pole of it makes them a flat line.
+  // The curve has room beyond the data, but a pole of it must not flatten them.
   const value_range points = up;
   const double room = 0.3 * (points.high - points.low);
   for (const double value : curve) {

@@ -23,7 +23,7 @@ std::string agreement(double found, double certified) {
   return fmt::format("{:.1f}", digits_agreeing(found, certified));
 }
 
-/// What to try after a fit that ended like this; empty where nothing general can be said.
+/// What to try after a fit that ended like this; empty if there is no general advice.
 std::string advice(reason why) {
   switch (why) {
     case reason::iteration_limit:
@@ -56,7 +56,7 @@ void print_parameters(std::FILE* out, const fit_result& result) {
   fmt::print(out, "\n");
 }
 
-/// A number of the residuals, with the certified one where there is one.
+/// A number about the residuals, with the certified one if there is one.
 void print_sum(std::FILE* out, const char* label, double value, const strd_file* certified, double expected) {
   fmt::print(out, "{:<29}{}", label, std::isnan(value) ? "unknown" : fmt::format("{:.11g}", value));
   if (certified) fmt::print(out, "; certified {:.11g}, {} digits", expected, agreement(value, expected));

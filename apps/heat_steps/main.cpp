@@ -31,7 +31,7 @@ struct settings {
 struct measured_way {
   way how;
   made_run made;
-  bool same_bits = true;  ///< as the first way's first run, in each run
+  bool same_bits = true;  ///< as the first way's first run, in every run
 
   double seconds_a_step() const { return made.seconds / static_cast<double>(made.end.steps); }
 };
@@ -85,7 +85,7 @@ bool same(const made_run& a, const made_run& b) {
 std::vector<measured_way> measure(stepper& steps, const settings& given) {
   std::vector<measured_way> all;
   for (const way how : steps.ways()) {
-    measured_way one{how, steps.run(how, given.limits)};  // warms up
+    measured_way one{how, steps.run(how, given.limits)};  // warm-up
     const made_run first = all.empty() ? one.made : all.front().made;
     one.same_bits = same(one.made, first);
     one.made.seconds = HUGE_VAL;
@@ -146,7 +146,7 @@ json report(const settings& given, const std::string& executor, const std::vecto
   report["change"] = made.end.change;
   report["norm"] = std::sqrt(squares);
   report["hottest"] = *std::max_element(made.u.begin(), made.u.end());
-  report["centre"] = made.u[made.u.size() / 2];  // of the square where there is an even number of cells
+  report["centre"] = made.u[made.u.size() / 2];  // the square's centre if the number of cells is even
   return report;
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int left = 64, top = 48, size = 512, bar = left + size + 32, bar_width = 18;
 
-/// Black, red, yellow, white, as iron glows; from 0 to 1.
+/// Black, red, yellow, white, as iron glows; heat from 0 to 1.
 void append_colour(std::vector<std::uint8_t>& rgb, double heat) {
   for (int third = 0; third < 3; ++third)
     rgb.push_back(static_cast<std::uint8_t>(std::lround(255 * std::clamp(3 * heat - third, 0.0, 1.0))));
 }
 
-/// The points, the upper row first.
+/// The points, upper row first.
 command::image raster_of(const std::vector<double>& u, index_type points, index_type stride, double hottest) {
   const index_type squares = (points + stride - 1) / stride;
   command::image raster{static_cast<int>(squares), static_cast<int>(squares), {}};
@@ -31,7 +31,7 @@ command::image raster_of(const std::vector<double>& u, index_type points, index_
   return raster;
 }
 
-/// A tick and its number at each quarter of the plate's edges, and of the colour bar.
+/// A tick and its number at each quarter of the plate's edges and of the colour bar.
 std::string ticks(double hottest) {
   std::string svg;
   for (int quarter = 0; quarter <= 4; ++quarter) {
@@ -54,7 +54,7 @@ std::string heat_map_svg(const std::string& title, const std::vector<double>& u,
   const index_type points = cells - 1, stride = (points + most - 1) / most;
   const double largest = *std::max_element(u.begin(), u.end()), hottest = largest > 0 ? largest : 1;
   const command::image raster = raster_of(u, points, stride, hottest);
-  // A point is the centre of a square of the raster; along the plate's edge, half a cell, u goes to 0.
+  // A point is the centre of a raster square; in the half cell along the plate's edge, u goes to 0.
   const double cell = static_cast<double>(size) / static_cast<double>(cells);
   const double extent = cell * static_cast<double>(stride * raster.width);
   return fmt::format(

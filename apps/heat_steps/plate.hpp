@@ -6,12 +6,11 @@
 #include "whilst/host/solve_outcome.hpp"
 #include "whilst/host_device.hpp"
 
-/// The problem, and what is done at each point and at the end of each time step: one text for loops on the CPU and for
-/// kernels.
+/// The problem, and what happens at each point and at the end of each time step: one source for CPU loops and kernels.
 namespace whilst::heat_steps {
 
-/// u_t = u_xx + u_yy + f on the unit square, 0 at its edge, by the five-point stencil and backward Euler. A flame of
-/// Gaussian shape moves from (0.25, 0.25) to (0.75, 0.6) in one unit of time and then rests.
+/// u_t = u_xx + u_yy + f on the unit square, 0 at its edge, by the five-point stencil and backward Euler. A Gaussian
+/// flame moves from (0.25, 0.25) to (0.75, 0.6) in one unit of time and then rests.
 struct plate {
   index_type cells = 64;  ///< along an edge
   double time_step = 0.01;
@@ -30,17 +29,17 @@ struct plate {
 
 enum class ending : int { running, steady, all_steps, failed_solve };
 
-/// What is another number in each step, or in another run. A captured step keeps the pointers and numbers that it was
+/// The values that change from step to step or run to run. A captured step keeps the pointers and numbers it was
 /// captured with, so these lie in memory that it points to.
 struct run_state {
   index_type most_steps = 0;
-  double steady = 0;  ///< the run ends where a step changes u by no more, root mean square
+  double steady = 0;  ///< the run ends when a step changes u by no more than this, root mean square
   double time = 0, change = 0;
-  index_type steps = 0, iterations = 0;  ///< made so far; iterations are those of conjugate gradients
+  index_type steps = 0, iterations = 0;  ///< so far; iterations are those of conjugate gradients
   ending why = ending::running;
 };
 
-/// Where all that lies.
+/// The memory of all that.
 struct fields {
   double *u, *before, *b;
   run_state* state;
@@ -56,7 +55,7 @@ WHILST_HD inline double squared_change(const fields& at, index_type i) {
   return (at.u[i] - at.before[i]) * (at.u[i] - at.before[i]);
 }
 
-/// The clock and the test. Whether to make another step.
+/// Advances the clock and tests the limits. Returns whether to make another step.
 WHILST_HD inline bool end_step(const plate& p, run_state& state, double squared_changes, const solve_outcome& solved) {
   state.time += p.time_step;
   state.steps += 1;

@@ -10,24 +10,24 @@
 
 namespace whilst::heat_steps {
 
-/// Who puts a step's parts together, and who asks whether another is to be made.
+/// Who assembles a step, and who decides whether another follows.
 enum class way {
-  plain,  ///< the host enqueues the parts and asks
-  step,   ///< the parts are a graph, which the host launches for each step, and asks
-  whole,  ///< the parts are the body of a WHILE node; the device asks
+  plain,  ///< the host enqueues the parts and decides
+  step,   ///< the parts are a graph, which the host launches for each step, and decides
+  whole,  ///< the parts are the body of a WHILE node; the device decides
 };
 /// "plain", "step", "whole".
 std::string_view name(way how);
 /// "steady", "all_steps", "failed_solve".
 std::string_view name(ending why);
 
-/// What a run left behind.
+/// The result of a run.
 struct made_run {
   run_state end;
   std::vector<double> u;
-  double seconds = 0;        ///< on the wall, from the first launch until the host knows that all is done
+  double seconds = 0;        ///< wall time, from the first launch until the host knows that all is done
   index_type launches = 0;   ///< what the host enqueued: kernels, solves, graphs, copies
-  std::string last_solve{};  ///< report::message of the last step's
+  std::string last_solve{};  ///< report::message of the last step
 };
 
 /// Makes runs of time steps, each from u = sin(pi x) sin(pi y) at time 0.
@@ -35,7 +35,7 @@ class stepper {
  public:
   virtual ~stepper() = default;
   virtual std::vector<way> ways() const = 0;
-  /// begin: the limits. The first run of a way also makes its graph, which its seconds do not count.
+  /// begin: the limits. The first run of a way also makes its graph, which its seconds do not include.
   virtual made_run run(way how, const run_state& begin) = 0;
 };
 std::unique_ptr<stepper> make_host_stepper(const plate& p);

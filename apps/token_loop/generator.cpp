@@ -19,7 +19,7 @@ struct make_weights {
   }
 };
 
-/// Adds up quads, some at a time, whose reads are on their way together.
+/// Adds up quads, several at a time, with their reads in flight together.
 struct add_up {
   static constexpr int at_once = 8;
   const quad* weights;
@@ -48,8 +48,8 @@ struct keep_total {
   }
 };
 
-/// For a program of one token's steps: the same test on a control that no loop of the program has, for the host to look
-/// at.
+/// For a program of one token's steps: the same test, on a control that no loop of the program uses, for the host to
+/// read.
 struct test_for_host {
   test_for_end test;
   control* loop;
@@ -194,7 +194,7 @@ double generator::read_seconds() {
   program reading = std::move(record).finish();
   reading.prepare({.how = where_.on_host() ? executor::host : executor::graph});
   double best = HUGE_VAL;
-  for (int repetition = 0; repetition < 4; ++repetition) {  // the first one warms up
+  for (int repetition = 0; repetition < 4; ++repetition) {  // the first is a warm-up
     const auto began = std::chrono::steady_clock::now();
     reading.enqueue(nullptr);
     reading.wait();

@@ -8,7 +8,7 @@
 namespace whilst::token_loop {
 
 void print_problem(std::FILE* out, const token_loop_options& options, const token_loop_result& result);
-/// The table of all ways, and what they made.
+/// The table of all ways, and their output.
 void print_ways(std::FILE* out, const token_loop_options& options, const token_loop_result& result);
 command::json result_json(const token_loop_options& options, const token_loop_result& result);
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The steps of a token: two a layer, one to choose.
+/// The steps of a token: two per layer, one to choose.
 ///
 /// A layer is x += W2 silu(W1 x / rms(x)), silu(u) = u / (1 + exp(-u)), rms(x) = sqrt(mean(x^2) + epsilon): root mean
-/// square norm, product, product, residual. The norm needs no step and no sum over the grid: who multiplies a row by x
-/// reads all of x anyway, adds up its squares on the way, and divides the product.
+/// square norm, product, product, residual. The norm needs no step and no sum over the grid: multiplying a row by x
+/// reads all of x anyway, so it adds up the squares on the way and divides the product.
 
 #include <cmath>
 #include <string>
@@ -29,8 +29,8 @@ WHILST_HD inline float root_mean_square(float sum_of_squares, index_type dimensi
   return std::sqrt(sum_of_squares / static_cast<float>(dimension) + norm_epsilon);
 }
 
-/// A row of a matrix times a vector, by the lanes of a warp. A lane holds `held` quads of the row at once, all on their
-/// way before the first is waited for, and the first of them before the step before has ended: nobody writes weights.
+/// A row of a matrix times a vector, by the lanes of a warp. A lane loads `held` quads of the row at once, all in
+/// flight before it waits for the first, and the first before the previous step has ended: nobody writes weights.
 template <int held_on_device>
 struct row_product {
   static constexpr bool fetches_constants = false;
@@ -63,8 +63,8 @@ struct row_product {
   }
 
  private:
-  /// The lane's k-th quad of a piece; past the row's end its last one, which is then left out. So no branch parts the
-  /// reads.
+  /// The lane's k-th quad of a piece; past the row's end its last one, which is then ignored. So no branch separates
+  /// the reads.
   template <class Team>
   WHILST_HD int inside(int first, int k, const Team& team) const {
     const int j = first + k * team.size() + team.rank();
@@ -100,7 +100,7 @@ struct row_product {
 /// h = silu(W1 x / rms(x)).
 template <int held>
 struct expand {
-  static constexpr int blocks_wanted = 4;  // this step's and the next one's, which reads ahead
+  static constexpr int blocks_wanted = 4;  // this step's and the next one's, which prefetches
   static constexpr bool fetches_constants = true;
   row_product<held> W1;
   const quad* x;
@@ -149,13 +149,13 @@ struct contract {
   }
 };
 
-/// What comes of a token.
+/// The result of a token.
 struct output {
   int token;
   float value;  ///< its entry in the normalized output, the largest
 };
 
-/// Of two, the one with the larger value; of equals the earlier one. What is not a number is never larger.
+/// The one with the larger value; of equals the earlier one. NaN is never larger.
 WHILST_HD inline output larger(const output& a, const output& b) {
   return b.value > a.value || (b.value == a.value && b.token < a.token) ? b : a;
 }
@@ -166,7 +166,7 @@ struct choose {
   static constexpr bool whole_block = true;
   int quads;
   const quad* embedding;
-  const control* loop;  ///< counts the tokens before this one
+  const control* loop;  ///< counts the previous tokens
   quad* x;
   output* chosen;
 
@@ -190,7 +190,7 @@ struct choose {
     for (int j = team.rank(); j < quads; j += team.size()) {
       const quad token = read_constant_quad(embedding + static_cast<index_type>(best.token) * quads + j);
       const quad place = read_constant_quad(embedding + position * quads + j);
-      // Roundings by name, so that every kernel with this text makes the same bits.
+      // Named roundings, so that every kernel with this code gives the same bits.
       for (int c = 0; c < 4; ++c)
         x[j].value[c] = std::fma(added, token.value[c] + place.value[c], kept * (x[j].value[c] / rms));
     }
@@ -214,8 +214,8 @@ struct choose {
   }
 };
 
-/// The test after each token: the end-of-sequence token was chosen (reason::completed), or an output is not finite, or
-/// there are as many as may be.
+/// The test after each token: the end-of-sequence token was chosen (reason::completed), an output is not finite, or the
+/// limit is reached.
 struct test_for_end {
   const index_type* end_token;  ///< negative: none
   const output* chosen;
@@ -244,7 +244,7 @@ struct embed_first {
   WHILST_HD void operator()(index_type j) const { x[j] = embedding[first_token * quads + j]; }
 };
 
-/// Where a generation's memory lies. weights: see model_size.
+/// The memory of a generation. weights: see model_size.
 struct generation_memory {
   quad *weights, *x, *h;
   output *chosen, *outputs;
@@ -268,7 +268,7 @@ void record_layers(Run& run, const model_size& size, const generation_memory& at
 /// Records the steps of one token, `finish` on the last. Run: any recorder.
 template <class Run, class Finish>
 void record_token(Run& run, const model_size& size, const generation_memory& at, const Finish& finish) {
-  // As many as there are in a short row, since in a small step each instruction counts; else what registers allow.
+  // As many as a short row has, since each instruction counts in a small step; otherwise what registers allow.
   size.dimension <= 256 ? record_layers<2>(run, size, at) : record_layers<8>(run, size, at);
   const int quads = static_cast<int>(size.dimension / 4);
   run.team("choose the token, x = kept y + added (embeddings)", 1,

@@ -6,9 +6,9 @@
 
 namespace whilst::token_loop {
 
-/// A program without loops, run again and again by the host for as long as a flag in the place's memory is not 0. On a
-/// GPU one CUDA graph, made by capturing a stream: the program's steps as the executor launches them, and the copy of
-/// the flag to the host; no WHILE node. This is how loops over graphs are written without Whilst.
+/// A program without loops, run repeatedly by the host while a flag in the place's memory is not 0. On a GPU it is one
+/// CUDA graph, captured from a stream: the program's steps as the executor launches them, and the copy of the flag to
+/// the host; no WHILE node. This is how loops over graphs are written without Whilst.
 class token_launch {
  public:
   /// token: prepared for stream or host.

@@ -19,12 +19,12 @@ std::vector<way> ways_of(const std::string& executor, bool on_host) {
   return {way::plain_launches, way::serial_token_a_launch, way::token_a_launch, way::whole_launch};
 }
 
-/// reference: what the first way made; null for the first way itself.
+/// reference: the first way's output; null for the first way itself.
 measured_way measure(generator& model, way how, const token_loop_options& options, const generated* reference) {
   const auto run = [&] { return model.run(how, options.tokens, options.end_token); };
   measured_way result{how, run(), model.note(how)};
   result.same_bits = !reference || same(result.made, *reference);
-  result.made.seconds = HUGE_VAL;  // that one was to warm up
+  result.made.seconds = HUGE_VAL;  // that run was the warm-up
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     const generated again = run();
     result.same_bits = result.same_bits && same(again, result.made);

@@ -7,7 +7,7 @@
 
 namespace whilst::token_loop {
 
-/// The command line, as given; names and ranges have been checked.
+/// The command line, as given; names and ranges are checked.
 struct token_loop_options {
   model_size size;
   index_type tokens = 0;      ///< at most
@@ -24,16 +24,16 @@ struct measured_way {
   way how;
   generated made;
   std::string note;
-  bool same_bits = true;  ///< as the first way's, in each run
+  bool same_bits = true;  ///< as the first way's, in every run
 
   double seconds_a_token() const { return made.seconds / static_cast<double>(made.outputs.size()); }
 };
 
-/// All ways with what they are measured by.
+/// All ways and the figures to measure them against.
 struct token_loop_result {
   std::string executor;     ///< "host", or "gpu"
-  index_type steps = 0;     ///< a token
-  double read_seconds = 0;  ///< to read all that a token must read
+  index_type steps = 0;     ///< per token
+  double read_seconds = 0;  ///< to read everything a token must read
   std::vector<measured_way> ways;
 
   bool same_bits() const;

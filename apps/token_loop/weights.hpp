@@ -1,6 +1,6 @@
 #pragma once
 
-/// The model's numbers: how large they are, where they lie, and what they are.
+/// The model's weights: their sizes, layout and values.
 
 #include <cmath>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct alignas(16) quad {
 WHILST_HD inline float& entry(quad* vector, index_type i) { return vector[i / 4].value[i % 4]; }
 
 /// A number from [-1, 1), the same on every machine: the k-th output of SplitMix64 (Steele, Lea and Flood, "Fast
-/// splittable pseudorandom number generators", 2014), of which 24 bits are used, so that no rounding is in it.
+/// splittable pseudorandom number generators", 2014), of which 24 bits are used, so that nothing is rounded.
 WHILST_HD inline float noise(std::uint64_t k) {
   std::uint64_t z = (k + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -43,8 +43,7 @@ struct model_size {
   }
 };
 
-/// What noise is multiplied by in each kind of matrix, so that the numbers neither die nor explode: it has variance
-/// 1/3.
+/// The factor on the noise in each kind of matrix, so that values neither vanish nor explode: noise has variance 1/3.
 struct weight_scales {
   float embedding;  ///< entries of variance 1
   float expand;     ///< a product with a vector of unit variance has unit variance
@@ -56,20 +55,20 @@ inline weight_scales scales_of(const model_size& size) {
           static_cast<float>(std::sqrt(3.0 * 3.0 / (d * layers)))};
 }
 
-/// Entry k of all the matrices, counted through them.
+/// Entry k, counted through all the matrices.
 WHILST_HD inline float weight(const model_size& size, const weight_scales& scales, index_type k) {
   const index_type matrix = k / size.entries_of_matrix();
   const float scale = matrix == 2 * size.layers ? scales.embedding : matrix % 2 == 0 ? scales.expand : scales.contract;
   return scale * noise(static_cast<std::uint64_t>(k));
 }
 
-/// Shares of the last output, and of each of the two embeddings that are added, in what the next token starts from.
-/// Their squares, the second one's twice, add up to nearly 1, so the variance stays; and the first is small enough that
+/// Weights of the last output, and of each of the two embeddings added, in what the next token starts from. Their
+/// squares, the second one's twice, add up to nearly 1, so the variance stays; and the first is small enough that
 /// rounding errors fade instead of growing from token to token.
 inline constexpr float kept = 0.6f, added = 0.56f;
-/// Within the root of the mean square that a vector is divided by.
+/// Inside the root of the mean square that a vector is divided by.
 inline constexpr float norm_epsilon = 1e-5f;
-/// The token that everything starts from.
+/// The token that every generation starts from.
 inline constexpr index_type first_token = 1;
 
 }  // namespace whilst::token_loop

@@ -72,7 +72,7 @@ CLI::Validator tolerance_as(const char* example) {
       fmt::format("a finite number that is not negative, as {}", example));
 }
 
-/// What minimize and equations have in common. `what` is "function".
+/// The options that minimize and equations share. `what` is "function".
 void add_bundled(CLI::App* to, bundled_options& into, const std::string& what, const std::string& properties) {
   add(to, what, into.problem, "One of those that --list has", not_empty())->option_text("NAME[:N]");
   to->add_flag("--list", into.list, fmt::format("List the {}s with their sizes and {}, and leave", what, properties));

@@ -10,7 +10,7 @@
 
 namespace whilst::command {
 
-/// What was asked for: the subcommand that CLI11 found, and its options.
+/// What was requested: the subcommand that CLI11 found, and its options.
 struct arguments {
   CLI::App app;
   CLI::App *solve, *compare, *minimize, *equations, *gallery, *info, *completion, *man;
@@ -18,7 +18,7 @@ struct arguments {
   minimize_options minimizing;
   equations_options solving_equations;
   gallery_options gallery_wanted;
-  /// Empty: text for a person.
+  /// Empty: human-readable text.
   std::string info_json;
   std::string shell;
 

@@ -5,10 +5,10 @@
 #include "apps/common/program.hpp"
 #include "whilst/linear_solver.hpp"
 
-/// The program whilst: one function a subcommand.
+/// The program whilst: one function per subcommand.
 namespace whilst::command {
 
-/// The options that solve and compare share, as given; names and ranges have been checked.
+/// The options that solve and compare share, as given; names and ranges are checked.
 struct solve_options {
   /// One of these two is empty.
   std::string matrix_file, gallery;
@@ -17,7 +17,7 @@ struct solve_options {
   std::string precision = "double";
   linear_solver_options solver;
   bool monitor = false, quiet = false;
-  /// Where results go, "-" for standard output; empty for those not wanted.
+  /// Where to write results, "-" for standard output; empty to skip.
   std::string output, json, history, plot;
 };
 
@@ -31,7 +31,7 @@ struct gallery_options {
 int run_solve(const solve_options& options);
 int run_compare(const solve_options& options);
 int run_gallery(const gallery_options& options);
-/// json: where the report goes; empty: text for a person.
+/// json: where to write the report; empty: human-readable text.
 int run_info(const std::string& json);
 
 }  // namespace whilst::command

@@ -26,25 +26,25 @@
 namespace whilst::command {
 namespace {
 
-/// Below this, matrix and vectors may stay in the caches and gigabytes a second say little.
+/// Below this size, matrix and vectors may stay in the caches and gigabytes per second mean little.
 constexpr double cached_bytes = 64.0 * 1024 * 1024;
 
-/// Of what an interrupt came before.
+/// The reason for entries that an interrupt prevented.
 constexpr const char* stopped_before = "interrupted";
 
-/// One line of the table: an executor, or a baseline.
+/// One table row: an executor, or a baseline.
 template <class T>
 struct contender {
   std::string name;
-  /// Why there is no result; empty where there is one.
+  /// Why there is no result; empty if there is one.
   std::string why_not = {};
   index_type iterations = 0;
   double seconds_per_iteration = 0, solve_seconds = 0;
   int repeats = 0;
   std::vector<T> x = {};
-  /// Of executors: see ideal_bytes.
+  /// For executors: see ideal_bytes.
   double ideal_bytes = 0;
-  /// Of executors only: baselines run a fixed number of iterations and test nothing.
+  /// For executors only: baselines run a fixed number of iterations and test nothing.
   std::optional<whilst::report> report = {};
 
   bool ran() const { return why_not.empty(); }
@@ -56,8 +56,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Bytes that an iteration must move whatever the executor: what the steps in the body of the method's loop say. 0
-/// where one does not say it, or there is no such loop, as where the solve is one kernel.
+/// Bytes that an iteration must move with any executor, as stated by the steps in the body of the method's loop. 0 if
+/// one does not state it, or there is no such loop, as when the solve is one kernel.
 double ideal_bytes(const json& nodes, const std::string& method) {
   for (const json& node : nodes) {
     if (node["kind"] != "loop") continue;
@@ -72,8 +72,8 @@ double ideal_bytes(const json& nodes, const std::string& method) {
   return 0;
 }
 
-/// One solve to warm up, then timed ones: five at least and a quarter of a second, but no more than a second. Of one
-/// that is interrupted the first time counts.
+/// One warm-up solve, then timed ones: at least five and a quarter of a second, but no more than a second. If
+/// interrupted early, the warm-up's time counts.
 template <class T>
 contender<T> run_executor(const std::string& name, const linear_system<T>& system, linear_solver_options options,
                           const interrupt_watch& interrupts) {
@@ -110,7 +110,7 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
   return result;
 }
 
-/// The loops that a GPU program would have without Whilst, for as many iterations as Whilst took.
+/// The loops that a GPU program would use without Whilst, for as many iterations as Whilst took.
 template <class T>
 std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system, const solve_options& options,
                                         const machine_description& machine, index_type iterations,
@@ -129,7 +129,7 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = stopped_before;
 #if WHILST_WITH_CUDA
   if (why_not.empty()) {
-    // The baselines know the current device alone.
+    // The baselines use the current device only.
     std::optional<cuda::device_guard> chosen;
     if (options.solver.device >= 0) chosen.emplace(options.solver.device);
     const bool jacobi = options.solver.preconditioner == "jacobi";
@@ -176,7 +176,7 @@ double relative_difference(const std::vector<T>& x, const std::vector<T>& y) {
   return difference == 0 ? 0 : difference / size;
 }
 
-/// "12.3x" for how many times faster than the other; empty without an other.
+/// "12.3x" for how many times faster than `other`; empty without one.
 template <class T>
 std::string speed_ratio(const contender<T>& own, const contender<T>& other) {
   if (!other.ran() || own.seconds_per_iteration == 0) return "";
@@ -315,7 +315,7 @@ int compare_in(const solve_options& options) {
   for (const auto& row : results.rows) results.ideal_bytes = std::max(results.ideal_bytes, row.ideal_bytes);
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
   show("baselines");
-  // All executors do the same iterations; where rounding makes a difference the main one's count is the one to match.
+  // All executors do the same iterations; if rounding makes a difference, the main one's count is the reference.
   index_type iterations = results.first()->iterations;
   for (const auto& row : results.rows) {
     if (row.ran() && row.name == "graph") iterations = row.iterations;

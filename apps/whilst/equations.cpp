@@ -43,7 +43,7 @@ int list_systems() {
 
 const std::vector<std::string> with_inner_loop{"newton-krylov"}, with_differences{"anderson"};
 
-/// With the options that are for some methods only; throws whilst::error where one was given in vain.
+/// Applies the options for certain methods; throws whilst::error if one was given that the method ignores.
 nonlinear_solver_options solver_options(const equations_options& given) {
   nonlinear_solver_options solver = given.solver;
   const auto take = [&](const char* option, const std::vector<std::string>& methods, auto& target, auto value) {
@@ -78,7 +78,7 @@ void print_header(std::FILE* out, const equations_options& options, const nonlin
 
 constexpr history_words columns{false, "||F||", "residual_norm"};
 
-/// What to try after a solve that ended like this; empty where nothing general can be said.
+/// What to try after a solve that ended like this; empty if there is no general advice.
 std::string advice(const nonlinear_solver_options& solver, reason why) {
   const bool is_quasi_newton = solver.method == "broyden" || solver.method == "anderson";
   switch (why) {
@@ -102,7 +102,7 @@ std::string advice(const nonlinear_solver_options& solver, reason why) {
   }
 }
 
-/// The largest difference of an entry from the root that is known; not a number where none is.
+/// The largest difference of an entry from the known root; NaN if none is known.
 double distance_to_root(const test_system& system, const std::vector<double>& x) {
   double largest = system.root.empty() ? NAN : 0;
   for (std::size_t j = 0; j < system.root.size(); ++j) largest = std::max(largest, std::abs(x[j] - system.root[j]));
@@ -145,7 +145,7 @@ json result_json(const equations_options& options, const nonlinear_solver_option
   document["mixing"] = has_differences ? json(solver.mixing) : json();
   document["system"] = system.name;
   document["start_factor"] = options.start_factor;
-  const bool is_known = result.evaluations > 0;  // null where it is not
+  const bool is_known = result.evaluations > 0;  // otherwise null
   document["residual_norm"] = is_known ? json(result.residual_norm()) : json();
   document["first_residual_norm"] = is_known ? json(result.rhs_norm()) : json();
   document["distance_to_known_root"] = distance;  // NaN is null
@@ -160,7 +160,7 @@ std::string picture(const nonlinear_solver_options& solver, const test_system& s
   std::vector<convergence_curve> curves{{"||F||", {}, 1}};
   for (const descent_record& record : result.records)
     curves[0].history.push_back({record.iteration, record.gradient_norm});
-  // Where the solve stops: of the two tests the one that comes first.
+  // Where the solve stops: whichever of the two tests comes first.
   const double tolerance = std::max(solver.tolerances.atol, solver.tolerances.rtol * result.rhs_norm());
   return convergence_svg(fmt::format("{}, n = {}: {} ({})", system.title, system.n, result.method(), result.executor()),
                          curves, tolerance, {.quantity = "norm of F", .zero = "0"});

@@ -5,10 +5,10 @@
 
 namespace whilst::command {
 
-/// The options of equations, as given; names and ranges have been checked.
+/// The options of equations, as given; names and ranges are checked.
 struct equations_options : bundled_options {
   nonlinear_solver_options solver;
-  /// Where they were given, which not every method allows; else 0.
+  /// If given, which not every method allows; otherwise 0.
   index_type max_inner_iterations = 0;
   int depth = 0;
   double mixing = 0;

@@ -8,7 +8,7 @@
 
 namespace whilst::command {
 
-/// The lines about matrix, right-hand side, machine and solver that open the output of solve and compare.
+/// The lines about matrix, right-hand side, machine and solver at the top of the output of solve and compare.
 template <class T>
 void print_header(std::FILE* out, const linear_system<T>& system, const solve_options& options,
                   const machine_description& machine, const std::string& executor);

@@ -12,10 +12,10 @@
 namespace whilst::command {
 namespace {
 
-/// The name that people know a file by.
+/// The file's name for messages.
 std::string named(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-/// What `parse` makes of the text on standard input where the path is "-", else `read` of the file.
+/// Parses the text on standard input if the path is "-", otherwise reads the file.
 template <class Read, class Parse>
 auto read_or_parse(const std::string& path, Read read, Parse parse) {
   if (path != "-") return read(path);

@@ -15,9 +15,9 @@ template <class T>
 struct linear_system {
   csr_matrix<T> A;
   std::vector<T> b;
-  /// The matrix for a person: the file as given, or the gallery's name and description.
+  /// The matrix in words: the file as given, or the gallery's name and description.
   std::string name, description;
-  /// Where the right-hand side comes from.
+  /// The source of the right-hand side.
   std::string rhs_source;
   std::optional<gallery_quantity<T>> quantity;
 };
@@ -27,7 +27,7 @@ struct linear_system {
 template <class T>
 linear_system<T> load_system(const solve_options& options);
 
-/// ||b - A x||_2 / ||b||_2 computed here, in double, with no part of the solver. 0 where both norms are 0.
+/// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver. 0 if both norms are 0.
 template <class T>
 double true_relative_residual(const linear_system<T>& system, std::span<const T> x);
 

@@ -37,7 +37,7 @@ int run(const arguments& given) {
   return succeeded;
 }
 
-/// CLI11 would say of a mistyped command only that it was not expected.
+/// For a mistyped command CLI11 would say only that it was not expected.
 void require_known_command(const CLI::App& app, const std::string& command) {
   if (command.empty() || command[0] == '-') return;
   std::vector<std::string> known;

@@ -46,7 +46,7 @@ int list_functions() {
 const std::vector<std::string> with_hessian{"newton", "newton-cg", "trust-region", "levenberg-marquardt", "dogleg"};
 const std::vector<std::string> with_damping{"levenberg-marquardt"};
 
-/// With the options that are for some methods only; throws whilst::error where one was given in vain.
+/// Applies the options for certain methods; throws whilst::error if one was given that the method ignores.
 minimizer_options solver_options(const minimize_options& given) {
   minimizer_options solver = given.solver;
   const auto take = [&](const char* option, bool is_given, const std::vector<std::string>& methods, auto& target,
@@ -82,7 +82,7 @@ void print_header(std::FILE* out, const minimize_options& options, const minimiz
 
 constexpr history_words columns{true, "||g||", "gradient_norm"};
 
-/// What to try after a minimization that ended like this; empty where nothing general can be said.
+/// What to try after a minimization that ended like this; empty if there is no general advice.
 std::string advice(const minimize_options& options, reason why) {
   switch (why) {
     case reason::iteration_limit:
@@ -137,7 +137,7 @@ json result_json(const minimize_options& options, const minimizer_options& solve
   document["first_damping"] = has_damping ? json(solver.first_damping) : json();
   document["function"] = problem.name;
   document["start_factor"] = options.start_factor;
-  const bool is_known = result.evaluations > 0;  // null where it is not
+  const bool is_known = result.evaluations > 0;  // otherwise null
   document["value"] = is_known ? json(result.value) : json();
   document["published_minimum"] = problem.minima.global;
   document["other_published"] = problem.minima.local;
@@ -153,7 +153,7 @@ json result_json(const minimize_options& options, const minimizer_options& solve
 }
 
 std::string picture(const minimize_options& options, const test_problem& problem, const minimize_report& result) {
-  // ||g|| itself goes up and down by orders where f falls all the time: --history has it.
+  // ||g|| itself goes up and down by orders of magnitude while f keeps falling: see --history.
   std::vector<convergence_curve> curves{{"lowest ||g|| so far", {}, 1}, {"f less the minimum", {}, 1}};
   double lowest = HUGE_VAL;
   for (const descent_record& record : result.records) {
@@ -161,7 +161,7 @@ std::string picture(const minimize_options& options, const test_problem& problem
     curves[0].history.push_back({record.iteration, lowest});
     curves[1].history.push_back({record.iteration, record.value - problem.minima.global});
   }
-  // Where the minimization stops: of the two tests the one that comes first.
+  // Where the minimization stops: whichever of the two tests comes first.
   const descent_tolerances& t = options.solver.tolerances;
   const double tolerance = std::max(t.gradient, t.relative_gradient * result.rhs_norm());
   return convergence_svg(

@@ -7,10 +7,10 @@
 
 namespace whilst::command {
 
-/// The options of minimize, as given; names and ranges have been checked.
+/// The options of minimize, as given; names and ranges are checked.
 struct minimize_options : bundled_options {
   minimizer_options solver;
-  /// Where they were given, which not every method allows; else empty or 0.
+  /// If given, which not every method allows; otherwise empty or 0.
   std::string hessian, damping;
   double first_damping = 0;
 };

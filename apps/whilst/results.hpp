@@ -6,17 +6,17 @@
 
 namespace whilst::command {
 
-/// Where the results of a solve or comparison go. Made before any work is done, so that a path that cannot be written
-/// costs nobody a solve.
+/// Where the results of a solve or comparison go. Constructed before any work, so that an unwritable path costs nobody
+/// a solve.
 struct result_files {
-  /// Throws whilst::error where a path cannot be written, and where one would overwrite another or an input.
+  /// Throws whilst::error if a path cannot be written, and if one would overwrite another or an input.
   explicit result_files(const solve_options& options);
 
   output_file output, history, plot;
   json_destination report;
 };
 
-/// rtol, or what atol makes of it for this right-hand side: what the relative residual must reach.
+/// rtol, or what atol implies for this right-hand side: the target for the relative residual.
 double relative_tolerance(const solve_options& options, double rhs_norm);
 
 }  // namespace whilst::command

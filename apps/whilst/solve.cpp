@@ -17,7 +17,7 @@
 namespace whilst::command {
 namespace {
 
-/// What to try after a solve that ended like this; empty where nothing general can be said.
+/// What to try after a solve that ended like this; empty if there is no general advice.
 std::string advice(const solve_options& options, reason why) {
   const std::string method = options.solver.method;
   const std::string other_preconditioner = options.solver.preconditioner == "none" ? "jacobi" : "none";
@@ -61,7 +61,7 @@ void print_quantity(std::FILE* out, const gallery_quantity<T>& quantity, double 
              quantity.unit, quantity.expected, quantity.unit, quantity.theory, 100 * (value / quantity.expected - 1));
 }
 
-/// The file format has no NaN and no infinity. A solve that fails may leave them, and its report says why it failed.
+/// The file format has no NaN or infinity. A failed solve may leave them, and its report says why it failed.
 template <class T>
 void require_finite(const std::vector<T>& x, reason why) {
   const auto entry = std::find_if(x.begin(), x.end(), [](T value) { return !std::isfinite(value); });

@@ -54,7 +54,7 @@ struct named<double> {
   static constexpr auto diagonal = cublasDdgmm;
 };
 
-/// The inverse of the diagonal; rows with a zero there stay as they are.
+/// The inverse of the diagonal; rows with a zero there are not scaled.
 template <class T, class Offset>
 __global__ void invert_diagonal(int n, const Offset* offsets, const std::int32_t* columns, const T* values,
                                 T* inverse) {

@@ -16,7 +16,7 @@ using baselines::device_matrix;
 constexpr int threads_a_block = 256;
 constexpr int warps_a_block = threads_a_block / 32;
 
-/// The scalars of the loop, in one cache line. The finish of `apply_and_choose` writes them, one thread at a time.
+/// The loop's scalars, in one cache line. The finish of `apply_and_choose` writes them, one thread at a time.
 struct alignas(64) loop_state {
   double alpha, beta, gamma;
   double threshold_squared;
@@ -43,8 +43,8 @@ __device__ inline void wait_for_previous_kernel() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Called after the wait, never before: the kernel that this lets start knows by it that all kernels but this one are
-/// over, and may read what they wrote before it waits for this one.
+/// Called after the wait, never before: it tells the next kernel that all kernels but this one have ended, so that
+/// kernel may read their results before it waits for this one.
 __device__ inline void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -55,8 +55,8 @@ __device__ inline void let_next_kernel_start() {
 __device__ inline void compute_now(double& value) { asm volatile("" : "+d"(value)); }
 __device__ inline void compute_now(float& value) { asm volatile("" : "+f"(value)); }
 
-/// Loads that stay where they are written. The compiler would rather move them behind the test that may make them
-/// needless, and then their latency follows the test's.
+/// Loads that stay where they are written. The compiler would otherwise move them behind the test that may make them
+/// needless, so that their latency follows the test's.
 __device__ inline double read_now(const double* address) {
   double value;
   asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(address) : "memory");
@@ -68,14 +68,14 @@ __device__ inline float read_now(const float* address) {
   return value;
 }
 
-/// Adds over the lanes `width` apart and less, width a power of two.
+/// Sums over lanes up to `width` apart, width a power of two.
 template <class Value>
 __device__ Value sum_over_lanes(Value value, int width) {
   for (int distance = width / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
   return value;
 }
 
-/// Sums over the block, of use in its first warp only.
+/// Sums over the block; valid in its first warp only.
 template <int k>
 __device__ void sum_over_block(double (&value)[k]) {
   __shared__ double of_warp[warps_a_block][k];
@@ -93,7 +93,7 @@ __device__ void sum_over_block(double (&value)[k]) {
   }
 }
 
-/// Some entries of a row in registers: all their loads are in flight at once.
+/// Some entries of a row in registers, with all their loads in flight at once.
 template <class T, class Offset>
 struct row_entries {
   static constexpr int held = 8;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(threads_a_block, sizeof(Offset) == 4 ? 4 : 3)
   double sum[k] = {};
   for (;;) {
     const bool has_row = row < a.A.n;
-    // Whole warps stay together, for the sums over lanes.
+    // Keep whole warps together, for the sums over lanes.
     if (one_lane ? !has_row : !__any_sync(~0u, has_row)) break;
     T wi = 0, ui = 0, ri = 0;
     if (has_row) {
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(threads_a_block, sizeof(Offset) == 4 ? 4 : 3)
   }
   if (!running) return;
 
-  // Read here, the state is there when the sums are.
+  // Read here, the state arrives together with the sums.
   loop_state before;
   if (threadIdx.x == 0) before = *a.state;
   sum_over_block(sum);
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(threads_a_block, sizeof(Offset) == 4 ? 4 : 3)
   const double beta = first ? 0 : gamma / before.gamma;
   const double curvature = first ? delta : delta - beta * gamma / before.alpha;
   const double alpha = gamma / curvature;
-  // Comparisons that fail for what is not a number, too.
+  // These comparisons also fail for NaN.
   const bool goes_on = rr > before.threshold_squared && before.iteration < before.limit && gamma > 0 && curvature > 0 &&
                        alpha < HUGE_VAL;
   if (goes_on) {
@@ -239,15 +239,15 @@ struct advance_arguments {
   bool early_reads;
 };
 
-/// p = u + beta p, q = w + beta q, x += alpha p, r -= alpha q, u = M r. p and q begin as zeros.
+/// p = u + beta p, q = w + beta q, x += alpha p, r -= alpha q, u = M r. p and q start as zeros.
 template <class T, bool jacobi>
 __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant__ advance_arguments<T> a) {
   const loop_vectors<T>& v = a.v;
   const int stride = static_cast<int>(gridDim.x) * threads_a_block;
   int i = static_cast<int>(blockIdx.x) * threads_a_block + static_cast<int>(threadIdx.x);
   T pi = 0, qi = 0, xi = 0, mi = 0, ui = 0, wi = 0, ri = 0;
-  // The kernel before last wrote them, and it is over: see let_next_kernel_start. Past the first-level cache, which may
-  // hold older lines.
+  // The kernel before last wrote them, and it has ended: see let_next_kernel_start. Bypass the L1 cache, which may hold
+  // stale lines.
   const auto read_own = [&] {
     pi = __ldcg(v.p + i);
     qi = __ldcg(v.q + i);
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant
   if (!a.early_reads) read_own();
   read_previous();
   const T alpha = static_cast<T>(read_now(&a.state->alpha)), beta = static_cast<T>(read_now(&a.state->beta));
-  // Read last, so that nobody waits for it before all the others are on their way.
+  // Read last, so that all other loads are issued before anyone waits for it.
   const bool running = a.state->running;
   if (!running) return;
   for (;;) {
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(threads_a_block) advance(const __grid_constant
   }
 }
 
-/// x = p = q = 0, r = b, u = M b, and the state armed: before the loop, not timed.
+/// x = p = q = 0, r = b, u = M b, and arms the state: before the loop, not timed.
 template <class T, class Offset>
 __global__ void begin(csr_view<T, Offset> A, const T* b, loop_vectors<T> v, loop_state* state, loop_state armed) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -303,14 +303,14 @@ __global__ void begin(csr_view<T, Offset> A, const T* b, loop_vectors<T> v, loop
   v.u[i] = v.inverse_diagonal[i] * b[i];
 }
 
-/// Keeps the device busy while the host enqueues what is to be timed, so that no gap is timed with it.
+/// Keeps the device busy while the host enqueues the timed work, so that gaps are not timed.
 __global__ void hold(std::uint64_t nanoseconds) {
   const std::uint64_t begin = now_nanoseconds();
   while (now_nanoseconds() - begin < nanoseconds) {
   }
 }
 
-/// As many blocks as indexes want, but no more than fit the device at once: the rule of Whilst's own steps.
+/// As many blocks as the indices need, but no more than fit the device at once: the rule of Whilst's own steps.
 unsigned blocks_for(const void* kernel, index_type threads_wanted, int multiprocessors) {
   int resident = 1;
   WHILST_CUDA("asking how many blocks fit a multiprocessor",
@@ -333,7 +333,7 @@ void launch(cudaStream_t stream, unsigned blocks, bool overlap, void (*kernel)(A
   WHILST_CUDA("launching a kernel of the hand-written loop", cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-/// Code made from PTX for older devices has no wait in it: then nothing may overlap.
+/// Code compiled from PTX for older devices contains no wait: then nothing may overlap.
 bool waits_for_previous(const void* kernel) {
   cudaFuncAttributes attributes{};
   WHILST_CUDA("asking for a kernel's code version", cudaFuncGetAttributes(&attributes, kernel));

@@ -29,7 +29,7 @@ void check_sizes(const std::string& name, const csr_matrix<T>& A, std::span<cons
 
 #if WHILST_WITH_CUDA
 
-/// Why nothing can be timed; empty where it can.
+/// Why nothing can be timed; empty if it can.
 template <class T>
 std::string why_not(const csr_matrix<T>& A, index_type iterations) {
   if (A.rows() == 0 || iterations <= 0) return "there is nothing to time";
@@ -44,7 +44,7 @@ inline place current_gpu() {
   return place::gpu(device);
 }
 
-/// The matrix on the device: borrowed where it is there already, else a copy.
+/// The matrix on the device: borrowed if it is there already, otherwise copied.
 template <class T>
 struct device_matrix {
   raw_buffer offset_copy, column_copy, value_copy;
@@ -69,8 +69,8 @@ struct device_matrix {
   }
 };
 
-/// Median seconds of `run` on `stream` by events, after one run to warm up: seven runs, fewer where they are long.
-/// `prepare` is enqueued before each and not timed.
+/// Median seconds of `run` on `stream`, by events, after one warm-up run: seven runs, fewer if they are long. `prepare`
+/// is enqueued before each and not timed.
 inline double median_seconds(cudaStream_t stream, const std::function<void()>& prepare,
                              const std::function<void()>& run) {
   cudaEvent_t made = nullptr;

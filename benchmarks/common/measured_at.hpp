@@ -4,14 +4,14 @@
 
 namespace whilst {
 
-/// The commit that was built, with ", changed" where files differed from it: the environment variable WHILST_COMMIT at
-/// the build, else what git said of the source tree; "unknown" where neither did.
+/// The commit that was built, followed by ", changed" if files differed from it: the environment variable WHILST_COMMIT
+/// at build time, else git's answer for the source tree; "unknown" without either.
 std::string source_commit();
 
-/// What --version says: "PROGRAM 0.1.0 (commit 0123...)", or less where the commit is not known.
+/// The text of --version: "PROGRAM 0.1.0 (commit 0123...)", or less if the commit is not known.
 std::string version_text(const std::string& program);
 
-/// What a result says of where it comes from, beside the machine.
+/// Where a result comes from, besides the machine.
 struct measured_at {
   /// source_commit().
   std::string commit;

@@ -44,7 +44,7 @@ round_values values_of(index_type round) {
   return made;
 }
 
-/// The finish of a round within a loop: the parameters of the next one.
+/// The finish of a round within a loop: sets the parameters of the next round.
 struct advance {
   round_values* values;
   WHILST_HD round_values read() const { return *values; }
@@ -54,7 +54,7 @@ struct advance {
   }
 };
 
-/// Waits without spinning, so that waiting takes no time of the CPU.
+/// Waits without spinning, so that waiting takes no CPU time.
 class own_stream {
  public:
   explicit own_stream([[maybe_unused]] place where) {
@@ -87,7 +87,7 @@ class own_stream {
 
 executor executor_of(place where) { return where.on_host() ? executor::host : executor::graph; }
 
-/// A round, or a loop of them, as a program of Whilst's.
+/// A round, or a loop of them, as a Whilst program.
 class recorded_way : public way {
  protected:
   explicit recorded_way(place where) : way(where), stream_(where), record_(where) {}
@@ -205,7 +205,7 @@ __global__ void plain_kernel(Map map) {
   if (i < entries) map(i, map.read(i));
 }
 
-/// Rounds as one writes them by hand, in plain CUDA.
+/// Rounds written by hand, in plain CUDA.
 class by_hand : public way {
  protected:
   explicit by_hand(place where) : way(where), stream_(where) {}
@@ -213,7 +213,7 @@ class by_hand : public way {
   add_value changing_map(int j, index_type round) const { return {y(2 * j), parameter_of(round, j)}; }
   subtract_from fixed_map(int j) const { return {y(2 * j), y(2 * j + 1)}; }
 
-  /// The kernels of a round as launch(map) is called for each of its maps.
+  /// The kernels of a round: launch(map) is called for each of its maps.
   template <class Launch>
   void each_kernel(index_type round, const Launch& launch) {
     for (int j = 0; j < changing; ++j) {

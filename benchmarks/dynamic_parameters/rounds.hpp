@@ -13,13 +13,13 @@ namespace dynamic_parameters {
 using whilst::index_type;
 
 /// A round is eight steps in a row, each over `entries` numbers of its own, y_0 to y_7. Four of them have a parameter
-/// that is another one in each round:
+/// that changes every round:
 ///
 ///   y_2j += p_j        p_j = (round + 5 j) mod 16
 ///   y_2j+1 = y_2j - y_2j+1
 ///
-/// All is in small integers, exact in float, so every way of running the rounds must end with the same numbers; a
-/// parameter that came a round late, or a step out of turn, would show.
+/// All values are small integers, exact in float, so every way of running the rounds must end with the same numbers; a
+/// parameter one round late, or a step out of turn, would show.
 constexpr int steps = 8, changing = 4;
 constexpr index_type entries = 256;
 /// Sums stay below 2^24.
@@ -31,13 +31,13 @@ inline float parameter_of(index_type round, int j) { return static_cast<float>((
 class way {
  public:
   virtual ~way() = default;
-  /// Enqueues rounds `first`, `first + 1`, ... , count of them. On the host they have been run then.
+  /// Enqueues `count` rounds: `first`, `first + 1`, ... On the host they have already run on return.
   virtual void enqueue(index_type first, index_type count) = 0;
-  /// Waits for them, asleep.
+  /// Waits for them, sleeping.
   virtual void wait() {}
-  /// All y set to zero.
+  /// Sets all y to zero.
   void reset();
-  /// Throws whilst::error unless y is what `rounds` rounds from 0 on leave.
+  /// Throws whilst::error unless y is the result of `rounds` rounds from 0 on.
   void check(index_type rounds) const;
 
  protected:
@@ -50,12 +50,12 @@ class way {
 
 struct named_way {
   std::string name;
-  /// Makes it ready to run; throws whilst::error where it cannot be had.
+  /// Makes it ready to run; throws whilst::error if it is not available.
   std::function<std::unique_ptr<way>()> make;
   bool is_one_launch = false;
 };
 
-/// The ways of a place; the first has no graph and is what others are compared with.
+/// The ways of a place; the first has no graph and is the reference for the others.
 std::vector<named_way> ways_on(whilst::place where);
 
 inline constexpr const char* no_graph = "no graph";

@@ -14,13 +14,13 @@ namespace {
 
 using whilst::csr_matrix;
 
-/// Many systems on the pattern of one grid, which differ by a shift of the diagonal.
+/// Many systems on the pattern of one grid, with different shifts of the diagonal.
 struct batch_case {
   index_type side, systems;
   run_lengths lengths;
 };
 
-/// Sizes that a thread, a warp and a block a system are for. The small ones run shorter: see lengths_for.
+/// Sizes that suit a thread, a warp and a block per system. The small ones run shorter: see lengths_for.
 std::vector<batch_case> batch_cases(const settings& asked, bool on_host) {
   std::vector<batch_case> all{{3, 1 << 20, {8, 32}},
                               {6, 1 << 17, {16, 112}},

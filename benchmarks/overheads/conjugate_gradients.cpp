@@ -19,12 +19,12 @@ namespace {
 using whilst::baseline_result;
 using whilst::csr_matrix;
 
-/// Up to here the solutions are compared; beyond, the copies to the host would take longer than the runs.
+/// Solutions are compared up to this size; beyond it, the copies to the host would take longer than the runs.
 constexpr index_type largest_compared = 1 << 18;
 constexpr index_type largest_on_host = 1 << 20;
 constexpr index_type largest_resident = 1 << 14;
 
-/// A model problem where a way needs it.
+/// A model problem on the place where a way needs it.
 struct problem {
   csr_matrix<double> A;
   std::vector<double> b;
@@ -57,16 +57,16 @@ struct problem {
       borrow(static_cast<const std::int32_t*>(offsets.data()));
   }
 
-  /// What an iteration of conjugate gradients in two steps must move: the matrix once, and 11 passes over a vector (r
-  /// read and w written beside the matrix; x, r, p and q updated, w read).
+  /// The bytes that an iteration of conjugate gradients in two steps must move: the matrix once, and 11 passes over a
+  /// vector (r read and w written beside the matrix; x, r, p and q updated, w read).
   double ideal_bytes() const {
     const auto n = static_cast<double>(A.rows());
     return static_cast<double>(A.nonzeros()) * (8 + 4) + (n + 1) * (A.has_64bit_offsets() ? 8 : 4) + 11 * 8 * n;
   }
 };
 
-/// The longer run ends while the recurrence for r still is a number of normal size: on small problems it falls below
-/// the smallest double soon after the solution has all its digits, and the solve would restart.
+/// The longer run ends while the recurrence for r is still a normal number: on small problems it falls below the
+/// smallest double soon after the solution has all its digits, and the solve would restart.
 run_lengths lengths_for(index_type n, bool on_host) {
   if (n <= 64) return {48, 208};
   if (n <= 256) return {48, 496};
@@ -75,7 +75,7 @@ run_lengths lengths_for(index_type n, bool on_host) {
   return {16, n < 2000000 ? 528 : n < 8000000 ? 208 : 112};
 }
 
-/// Times the public solver by the clock of whoever ran it. x receives the solution of the longer run.
+/// Times the public solver by the clock of the device that ran it. x receives the solution of the longer run.
 timing time_solver(problem& given, const way& how, double budget, std::vector<double>& x) {
   const bool on_host = how.executor == "host";
   const run_lengths lengths = lengths_for(given.A.rows(), on_host);
@@ -181,7 +181,7 @@ size_results measure_size(index_type side, const settings& asked, bool gpu, doub
       const double rate = given.ideal_bytes() / measured.seconds_per_iteration;
       entry["gigabytes_per_second"] = 1e-9 * rate;
       if (copy_rate > 0 && entry["name"] != "host") entry["ratio_to_copy"] = rate / copy_rate;
-      // Only solutions of equally many iterations are the same.
+      // Only solutions after equally many iterations agree.
       if (n <= largest_compared && reference.empty() && !x.empty()) {
         reference = x;
         reference_iterations = measured.lengths.longer;

@@ -11,7 +11,7 @@
 namespace overheads {
 namespace {
 
-/// Seconds of the host for one enqueue: the median of bursts that the GPU's queue has room for.
+/// Host seconds per enqueue: the median over bursts that fit the GPU's queue.
 timing time_enqueues(bool check_pointers, double budget) {
   const auto A = whilst::make_gallery<double>("poisson1d:64").matrix;
   whilst::linear_solver<double> solver(A, {.max_iterations = 0, .executor = "graph", .check_pointers = check_pointers});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the measurements share: which ways there are, what was asked for, and what becomes of a timing.
+/// What the measurements share: the available ways, the settings, and the reporting of a timing.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,15 +18,15 @@ struct settings {
   std::string json_file;
   bool quick = false;
   index_type largest = 4096 * 4096;
-  /// Seconds of timed runs for each entry of a table.
+  /// Seconds of timed runs per table entry.
   double budget() const { return quick ? 0.02 : 0.1; }
 };
 
 std::string name_of(const way& how);
-/// Every way that this machine has; the first is the one for the table's ratios where there is a GPU.
+/// Every way this machine has; with a GPU, the first is the reference for the table's ratios.
 std::vector<way> ways(bool gpu, bool quick);
 
-/// Any failure of one entry becomes its reason; the others go on.
+/// A failed entry records its reason; the others go on.
 template <class Measure>
 timing attempt(const Measure& measure) {
   try {
@@ -36,9 +36,9 @@ timing attempt(const Measure& measure) {
   }
 }
 
-/// An entry of a table: a dash where nothing was measured.
+/// A table entry: a dash if nothing was measured.
 std::string microseconds(const std::optional<timing>& measured);
-/// `entry` with what was measured.
+/// `entry` with the measurement added.
 json entry_of(const timing& measured, json entry);
 json way_json(const way& how);
 

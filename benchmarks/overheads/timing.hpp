@@ -1,7 +1,7 @@
 #pragma once
 
-/// How this benchmark times an iteration: the difference between runs of two lengths, so that what a run costs once
-/// drops out.
+/// How this benchmark times an iteration: the difference between runs of two lengths, which cancels the one-time cost
+/// of a run.
 
 #include <algorithm>
 #include <functional>
@@ -18,12 +18,12 @@ using whilst::index_type;
 struct way {
   /// "host", "stream", "graph" or "resident".
   std::string executor;
-  /// Iterations a trip; 0 where that has no meaning.
+  /// Iterations per trip; 0 where that has no meaning.
   int unroll = 0;
   bool programmatic_launch = true;
 };
 
-/// Iterations of the short and of the long run: multiples of every unroll, so that both end alike.
+/// Iterations of the short and of the long run: multiples of every unroll, so that both end in the same way.
 struct run_lengths {
   index_type shorter, longer;
 };
@@ -32,7 +32,7 @@ struct timing {
   double seconds_per_iteration = 0;
   run_lengths lengths{};
   int repeats = 0;
-  /// Why there is none; empty where there is.
+  /// Why there is no timing; empty if there is one.
   std::string why_not = {};
 };
 
@@ -41,8 +41,8 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// run(iterations) runs once and returns its seconds. One long run to warm up, then runs of both lengths in turn for
-/// `budget` seconds, three of each at least; the medians count.
+/// run(iterations) runs once and returns its seconds. One long warm-up run, then runs of both lengths in turn for
+/// `budget` seconds, at least three of each; the medians count.
 inline timing time_iterations(run_lengths lengths, double budget, const std::function<double(index_type)>& run) {
   run(lengths.longer);
   std::vector<double> shorter, longer;

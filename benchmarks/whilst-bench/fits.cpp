@@ -36,17 +36,17 @@ double uniform(std::uint64_t key) {
   z ^= z >> 31;
   return (static_cast<double>(z >> 11) + 0.5) * 0x1p-53;
 }
-/// Normal, of mean 0 and deviation 1 (Box and Muller).
+/// Normal, with mean 0 and deviation 1 (Box and Muller).
 double normal(std::uint64_t key) {
   constexpr double pi = 3.14159265358979323846;
   return std::sqrt(-2 * std::log(uniform(2 * key))) * std::cos(2 * pi * uniform(2 * key + 1));
 }
 
-/// Sets of points of decays over some of their lifetimes, with noise of 1 % of b0.
+/// Data sets of decays sampled over a few of their lifetimes, with noise of 1 % of b0.
 template <class T>
 struct made_data {
   index_type problems, points;
-  /// Neighbours in memory are neighbouring problems, for a thread each, or neighbouring points.
+  /// Neighbours in memory are neighbouring problems, for one thread each, or neighbouring points.
   bool by_points;
   std::vector<double> times;
   std::vector<T> responses, start;
@@ -136,7 +136,7 @@ fits_result measure(const fits_options& options) {
     const auto began = std::chrono::steady_clock::now();
     result.report = batch.solve(x);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    if (repetition == 0) continue;  // to warm up
+    if (repetition == 0) continue;  // warm-up
     result.launch_seconds.push_back(result.report.solve_seconds());
     result.call_seconds.push_back(seconds);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using whilst::test_problem;
 
-/// All starts by one method of whilst::minimizer, recorded once.
+/// All starts with one method of whilst::minimizer, recorded once.
 mgh_runs minimize(const test_problem& problem, const std::string& method) {
   const auto f = whilst::make_test_problem(whilst::place::host(), problem.name, problem.n);
   const bool by_cg = method == "levenberg-marquardt-cg";

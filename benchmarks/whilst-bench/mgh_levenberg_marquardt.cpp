@@ -12,7 +12,7 @@ template <class Problem>
 mgh_run fit(const Problem& problem, std::vector<double>& x) {
   whilst::least_squares_solver<double, Problem> solver([&](whilst::place) { return problem; }, {.executor = "host"});
   const whilst::least_squares_report report = solver.solve(x);
-  // |g| of f, which has no factor 1/2, from duals of its own.
+  // |g| of f, which has no factor 1/2, from separate duals.
   using dual = whilst::dual<double, Problem::unknowns>;
   std::vector<dual> at;
   for (std::size_t j = 0; j < x.size(); ++j) at.push_back(dual::variable(x[j], static_cast<int>(j)));

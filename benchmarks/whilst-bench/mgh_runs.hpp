@@ -21,21 +21,21 @@ struct mgh_run {
 };
 using mgh_runs = std::array<mgh_run, mgh_starts.size()>;
 
-/// One problem at one size: how each method ended, in the order in which the methods were asked for.
+/// One problem at one size: how each method ended, in the order in which the methods were requested.
 struct mgh_entry {
   whilst::test_problem problem;
   std::vector<mgh_runs> by_method;
 };
 
-/// All methods that the suite knows: those of whilst::minimizer, where its Levenberg-Marquardt, which has the functions
-/// as sums and not as residuals, is "levenberg-marquardt-cg"; and "levenberg-marquardt" for a few unknowns.
+/// All methods of the suite: those of whilst::minimizer, whose Levenberg-Marquardt, given the functions as sums and not
+/// as residuals, is "levenberg-marquardt-cg"; and "levenberg-marquardt" for a few unknowns.
 const std::vector<std::string>& mgh_methods();
 
-/// Most iterations of a method. Fewer for those that crawl where others are done: more of them would solve a few
-/// problems more, in thousands of evaluations.
+/// Iteration limit of a method. Lower for methods that crawl where others are done: a higher one would solve a few more
+/// problems, in thousands of evaluations.
 whilst::index_type mgh_iterations(const std::string& method);
 
-/// A minimization by levenberg-marquardt, from x, which receives the point found.
+/// Minimizes with levenberg-marquardt, from x, which receives the point found.
 mgh_run run_levenberg_marquardt(const whilst::test_problem& problem, std::vector<double>& x);
 
 /// Prints the table, the counts and the misses, and writes the JSON. Returns the exit status.

@@ -12,7 +12,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Of a set of sizes, how many problems have all theirs in it.
+/// How many problems have all their sizes in a set of sizes.
 template <class Solved>
 int count_problems(const std::vector<mgh_entry>& entries, const Solved& solved) {
   std::map<int, bool> by_number;
@@ -24,7 +24,7 @@ int count_problems(const std::vector<mgh_entry>& entries, const Solved& solved) 
       std::count_if(by_number.begin(), by_number.end(), [](const auto& problem) { return problem.second; }));
 }
 
-/// Why a run did not end at a published minimum, as far as one can tell from how it ended.
+/// Why a run did not end at a published minimum, as far as its ending tells.
 std::string why_missed(const mgh_run& run, whilst::index_type limit) {
   switch (run.reason) {
     case whilst::reason::iteration_limit:

@@ -13,7 +13,7 @@ namespace {
 
 using whilst::index_type;
 
-/// Rosenbrock's function of K unknowns, a chain: sum of 100 (x_(j+1) - x_j^2)^2 + (1 - x_j)^2.
+/// Rosenbrock's function of K unknowns, chained: sum of 100 (x_(j+1) - x_j^2)^2 + (1 - x_j)^2.
 template <int K>
 struct rosenbrock {
   static constexpr int unknowns = K;
@@ -60,7 +60,7 @@ minimizations_result measure(const minimizations_options& options) {
     const auto began = std::chrono::steady_clock::now();
     result.report = batch.solve(x);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    if (repetition == 0) continue;  // to warm up
+    if (repetition == 0) continue;  // warm-up
     result.launch_seconds.push_back(result.report.solve_seconds());
     result.call_seconds.push_back(seconds);
   }

@@ -34,7 +34,7 @@ struct measured {
   }
 };
 
-/// What every entry of the minimizer is, where that is so.
+/// The value shared by all entries of the minimizer, if there is one.
 std::optional<double> entry_of_minimizer(const std::string& function) {
   if (function == "extended-rosenbrock") return 1;
   if (function == "extended-powell-singular") return 0;

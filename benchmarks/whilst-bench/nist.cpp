@@ -15,10 +15,10 @@
 namespace whilst_bench {
 namespace {
 
-/// NIST certifies so many digits; more agreement is chance.
+/// NIST certifies this many digits; further agreement is chance.
 constexpr double digits_certified = 11;
 
-/// The digits in which a number agrees with a certified one: minus the decimal logarithm of the relative error.
+/// The digits to which a number agrees with a certified one: minus the decimal logarithm of the relative error.
 double digits_agreeing(double found, double certified) {
   if (!std::isfinite(found)) return 0;
   const double error = certified != 0 ? std::abs(found - certified) / std::abs(certified) : std::abs(found);

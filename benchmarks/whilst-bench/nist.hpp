@@ -9,13 +9,13 @@ struct nist_options {
   std::string data;
   /// As least_squares_options::executor.
   std::string executor = "auto";
-  /// Where results go as JSON; empty for nowhere, - for standard output.
+  /// Where to write results as JSON; empty for nowhere, - for standard output.
   std::string json;
 };
 
 /// Fits all of NIST's StRD sets for nonlinear regression from both starting points, by Levenberg-Marquardt with one
-/// setting for all; prints the digits that agree with the certified parameters. Returns the exit status: 0 where all
-/// are solved, 2 where not. Throws whilst::error where the data cannot be read.
+/// setting for all; prints the digits that agree with the certified parameters. Returns the exit status: 0 if all are
+/// solved, otherwise 2. Throws whilst::error if the data cannot be read.
 int run_nist(const nist_options& options);
 
 }  // namespace whilst_bench

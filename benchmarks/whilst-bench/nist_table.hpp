@@ -16,7 +16,7 @@ struct nist_fit {
   double seconds = 0;
   double sum_of_squares = 0;
   std::vector<double> parameters;
-  /// That agree with the certified ones, in the worst parameter; and in the worst standard error.
+  /// Digits that agree with the certified ones, in the worst parameter; and in the worst standard error.
   double digits = 0, digits_of_errors = 0;
 };
 struct nist_set {
@@ -24,7 +24,7 @@ struct nist_set {
   std::array<nist_fit, 2> fits;
 };
 
-/// Digits that make a fit count as solved.
+/// Digits needed for a fit to count as solved.
 inline constexpr double digits_wanted = 6;
 
 /// Prints the table, writes the JSON; returns the exit status.

@@ -104,7 +104,7 @@ struct scosine {
   static double start(index_type j, index_type n) { return 1 / scale(j, n); }
 };
 
-/// sum q_i (q_i (q_i^2 - 20) - 0.1), q_i = x_i + ... + x_(i+10), as far as there are unknowns.
+/// sum q_i (q_i (q_i^2 - 20) - 0.1), q_i = x_i + ... + x_(i+10), up to x_n at most.
 struct curly10 {
   struct quartic {
     static constexpr int unknowns = 11;

@@ -45,7 +45,7 @@ struct descent_record {
 struct alignas(16) descent_state {
   /// A power of two that scales f and its derivatives, here and in the vectors, if the first gradient is so small or so
   /// large that its square underflows or overflows. 1 otherwise.
-  double magnification, reduction;  ///< its reciprocal: a division takes ten times as long
+  double magnification, reduction;  ///< the latter its reciprocal: a division is ten times slower
   double value, gradient_norm, first_gradient_norm;
   /// The recent magnitude of |f|: C of H. Zhang, W. W. Hager, "A nonmonotone line search technique and its application
   /// to unconstrained optimization", SIAM J. Optim. 14 (2004), for eta = 0.7, with Q at its limit.

@@ -22,7 +22,7 @@ struct newton_krylov {
 
   struct scalars {
     double eta;   ///< the forcing term requested
-    double norm;  ///< ||F|| where it was
+    double norm;  ///< ||F|| at that point
     int again;    ///< BiCGSTAB broke down, and needs another r0
   };
 

@@ -119,15 +119,14 @@ class group_of_blocks final : public block_group<T> {
 ///     static constexpr int unknowns = 2, equations = 2;      // K inputs, M outputs: from 1 to 16 or so
 ///     const double* conductance;
 ///     template <class S>
-///     WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {   // block e: all M outputs are to be
-///     set
+///     WHILST_HD void operator()(whilst::index_type e, const S* x, S* r) const {   // block e: sets all M outputs
 ///       const S current = conductance[e] * (x[0] - x[1]);
 ///       r[0] = current;
 ///       r[1] = -current;
 ///     }
 ///   };
 ///   whilst::assembled_equations<double> F(whilst::place::host(), 3);
-///   std::vector<std::int32_t> nodes{0, 1, 1, 2};                 // K indexes a block, block after block
+///   std::vector<std::int32_t> nodes{0, 1, 1, 2};                 // K indices per block
 ///   F.add("resistors", resistor{conductance}, nodes, nodes);     // unknowns, and the equations that outputs go to
 /// @endcode
 /// Dual numbers give the Jacobian, M x K entries per block. Results are gathered by equation, and by entry of the

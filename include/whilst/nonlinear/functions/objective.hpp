@@ -13,7 +13,7 @@ namespace whilst {
 template <class T>
 struct gathered {
   const T* pieces = nullptr;
-  /// Entry i is the sum of pieces[positions[k]] for offsets[i] <= k < offsets[i + 1]; pieces[i] where they are null.
+  /// Entry i is the sum of pieces[positions[k]] for offsets[i] <= k < offsets[i + 1]; pieces[i] if these are null.
   const std::int32_t *offsets = nullptr, *positions = nullptr;
 
   /// Which pieces an entry has: constant, so they can be fetched ahead, the first few in registers.

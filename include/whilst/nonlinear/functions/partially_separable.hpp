@@ -27,7 +27,7 @@ class term_group {
     const std::int32_t* unknowns;  ///< -1: none, the term reads 0 there
     double* values;                ///< of the terms
     T* gradients;
-    T* hessians;  ///< the upper triangle of each, row by row; null where no Hessian is wanted
+    T* hessians;  ///< the upper triangle of each, row by row; null if no Hessian is needed
     // Null if products are not needed.
     T* blocks;                ///< block_size() numbers per term
     T *diagonals, *products;  ///< laid out as gradients
@@ -236,7 +236,7 @@ class group_of_terms final : public term_group<T> {
 ///     }
 ///   };
 ///   whilst::partially_separable<double> f(whilst::place::host(), 3);
-///   f.add("springs", spring{stiffness}, std::vector<std::int32_t>{0, 1, 1, 2});   // K indexes a term
+///   f.add("springs", spring{stiffness}, std::vector<std::int32_t>{0, 1, 1, 2});   // K indices per term
 /// @endcode
 /// Dual numbers give the derivatives: the gradient of one term at a time, and its Hessian (K x K) for methods that need
 /// it. They are gathered by unknown, in a fixed order, so results are bitwise reproducible; an unknown shared by very
