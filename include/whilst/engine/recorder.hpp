@@ -22,8 +22,8 @@ namespace whilst {
 ///
 ///     run.step(name, n, map)            map(i) for every index i < n
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
-///                                       with the state of the step's loop. If there are totals, only the next step
-///                                       may read what the map wrote to memory, not the finish
+///                                       with the state of the step's loop. If there are totals, the finish must not
+///                                       read what the map wrote to memory; the next step may
 ///     run.step(name, n, map, finish, sequel_name, sequel)
 ///                                       the same; then another step, sequel(i) for every index i < n. Of what the map
 ///                                       wrote, it reads only what map(i) wrote; of what the finish wrote, only the
