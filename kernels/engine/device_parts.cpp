@@ -29,7 +29,7 @@ std::unique_ptr<recorded_step> make_publisher() {
 
 namespace {
 
-/// What a launch carries costs the host time, and most programs have few words; many go by as many as fit 4 KiB.
+/// Kernel arguments cost host time and most programs have few words; many words go in batches that fit 4 KiB.
 constexpr std::size_t least_words = 8, few_words = 32, many_words = 160;
 
 template <std::size_t most>

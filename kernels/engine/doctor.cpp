@@ -21,8 +21,8 @@ bool is_pageable(const void* address) {
          attributes.type == cudaMemoryTypeUnregistered;
 }
 
-/// What the first node of a graph, or of a graph within it, is that instantiating refuses in the body of a conditional
-/// node. For a message: it is no error if a question fails.
+/// Describes the first node of a graph, or of a graph within it, that instantiation refuses in a conditional body. For
+/// a message: a failing query is no error.
 std::optional<finding> find_unfit(cudaGraph_t graph) {
   std::size_t count = 0;
   if (WHILST_CUDA_ATTEMPT(cudaGraphGetNodes(graph, nullptr, &count)) != cudaSuccess) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<finding> find_unfit(cudaGraph_t graph) {
   return std::nullopt;
 }
 
-/// A capture by itself, for one step or call. It ends when this does.
+/// A separate capture for one step or call. Ends with this object.
 class trial {
  public:
   trial(const std::string& name, cudaStream_t stream) : stream_(stream) {
@@ -93,8 +93,8 @@ class trial {
   cudaStream_t stream_;
 };
 
-/// Throws whilst::error unless the call has left its stream capturing, and CUDA has refused it nothing: what it refused
-/// would be missing in the graph.
+/// Throws whilst::error unless the call left its stream capturing and CUDA refused none of its work, which the graph
+/// would then lack.
 void require_capture_alive(const program_node& call, cudaStream_t stream) {
   const auto why = capture_finding(cudaPeekAtLastError());
   cudaStreamCaptureStatus status{};
@@ -117,7 +117,7 @@ std::pair<cudaError_t, cuda::graph> capture_calls(const call_list& calls, cudaSt
   return attempt.end();
 }
 
-/// The first of the calls of which that is so when it is captured alone; the last where it takes several.
+/// The first call for which the condition holds when it is captured alone; the last if it takes several.
 template <class Condition>
 const program_node& first_of(const call_list& calls, cudaStream_t stream, const Condition& holds) {
   for (const program_node* const call : calls) {
@@ -168,7 +168,7 @@ std::optional<finding> rehearse_calls(const std::vector<operation>& operations, 
 }
 
 void make_captured_call(const program_node& call, cudaStream_t stream) {
-  if (capture_finding(cudaPeekAtLastError())) cudaGetLastError();  // somebody's before
+  if (capture_finding(cudaPeekAtLastError())) cudaGetLastError();  // left by earlier code
   try {
     call.call(stream);
   } catch (const std::exception& thrown) {

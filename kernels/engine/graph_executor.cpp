@@ -15,8 +15,8 @@
 namespace whilst {
 namespace {
 
-/// The record of a graph, or of a conditional node's body, by capturing a stream. The capture ends when this does: a
-/// stream that went on capturing could not be used again.
+/// Records a graph, or a conditional node's body, by capturing a stream. The capture ends with this object: a stream
+/// left capturing would be unusable.
 class recording {
  public:
   recording(std::string what, cudaStream_t stream, cudaGraph_t body = nullptr)
@@ -33,7 +33,7 @@ class recording {
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
 
-  /// The graph, which is the caller's unless it is a body.
+  /// The graph; the caller owns it unless it is a body.
   cudaGraph_t end() {
     cudaGraph_t recorded = nullptr;
     WHILST_CUDA("ending the record of " + what_, cudaStreamEndCapture(stream_, &recorded));
@@ -54,12 +54,12 @@ struct capture_front {
   std::size_t count = 0;
 };
 
-/// The nodes that the next one will depend on, kept: several may meet.
+/// A copy of the nodes that the next one will depend on: several paths may meet.
 struct dependencies {
   std::vector<cudaGraphNode_t> nodes;
   std::vector<cudaGraphEdgeData> edges;
 
-  /// None twice: a body that recorded nothing ends where it began.
+  /// Adds none twice: a body that recorded nothing ends where it began.
   void add(const capture_front& front) {
     for (std::size_t k = 0; k < front.count; ++k) {
       if (std::find(nodes.begin(), nodes.end(), front.dependencies[k]) != nodes.end()) continue;
@@ -87,7 +87,7 @@ capture_front front_of(cudaStream_t stream) {
   return front;
 }
 
-/// Has the capture go on from these nodes.
+/// Continues the capture from these nodes.
 void go_on_after(cudaStream_t stream, dependencies& from) {
 #if CUDART_VERSION >= 13000
   WHILST_CUDA("leading a capture on",
@@ -126,7 +126,7 @@ cudaGraphNode_t add_conditional(cudaStream_t stream, cudaGraphNodeParams& params
 
 class graph_capture {
  public:
-  /// step_nodes: where to note the nodes of steps; null for nowhere.
+  /// step_nodes: collects the nodes of steps; may be null.
   graph_capture(int conditions, const graph_means& means, std::vector<step_node>* step_nodes = nullptr)
       : handles_(static_cast<std::size_t>(conditions) + 1), means_(means), step_nodes_(step_nodes) {}
 
@@ -157,8 +157,8 @@ class graph_capture {
   }
 
  private:
-  /// A handle belongs to the graph that its node will be in. Each launch of the outermost graph sets it to 0; a step
-  /// sets it before its node is reached.
+  /// A handle belongs to the graph that will contain its node. Each launch of the outermost graph resets it to 0; a
+  /// step sets it before execution reaches the node.
   void make_handles(const std::vector<operation>& operations, cudaStream_t stream) {
     for (const operation& op : operations) {
       if (!op.condition) continue;
@@ -209,7 +209,7 @@ class graph_capture {
       record_body(op, op.bodies[k], *add_node(handles_[first + k], stream, cudaGraphCondTypeIf, 1), depth);
   }
 
-  /// Each body begins where the capture stands, and the capture goes on where all have ended.
+  /// Each body begins at the capture's current front; the capture continues where all have ended.
   void add_parallel(const operation& op, cudaStream_t stream, std::size_t depth) {
     dependencies before, ends;
     before.add(front_of(stream));
@@ -285,7 +285,7 @@ void made_graph::set_words(const std::vector<word_write>& words) {
   try {
     update_words(exec.get(), writers, written, words);
   } catch (...) {
-    written.clear();  // some writers may have the new words already
+    written.clear();  // some writers may already have the new words
     throw;
   }
   written = words;

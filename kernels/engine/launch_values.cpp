@@ -13,7 +13,7 @@ namespace whilst {
 namespace {
 
 constexpr std::size_t word = sizeof(std::uint64_t);
-/// What is taken from the place at a time: small values lie close together.
+/// Allocation granularity: keeps small values close together.
 constexpr std::size_t bytes_at_a_time = 4096;
 
 std::uint64_t next_owner() {

@@ -40,17 +40,17 @@ class lowering {
  public:
   explicit lowering(const lowering_options& options) : options_(options) {}
 
-  /// What the nodes of one body are within.
+  /// The context of the nodes of one body.
   struct surroundings {
     control* loop = nullptr;
     const control* root = nullptr;
     int loop_condition = 0;
-    bool finish_seen = false;                   ///< a verdict may have been given in this loop before the node at hand
+    bool finish_seen = false;                   ///< a verdict may precede the current node in this loop
     const program_node* last_finish = nullptr;  ///< the body's last finish counts the trip
     bool in_body = false;                       ///< of the loop, which is armed and open: not in its start
     int depth = 0;
-    /// Beside other steps of the same loop: guarded by it, but with nothing to say about it, since no two threads that
-    /// nothing orders may set one condition.
+    /// Parallel to other steps of the same loop: guarded by it but unable to decide on it, since unordered threads must
+    /// not set the same condition.
     bool in_parallel = false;
 
     control* loop_of_links() const { return in_parallel ? nullptr : loop; }
@@ -88,7 +88,7 @@ class lowering {
             target.push_back({.what = operation::kind::call, .node = &node});
             break;
           }
-          // Calls next to one another share the branch that holds them back.
+          // Adjacent calls share the branch that holds them back.
           operation& branch = open_branch(target, node, &around.loop->running, around);
           for (; k < nodes.size() && nodes[k]->what == program_node::kind::call; ++k)
             branch.body.push_back({.what = operation::kind::call, .node = nodes[k]});
@@ -99,7 +99,7 @@ class lowering {
     }
   }
 
-  /// The list from a loop on that yielded.
+  /// The list, starting at a loop that yielded.
   void resume_nodes(const std::vector<program_node>& nodes) {
     std::vector<operation>& target = result.operations;
     const program_node& yielded = nodes.at(options_.first);
@@ -116,8 +116,8 @@ class lowering {
   lowered_program result;
 
  private:
-  /// The step after which links can be followed: the last one, if it ends with its finish and lies in the same loop,
-  /// else a new one that does nothing else.
+  /// The step that can follow links: the last one, if it ends with its finish and lies in the same loop, otherwise a
+  /// new one that does only this.
   operation& publisher(std::vector<operation>& target, const surroundings& around, bool any_loop = false) {
     if (!target.empty()) {
       operation& last = target.back();
@@ -154,8 +154,8 @@ class lowering {
     if (node.step->has_finish()) around.finish_seen = true;
   }
 
-  /// A step whose kernel leaves sums only may read ahead what its own map wrote: its last run must be over then. So of
-  /// the kernels between, one at least starts only once what was before it is complete.
+  /// A step whose kernel only leaves sums may read ahead what its own map wrote, so its last run must be over. Hence at
+  /// least one kernel in between starts only when everything before it is complete.
   static void keep_own_writes_older(std::vector<operation>& target) {
     const std::size_t count = target.size();
     if (count < 2 || !target.back().step->reads_own_ahead()) return;
@@ -167,7 +167,7 @@ class lowering {
     }
   }
 
-  /// Of a step whose kernel leaves sums only: the kernel of its finish and of its sequel.
+  /// For a step whose kernel only leaves sums: adds the kernel of its finish and sequel.
   void add_finish(std::vector<operation>& target, const program_node& sequel) {
     operation made = target.back();
     made.node = &sequel;
@@ -192,7 +192,7 @@ class lowering {
             .depth = around.depth + 1};
   }
 
-  /// The loop without what comes before its first trip, which `opener` opens.
+  /// The loop without what precedes its first trip; `opener` opens it.
   void add_trips(std::vector<operation>& target, const program_node& node, operation& opener, surroundings& inside) {
     operation made{.what = operation::kind::loop, .node = &node};
     made.condition = ++result.conditions;

@@ -13,22 +13,22 @@ struct operation {
   enum class kind { step, call, loop, branch, select, parallel };
   kind what;
   const program_node* node = nullptr;
-  /// Of a step: the node's; or of the step before it, whose finish and sequel this is; or the shared one that only
+  /// Of a step: the node's own; or the previous step, if this is its finish and sequel; or the shared one that only
   /// follows its links.
   recorded_step* step = nullptr;
   int host_threads = 0;  ///< of a step on the host: see run_on_threads
   step_frame frame{};    ///< of a step: all but the conditions
   launch_shape shape{};
   bool overlaps = false;     ///< may start while the step before it ends
-  bool runs_sequel = false;  ///< of a step: with its own work done, it is the next step, too
+  bool runs_sequel = false;  ///< of a step: after its own work, it also does the next step's
   // Conditions are numbered here and become graph handles when a graph is built; 0 is none.
   int loop_condition = 0, opens_condition = 0, branch_condition = 0;
-  int condition = 0;              ///< of a loop, a branch or a select: its own; of a select the first of one a body
+  int condition = 0;              ///< of a loop, a branch or a select: its own; of a select the first of one per body
   const control* loop = nullptr;  ///< of a loop
   const int* flag = nullptr;      ///< of a branch or a select
-  const int* guard = nullptr;     ///< of a branch or a select: the running flag that it obeys besides
+  const int* guard = nullptr;     ///< of a branch or a select: the running flag that it also obeys
   std::vector<operation> body{};
-  std::vector<std::vector<operation>> bodies{};  ///< of a select, or side by side
+  std::vector<std::vector<operation>> bodies{};  ///< of a select or of parallel bodies
 
   /// Of a select: the number of the body that runs, or bodies.size() if none does.
   std::size_t choice(int flag_value) const {
@@ -42,7 +42,7 @@ struct operation {
 struct lowered_program {
   std::vector<operation> operations;
   int conditions = 0;
-  int depth = 0;  ///< of loops and branches in one another
+  int depth = 0;  ///< nesting depth of loops and branches
 };
 
 /// Where a step's partial sums and ticket lie, and its launch shape; the same for every copy of the step, since copies
@@ -59,15 +59,15 @@ struct lowering_options {
   int host_threads = 0;  ///< of each step on the host
   std::function<step_resources(const recorded_step&)> resources;
   recorded_step* publisher = nullptr;  ///< a step that does nothing but follow its links
-  /// To go on with a loop that yielded: begin with it, the node of this number, opened by this step in place of its
-  /// arming and its start.
+  /// To resume a loop that yielded: begin with it, the node of this number; this step opens it instead of its arming
+  /// and start.
   std::size_t first = 0;
   recorded_step* reopener = nullptr;
 };
 
 lowered_program lower(const std::vector<program_node>& nodes, const lowering_options& options);
 
-/// Whether the body of this loop may be repeated within a trip: not if it holds a loop, or a call that a verdict must
+/// Whether the body of this loop may be repeated within a trip: not if it contains a loop or a call that a verdict must
 /// hold back.
 bool can_unroll(const program_node& loop);
 

@@ -39,7 +39,7 @@ class profile_rows {
     row.microseconds += microseconds;
   }
 
-  /// The rows, but for sequels that ran with the step before them, and for the library's own where there were none.
+  /// The rows, except sequels that ran with the previous step, and except the library's own if empty.
   std::vector<profile_row> take() {
     std::vector<profile_row> kept;
     for (std::size_t k = 0; k < rows_.size(); ++k) {
@@ -58,8 +58,8 @@ class profile_rows {
 
 #if WHILST_WITH_CUDA
 
-/// Runs steps and calls between two events. They find the stream busy, so that what is timed is in the queue when the
-/// first event is reached: else the time would be that of the launch.
+/// Runs steps and calls between two events on a busy stream, so that the timed work is queued before the first event is
+/// reached: otherwise this would time the launch.
 class event_timer {
  public:
   explicit event_timer(cudaStream_t stream) : stream_(stream) {}

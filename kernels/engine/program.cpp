@@ -51,7 +51,7 @@ int program::implementation::choose_unroll() const {
 void program::implementation::give_up_step_memory() {
 #if WHILST_WITH_CUDA
   if (where.on_host()) return;
-  // Out of the way before anything can fail: prepare() is to take new memory even then.
+  // Set aside before anything can fail: prepare() must allocate new memory even then.
   outgrown.push_back(std::exchange(step_memory, {}));
   if (was_captured) return;
   wait();
@@ -196,7 +196,7 @@ void program::check_handle(std::uint64_t owner) const { implementation_->values.
 
 void program::renew(const recorded_step& step, const recorded_step* sequel, bool same_shape) {
   implementation& self = *implementation_;
-  const bool was_prepared = std::exchange(self.prepared, false);  // nor is it if something fails here
+  const bool was_prepared = std::exchange(self.prepared, false);  // stays false if something fails here
   if (!same_shape) self.give_up_step_memory();
   if (!was_prepared) return;
   if (same_shape) {
@@ -219,7 +219,7 @@ void program::enqueue([[maybe_unused]] CUstream_st* stream) {
     return;
   }
 #if WHILST_WITH_CUDA
-  // Callbacks take a null stream for the host, so the default stream goes by its other name.
+  // Callbacks take a null stream for the host, so pass the default stream by its other name.
   implementation_->enqueue_on_gpu(stream ? stream : cudaStreamLegacy);
 #endif
 }
@@ -293,7 +293,7 @@ void program::follow_run_before([[maybe_unused]] CUstream_st* stream) {
 void program::wait() const {
 #if WHILST_WITH_CUDA
   {
-    // Others may enqueue while this waits for what they have enqueued so far.
+    // Others may enqueue while this waits for the runs enqueued so far.
     const turns::turn mine = take_turn();
     if (!implementation_->has_run) return;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a program is inside, for program.cpp and program_on_gpu.cpp.
+/// The internals of a program, for program.cpp and program_on_gpu.cpp.
 
 #include <functional>
 #include <map>
@@ -29,7 +29,7 @@ struct program::implementation {
   std::string note;
   int unroll = 1;
   std::function<step_resources(const recorded_step&)> resources_of;
-  /// The nodes, or those from a loop on that yielded, in the form that runs.
+  /// The nodes, or those starting at a loop that yielded, in executable form.
   struct form {
     std::unique_ptr<recorded_step> reopener;
     lowered_program lowered;
@@ -48,26 +48,26 @@ struct program::implementation {
   implementation(place p, std::vector<program_node> recorded, launch_values declared)
       : where(p), nodes(std::move(recorded)), values(std::move(declared)) {}
 
-  /// Iterations a trip: enough to make the trip's own cost small beside the steps', not more.
+  /// Iterations per trip: just enough to make the trip's own cost small beside the steps'.
   int choose_unroll() const;
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
-  std::vector<raw_buffer> outgrown;  ///< step memory of former shapes, where a caller's graph may refer to it
+  std::vector<raw_buffer> outgrown;  ///< step memory of earlier shapes that a caller's graph may refer to
   std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;
   cuda::stream capture_stream;
   graph_means means{body_streams, false};
   cuda::event last_run;
-  unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 where that is not known
+  unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 if unknown
   bool has_run = false, was_captured = false;
 
   const cuda::context_life& life() const { return last_run.get_deleter().life; }
 
   ~implementation();
   void wait() const;
-  /// Of a program that has run; also without a turn, once that is known.
+  /// For a program that has run; once that is known, needs no turn.
   void wait_for_last_run() const;
 
   void prepare_on_gpu();
@@ -77,17 +77,17 @@ struct program::implementation {
   void finish_form(form& made);
 
   /// Whether the graph's first nodes write the parameters, and not a kernel before it. New arguments for a node cost
-  /// the host less than a launch. A graph with conditional nodes stays as it was instantiated, launch for launch.
+  /// the host less than a launch. A graph with conditional nodes stays unchanged from launch to launch.
   bool writes_its_parameters(const form& made) const;
 
-  /// Tells streams apart, also one from another that had its handle before; 0 where that cannot be told.
+  /// Distinguishes streams, even from an earlier one with the same handle; 0 if unknown.
   static unsigned long long number_of(cudaStream_t stream);
 
   void follow_run_before(cudaStream_t stream) { follow_run_before(stream, number_of(stream)); }
   void follow_run_before(cudaStream_t stream, unsigned long long number);
 
-  /// Throws whilst::error where the context that the program was prepared in is gone, and all it has with it, or is not
-  /// the one that is current.
+  /// Throws whilst::error if the context that the program was prepared in is gone, with all it owned, or is not
+  /// current.
   void require_life(const char* doing) const;
   void enqueue_on_gpu(cudaStream_t stream);
 
@@ -101,20 +101,21 @@ struct program::implementation {
   void launch(form& what, cudaStream_t stream);
 #endif
 
-  /// Steps are about to have other shapes: other partial sums and tickets elsewhere, which must be zero at first.
+  /// Call before steps change shape: they need new partial sums and tickets, initially zero.
   void give_up_step_memory();
 
-  /// The step's kernels in the prepared graph get the arguments of now; others read the step itself when they run.
+  /// Gives the step's kernels in the prepared graph the current arguments; other executors read the step itself when
+  /// they run.
   void update(const recorded_step& step);
   void prepare_on_host();
 
-  /// Lowers the nodes, or those from a loop on that yielded; for a graph, instantiates them.
+  /// Lowers the nodes, or those starting at a loop that yielded; for a graph, instantiates them.
   void make_form(form& made, std::optional<std::size_t> yielded);
   void enqueue_on_host(const form& what);
-  /// Once a run was left by an exception: no loop looks as if it ran.
+  /// After an exception leaves a run: no loop then looks as if it were running.
   void stop_loops_on_host();
 
-  /// The first loop, of those that are in no other, that yielded in the last run.
+  /// The first top-level loop that yielded in the last run.
   std::optional<std::size_t> yielded_loop() const;
   void run_each_on_host(const operation_runner& run);
 

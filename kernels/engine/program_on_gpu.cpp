@@ -7,12 +7,12 @@
 
 #include "kernels/engine/doctor.hpp"
 
-/// How a program is prepared, enqueued, resumed and waited for on a GPU.
+/// Prepares, enqueues, resumes and waits for a program on a GPU.
 
 namespace whilst {
 
 program::implementation::~implementation() {
-  // Nothing may be freed under a run in flight; an error here has been or will be reported by whoever waits.
+  // Nothing may be freed under a run in flight; an error here has been or will be reported to whoever waits.
   if (!has_run || life().ended()) return;
   const cuda::relaxed_capture_mode relaxed;
   cudaEventSynchronize(last_run.get());
@@ -24,7 +24,7 @@ void program::implementation::wait() const {
 
 void program::implementation::wait_for_last_run() const {
   cuda::device_guard current(where.device());
-  life().require_alive("waiting for a program");  // events of any context can be waited for
+  life().require_alive("waiting for a program");  // this works for events of any context
   WHILST_CUDA("waiting for a program", cudaEventSynchronize(last_run.get()));
 }
 
@@ -33,7 +33,7 @@ void program::implementation::prepare_on_gpu() {
   require_life("preparing a program");
   const cuda::relaxed_capture_mode relaxed;
   wait();
-  if (!was_captured) outgrown.clear();  // left there where the wait of give_up_step_memory failed
+  if (!was_captured) outgrown.clear();  // not empty if the wait in give_up_step_memory failed
   load_write_words();
   whole = {};
   resumed.clear();
@@ -49,7 +49,7 @@ void program::implementation::prepare_on_gpu() {
   unroll = choose_unroll();
   const device_traits& device = traits_of_device(where.device());
 
-  // Partial sums and tickets: one piece a step.
+  // Partial sums and tickets: one piece per step.
   resources.clear();
   means.switch_nodes = !settings.emulate_select && cuda::switch_nodes();
   for (const bool measuring : {true, false}) {
@@ -67,12 +67,12 @@ void program::implementation::prepare_on_gpu() {
     };
     provide(*publisher);
     visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });
-    // Kept once made: a graph that captured the program refers to it.
+    // Kept once allocated: a graph that captured the program refers to it.
     if (measuring && step_memory.bytes() == 0) step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
   }
   resources_of = [this](const recorded_step& step) {
     const auto found = resources.find(&step);
-    // A step made later follows links only, as the publisher does, and never beside it.
+    // A step made later only follows links, as the publisher does, and never runs beside it.
     return found != resources.end() ? found->second : resources.at(publisher.get());
   };
   if (!flag_on_host.data()) flag_on_host = shared_memory_block(where, sizeof(int));
@@ -88,8 +88,8 @@ void program::implementation::set_delays(std::vector<operation>& operations) {
   }
 }
 
-/// More than any graph of these operations takes. What is missing from the device's free memory once a graph is there
-/// may be what another process took meanwhile.
+/// An upper bound for any graph of these operations: a larger drop in the device's free memory is another process's
+/// doing.
 static std::size_t most_graph_memory(const std::vector<operation>& operations) {
   constexpr std::size_t once = 32 << 20, each = 256 << 10;
   std::size_t most = once;
@@ -125,7 +125,7 @@ bool program::implementation::writes_its_parameters(const form& made) const {
 
 unsigned long long program::implementation::number_of(cudaStream_t stream) {
   unsigned long long number = 0;
-  // The default stream of a thread is another one in each thread, under one handle.
+  // The per-thread default stream is a different stream in each thread, under one handle.
   if (stream == cudaStreamPerThread) return 0;
   return WHILST_CUDA_ATTEMPT(cudaStreamGetId(stream, &number)) == cudaSuccess ? number : 0;
 }
@@ -185,7 +185,7 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
     launch();
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
   } catch (...) {
-    // What was launched before the failure is still to be waited for.
+    // Work launched before the failure must still be waited for.
     if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) mark();
     throw;
   }
@@ -223,8 +223,8 @@ void program::implementation::launch(form& what, cudaStream_t stream) {
   run_on_stream(
       what.lowered.operations, stream, static_cast<int*>(flag_on_host.data()),
       [&](const operation& op) { run_one_on_stream(op, stream); }, listener);
-  // A loop that was decided on the host has been waited for all along; what follows it is, too. A program without one
-  // (resident, batch) stays asynchronous.
+  // A loop decided on the host is waited for at every trip; so is what follows it. A program without one (resident,
+  // batch) stays asynchronous.
   if (what.lowered.conditions > 0)
     WHILST_CUDA("waiting for the end of a program under stream", cudaStreamSynchronize(stream));
 }

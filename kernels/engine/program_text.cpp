@@ -2,12 +2,12 @@
 
 #include "kernels/engine/program_view.hpp"
 
-/// The text forms of a program: for a person, for Graphviz, for programs.
+/// The text forms of a program: readable text, Graphviz, JSON.
 
 namespace whilst {
 namespace {
 
-/// What a graph of these operations is made of, not counting what the bodies of its loops hold.
+/// The node counts of a graph of these operations, without the bodies of its loops.
 struct node_counts {
   index_type kernels = 0, loops = 0, branches = 0, selects = 0, calls = 0;
 };
@@ -143,7 +143,7 @@ std::string json_counts(const std::vector<operation>& operations, bool in_loops 
          ",\"calls\":" + std::to_string(counts.calls) + "}";
 }
 
-/// The operation that a node became; null where it did not. A loop becomes one.
+/// The operation that a node became; null if none. A loop always becomes one.
 const operation* find_operation(const std::vector<operation>& operations, const program_node& node) {
   for (const operation& op : operations) {
     if (op.node == &node && op.what == operation::kind::loop) return &op;

@@ -12,7 +12,7 @@
 namespace whilst {
 namespace {
 
-/// A range with a step's name on the time line of profilers; next to nothing where none is attached.
+/// A range with a step's name on profilers' timelines; costs next to nothing if none is attached.
 class named_range {
  public:
   explicit named_range([[maybe_unused]] const operation& op) {
@@ -80,7 +80,7 @@ void run_on_stream(const std::vector<operation>& operations, cudaStream_t stream
           run_on_stream(op.bodies[chosen], stream, flag_on_host, run, listener);
         break;
       }
-      case operation::kind::parallel:  // one after another: for the numbers it makes no difference
+      case operation::kind::parallel:  // one after another: the results are the same
         for (const std::vector<operation>& body : op.bodies) run_on_stream(body, stream, flag_on_host, run, listener);
         break;
     }

@@ -14,7 +14,7 @@ namespace {
 
 using contents = std::vector<std::byte>;
 
-/// Watched memory after a step or a call; what a step left as it was is shared with the moment before.
+/// Watched memory after a step or a call; shares what the step left unchanged with the previous moment.
 struct moment {
   const program_node* node = nullptr;
   std::string step;
@@ -34,7 +34,7 @@ class watcher {
     }
   }
 
-  /// All of it now.
+  /// The current contents of all of it.
   moment look(const moment* before = nullptr) {
     moment now;
     for (std::size_t k = 0; k < watched_.size(); ++k) {
@@ -53,7 +53,7 @@ class watcher {
     return now;
   }
 
-  /// The first element that is not as it was then: buffer, element, bytes; nothing where all are.
+  /// Reports the first element that differs from then: buffer, element, bytes; false if none does.
   bool differs(const moment& then, strict_report& report) {
     for (std::size_t k = 0; k < watched_.size(); ++k) {
       const contents& expected = *then.buffers[k];
@@ -103,7 +103,7 @@ class watcher {
 #if WHILST_WITH_CUDA
     const std::string doing = "copying the watched memory '" + name + "'";
     WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream_));
-    cuda::finish_copies(doing, stream_);  // it is part of no run
+    cuda::finish_copies(doing, stream_);  // not part of any run
 #endif
   }
 
@@ -113,7 +113,7 @@ class watcher {
   std::size_t bytes_left_;
 };
 
-/// Follows a run beside the moments of the first one, and notes where they part.
+/// Follows a run against the moments of the first one and notes where they diverge.
 class comparison {
  public:
   comparison(const std::vector<moment>& expected, watcher& watch, std::string how, std::string cure)
@@ -143,7 +143,7 @@ class comparison {
   strict_report report;
 
  private:
-  /// Another way through the program with the same memory: what decided is not watched.
+  /// A different path through the program with the same memory: what decided is not watched.
   void part(const std::string& what) {
     report.passed = false;
     report.step = at_ > 0 ? expected_[at_ - 1].step : std::string();
@@ -162,11 +162,11 @@ constexpr const char* keep_on_place =
 
 #if WHILST_WITH_CUDA
 
-/// Runs steps and calls as graphs of their own, each recorded when it is first reached.
+/// Runs steps and calls as separate graphs, each recorded when first reached.
 class graph_each {
  public:
   explicit graph_each(cudaStream_t stream) : stream_(stream) {
-    // One that minds the legacy default stream, so that a call which uses that is found out.
+    // A stream that synchronises with the legacy default stream, to catch calls that use it.
     cudaStream_t made = nullptr;
     WHILST_CUDA("making a stream", cudaStreamCreate(&made));
     recording_ = cuda::stream(made);

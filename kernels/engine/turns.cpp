@@ -17,7 +17,7 @@ namespace {
 
 turns::turn turns::take() {
   if (!is_on_host_threads()) return turn(mutex_);
-  // As below; on the run's own thread the turn is there to be taken again.
+  // As below; the run's own thread can take the turn again.
   turn mine(mutex_, std::try_to_lock);
   if (!mine) refuse("changing what later runs use");
   return mine;

@@ -8,13 +8,12 @@
 
 namespace whilst::detail {
 
-/// Throws whilst::error: such an object was moved from. `owner` is what it is to its users: "linear_solver".
+/// Throws whilst::error: the object was moved from. `owner` is the name users know it by: "linear_solver".
 [[noreturn]] inline void refuse_moved_from(const char* owner) {
   throw error("using a " + std::string(owner), "it was moved from", "Use the one that it was moved to");
 }
 
-/// What a movable object has behind a pointer; owned. One that was moved from has none any more, and says so when it is
-/// used.
+/// Owns the content that a movable object keeps behind a pointer. A moved-from object has none and throws when used.
 template <class T>
 class held {
  public:

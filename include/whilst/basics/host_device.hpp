@@ -1,6 +1,6 @@
 #pragma once
 
-/// WHILST_HD marks a function that runs on the host and inside kernels; it vanishes where nvcc is not the compiler.
+/// WHILST_HD marks a function that runs on the host and inside kernels; it expands to nothing unless nvcc compiles.
 #if defined(__CUDACC__)
 #define WHILST_HD __host__ __device__
 #define WHILST_NOINLINE __noinline__
@@ -17,14 +17,14 @@
 
 namespace whilst {
 
-/// Which of the two a function is being compiled for, where their best constants differ.
+/// Whether a function is compiled for host or device, where the best constants differ.
 #if defined(__CUDA_ARCH__)
 inline constexpr bool on_device = true;
 #else
 inline constexpr bool on_device = false;
 #endif
 
-/// Nanoseconds on the clock of whoever asks: the GPU's global timer, or the host's steady clock. Only differences mean
+/// Nanoseconds on the caller's clock: the GPU's global timer or the host's steady clock. Only differences mean
 /// anything.
 WHILST_HD inline std::uint64_t now_nanoseconds() {
 #if defined(__CUDA_ARCH__)
@@ -39,7 +39,7 @@ WHILST_HD inline std::uint64_t now_nanoseconds() {
 
 }  // namespace whilst
 
-/// Before a loop that runs seldom, or a few times: device code is to hold its body once.
+/// Put before a loop that runs rarely or only a few times: keeps device code from unrolling it.
 #if defined(__CUDA_ARCH__)
 #define WHILST_ROLLED _Pragma("unroll 1")
 #else

@@ -14,20 +14,20 @@ WHILST_HD inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// The e with 2^e <= |value| < 2^(e + 1), held within -most to most, so that power_of_two takes e and -e. Zero gives
-/// -most; infinity and what is not a number give most.
+/// The e with 2^e <= |value| < 2^(e + 1), clamped to [-most, most] so that power_of_two accepts e and -e. Zero gives
+/// -most; infinity and NaN give most.
 WHILST_HD inline int binary_exponent(double value) {
   constexpr int most = 1000;
   const int e = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff) - 1023;
   return e < -most ? -most : e > most ? most : e;
 }
 
-/// A sum of squares of which none under- or overflows, in three parts, for numbers of ordinary, great and small size.
-/// A map returns squares_of(x) as three of its sums, norm_of makes a Euclidean norm of the totals.
+/// A sum of squares without underflow or overflow, in three parts: for medium, large and small numbers. A map returns
+/// squares_of(x) as three of its sums; norm_of turns the totals into a Euclidean norm.
 ///
 /// J. L. Blue, "A portable Fortran program to find the Euclidean norm of a vector", ACM Trans. Math. Softw. 4 (1978);
 /// thresholds and factors for doubles by E. Anderson, "Algorithm 978: safe scaling in the Level 1 BLAS", ACM Trans.
-/// Math. Softw. 44 (2017). Where no number is great or small, the norm has the bits of a plain sum's root.
+/// Math. Softw. 44 (2017). If all numbers are medium, the norm equals the root of the plain sum bit for bit.
 struct squares {
   double ordinary, great, small;
 };
@@ -46,7 +46,7 @@ WHILST_HD inline squares squares_of(double x) {
 /// A float's square is an ordinary double.
 WHILST_HD inline squares squares_of(float x) { return {static_cast<double>(x) * x, 0, 0}; }
 
-/// The root of what was summed. Not finite where a number was not, or where the norm is beyond the range of double.
+/// The root of the sum. Not finite if a number was not, or if the norm exceeds the range of double.
 WHILST_HD inline double norm_of(const squares& total) {
   if (total.great > 0) return sqrt(total.great + total.ordinary * detail::shrink * detail::shrink) / detail::shrink;
   if (!(total.small > 0)) return sqrt(total.ordinary);

@@ -9,10 +9,9 @@
 
 namespace whilst {
 
-/// @file
-/// A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x), the total
-/// over its threads, which each of them receives. On the host a team is one thread, so a functor written for a team is
-/// serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
+/// @file A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x),
+/// which gives every thread the total over the team. On the host a team is one thread, so a functor written for a team
+/// is serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
 
 /// 1, 2, 4, 8, 16 or 32 neighbouring threads of a warp.
 class lanes {
@@ -45,14 +44,14 @@ class lanes {
     for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
     return value;
   }
-  /// The total where rank() is 0; what the lanes wrote before is seen there.
+  /// The total, valid where rank() is 0; that thread also sees what the lanes wrote before.
   template <class T, int k>
   WHILST_HD sums<T, k> sum_on_leader(const sums<T, k>& value) const {
     const sums<T, k> total = sum(value);
     sync();
     return total;
   }
-  /// Within these lanes there is nothing to divide further: rows are done by one thread each.
+  /// These lanes divide no further: each row gets one thread.
   WHILST_HD static lanes divided(int) { return {}; }
   WHILST_HD int groups(int) const { return size_; }
   WHILST_HD int group(int) const { return rank_; }
@@ -68,22 +67,22 @@ class lanes {
   [[maybe_unused]] unsigned mask_ = 1;
 };
 
-/// The teams of finishes that say whole_warp. Their sizes are known when they are compiled: element k of an array is
-/// with thread k % size(), as its entry k / size(); broadcast(entry, k % size()) gives it to all.
+/// The teams of finishes that declare whole_warp. Their sizes are compile-time constants: thread k % size() holds
+/// element k of an array as its entry k / size(); broadcast(entry, k % size()) gives it to all.
 struct one_thread {
   WHILST_HD static constexpr int rank() { return 0; }
   WHILST_HD static constexpr int size() { return 1; }
   WHILST_HD static double broadcast(double value, int) { return value; }
   WHILST_HD static double sum(double value) { return value; }
   WHILST_HD static void sync() {}
-  /// What a finish works on; and what goes back to memory.
+  /// The copy that a finish works on, and writing it back to memory.
   template <class T>
   WHILST_HD static void assign(T& target, const T& source) {
     target = source;
   }
   template <class T>
   WHILST_HD static void copy(T& target, const T& source) {
-    if (&target != &source) target = source;  // who works in place has nothing to take back
+    if (&target != &source) target = source;  // working in place leaves nothing to copy back
   }
 };
 #if defined(__CUDACC__)
@@ -92,7 +91,7 @@ class whole_warp {
 
  public:
   whole_warp() = default;
-  /// Of one of several blocks that run the same finish: `writes` for the one whose copy() does something.
+  /// For one of several blocks that run the same finish: `writes` is true in the one whose copy() takes effect.
   __device__ explicit whole_warp(bool writes) : writes_(writes) {}
   __device__ static int rank() { return static_cast<int>(threadIdx.x) & 31; }
   __device__ static constexpr int size() { return 32; }
@@ -102,9 +101,9 @@ class whole_warp {
     for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
     return value;
   }
-  /// What each thread wrote before, all see after.
+  /// Afterwards all threads see what each wrote before.
   __device__ static void sync() { __syncwarp(); }
-  /// The threads share the work, in pieces of 16 bytes.
+  /// The threads split the copy into pieces of 16 bytes.
   template <class T>
   __device__ static void assign(T& target, const T& source) {
     static_assert(alignof(T) % 16 == 0 && sizeof(T) % 16 == 0);
@@ -119,8 +118,7 @@ class whole_warp {
 #endif
 
 #if defined(__CUDACC__)
-/// The same lanes where all of their warp takes part, as in the fetch and read phases of a map: the hardware need not
-/// be told who does.
+/// The same lanes where their whole warp takes part, as in the fetch and read phases of a map: no lane mask needed.
 class lanes_of_whole_warp {
  public:
   __device__ explicit lanes_of_whole_warp(int size) : rank_(static_cast<int>(threadIdx.x) & (size - 1)), size_(size) {}
@@ -150,15 +148,14 @@ class lanes_of_whole_warp {
   int rank_, size_;
 };
 
-/// Many sums: entry j is with lane j % 32, as its part j / 32. The lanes of a warp put what they have into shared
-/// memory, a row each, and add up a column each: a few instructions a sum, where exchanges between lanes take 7 times
-/// as many.
+/// Many sums: lane j % 32 holds entry j as its part j / 32. Each lane of a warp writes its values to shared memory as a
+/// row, then adds up a column: a few instructions per sum, where shuffles take 7 times as many.
 template <class T, int k>
 struct scattered_sums {
   static constexpr int parts = (k + 31) / 32;
   T part[parts];
 
-  /// Room for the rows of a warp. An odd stride, so that neither rows nor columns meet in a bank.
+  /// Room for the rows of a warp. The stride is odd, so neither rows nor columns cause bank conflicts.
   static constexpr int stride = (k < 32 ? k : 32) | 1;
   using rows = T[32 * stride];
 
@@ -169,13 +166,13 @@ struct scattered_sums {
   }
 
  private:
-  /// Lanes that have different entries of a part; the other lanes have the same again.
+  /// How many lanes hold different entries of a part; the other lanes repeat them.
   static constexpr int period(int part) {
     int lanes = 1;
     while (lanes < 32 && lanes < k - 32 * part) lanes *= 2;
     return lanes;
   }
-  /// The pieces of which this lane reads entry j of part p: first, first + stride, ... below end.
+  /// The pieces whose entry j of part p this lane reads: first, first + stride, ... below end.
   template <int p>
   struct pieces_of_lane {
     const T* entry;
@@ -188,7 +185,7 @@ struct scattered_sums {
       stride = warps * groups_a_warp;
       end = j < k ? count : 0;
     }
-    /// All under way before the first is waited for; 0 where there is none.
+    /// Issues all loads before waiting for the first; 0 where there is no piece.
     template <unsigned at_once>
     __device__ void read(T (&into)[at_once], unsigned from) const {
 #pragma unroll
@@ -198,7 +195,7 @@ struct scattered_sums {
       }
     }
   };
-  /// A chain of additions is slow.
+  /// Pairwise: one chain of additions is slow.
   template <unsigned count>
   __device__ static T in_a_tree(T (&value)[count]) {
 #pragma unroll
@@ -209,7 +206,7 @@ struct scattered_sums {
   }
 
  public:
-  /// Of `count` pieces of k values each; warps share them. A lane reads `at_once` of them at a time.
+  /// The sum of `count` pieces of k values each, split among warps. A lane reads `at_once` of them at a time.
   template <unsigned at_once>
   __device__ static scattered_sums of_pieces(const T* pieces, unsigned count, unsigned warp = 0, unsigned warps = 1) {
     scattered_sums total;
@@ -226,7 +223,7 @@ struct scattered_sums {
     });
     return total;
   }
-  /// The same by some warps, in two parts: the first pieces are on their way, `usual` of them; the total.
+  /// The same by some of the warps, in two parts: start loading the first `usual` pieces; then form the total.
   template <unsigned warps, unsigned usual>
   class pieces_ahead {
     static_assert(parts == 1);
@@ -248,7 +245,7 @@ struct scattered_sums {
       return {{over_groups<period(0)>(sum)}};
     }
   };
-  /// Calls use(j, sum j): each sum by one lane.
+  /// Calls use(j, sum j): one lane per sum.
   template <class Use>
   __device__ void each_once(const Use& use) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
@@ -268,7 +265,7 @@ struct scattered_sums {
   __device__ static void each_part(const Use& use) {
     each_part(use, std::make_integer_sequence<int, parts>());
   }
-  /// Adds what lanes have that are `lanes` or more apart.
+  /// Adds the values of lanes that are `lanes` or more apart.
   template <unsigned lanes>
   __device__ static T over_groups(T sum) {
 #pragma unroll
@@ -283,7 +280,7 @@ struct scattered_sums {
     __syncwarp();
     for (int j = 0; j < count; ++j) of_warp[lane * stride + j] = value.value[32 * p + j];
     __syncwarp();
-    T sum[4] = {};  // chains of additions, which are slow one by one
+    T sum[4] = {};  // four chains of additions overlap; one would be slow
     const T* const first = of_warp + lane / lanes * lanes * stride + (column < count ? column : 0);
     static_assert(lanes * groups == 32);
 #pragma unroll
@@ -320,7 +317,8 @@ class block_team {
   __device__ T sum(T value) const {
     return sum(sums<T, 1>{{value}})[0];
   }
-  /// The total where rank() is 0; what the block wrote before is seen there. Not to be called again before a sync().
+  /// The total, valid where rank() is 0; that thread also sees what the block wrote before. Call sync() before the next
+  /// call.
   template <class T, int k>
   __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
     __shared__ sums<T, k> of_warp[32];
@@ -331,8 +329,8 @@ class block_team {
     if (threadIdx.x >= 32) return value;
     return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
-  /// The same for many sums, by way of shared memory: the total as the first warp has it, in blocks of no more warps
-  /// than that. A few warps at a time have rows there: they keep it busy, and there is no room for many.
+  /// The same for many sums, through shared memory: the first warp gets the total, in blocks of at most that many
+  /// warps. Only a few warps have rows there at a time: they keep it busy, and there is no room for more.
   static constexpr int warps_with_rows = 4;
   template <int most_warps, class T, int k>
   __device__ scattered_sums<T, k> sum_scattered(const sums<T, k>& value) const {
@@ -355,7 +353,7 @@ class block_team {
     if (warp > 0 || warps == 1) return mine;
     return scattered_sums<T, k>::template of_pieces<4>(of_warp, warps);
   }
-  /// Shared memory for k sums of each warp. One piece for all who ask for as many of them.
+  /// Shared memory for k sums of each warp. All callers with the same arguments share one piece.
   template <int most_warps, class T, int k>
   __device__ static T* sums_of_warps() {
     __shared__ T of_warp[most_warps * k];

@@ -11,7 +11,7 @@
 
 namespace whilst {
 
-/// Reads what no kernel writes while this one runs, as a matrix, by the way that the hardware has for it.
+/// Reads data that no kernel writes while this one runs, such as a matrix, through the read-only path.
 template <class T>
 WHILST_HD T read_constant(const T* address) {
 #if defined(__CUDA_ARCH__)
@@ -21,10 +21,9 @@ WHILST_HD T read_constant(const T* address) {
 #endif
 }
 
-/// Reads what a step before the one before wrote, in a map's fetch: past the cache of the multiprocessor, which may
-/// hold an older copy. T has 4 or 8 bytes; the address may be of any memory, but not what this kernel writes itself:
-/// compilers do not see that it is read. So maps call team.early(address), which knows whether there are kernels
-/// before.
+/// Reads, in a map's fetch, what a step earlier than the previous one wrote: bypasses the multiprocessor's cache, which
+/// may hold a stale copy. T has 4 or 8 bytes; the address may be in any memory, but not memory that this kernel writes:
+/// compilers do not see the read. So maps call team.early(address), which knows whether kernels precede.
 template <class T>
 WHILST_HD T read_early(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -43,7 +42,7 @@ WHILST_HD T read_early(const T* address) {
 #endif
 }
 
-/// The k sums that a step produces, numbers of 4 or 8 bytes; addition is by component. A map returns its share, `return
+/// The k sums that a step produces, numbers of 4 or 8 bytes; added componentwise. A map returns its share, `return
 /// sums{r * u, r * r};`, and the step's finish receives the totals.
 template <class T, int k>
 struct sums {
@@ -58,8 +57,8 @@ struct sums {
 template <class T, class... More>
 sums(T, More...) -> sums<T, 1 + static_cast<int>(sizeof...(More))>;
 
-/// A pointer bound at launch: the place in memory where the caller's pointer is found, and an offset in elements. A
-/// program reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
+/// A pointer bound at launch: the address where the caller's pointer is stored, and an offset in elements. A program
+/// reads it when it runs, so a new buffer of the same shape needs no re-recording. Owns nothing.
 template <class T>
 struct slot {
   T* const* where = nullptr;
@@ -80,7 +79,7 @@ struct constant_slot {
   WHILST_HD constant_slot shifted(index_type elements) const { return {where, offset + elements}; }
 };
 
-/// The same for a pointer that stays.
+/// The same for a pointer that never changes.
 template <class T>
 struct fixed_slot {
   T* pointer = nullptr;
@@ -89,8 +88,8 @@ struct fixed_slot {
   WHILST_HD fixed_slot shifted(index_type elements) const { return {pointer + elements}; }
 };
 
-/// Memory that a step or a call declares to write, so that a recorder can refuse bodies side by side that write the
-/// same: a map or a finish says `auto writes() const { return std::array{whilst::memory_range::of(y, n)}; }`.
+/// Memory that a step or a call declares to write, so that a recorder can refuse parallel bodies that write the same
+/// memory: a map or a finish declares `auto writes() const { return std::array{whilst::memory_range::of(y, n)}; }`.
 struct memory_range {
   const void* begin = nullptr;
   std::size_t bytes = 0;
@@ -110,9 +109,9 @@ namespace detail {
 [[noreturn]] void refuse_piece(index_type count, std::size_t bytes_each);
 }  // namespace detail
 
-/// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. Made on a null pointer it only
-/// measures: run the same takes first on a measuring workspace, allocate used() bytes, run them again. On the host a
-/// negative count throws whilst::error, and one whose bytes are no index_type whilst::out_of_memory.
+/// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. On a null pointer it only measures:
+/// run the takes on a measuring workspace, allocate used() bytes, run them again. On the host a negative count throws
+/// whilst::error, and one whose bytes overflow index_type throws whilst::out_of_memory.
 class workspace {
  public:
   WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}

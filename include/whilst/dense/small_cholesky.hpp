@@ -11,9 +11,9 @@ namespace whilst {
 WHILST_HD constexpr int packed_index(int i, int j) { return i * (i + 1) / 2 + j; }
 WHILST_HD constexpr int packed_size(int n) { return n * (n + 1) / 2; }
 
-/// A = L L', L in the place of A, with the reciprocals of its diagonal, which is what solving asks for. False, with A
-/// spoilt, where A is not positive definite to working precision: a pivot is not above `least_pivot` times the diagonal
-/// entry that it started from. G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed. (2013), algorithm 4.2.1.
+/// A = L L'. L overwrites A, with reciprocals on its diagonal, as solving needs. False, with A destroyed, if A is not
+/// positive definite to working precision: some pivot does not exceed `least_pivot` times its original diagonal entry.
+/// G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed. (2013), algorithm 4.2.1.
 template <int n>
 WHILST_HD bool factor_cholesky(double* A, double least_pivot) {
   for (int j = 0; j < n; ++j) {
@@ -45,8 +45,8 @@ WHILST_HD void solve_cholesky(const double* L, double* x) {
   }
 }
 
-/// Rows of a least-squares problem |A h + b|, folded into an upper triangle one after the other by Givens' rotations:
-/// Golub and Van Loan, section 5.1.8. Keeps the digits of A, whose scale may be any.
+/// Rows of a least-squares problem |A h + b|, folded one by one into an upper triangle by Givens rotations: Golub and
+/// Van Loan, section 5.1.8. Keeps A's precision, whatever its scale.
 template <int n>
 struct folded_rows {
   double R[packed_size(n)] = {};  ///< entry (k, j) at packed_index(j, k), j >= k; the diagonal itself
@@ -64,7 +64,7 @@ struct folded_rows {
       rotate(right[k], value, cosine, sine);
     }
   }
-  /// The h that makes it least. The triangle must have no 0 on its diagonal.
+  /// The minimizing h. The triangle's diagonal must have no 0.
   WHILST_HD void solve(double (&h)[n]) const {
     for (int k = n - 1; k >= 0; --k) {
       h[k] = -right[k];

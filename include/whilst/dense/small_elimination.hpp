@@ -7,22 +7,22 @@
 
 namespace whilst {
 
-/// A system of up to m equations within a finish, its columns shared among the threads of a warp, or all with one
-/// thread. Column c is with thread c % size as its columns[c / size]; column m is the right-hand side.
+/// A system of up to m equations within a finish, its columns distributed over the threads of a warp, or all in one
+/// thread. Thread c % size holds column c as its columns[c / size]; column m is the right-hand side.
 template <int m, int size>
 struct small_system {
   static constexpr int held = m / size + 1;
   double columns[held][m] = {};
 
-  /// The columns that a thread holds: use(c, column).
+  /// Calls use(c, column) for each column that a thread holds.
   template <class Team, class Use>
   WHILST_HD void each_column(const Team& team, const Use& use) {
     for (int h = 0; h < held; ++h)
       if (team.rank() + h * size <= m) use(team.rank() + h * size, columns[h]);
   }
 
-  /// Gauss-Jordan without exchanges, unknowns 0 to count - 1 in that order, or the other way round. An unknown whose
-  /// pivot is no more than its `least` is left out: it is 0, and its equation ignored. All threads get the solution.
+  /// Gauss-Jordan without pivoting, unknowns 0 to count - 1 in that order or the reverse. An unknown whose pivot is at
+  /// most its `least` is dropped: it is 0, and its equation ignored. All threads get the solution.
   template <bool from_last, class Team>
   WHILST_HD void solve(const Team& team, int count, const double (&least)[m], double (&solution)[m]) {
     bool is_in[m] = {};

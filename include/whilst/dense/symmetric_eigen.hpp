@@ -6,13 +6,13 @@
 
 namespace whilst {
 
-/// Where entry (i, j), i <= j, of the upper triangle of an n x n matrix is, packed row by row.
+/// Index of entry (i, j), i <= j, in the upper triangle of an n x n matrix, packed row by row.
 WHILST_HD constexpr int upper_packed(int n, int i, int j) { return i * (2 * n - i - 1) / 2 + j; }
 
 /// The eigenvalues and eigenvectors of a small symmetric matrix by cyclic Jacobi rotations: G. H. Golub, C. F. Van
-/// Loan, Matrix Computations, 4th ed., algorithm 8.5.3. On return the diagonal of A has the eigenvalues, and column k
-/// of V the k-th eigenvector. A is stored in full, row by row. Each sweep squares what is off the diagonal; eight are
-/// more than double precision takes.
+/// Loan, Matrix Computations, 4th ed., algorithm 8.5.3. On return the diagonal of A holds the eigenvalues and column k
+/// of V the k-th eigenvector. A is stored in full, row by row. Each sweep squares the off-diagonal part; eight are more
+/// than double precision needs.
 template <int n, class T>
 WHILST_HD void diagonalize(T (&A)[n][n], T (&V)[n][n]) {
   constexpr int sweeps = 8;
@@ -21,9 +21,9 @@ WHILST_HD void diagonalize(T (&A)[n][n], T (&V)[n][n]) {
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     T off = 0, on = 0;
     for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) (i == j ? on : off) += std::fabs(A[i][j]);  // squares would overflow, or vanish
+      for (int j = 0; j < n; ++j) (i == j ? on : off) += std::fabs(A[i][j]);  // squares would overflow or underflow
     constexpr T epsilon = sizeof(T) == 4 ? T(1.2e-7) : T(2.2e-16);
-    if (!(off > epsilon * on)) return;  // true for what is not a number, too
+    if (!(off > epsilon * on)) return;  // true for NaN, too
     for (int p = 0; p < n - 1; ++p) {
       for (int q = p + 1; q < n; ++q) {
         const T apq = A[p][q];
@@ -52,7 +52,7 @@ WHILST_HD void diagonalize(T (&A)[n][n], T (&V)[n][n]) {
 }
 
 /// Replaces a symmetric matrix, its upper triangle packed row by row, by the nearest positive semi-definite one (in the
-/// Frobenius norm): negative eigenvalues become 0. One with entries that are not finite stays as it is.
+/// Frobenius norm): negative eigenvalues become 0. A matrix with non-finite entries stays unchanged.
 template <int n, class T>
 WHILST_HD void make_positive(T* packed) {
   T A[n][n], V[n][n];

@@ -12,26 +12,26 @@
 
 namespace whilst {
 
-/// What check_derivatives found: the entry that disagrees most, and whether it agrees well enough.
+/// What check_derivatives found: the entry with the largest error, and whether it is within tolerance.
 struct derivative_check {
   bool agrees = true;
-  /// Whose entry: "dual gradient", "second-order gradient", "Hessian" or "given gradient".
+  /// What the entry belongs to: "dual gradient", "second-order gradient", "Hessian" or "given gradient".
   std::string quantity;
-  /// Which entry; the column is that of a Hessian, else -1.
+  /// Which entry; the column is -1 except for a Hessian.
   int row = -1, column = -1;
-  /// The entry's value, and what differences say that it is.
+  /// The entry's value, and its value by differences.
   double found = 0, expected = 0;
-  /// |found - expected| over the larger of |found|, |expected| and the least size that differences resolve to the
-  /// tolerance; infinite where one of the two is not finite.
+  /// |found - expected| over the larger of |found|, |expected| and the smallest size that differences resolve to the
+  /// tolerance; infinite if either is not finite.
   double relative_error = 0;
   /// One sentence for a person.
   std::string message;
 };
 
 struct derivative_check_options {
-  /// Largest relative error that agrees. Central differences in double do not see more than about 1e-9.
+  /// Largest relative error that passes. Central differences in double resolve no better than about 1e-9.
   double tolerance = 1e-6;
-  /// K entries of a gradient written by hand, in host memory, to be checked as well; or none.
+  /// K entries of a gradient written by hand, in host memory, to check as well; or null.
   const double* gradient = nullptr;
 };
 
@@ -43,8 +43,8 @@ struct difference {
 };
 
 /// The derivative of f by x[i], from central differences of fourth order, (8 (f(+h) - f(-h)) - (f(+2h) - f(-2h))) /
-/// 12h. No one step suits every function: of a falling ladder of them, the one is taken whose change from the step
-/// before (truncation) and whose rounding are least together. Steps that leave f's domain count as failed.
+/// 12h. No one step suits every function: from a decreasing sequence of steps, takes the one with the least sum of
+/// rounding error and change from the previous step (truncation). Steps that leave f's domain count as failed.
 template <int K, class F>
 difference differentiate(const F& f, const std::array<double, K>& x, int i) {
   constexpr int levels = 12;
@@ -73,9 +73,9 @@ difference differentiate(const F& f, const std::array<double, K>& x, int i) {
 
 }  // namespace derivative_checks
 
-/// Holds the derivatives that duals give against differences, at one point, on the host: the gradient of
-/// dual<double, K> and of second_order_dual<double, K> against central differences of f, the Hessian against those of
-/// the dual gradient, and a gradient written by hand, where the options have one, against those of f.
+/// Compares the derivatives from duals with differences, at one point, on the host: the gradient of dual<double, K> and
+/// of second_order_dual<double, K> with central differences of f, the Hessian with those of the dual gradient, and a
+/// gradient written by hand, if the options give one, with those of f.
 ///
 /// f is called as `S f(const S* x)` with S = double, dual<double, K> and second_order_dual<double, K>; x points to K
 /// numbers in host memory. Some 50 evaluations of f for each of the K (K + 3) / 2 entries: for tests, not for solves.

@@ -6,7 +6,7 @@
 /// \file
 /// Forward-mode automatic differentiation: numbers that carry their derivatives in K directions along.
 ///
-/// A function that is written once for a scalar type S, as
+/// A function written once for a scalar type S, such as
 ///
 ///     template <class S>
 ///     WHILST_HD S model(const S* b, double x) { using std::exp; return b[0] * (1.0 - exp(-b[1] * x)); }
@@ -20,8 +20,8 @@
 /// values alone, so a function takes the same branches with each S.
 ///
 /// At a point where a derivative is infinite (sqrt and log at 0, asin at 1, 1 / 0), it is infinite in the directions
-/// that the argument depends on, and 0 in the others, whose factor is an exact 0. Where it does not exist the choice is
-/// documented at the function.
+/// that the argument depends on, and 0 in the others, whose factor is an exact 0. Where a derivative does not exist,
+/// the function documents its choice.
 ///
 /// Sources: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3 and 13 (the vector
 /// forward mode, second derivatives); J. Fike and J. Alonso, The Development of Hyper-Dual Numbers for Exact

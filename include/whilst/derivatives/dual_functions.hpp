@@ -48,8 +48,8 @@ WHILST_HD D cbrt(const D& x) {
 
 // Powers.
 
-/// What the powers share: x^(p - 1), and the partial derivatives of x^p by x. They are those of the polynomial for
-/// p = 0, 1, 2, ... at any x, 0 and negative ones included.
+/// Shared by the powers: x^(p - 1), and the derivatives of x^p with respect to x. For p = 0, 1, 2, ... these are the
+/// polynomial's at any x, zero and negative included.
 template <class T>
 struct power_by_base {
   T lower, first, second;
@@ -68,7 +68,7 @@ WHILST_HD D pow(const D& x, A exponent) {
   const power_by_base<T> by_x(x.value, p);
   return chain(x, std::pow(x.value, p), may_be_infinite(by_x.first), may_be_infinite(by_x.second));
 }
-/// b^y for a constant b. The derivatives of a negative base's powers are NaN: there are none.
+/// b^y for a constant b. A negative base has no derivatives: NaN.
 template <constant A, dual_number D>
 WHILST_HD D pow(A base, const D& y) {
   using T = typename D::scalar;
@@ -76,8 +76,8 @@ WHILST_HD D pow(A base, const D& y) {
   const T log_b = f == 0 ? T(0) : std::log(b);  // 0^y with y > 0: 0, and not 0 * log(0)
   return chain(y, f, may_be_infinite(log_b * f), may_be_infinite(log_b * log_b * f));
 }
-/// x^y. Where x is negative, derivatives are NaN in the directions that y depends on, and in the others those of
-/// pow(x, constant).
+/// x^y. If x is negative, derivatives are NaN in the directions that y depends on, and those of pow(x, constant) in the
+/// others.
 template <dual_number D>
 WHILST_HD D pow(const D& x, const D& y) {
   using T = typename D::scalar;
@@ -124,7 +124,7 @@ WHILST_HD D atan(const D& x) {
 /// The angle of the point (x, y). At the origin there is no derivative: NaN.
 template <dual_number D>
 WHILST_HD D atan2(const D& y, const D& x) {
-  // By the radius and not its square, which overflows earlier.
+  // Divides by the radius, not its square, which overflows earlier.
   const auto r = std::hypot(x.value, y.value), fy = x.value / r / r, fx = -y.value / r / r;
   return chain(y, x, std::atan2(y.value, x.value), fy, fx, 2 * fx * fy, (fx - fy) * (fx + fy), -2 * fx * fy);
 }
@@ -145,15 +145,15 @@ WHILST_HD D tanh(const D& x) {
   return chain(x, f, df, -2 * f * df);
 }
 
-// Sizes and choices.
+// Absolute values, norms, minimum and maximum.
 
-/// At 0, where there is no derivative, 0: the middle of the two sides'.
+/// At 0, where abs has no derivative, 0: the mean of the two one-sided ones.
 template <dual_number D>
 WHILST_HD D abs(const D& x) {
   using T = typename D::scalar;
   return chain(x, std::abs(x.value), T((x.value > 0) - (x.value < 0)), zero{});
 }
-/// sqrt(x^2 + y^2) without overflow. At the origin, where there are no derivatives, they are 0 as those of abs.
+/// sqrt(x^2 + y^2) without overflow. At the origin, where no derivatives exist, they are 0, as for abs.
 template <dual_number D>
 WHILST_HD D hypot(const D& x, const D& y) {
   using T = typename D::scalar;

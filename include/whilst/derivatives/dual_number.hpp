@@ -5,14 +5,13 @@
 
 #include "whilst/basics/host_device.hpp"
 
-/// \file
-/// The numbers of whilst/dual.hpp, which tells what they are for: dual and second_order_dual, the chain rule,
+/// \file The numbers of whilst/dual.hpp, which explains their use: dual and second_order_dual, the chain rule,
 /// arithmetic and comparisons.
 
 namespace whilst {
 
-/// Names of their own, so that exp, max, ... of duals hide none of the plain ones inside namespace whilst; users write
-/// whilst::dual and let argument-dependent lookup find the functions.
+/// A namespace of their own, so that exp, max, ... of duals hide none of the plain ones inside namespace whilst; users
+/// write whilst::dual and let argument-dependent lookup find the functions.
 namespace dual_numbers {
 
 /// The plain numbers that mix with duals. They are constants: converted to the dual's T, with derivative 0.
@@ -70,7 +69,7 @@ struct second_order_dual {
     return x;
   }
 
-  /// Where the second derivative in directions i and j is in `hessian`; i and j in any order.
+  /// Index in `hessian` of the second derivative in directions i and j, in any order.
   WHILST_HD static constexpr int packed(int i, int j) {
     return i <= j ? i * (2 * K - i - 1) / 2 + j : j * (2 * K - j - 1) / 2 + i;
   }
@@ -95,11 +94,11 @@ concept dual_and_constant = (dual_number<X> && constant<Y>) || (constant<X> && d
 /// The same, or two duals of one type.
 template <class X, class Y>
 concept dual_operands = dual_and_constant<X, Y> ||(dual_number<X>&& std::same_as<X, Y>);
-/// Which of the two is the dual.
+/// The dual type of the two.
 template <class X, class Y>
 using dual_of = std::conditional_t<dual_number<X>, X, Y>;
 
-/// The value without derivatives; a plain number is its own.
+/// The value without derivatives; a plain number is its own value.
 template <constant A>
 WHILST_HD constexpr A value_of(A x) {
   return x;
@@ -119,8 +118,8 @@ WHILST_HD bool is_finite(const D& x) {
   return finite;
 }
 
-// The factors of the chain rule. Besides a plain number, there is one that is always zero, whose terms vanish when
-// compiled (0 * x would not: x may be infinite), and one that may be infinite, where zero times it is to be zero.
+// The factors of the chain rule. Besides a plain number: one that is always zero, whose terms vanish at compile time (0
+// * x would not: x may be infinite), and one that may be infinite, where zero times it must be zero.
 
 struct zero {};
 template <class T>

@@ -5,7 +5,7 @@
 namespace whilst {
 
 /// The ways to run a loop. host, stream and graph run a recorded program; resident and batch put the loop into one
-/// kernel, one problem in one block or many problems at once.
+/// kernel: one problem in one block, or many problems at once.
 enum class executor { automatic, host, stream, graph, resident, batch };
 
 /// "auto", "host", "stream", "graph", "resident", "batch".

@@ -16,13 +16,13 @@
 
 namespace whilst {
 
-/// What a launch can write into memory of the place: trivially copyable and no larger than 4096 bytes, a number, a
-/// pointer or a struct of some. What is larger belongs into a buffer that a step reads.
+/// A value that a launch can write to memory of the place: trivially copyable and at most 4096 bytes, that is a number,
+/// a pointer or a small struct. Put anything larger into a buffer that a step reads.
 template <class T>
 concept launch_value = std::is_trivially_copyable_v<T> && !std::is_const_v<T> && sizeof(T) <= 4096 && alignof(T) <= 256;
 
-/// A value in memory of the place that each launch writes anew: what program::set made of it last. Maps and finishes
-/// read it by the pointer, and may write there, too, until the next launch. Refers to the program; owns nothing.
+/// A value in memory of the place that each launch rewrites with what program::set last stored. Maps and finishes read
+/// it through the pointer; what they write there lasts until the next launch. Refers to the program; owns nothing.
 template <class T>
 struct parameter {
   std::size_t first_word = 0;
@@ -32,8 +32,8 @@ struct parameter {
   T* get() const { return address; }
 };
 
-/// A pointer that is bound when a program is launched, as program::bind said last. Maps hold its view, a slot, which
-/// this becomes by itself. Refers to the program; owns nothing.
+/// A pointer bound when a program is launched, to what program::bind last gave. Maps hold its view, a slot, to which
+/// this converts implicitly. Refers to the program; owns nothing.
 template <class T>
 struct declared_slot {
   parameter<T*> pointer;
@@ -65,18 +65,18 @@ class launch_values {
   launch_values(launch_values&&) = default;
   launch_values& operator=(launch_values&&) = default;
 
-  /// Tells this program's handles from others'; never 0.
+  /// Distinguishes this program's handles from others'; never 0.
   std::uint64_t owner() const { return owner_; }
   const std::vector<word_write>& words() const { return words_; }
 
-  /// A value at an address of the caller's.
+  /// A value at the caller's address.
   template <launch_value T>
   parameter<T> add(T* address, const T& value) {
     const parameter<T> made{add_words(address, sizeof(T)), address, owner_};
     set_words(made.first_word, &value, sizeof(T));
     return made;
   }
-  /// A value with a name, in memory of the program's own. Throws whilst::error where the name is taken or empty.
+  /// A named value in the program's own memory. Throws whilst::error if the name is taken or empty.
   template <launch_value T>
   parameter<T> add(const std::string& name, const T& value) {
     check_name(name);
@@ -96,7 +96,7 @@ class launch_values {
     check_owner(which.owner, "setting a parameter");
     set_words(which.first_word, &value, sizeof(T));
   }
-  /// The parameter of that name. Throws whilst::error where there is none, or its type is another.
+  /// The parameter of that name. Throws whilst::error if there is none or its type differs.
   template <launch_value T>
   parameter<T> find(std::string_view name) const {
     const named& found = find_named(name, typeid(T));
@@ -109,7 +109,7 @@ class launch_values {
 
   /// Throws whilst::error unless a handle is this program's.
   void check_owner(std::uint64_t owner, std::string_view doing) const;
-  /// Throws whilst::error where a slot has not been bound.
+  /// Throws whilst::error if a slot is unbound.
   void check_slots() const;
 
  private:

@@ -23,10 +23,9 @@ class pointer_cell {
 
 }  // namespace detail
 
-/// A pointer in memory of a place, for the functors of every door, be they terms, blocks, residuals, curves, operators
-/// or preconditioners: they hold its view, a slot, in the place of a pointer, and the data that they read can be
-/// exchanged between solves without recording anything:
-/// @code
+/// A pointer in memory of a place, for any functor: term, block, residual, curve, operator or preconditioner. The
+/// functor holds its view, a slot, instead of a pointer, so you can exchange the data it reads between solves without
+/// re-recording: @code
 ///   struct spring {
 ///     static constexpr int unknowns = 2;
 ///     whilst::slot<const double> stiffness;
@@ -38,21 +37,20 @@ class pointer_cell {
 ///   whilst::rebindable<const double> stiffness(where, first);
 ///   f.add("springs", spring{stiffness.view()}, ends);    // then make a minimizer of f, and solve
 ///   stiffness.bind(stream, second);                      // for what `stream` runs from here on
-/// @endcode
-/// Owns the cell, which must outlive what holds its view; not the data. Programs that are recorded by hand have
-/// recorder::slot for this.
+/// @endcode Owns the cell, which must outlive all holders of its view, but not the data. Programs recorded by hand use
+/// recorder::slot instead.
 template <class T>
 class rebindable {
  public:
-  /// pointer: to memory of the place. Throws whilst::error where it is null, or the place cannot use it.
+  /// pointer: to memory of the place. Throws whilst::error if it is null or the place cannot use it.
   rebindable(place where, T* pointer) : cell_(where, pointer) {}
 
   slot<T> view() const { return {static_cast<T* const*>(cell_.where())}; }
 
-  /// Binds another pointer, in the order of `stream` (a null one is the legacy default stream; not looked at on the
-  /// host): solves that were enqueued on it before keep the former one, those after it have this one. Who has solves in
-  /// flight on other streams makes `stream` wait for them first. Nothing is allocated or waited for; in a capture it
-  /// becomes part of the graph. Throws whilst::error on a null pointer, and on memory that the place cannot use.
+  /// Binds another pointer, in the order of `stream` (null is the legacy default stream; ignored on the host): solves
+  /// enqueued on it before keep the old pointer, those after get the new one. If other streams have solves in flight,
+  /// make `stream` wait for them first. Allocates nothing, waits for nothing; in a capture it becomes part of the
+  /// graph. Throws whilst::error on a null pointer and on memory that the place cannot use.
   void bind(CUstream_st* stream, T* pointer) { cell_.bind(stream, pointer); }
 
  private:

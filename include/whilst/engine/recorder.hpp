@@ -16,45 +16,45 @@
 
 namespace whilst {
 
-/// The runner on the host: it runs nothing, it appends named steps to a program, a tree of steps, calls, loops and
-/// branches. Bodies get it; a program begins with a program_recorder, below, which also takes memory and declares
-/// parameters: neither can be done in a body. A method talks to it as to any runner:
+/// The runner on the host: it runs nothing but appends named steps to a program, a tree of steps, calls, loops and
+/// branches. Bodies receive it; a program begins with a program_recorder, below, which also allocates memory and
+/// declares parameters: a body can do neither. A method uses it like any runner:
 ///
 ///     run.step(name, n, map)            map(i) for every index i < n
 ///     run.step(name, n, map, finish)    the same; then, once, on one thread, finish(totals), or finish(totals, loop)
-///                                       with the state of the loop that the step is in. Where there are totals, what
-///                                       the map wrote to memory is for the next step to read, not for the finish
+///                                       with the state of the step's loop. If there are totals, the finish must not
+///                                       read what the map wrote to memory; the next step may
 ///     run.step(name, n, map, finish, sequel_name, sequel)
-///                                       the same; then another step, sequel(i) for every index i < n, which reads of
-///                                       what the map wrote only what map(i) did, and of what the finish wrote only the
-///                                       struct that the `handed` of both points to; no other step may. The finish
-///                                       takes the loop's state. On a small grid both share a kernel, which saves a
-///                                       launch, or the finish is the sequel's kernel's work; what the next step
-///                                       fetches ahead may be nothing that any of them writes. A sequel that has a
-///                                       read(i) beside (i, what was read, *handed) reads while the finish runs: see
+///                                       the same; then another step, sequel(i) for every index i < n. Of what the map
+///                                       wrote, it reads only what map(i) wrote; of what the finish wrote, only the
+///                                       struct that the `handed` of both points to; no other step may read that. The
+///                                       finish takes the loop's state. On a small grid both share a kernel, which
+///                                       saves a launch, or the sequel's kernel runs the finish; the next step must
+///                                       not fetch ahead what any of them writes. A sequel that has a read(i) beside
+///                                       (i, what was read, *handed) reads while the finish runs: see
 ///                                       include/whilst/engine/steps/phases.hpp
-///                                       A finish that receives totals may ask for a whole warp, or for two that have
-///                                       a half of it each: see include/whilst/engine/steps/phases.hpp
+///                                       A finish that receives totals may ask for a whole warp, or for two that do
+///                                       half of it each: see include/whilst/engine/steps/phases.hpp
 ///     run.team(name, n, map)            map(i, team): a whole block works on index i; a finish may follow as above.
-///                                       The map says whole_block = true, and may say fast_memory_bytes(), what
-///                                       team.fast_memory() shall have; that is null on the host and where the whole
-///                                       method is in a kernel, whose vectors may fill it, so have another way then
+///                                       The map declares whole_block = true, and may have fast_memory_bytes(), the
+///                                       size of team.fast_memory(); that is null on the host and where the whole
+///                                       method is in a kernel, whose vectors may fill it, so provide a fallback
 ///     run.once(name, finish)            finish() alone
 ///     run.loop(name, control, body)     body(run) until the control stops
 ///     run.loop(name, control, start, body)   start(run) once, after arming: a verdict there means no trip
 ///     run.branch(name, flag, body)      body(run) if *flag is not 0
 ///     run.branch(name, flag, body, otherwise)   otherwise(run) if it is 0
 ///     run.select(name, choice, body0, body1, ...)   body k if *choice is k; none if there is no such body
-///     run.parallel(name, body0, body1, ...)   all of them, in any order or at once: none reads what another
+///     run.parallel(name, body0, body1, ...)   all of them, in any order or concurrently: none reads what another
 ///                                       writes. Maps, finishes and calls may declare what they write (`writes`, see
 ///                                       memory_range): two bodies that declare the same memory are refused. No finish
-///                                       directly in a body takes the state of the loop around, or stops it: verdicts
-///                                       come after
+///                                       directly in a body takes the state of the enclosing loop or stops it: give
+///                                       verdicts afterwards
 ///
-/// and, for recorders only, run.call(name, function) for work that somebody else enqueues. Each loop has a control of
-/// its own. Flags are read before the bodies run. Maps and finishes are copied; the memory that they point to must live
-/// as long as the program. A null name, control, flag, choice or function is refused, and so is memory of a control, a
-/// flag or a choice that the place cannot use.
+/// and, for recorders only, run.call(name, function) for work that other code enqueues. Each loop has its own control.
+/// Flags are read before the bodies run. Maps and finishes are copied; the memory they point to must live as long as
+/// the program. A null name, control, flag, choice or function is refused, and so is a control, a flag or a choice in
+/// memory that the place cannot use.
 class recorder {
  public:
   recorder(const recorder&) = delete;
@@ -62,7 +62,7 @@ class recorder {
 
   place where() const { return where_; }
 
-  // Steps return what program::update finds them by; most callers need none.
+  // Steps return a handle for program::update; most callers need none.
   template <class Map>
   step_handle<Map, no_finish> step(const char* name, index_type n, const Map& map) {
     if constexpr (detail::are_step<Map, no_finish>()) {
@@ -128,7 +128,7 @@ class recorder {
     record_into(node, node.start, start);
     record_into(node, node.body, [&](recorder& run) {
       body(run);
-      // Somebody has to count: a body without a finish of its own gets one.
+      // Iterations must be counted: a body without a finish gets one.
       if (!has_finish(node.body)) once("count the iteration", count_iteration{});
     });
     current_->push_back(std::move(node));
@@ -180,7 +180,7 @@ class recorder {
     current_->push_back(std::move(node));
   }
 
-  // A body cannot ask for memory: take it, and declare parameters, at the program_recorder before.
+  // A body cannot allocate memory or declare parameters: use the program_recorder beforehand.
   void arena(...) = delete;
   void parameter(...) = delete;
   void slot(...) = delete;
@@ -194,7 +194,7 @@ class recorder {
   launch_values values_;
 
  private:
-  /// Changes a variable for as long as it lives: a recording that is refused half-way leaves the recorder as it was.
+  /// Changes a variable for its own lifetime: a recording refused midway leaves the recorder unchanged.
   template <class T>
   class restored {
    public:
@@ -234,7 +234,7 @@ class recorder {
     require_name("a node of a program", name);
     return {.what = what, .name = name};
   }
-  /// Where a map or a finish is a pointer to a function.
+  /// For a map or a finish that is a function pointer.
   template <class Functor>
   static void refuse_null([[maybe_unused]] const program_node& node, [[maybe_unused]] const Functor& functor) {
     if constexpr (std::is_pointer_v<Functor>)
@@ -270,12 +270,11 @@ class recorder {
 
   std::vector<program_node>* current_ = &nodes_;
   bool in_loop_ = false;
-  const char* parallel_ = nullptr;  ///< the parallel bodies that the step at hand is in, if in no loop within them
+  const char* parallel_ = nullptr;  ///< the parallel node around the current step, unless a loop lies between
 };
 
-/// What a program is recorded with: a recorder that also takes the program's memory, declares its parameters, and gives
-/// the program in the end.
-/// @code
+/// Records a program: a recorder that also allocates the program's memory, declares its parameters, and finally returns
+/// the program. @code
 ///   whilst::program_recorder record(where);
 ///   const auto at = record.arena([&](whilst::arena_layout& memory) {
 ///     return pointers{memory.take<double>(n), memory.take<whilst::control>(1)};
@@ -287,10 +286,10 @@ class program_recorder : public recorder {
  public:
   explicit program_recorder(place where) : recorder(where) {}
 
-  /// Takes the program's workspace on its place, one piece of zeroed memory that the program owns: `layout` is called
-  /// twice with an arena_layout (null pointers and the sum of the bytes; then the pieces), and what it returns the
-  /// second time is returned. The program's memory() lists it by the layout's items. Throws whilst::error within a body
-  /// and for a second arena.
+  /// Allocates the program's workspace on its place, one piece of zeroed memory that the program owns: calls `layout`
+  /// twice with an arena_layout (first null pointers, to add up the bytes; then the pieces) and returns the second
+  /// result. The program's memory() lists it by the layout's items. Throws whilst::error within a body and for a second
+  /// arena.
   template <class Layout>
   auto arena(const Layout& layout) {
     recorded_body::refuse("taking a program's arena");
@@ -320,10 +319,9 @@ class program_recorder : public recorder {
     }
   }
 
-  /// Declares a value that each launch writes anew, in memory that the program has on its place: maps and finishes read
-  /// it by get(), program::set changes it for the launches to come, by this handle or by the name. Throws whilst::error
-  /// where the name is taken, and within a body.
-  /// @code
+  /// Declares a value that each launch rewrites, in the program's memory on its place: maps and finishes read it
+  /// through get(); program::set changes it for later launches, by this handle or by name. Throws whilst::error if the
+  /// name is taken, and within a body. @code
   ///   const auto step_size = record.parameter<float>("step size", 0.1f);
   ///   record.step("x -= step size * g", n, descend{step_size.get(), g, x});
   ///   ...
@@ -336,17 +334,17 @@ class program_recorder : public recorder {
     recorded_body::refuse("declaring parameter '" + std::string(name) + "'");
     return values_.add<T>(std::string(name), value);
   }
-  /// The same at an address of the caller's, in memory of the program's place. Throws whilst::error where it is null,
-  /// or the place cannot use it.
+  /// The same at the caller's address, in memory of the program's place. Throws whilst::error if it is null or the
+  /// place cannot use it.
   template <launch_value T>
   whilst::parameter<T> parameter(T* address, const std::type_identity_t<T>& value) {
     require_usable("declaring a parameter", where_, {{"its address", address}});
     return values_.add<T>(address, value);
   }
 
-  /// Declares a pointer that is bound at launch, by program::bind, so that new memory of the same shape records
-  /// nothing. Maps and finishes hold it as a slot<T>, which the handle becomes by itself. A program is not enqueued
-  /// before all are bound.
+  /// Declares a pointer that program::bind binds at launch, so that new memory of the same shape needs no re-recording.
+  /// Maps and finishes hold it as a slot<T>, to which the handle converts implicitly. Bind all slots before you
+  /// enqueue.
   template <class T>
   declared_slot<T> slot(const char* name) {
     require_name("a slot", name);
@@ -354,10 +352,10 @@ class program_recorder : public recorder {
     return values_.add_slot<T>(name);
   }
 
-  /// Declares that the program works on a buffer. How it is given says how long it lives: a buffer that is moved in
-  /// becomes the program's own; a shared one lives as long as the program or longer; any other is borrowed, and its
-  /// owner keeps it until the program is gone. program::memory() lists it under the name, with its lifetime. Returns
-  /// its address. Throws whilst::error for memory of another place.
+  /// Declares that the program works on a buffer. How you pass it decides its lifetime: the program owns a buffer moved
+  /// in; a shared one lives at least as long as the program; any other is borrowed, and its owner must keep it until
+  /// the program is gone. program::memory() lists it under the name, with its lifetime. Returns its address. Throws
+  /// whilst::error for memory of another place.
   template <class T>
   T* uses(const char* name, buffer<T>&& moved) {
     check_place(name, moved.where());
@@ -379,12 +377,12 @@ class program_recorder : public recorder {
   }
   template <class T>
   T* uses(const char* name, const buffer<T>&& gone_at_once) = delete;
-  /// The same for borrowed memory that is in no buffer. Pointer and bytes are told as they are; nothing is read.
+  /// The same for borrowed memory outside any buffer. Pointer and bytes are listed as given; nothing is read.
   void uses(const char* name, const void* address, std::size_t bytes) {
     add(name, address, bytes, lifetime::borrowed, nullptr);
   }
 
-  /// The program recorded so far; the recorder is spent, and throws whilst::error where it is finished again.
+  /// Returns the program recorded so far; the recorder is spent, and finishing it again throws whilst::error.
   program finish() && {
     if (std::exchange(is_spent_, true))
       throw error("finishing a program", "its recorder has given it already", "Record another with a new recorder");

@@ -6,11 +6,11 @@
 
 namespace whilst {
 
-/// Waits for a program's runs. For destructors: what fails then has been or will be reported by whoever wants a result.
+/// Waits for a program's runs. For destructors: a failure here has been or will be reported to whoever wants a result.
 void wait_quietly(const program& of) noexcept;
 
-/// Left by an exception, waits for the program's runs. For solves from host memory: one that failed may have a run in
-/// flight, which would go on in the memory that the next one fills. Refers to the program.
+/// Waits for the program's runs if an exception leaves the scope. For solves from host memory: a failed one may have a
+/// run in flight that would go on in memory that the next one fills. Refers to the program.
 class no_run_left_behind {
  public:
   explicit no_run_left_behind(const program& of) : program_(of), exceptions_(std::uncaught_exceptions()) {}

@@ -12,12 +12,12 @@ namespace whilst {
 inline constexpr const char* leave_capture_alone =
     "Leave beginning and ending the capture of its stream to the program";
 
-/// What somebody did wrong, and the cure.
+/// What a caller did wrong, and the cure.
 struct finding {
   std::string what, cure;
 };
 
-/// Of an error that CUDA gives about captures; nothing of other errors.
+/// For a CUDA error about captures; nothing for other errors.
 std::optional<finding> capture_finding(cudaError_t status);
 
 #endif

@@ -18,8 +18,8 @@ namespace whilst::cuda {
 
 namespace {
 
-/// A function of the driver, which the runtime finds, so that nothing links against the driver; null where there is
-/// none by that name.
+/// A driver function, looked up by the runtime so that nothing links against the driver; null if there is none of that
+/// name.
 template <class Function>
 Function* of_driver(const char* name) {
   void* found = nullptr;
@@ -30,20 +30,19 @@ Function* of_driver(const char* name) {
 #else
   const cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &answer);
 #endif
-  if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
+  if (status != cudaSuccess) cudaGetLastError();  // clears it, so that no later check finds it
   return status == cudaSuccess && answer == cudaDriverEntryPointSuccess ? reinterpret_cast<Function*>(found) : nullptr;
 }
 
-/// Host memory of our own that is registered with a context. The registration goes when the context does, and nobody
-/// else registers this memory again, so it tells lives apart; an address on the device, or a context's handle, may be
-/// handed out twice.
+/// Our own host memory, registered with a context. The registration ends with the context, and nothing else registers
+/// this memory, so it distinguishes lives; a device address or a context's handle may be reused.
 struct watch {
   int device = 0;
   void* context = nullptr;
-  void* page = nullptr;  ///< never freed: buffers with static lifetime may ask at the very end
+  void* page = nullptr;  ///< never freed: buffers with static lifetime may query at exit
   bool registered = false;
   unsigned number = 0;
-  std::string fault;  ///< that ended the life of this number
+  std::string fault;  ///< the fault that ended the life of this number
 };
 constexpr std::size_t page_bytes = 65536;  // at least a page, on every machine
 
@@ -56,35 +55,34 @@ watches& all_watches() {
   return all;
 }
 
-/// A question that fails for another reason is no answer: then nothing has ended. Past the observer of calls, since
-/// destructors ask, the last of them when it may be gone.
+/// If the query fails for another reason, assume nothing has ended. Bypasses the call observer, since destructors
+/// query, the last of them when it may be gone.
 bool lost(const watch& one) {
   cudaPointerAttributes found{};
   const cudaError_t status = cudaPointerGetAttributes(&found, one.page);
   if (status == cudaSuccess) return found.type == cudaMemoryTypeUnregistered;
-  cudaGetLastError();  // so that nobody else finds it
+  cudaGetLastError();  // clears it, so that no later check finds it
   if (status != cudaErrorContextIsDestroyed && status != cudaErrorDeviceUninitialized) return false;
-  // That was said of the context that is current, which need not be this one.
+  // That was about the current context, which need not be this one.
   void* const now = current_context();
   return !now || now == one.context;
 }
 
-/// Brings up to date whether a context is still there.
+/// Updates whether a context still exists.
 void look_after(watch& one) {
   if ((!one.registered && one.fault.empty()) || !lost(one)) return;
   one.registered = false;
   one.fault.clear();
 }
 
-/// The context that the calls of this thread go to. A thread without one gets its GPU's primary context by its first
-/// call.
+/// The context that this thread's calls use. A thread without one gets its GPU's primary context on its first call.
 void* context_of_calls() {
   if (void* const now = current_context()) return now;
   static_cast<void>(WHILST_CUDA_ATTEMPT(cudaFree(nullptr)));
   return current_context();
 }
 
-/// One that is free to watch another context.
+/// An entry free to watch another context.
 watch& free_watch() {
   auto& all = all_watches().all;
   for (watch& one : all) look_after(one);

@@ -26,7 +26,7 @@ int& caught_failures::depth() {
 
 namespace {
 
-/// Whether an error comes of a kernel or a device at fault and has cost the context: then the next call fails likewise.
+/// Whether an error stems from a kernel or device fault that destroyed the context: then the next call fails likewise.
 bool has_cost_the_context(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -100,7 +100,7 @@ device_guard::device_guard(int device) {
 }
 device_guard::~device_guard() {
   if (!changed_) return;
-  // cudaSetDevice would make that device's primary context current, in the place of one of the caller's own.
+  // cudaSetDevice would make that device's primary context current, replacing one of the caller's own.
   if (previous_context_ && make_context_current(previous_context_)) return;
   cudaSetDevice(previous_);
 }
@@ -112,7 +112,7 @@ void abandon_capture(cudaStream_t stream, bool is_body) noexcept {
     cudaStreamEndCapture(stream, &abandoned);
     if (!is_body) graph{abandoned};
   }
-  cudaGetLastError();  // what went wrong is on its way already
+  cudaGetLastError();  // the original error is already being reported
 }
 
 stream make_stream() {
@@ -150,7 +150,7 @@ __global__ void count_down_kernel(int* left, cudaGraphConditionalHandle loop) {
   if (--*left <= 0) cudaGraphSetConditional(loop, 0);
 }
 
-/// A WHILE node of three trips, run and counted.
+/// Runs a WHILE node of three trips and counts them.
 void run_while_node() {
   constexpr int trips = 3;
   const stream recording = make_stream();
@@ -179,7 +179,7 @@ void run_while_node() {
 #endif
   WHILST_CUDA("recording a body", cudaStreamBeginCaptureToGraph(recording.get(), params.conditional.phGraph_out[0],
                                                                 nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed));
-  // Before the graph goes, of which the body is a part.
+  // Destroyed before the graph, which contains the body.
   const std::unique_ptr<CUstream_st, void (*)(cudaStream_t)> open(
       recording.get(), [](cudaStream_t still_capturing) { abandon_capture(still_capturing, /*is_body=*/true); });
   count_down_kernel<<<1, 1, 0, recording.get()>>>(left_buffer.data(), loop);
@@ -230,7 +230,7 @@ answer conditional_nodes(int device) {
     known = true;
     return {true, "a WHILE node was run"};
   } catch (const error& failure) {
-    // Not remembered: what failed may have been a shortage of memory.
+    // Not cached: the failure may have been a lack of memory.
     return {false, std::string("conditional nodes do not work: ") + failure.what()};
   }
 }
@@ -247,7 +247,7 @@ bool switch_nodes() {
 
 namespace {
 
-/// CUDA says of a missing driver, too, that its version is insufficient.
+/// CUDA reports "insufficient version" for a missing driver, too.
 std::string why_no_device(cudaError_t status) {
   int driver = 0;
   if (WHILST_CUDA_ATTEMPT(cudaDriverGetVersion(&driver)) != cudaSuccess || driver == 0)

@@ -31,9 +31,9 @@ void* allocate_on_host(std::size_t bytes) {
 
 #if WHILST_WITH_CUDA
 
-/// For zeroing and copying beside everybody's work. The legacy default stream would do so only between the work of
-/// blocking streams, and fail while one of them is being captured. Kept to the end of the process: buffers with static
-/// lifetime may need it. life: of the context of now.
+/// For zeroing and copying beside all other work. The legacy default stream would serialise with blocking streams, and
+/// fail while one of them is being captured. Kept until the process ends: buffers with static lifetime may need it.
+/// life: that of the current context.
 cudaStream_t stream_beside(cuda::context_life life) {
   struct stream_of_life {
     cudaStream_t stream;
@@ -58,11 +58,11 @@ void copy_and_wait(std::string_view doing, int device, cuda::context_life life, 
   cuda::finish_copies(doing, stream);
 }
 
-/// Memory that goes with the context of now, or is released before by `release`.
+/// Memory that dies with the current context, unless `release` frees it earlier.
 owned_memory owned_in(cuda::context_life life, void* memory, cudaError_t (*release)(void*)) {
   return {memory, [life, release](void* held) {
             if (life.ended()) return;
-            // Releasing memory, like taking it, would break captures of other threads.
+            // Releasing memory, like allocating it, would break other threads' captures.
             const cuda::relaxed_capture_mode relaxed;
             release(held);
           }};

@@ -21,14 +21,14 @@ bool is_capturing(CUstream_st* stream) {
          status != cudaStreamCaptureStatusNone;
 }
 
-/// Whether a GPU reads memory that comes from malloc.
+/// Whether a GPU can read memory from malloc.
 bool reads_all_of_the_host(int device) {
   int reads = 0;
   return WHILST_CUDA_ATTEMPT(cudaDeviceGetAttribute(&reads, cudaDevAttrPageableMemoryAccess, device)) == cudaSuccess &&
          reads != 0;
 }
 
-/// For when the GPU is current.
+/// Call with the GPU current.
 void require_visible(std::string_view doing, place where, const given_pointer& given, CUstream_st* stream) {
   cudaPointerAttributes found{};
   WHILST_CUDA(doing, cudaPointerGetAttributes(&found, given.address));

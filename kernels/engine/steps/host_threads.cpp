@@ -25,8 +25,8 @@ namespace {
 constexpr int most_threads = 1024;
 using body_type = std::function<void(index_type)>;
 
-/// How often this process is a child of the one that the library was loaded in: a child has none of its parent's
-/// threads but the one that forked.
+/// How many forks lie between this process and the one that loaded the library: of its parent's threads, a child has
+/// only the one that forked.
 std::atomic<int> forks{0};
 
 /// Whether this thread runs a body.
@@ -40,8 +40,8 @@ inline void pause() {
 #endif
 }
 
-/// The word once it is no longer `value`. Steps follow one another within microseconds; from then on the processor is
-/// left to others.
+/// Waits until the word is no longer `value` and returns it. Steps follow one another within microseconds; after that,
+/// yields the processor.
 template <class Word>
 Word wait_while(const std::atomic<Word>& word, Word value) {
   constexpr int spins = 500;
@@ -51,7 +51,7 @@ Word wait_while(const std::atomic<Word>& word, Word value) {
   return word.load();
 }
 
-/// The thread that makes it, and others that wait for its calls of run.
+/// The thread that creates it, and others that wait for its calls of run.
 class thread_team {
  public:
   thread_team() = default;
@@ -75,17 +75,17 @@ class thread_team {
     job_.store(closed | static_cast<std::uint32_t>(members));
     job_.notify_all();
     take_part(0);
-    // Whoever comes from here on finds nothing to do; who came before is waited for.
+    // Threads arriving from here on find nothing to do; wait for those that came earlier.
     job_.store(closed);
     for (int helping = helping_.load(); helping != 0;) helping = wait_while(helping_, helping);
     if (first_failure_) std::rethrow_exception(std::exchange(first_failure_, nullptr));
   }
 
  private:
-  /// Of a job's word: how many threads take part, 0 between jobs; and above them the job's number.
+  /// A job's word: low bits count participating threads, 0 between jobs; the bits above hold the job's number.
   static constexpr std::uint32_t members_mask = 2 * most_threads - 1, over = members_mask, one_job = 2 * most_threads;
 
-  /// What a thread takes first: neighbours in memory, the same in each step. Those who are done take from others.
+  /// What a thread takes first: neighbours in memory, the same in each step. Idle threads then take from others.
   struct alignas(64) share {
     std::atomic<index_type> next{0};
     index_type end = 0;
@@ -94,7 +94,7 @@ class thread_team {
     return count / members * rank + std::min<index_type>(rank, count % members);
   }
 
-  /// Threads beside the calling one: as many as wanted, or as there can be.
+  /// Threads beside the calling one: as many as wanted, or as possible.
   int grow(int wanted) {
     const auto size = static_cast<int>(others_.size());
     if (size >= wanted) return size;
@@ -104,7 +104,7 @@ class thread_team {
       while (static_cast<int>(others_.size()) < wanted)
         others_.emplace_back(
             [this, rank = static_cast<int>(others_.size()) + 1, seen = job_.load()] { help(rank, seen); });
-    } catch (const std::exception&) {  // no more threads or memory to be had
+    } catch (const std::exception&) {  // out of threads or memory
     }
     return static_cast<int>(others_.size());
   }
@@ -147,7 +147,7 @@ class thread_team {
   std::vector<std::thread> others_;
   std::atomic<std::uint32_t> job_{0};
   std::atomic<int> helping_{0};
-  // Of the job at hand.
+  // The current job.
   const body_type* body_ = nullptr;
   int shares_in_use_ = 0;
   std::vector<share> shares_ = std::vector<share>(1);
@@ -156,7 +156,7 @@ class thread_team {
   index_type failed_at_ = 0;
 };
 
-/// This thread's team; ends with it, and is null from then on.
+/// This thread's team; destroyed with the thread and null from then on.
 class team_of_thread {
  public:
   ~team_of_thread() {
@@ -175,7 +175,7 @@ class team_of_thread {
 
  private:
   void give_up() {
-    // A parent's threads cannot be joined, nor their handles be destroyed.
+    // A parent's threads cannot be joined, nor can their handles be destroyed.
     if (team_ && !team_->is_of_this_process()) static_cast<void>(team_.release());
     team_.reset();
   }

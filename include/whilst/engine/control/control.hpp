@@ -13,19 +13,19 @@
 
 namespace whilst {
 
-/// False for infinities and for what is not a number.
+/// False for infinities and NaN.
 WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
 
-/// What the host decides about a loop. Lives in the loop's control, in device memory: a change re-records nothing.
+/// What the host decides about a loop. Lives in the loop's control, in device memory, so changes need no re-recording.
 struct control_settings {
   /// Most completed updates; the loop stops with iteration_limit there.
   index_type limit = 0;
-  /// Where the history goes: capacity records (an even number), or none.
+  /// Buffer for the history: capacity records (an even number), or none.
   history_record* history = nullptr;
   index_type history_capacity = 0;
   /// Tolerances on a residual norm: see control::set_reference.
   double rtol = 0, atol = 0, dtol = HUGE_VAL;
-  /// Most trips, a backstop for bodies that do not count each of them as an update; 0 for limit + 1.
+  /// Most trips, a backstop for bodies that do not count every trip as an update; 0 for limit + 1.
   index_type trip_limit = 0;
   /// Nanoseconds that the loop may run, counted from arming; 0 for no deadline. Counts in a root loop only.
   std::uint64_t deadline_nanoseconds = 0;
@@ -35,8 +35,8 @@ struct control_settings {
 };
 static_assert(sizeof(control_settings) % 8 == 0 && std::is_trivially_copyable_v<control_settings>);
 
-/// Numbers of launches, several in one word, so that it is written and read at once: in the lower 48 bits the newest,
-/// and above them which of the 16 before it belong to the set, too. A number by itself is the set of that launch.
+/// A set of launch numbers in one word, read and written atomically: the lower 48 bits hold the newest; the bits above
+/// tell which of the 16 before it also belong. A plain number is the set of that launch.
 struct launch_set {
   static constexpr int number_bits = 48;
   static constexpr std::uint64_t reach = 16;
@@ -47,7 +47,7 @@ struct launch_set {
     const std::uint64_t before = newest() - launch;
     return before == 0 || (before <= reach && (word >> (number_bits - 1 + before) & 1));
   }
-  /// This set and one launch more; of launches too far apart for one word, that one alone.
+  /// This set plus one launch; only that launch if they are too far apart for one word.
   constexpr launch_set with(std::uint64_t launch) const {
     const bool is_newer = launch > newest();
     const std::uint64_t apart = is_newer ? launch - newest() : newest() - launch;
@@ -56,13 +56,13 @@ struct launch_set {
     const std::uint64_t more = is_newer ? bits << apart | 1 : bits | std::uint64_t{1} << apart;
     return {more >> 1 << number_bits | (is_newer ? launch : newest())};
   }
-  /// A launch and the 16 before it.
+  /// A launch and the 16 preceding ones.
   static constexpr launch_set up_to(std::uint64_t launch) { return {~std::uint64_t{0} << number_bits | launch}; }
 };
 
-/// What the world outside wants of a root loop.
+/// Requests from outside to a root loop.
 struct alignas(16) outside_wish {
-  /// Written by the host, at any time, from beside the running loop: the launch_set to be cancelled.
+  /// The launch_set to cancel; the host writes it at any time, even while the loop runs.
   std::uint64_t cancel_request;
   /// From the settings, when the loop is armed; 0 for none.
   std::uint64_t launch, deadline_at;
@@ -70,44 +70,44 @@ struct alignas(16) outside_wish {
   WHILST_HD bool any() const { return (cancel_request | deadline_at) != 0; }
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
-  /// The same wish for all who look at it later, whatever the time is then.
+  /// Freezes the wish, so that later readers see the same whatever the time.
   WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
 };
 
-/// Drops every other record; returns how many are left. Out of line: the code of a finish is short where it is run.
+/// Drops every other record; returns how many are left. Out of line, to keep the code of finishes short.
 WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index_type count) {
   for (index_type i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
 }
 
 /// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
-/// finish that takes it, `finish(total, loop)`, gets the state of the loop that it is directly in: on a GPU a copy,
-/// read ahead and written back whole, so it must not change the same loop through a pointer to its control.
+/// finish that takes it, `finish(total, loop)`, gets the state of its innermost loop: on a GPU a copy, read ahead and
+/// written back whole, so it must not change that loop through a pointer to its control.
 ///
 /// A verdict is a break: once a finish has called stop(), the later steps of that iteration do nothing. `iteration`
 /// counts completed updates. The usual finish opens with `if (loop.check(norm)) return;` at the point between two
 /// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
-/// gives verdicts on the loop that it is directly in. Cancel and deadline are the runners' business: they test both of
-/// the root loop once an iteration, at every level.
+/// gives verdicts on its innermost loop. Runners handle cancel and deadline: they test the root loop's once per
+/// iteration, at every level.
 struct alignas(16) loop_state {
   int running;  ///< what the steps of the loop obey
   int updating;
   reason why;
-  int yield_code;  ///< what the last yield() said
+  int yield_code;  ///< the code of the last yield()
   index_type iteration;
   /// What check(norm) compares with; see set_reference. Zero: only an exact zero converges, nothing diverges.
   double rtol_norm, atol_norm, divergence_norm;
   double residual_norm;
   index_type history_count, history_stride, history_offered;
   index_type trips_left;
-  /// Iteration that the next arming starts to count from; a finish of an outer loop sets it to continue a count.
+  /// Iteration at which the next arming starts counting; a finish of an outer loop sets it to continue a count.
   index_type first_iteration;
   // From the settings, when the loop is armed.
   index_type limit;
-  history_record* history;  ///< null where another block, which runs the same finish, keeps it: counts go on
+  history_record* history;  ///< null if another block that runs the same finish keeps it; counting goes on
   index_type history_capacity;
-  /// Norms that check(norm) is given are in units of 2^norm_exponent; what it compares them with and records is not.
-  /// Within -1022 to 1023; a finish of an outer loop sets it, zero does for all others.
+  /// Norms passed to check(norm) are in units of 2^norm_exponent; the norms that it compares with and records are not.
+  /// Within -1022 to 1023; a finish of an outer loop sets it, all others leave it at zero.
   int norm_exponent;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
@@ -117,17 +117,17 @@ struct alignas(16) loop_state {
     return true;
   }
 
-  /// Leaves the loop to the host, which may repair what `code` stands for and go on by program::resume: the body then
-  /// runs again from its start. So yield before check(), which counts an update as begun; and parameters are written
-  /// anew, whatever the device made of them. A loop around this one goes on unless a finish of its own looks at this
-  /// one's reason and yields, too. Always returns true.
+  /// Hands the loop over to the host, which may repair what `code` stands for and continue with program::resume: the
+  /// body then runs again from its beginning. So yield before check(), which counts an update as begun; parameters are
+  /// rewritten, whatever the device changed. An enclosing loop goes on unless one of its finishes sees this reason and
+  /// yields, too. Always returns true.
   WHILST_HD bool yield(int code) {
     yield_code = code;
     return stop(reason::yielded);
   }
 
-  /// Between two updates: counts the one before, and begins the next unless the limit stops the loop. True when
-  /// stopped. For loops that have no residual.
+  /// Between two updates: counts the previous one and begins the next unless the limit stops the loop. True when
+  /// stopped. For loops without a residual.
   WHILST_HD bool check() {
     complete_update();
     if (iteration >= limit) return stop(reason::iteration_limit);
@@ -144,7 +144,7 @@ struct alignas(16) loop_state {
     record(completed, norm);
     iteration = completed;
     residual_norm = norm;
-    // One test on the usual way; it fails for what is not a number, too.
+    // One test on the common path; it fails for NaN, too.
     updating = (norm > rtol_norm) & (norm > atol_norm) & (norm < HUGE_VAL) & !diverged & !at_limit;
     if (updating) [[likely]]
       return false;
@@ -155,13 +155,13 @@ struct alignas(16) loop_state {
                                     : reason::iteration_limit);
   }
 
-  /// Counts the update in progress as done. check() does this by itself.
+  /// Counts the update in progress as done. check() calls this itself.
   WHILST_HD void complete_update() {
     iteration += updating;
     updating = 0;
   }
 
-  /// Appends to the history. When it is full, every other record goes and from then on every other one is kept.
+  /// Appends to the history. When it is full, drops every other record and from then on keeps only every other one.
   WHILST_HD void record(index_type completed, double norm) {
     const index_type offered = history_offered, stride = history_stride;
     index_type count = history_count;
@@ -182,14 +182,14 @@ struct alignas(16) loop_state {
     history_offered = 0;
   }
 
-  /// The same norms as another loop's, for an inner loop that works for an outer one.
+  /// Copies another loop's norms, for an inner loop that works for an outer one.
   WHILST_HD void set_reference(const loop_state& other) {
     rtol_norm = other.rtol_norm;
     atol_norm = other.atol_norm;
     divergence_norm = other.divergence_norm;
   }
 
-  /// For runners. The last test before the first trip: a limit of zero means zero trips. True when the loop is to run.
+  /// For runners. The last test before the first trip: a limit of zero means zero trips. True if the loop is to run.
   WHILST_HD bool open() {
     if (running && iteration >= limit) stop(reason::iteration_limit);
     return running != 0;
@@ -211,15 +211,15 @@ struct alignas(16) loop_state {
 };
 static_assert(sizeof(loop_state) <= 128);
 
-/// A loop's record in the memory of its place: state and settings. The loop's own: each loop has one.
+/// A loop's record in the memory of its place: state and settings. Each loop has its own.
 struct alignas(128) control : loop_state {
   control_settings settings;
   outside_wish outside;
-  /// On the place's clock; the end is that of the trip in which the loop stopped.
+  /// On the place's clock; the end is that of the trip that stopped the loop.
   std::uint64_t started_at, stopped_at;
 
-  /// For runners: starts the loop anew, without a verdict yet. Under a parent that has stopped the loop does not start,
-  /// and what its last run left stays; a root loop has no parent to stop it.
+  /// For runners: starts the loop afresh, without a verdict. Under a stopped parent the loop does not start and keeps
+  /// what its last run left; a root loop has no parent.
   WHILST_HD void arm(bool parent_running) {
     running = parent_running;
     if (!running) return;
@@ -236,8 +236,8 @@ struct alignas(128) control : loop_state {
     if (first_iteration == 0) forget_history();
   }
 
-  /// For runners, in place of arm(): a loop that yielded runs again, with its counts as they are. A limit that was
-  /// raised since counts.
+  /// For runners, in place of arm(): a loop that yielded runs again with its counts unchanged. A limit raised meanwhile
+  /// takes effect.
   WHILST_HD void reopen() {
     if (why != reason::yielded) return;
     running = 1;
@@ -249,14 +249,14 @@ struct alignas(128) control : loop_state {
     outside.deadline_at = settings.deadline_nanoseconds ? stopped_at + settings.deadline_nanoseconds : 0;
   }
 
-  /// For runners: what is wished by now.
+  /// For runners: the current wish.
   WHILST_HD outside_wish wish() const {
 #if defined(__CUDA_ARCH__)
     outside_wish now = outside;
     now.cancel_request = read_early(&outside.cancel_request);
     return now;
 #else
-    std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // by who cancels, on another thread
+    std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // the cancelling thread writes it
     return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
 #endif
   }
@@ -272,8 +272,8 @@ struct alignas(128) control : loop_state {
 };
 static_assert(std::is_trivially_copyable_v<control>);
 
-/// The finish of a loop that only counts, on the last step of its body: one more update is complete, then the limit is
-/// tested.
+/// The finish of a loop that only counts, on the last step of its body: counts the update as complete, then tests the
+/// limit.
 struct count_iteration {
   WHILST_HD void operator()(loop_state& loop) const {
     loop.updating = 1;

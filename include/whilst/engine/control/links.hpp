@@ -8,7 +8,7 @@
 
 namespace whilst {
 
-/// A condition of a WHILE or IF node; 0 stands for none, as under the executors that are not graphs.
+/// A condition of a WHILE or IF node; 0 for none, as under executors other than graph.
 using graph_condition = unsigned long long;
 
 #if defined(__CUDACC__)
@@ -24,7 +24,7 @@ inline void set_condition(graph_condition, bool) {}
 struct step_links {
   control* loop = nullptr;             ///< the loop that the step is in: clear its condition once it has stopped
   graph_condition loop_condition = 0;  ///
-  const control* root = nullptr;       ///< the outermost loop around, which is asked to stop
+  const control* root = nullptr;       ///< the outermost enclosing loop, which receives requests to stop
   bool counts_trip = false;            ///< the step is the body's last finish
   control* arms = nullptr;             ///< the loop to arm after this step
   control* opens = nullptr;            ///< the loop whose first trip comes next
@@ -32,26 +32,26 @@ struct step_links {
   const int* branch = nullptr;  ///< the flag of the branch that comes next
   graph_condition branch_condition = 0;
 
-  /// To be read some time before the step ends, so that the answer is there when it does.
+  /// Read this some time before the step ends, so that the answer has arrived by then.
   WHILST_HD outside_wish wish() const { return counts_trip ? root->wish() : outside_wish{}; }
   WHILST_HD const outside_wish* wish_at() const { return counts_trip ? &root->outside : nullptr; }
 
   /// Whether a loop or a branch comes next.
   WHILST_HD bool lead_on() const { return arms || opens || branch; }
 
-  /// Runs after the step's finish, on the same thread, where the finish left the loop's state in memory.
+  /// Runs after the step's finish, on the same thread, if the finish left the loop's state in memory.
   WHILST_HD void follow(const outside_wish& wish) const { go_on(!loop || conclude_trip(*loop, wish)); }
 
-  /// The same where the state was read ahead, and goes back to memory now.
+  /// The same if the state was read ahead; writes it back to memory now.
   WHILST_HD void follow(loop_state& read_ahead, const outside_wish& wish) const {
     conclude(read_ahead, wish);
     follow(read_ahead);
   }
-  /// And in two parts: whether the loop goes on; the rest.
+  /// The same in two parts: whether the loop goes on; then the rest.
   WHILST_HD bool conclude(loop_state& read_ahead, const outside_wish& wish) const {
     return conclude_trip(read_ahead, wish);
   }
-  /// The first part where several blocks come to it, for those that do not write.
+  /// The first part for blocks that do not write, where several blocks reach it.
   WHILST_HD bool would_conclude(loop_state& copy, const outside_wish& wish) const {
     if (counts_trip) copy.count_trip(wish);
     return copy.running != 0;
@@ -61,8 +61,8 @@ struct step_links {
     go_on(concluded.running != 0);
   }
 
-  /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so what
-  /// follows must be told not to run, and the loop too if somebody else stopped it.
+  /// Runs instead where the step was skipped because its loop has stopped: a condition keeps its last value, so clear
+  /// those of what follows, and the loop's, too, in case another step stopped it.
   WHILST_HD void skip() const {
     publish(loop_condition, false);
     publish(opens_condition, false);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Memory that a finish will look at, on its way to shared memory while the sums are made. For nvcc.
+/// Copies memory that a finish will read to shared memory while the sums are formed. For nvcc.
 
 #include <cstddef>
 
@@ -8,8 +8,8 @@
 
 namespace whilst::detail {
 
-/// What the finish and the links read of the loops' controls, on its way to shared memory while the sums are made: in
-/// registers there is no room for it. Thread 0 starts the copies; who looks at them waits first.
+/// What the finish and the links read of the loops' controls, copied to shared memory while the sums are formed:
+/// registers have no room for it. Thread 0 starts the copies; readers call wait() first.
 class controls_ahead {
   alignas(16) loop_state state_;
   alignas(16) outside_wish wish_;
@@ -19,7 +19,7 @@ class controls_ahead {
     if (state) copy(&state_, state);
     if (wish) copy(&wish_, wish);
   }
-  /// Before the others are called, and before the thread ends.
+  /// Call before the other members, and before the thread ends.
   __device__ void wait() const {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -45,8 +45,8 @@ class controls_ahead {
   }
 };
 
-/// Copies for a finish by a whole warp, which makes them together; they go with the controls' and are waited for with
-/// them.
+/// Copies for a finish by a whole warp, issued by all its lanes; they join the controls' copies and are waited for
+/// together.
 struct copy_by_warp {
   template <class T>
   __device__ void operator()(T& target, const T* source) const {

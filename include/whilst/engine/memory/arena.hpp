@@ -15,7 +15,7 @@ class arena_layout : public workspace {
  public:
   using workspace::workspace;
 
-  /// What is taken from here on goes under this name in program::memory().
+  /// Memory taken from here on appears under this name in program::memory().
   void item(std::string name) { items_.push_back({std::move(name), used()}); }
 
   /// Where the items begin, in bytes.
@@ -25,7 +25,7 @@ class arena_layout : public workspace {
   std::vector<std::pair<std::string, index_type>> items_;
 };
 
-/// The lines of memory() for an arena that was laid out so.
+/// The lines of memory() for an arena with this layout.
 std::vector<memory_item> itemised(const arena_layout& layout, place where);
 
 }  // namespace whilst

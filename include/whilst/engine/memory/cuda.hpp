@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything the project asks of the CUDA runtime goes through cuda::call or cuda::attempt, but for what destructors
-/// ask, release and put back; everything it gets is owned by a handle from this file.
+/// All calls to the CUDA runtime go through cuda::call or cuda::attempt, except those in destructors that query,
+/// release or restore; a handle from this file owns every resource.
 
 #include <functional>
 #include <memory>
@@ -21,19 +21,19 @@ namespace whilst::cuda {
 
 #if WHILST_WITH_CUDA
 
-/// A call that is about to be made, as an observer sees it.
+/// An imminent call, as an observer sees it.
 struct observed_call {
   std::string_view expression;
-  bool must_succeed;  ///< its failure is an exception to who asked for the work; false where it is an answer
+  bool must_succeed;  ///< its failure becomes an exception; false if failure is an answer
   operator std::string_view() const { return expression; }
 };
 /// Sees every call before it is made; returns the error to fail with instead of calling, or cudaSuccess. For tests that
-/// count calls or inject faults; empty otherwise. Not to be changed while calls are in flight.
+/// count calls or inject faults; empty otherwise. Do not change it while calls are in flight.
 using call_observer = std::function<cudaError_t(const observed_call&)>;
 call_observer& observer();
 
-/// For as long as it lives, somebody catches what this thread's calls throw: as an answer, or since nothing can be done
-/// about it. Changes nothing but what observers are told.
+/// While it lives, exceptions from this thread's calls are caught: as answers, or because nothing can be done. Affects
+/// only what observers are told.
 class caught_failures {
  public:
   caught_failures() { ++depth(); }
@@ -43,18 +43,18 @@ class caught_failures {
   static int& depth();
 };
 
-/// Throws whilst::error for a call that failed. A fault that has cost the context is noted: see
+/// Throws whilst::error for a call that failed. Notes a fault that destroyed the context: see
 /// context_life::end_current.
 [[noreturn]] void fail(cudaError_t status, const char* expression, std::string_view doing);
 
-/// The one function that makes CUDA calls.
+/// The only function that makes CUDA calls.
 template <class Function>
 cudaError_t make_call(const char* expression, bool must_succeed, Function&& function) {
   const cudaError_t status =
       observer() ? observer()({expression, must_succeed && caught_failures::depth() == 0}) : cudaSuccess;
   return status == cudaSuccess ? function() : status;
 }
-/// Makes a call that must succeed. `doing` says what for, in the message of the exception.
+/// Makes a call that must succeed. `doing` states the purpose in the exception's message.
 template <class Function>
 void call(std::string_view doing, const char* expression, Function&& function) {
   const cudaError_t status = make_call(expression, /*must_succeed=*/true, function);
@@ -65,14 +65,13 @@ void call(std::string_view doing, const char* expression, Function&& function) {
 template <class Function>
 cudaError_t attempt(const char* expression, Function&& function) {
   const cudaError_t status = make_call(expression, /*must_succeed=*/false, function);
-  if (status != cudaSuccess) cudaGetLastError();  // so that nobody else finds it
+  if (status != cudaSuccess) cudaGetLastError();  // clears it, so that no later check finds it
   return status;
 }
 #define WHILST_CUDA_ATTEMPT(...) ::whilst::cuda::attempt(#__VA_ARGS__, [&] { return __VA_ARGS__; })
 
-/// For as long as it lives, this thread's allocations and the like do not disturb captures in other threads. One within
-/// another costs nothing. For scopes only: the first to be made is the last to go. A user's call that changes the mode
-/// within one has to put it back.
+/// While it lives, this thread's allocations and the like do not disturb captures in other threads. Nesting costs
+/// nothing. For scopes only: destroy in reverse order. A user's call that changes the mode within one must restore it.
 class relaxed_capture_mode {
  public:
   relaxed_capture_mode() {
@@ -89,9 +88,8 @@ class relaxed_capture_mode {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// Makes a device current and puts back what was current before, be it a device's primary context or one of the
-/// caller's own; meanwhile other threads' captures are not disturbed. A context of the device that is current already
-/// stays.
+/// Makes a device current and restores what was current before, a device's primary context or the caller's own; other
+/// threads' captures are not disturbed meanwhile. If a context of the device is already current, it stays.
 class device_guard {
  public:
   explicit device_guard(int device);
@@ -106,8 +104,8 @@ class device_guard {
   bool changed_ = false;
 };
 
-/// Owns what one CUDA destroy function releases; releasing it does not disturb captures in other threads. What went
-/// with its context is left alone.
+/// Owns what a CUDA destroy function releases; the release does not disturb captures in other threads. Releases nothing
+/// if the context is gone.
 template <class Handle, cudaError_t (*destroy)(Handle)>
 struct destroyer {
   using pointer = Handle;
@@ -126,32 +124,33 @@ using event = handle<cudaEvent_t, cudaEventDestroy>;
 using graph = handle<cudaGraph_t, cudaGraphDestroy>;
 using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// Ends the capture in progress on a stream, if there is one, after something has failed: a stream that went on
-/// capturing could not be used again. What was recorded is thrown away, unless it is the body of a conditional node, of
-/// whose graph it is a part. For destructors.
+/// Ends the capture in progress on a stream, if any, after a failure: a stream left capturing would be unusable.
+/// Discards the recorded graph, unless it is the body of a conditional node and thus part of its graph. For
+/// destructors.
 void abandon_capture(cudaStream_t stream, bool is_body) noexcept;
 
-/// A stream that does not wait for the legacy default stream.
+/// A stream that does not synchronise with the legacy default stream.
 stream make_stream();
 event make_event(bool timed = false);
 
-/// Waits for copies on a stream that nobody else would wait for. Where waiting fails it waits once more before it
-/// throws: what was copied from or to may be freed then.
+/// Waits for copies on a stream that nothing else waits for. If waiting fails, waits once more before throwing: the
+/// caller may then free the source or target.
 void finish_copies(std::string_view doing, cudaStream_t stream);
 
-/// Free memory of the current device; 0 where it does not say.
+/// Free memory of the current device; 0 if unknown.
 std::size_t free_bytes();
 
-/// Whether something works on a device, found by trying it. `note` says how it was found out, or why it does not.
+/// Whether something works on a device, found by trying it. `note` says how this was determined, or why it does not
+/// work.
 struct answer {
   bool work;
   std::string note;
 };
-/// Kernels of the library: a build for other architectures has none that the device could load.
+/// Kernels of the library: a build for other architectures has none that the device can load.
 answer kernels(int device);
-/// Conditional WHILE nodes, of the device and its driver. What works is tried once a device.
+/// Conditional WHILE nodes, of the device and its driver. Success is remembered per device.
 answer conditional_nodes(int device);
-/// Whether a conditional node may have several bodies, one of which runs: toolkit and driver 12.8.
+/// Whether a conditional node may have several bodies, one of which runs: needs toolkit and driver 12.8.
 bool switch_nodes();
 
 #endif

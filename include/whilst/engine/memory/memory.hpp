@@ -17,7 +17,7 @@ class place {
   static place host() { return place(-1); }
   static place gpu(int device) { return place(device); }
   bool on_host() const { return device_ < 0; }
-  /// The CUDA device number; not to be asked of the host.
+  /// The CUDA device number; do not call for the host.
   int device() const { return device_; }
   bool operator==(const place&) const = default;
 
@@ -28,8 +28,8 @@ class place {
 /// "the host" or "GPU 0".
 std::string name_of(place where);
 
-/// While one lives, this thread records the body of a loop or the like, and memory is refused: a body is recorded once,
-/// and would not take it anew each time that it runs.
+/// While one lives, this thread records the body of a loop or the like, and allocation is refused: a body is recorded
+/// once and would not allocate again each time it runs.
 class recorded_body {
  public:
   /// what: "loop 'newton'".
@@ -45,12 +45,12 @@ class recorded_body {
   const recorded_body* outer_;
 };
 
-/// Owns memory by whatever function releases it.
+/// Owns memory with an arbitrary release function.
 using owned_memory = std::unique_ptr<void, std::function<void(void*)>>;
 
-/// Bytes on a place, zeroed at first; owned. Nothing here minds or disturbs a capture in progress, on whatever thread.
-/// Taking and releasing memory on a GPU may wait for the GPU: never done during a solve, and refused while a body is
-/// recorded. One that was moved from is empty.
+/// Bytes on a place, initially zero; owned. Nothing here disturbs, or fails because of, a capture in progress on any
+/// thread. Allocating and releasing GPU memory may wait for the GPU: never done during a solve, and refused while a
+/// body is recorded. Empty once moved from.
 class raw_buffer {
  public:
   raw_buffer() = default;
@@ -58,8 +58,8 @@ class raw_buffer {
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ ? bytes_ : 0; }
   place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
-  /// Copies between host memory and the buffer; return when the copy has been made. Work in flight on the buffer, on
-  /// whatever stream, is not waited for. Throw whilst::error where the context that the memory was in is gone.
+  /// Copies between host memory and the buffer; return when the copy is complete. They do not wait for work in flight
+  /// on the buffer, on any stream. Throw whilst::error if the memory's context is gone.
   void upload(const void* source, std::size_t bytes);
   void download(void* target, std::size_t bytes) const;
 
@@ -71,11 +71,11 @@ class raw_buffer {
 };
 
 namespace detail {
-/// Bytes of an array. Throws whilst::error where the count is negative, whilst::out_of_memory where they are no number.
+/// Bytes of an array. Throws whilst::error on a negative count, whilst::out_of_memory on overflow.
 std::size_t bytes_of_array(index_type count, std::size_t bytes_each);
 }  // namespace detail
 
-/// An array of trivially copyable T on a place; owned. Making one throws whilst::error on a negative count.
+/// An array of trivially copyable T on a place; owned. The constructor throws whilst::error on a negative count.
 template <class T>
 class buffer {
  public:

@@ -9,28 +9,28 @@ struct CUstream_st;
 
 namespace whilst {
 
-/// A pointer that a caller has given, by the name that the caller knows it by.
+/// A pointer passed by a caller, with the name that the caller knows it by.
 struct given_pointer {
   std::string_view name;
   const void* address;
 };
 
 struct pointer_check {
-  /// Ask the driver about memory; otherwise only null pointers are refused.
+  /// Query the driver; otherwise only null pointers are refused.
   bool look = true;
-  /// What the memory is for, where that is known. While it is captured, memory that the driver does not know is let
-  /// pass: it may be the graph's own, taken when the graph runs.
+  /// The stream that will use the memory, if known. While it is captured, memory unknown to the driver passes: the
+  /// graph may allocate it when it runs.
   CUstream_st* stream = nullptr;
 };
 
-/// Throws whilst::error where kernels on `where` cannot use what the pointers lead to: null, and on a GPU memory of the
-/// host that it does not see, memory of another GPU out of its reach, and what has been freed. Managed memory, pinned
-/// and mapped memory of the host and, where the GPU has it, all memory of the host will do. `doing` opens the message.
-/// One question to the driver a pointer, which waits for nothing and disturbs no capture.
+/// Throws whilst::error if kernels on `where` cannot use what a pointer points to: null, and on a GPU host memory that
+/// it cannot access, memory of another GPU out of its reach, and freed memory. Managed memory, pinned and mapped host
+/// memory and, if the GPU can access it, all host memory will do. `doing` opens the message. Costs one driver query per
+/// pointer, which waits for nothing and disturbs no capture.
 void require_usable(std::string_view doing, place where, std::initializer_list<given_pointer> given,
                     const pointer_check& how = {});
 
-/// Throws whilst::error where a name is null. what: "a loop".
+/// Throws whilst::error if a name is null. what: "a loop".
 void require_name(std::string_view what, const char* name);
 
 }  // namespace whilst

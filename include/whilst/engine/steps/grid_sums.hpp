@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the sums of a step's blocks become those of its grid. For nvcc.
+/// Combines the sums of a step's blocks into those of its grid. For nvcc.
 
 #include <bit>
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace whilst::detail {
 
 struct no_sums {};
 
-/// Counts this block as done; true if it was the last. What the block wrote before is seen by whoever gets true. For
-/// thread 0, after a barrier.
+/// Counts this block as done; true if it was the last. The caller that gets true sees what all blocks wrote before.
+/// Call on thread 0, after a barrier.
 __device__ inline bool arrive_last(unsigned* ticket) {
   unsigned before;
   asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(ticket), "r"(gridDim.x - 1) : "memory");
   return before == gridDim.x - 1;
 }
 
-/// Waits for all threads of the cluster; what each wrote before, the others see after.
+/// Waits for all threads of the cluster; afterwards each sees what the others wrote before.
 __device__ inline void meet_cluster() {
   __syncwarp();
 #if __CUDA_ARCH__ >= 900
@@ -32,13 +32,13 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
-/// For what blocks of a cluster send to one another's shared memory: a barrier there that bytes arrive at (mbarrier,
-/// st.async), so that data and their arrival travel together. One use a kernel.
+/// For data that blocks of a cluster send to one another's shared memory: a barrier there that counts arriving bytes
+/// (mbarrier, st.async), so that data and arrival signal travel together. Use once per kernel.
 class arrival {
   std::uint64_t barrier_;
 
  public:
-  /// By one thread of its block, before the blocks meet for the first time.
+  /// Call on one thread of its block, before the blocks first meet.
   __device__ void expect([[maybe_unused]] unsigned bytes) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier_)) : "memory");
@@ -60,7 +60,7 @@ class arrival {
     } while (!complete);
 #endif
   }
-  /// Where block `block` has what is at `here` in this one.
+  /// Address in block `block` of what is at `here` in this one.
   __device__ static unsigned in_block([[maybe_unused]] unsigned block, [[maybe_unused]] const void* here) {
     unsigned address = 0;
 #if __CUDA_ARCH__ >= 900
@@ -92,9 +92,9 @@ class arrival {
   }
 };
 
-/// What the first block of a small grid tells all threads of it once its finish is done: whether the loop goes on, and
-/// what the finish hands over to the sequel. A piece of shared memory of each block. What the finish wrote to memory
-/// besides is for the next step.
+/// What the first block of a small grid tells all its threads after the finish: whether the loop goes on, and what the
+/// finish hands to the sequel. Each block holds one in shared memory. Anything else the finish wrote to memory is for
+/// the next step.
 template <class Handed>
 class conclusion {
   struct alignas(alignof(Handed) < 8 ? 8 : alignof(Handed)) words {
@@ -106,14 +106,14 @@ class conclusion {
   arrival arrival_;
 
  public:
-  /// By all threads, before the blocks meet for the first time.
+  /// Call on all threads, before the blocks first meet.
   __device__ void announce() {
     if (blockIdx.x != 0 && threadIdx.x == 0) arrival_.expect(sizeof(words));
   }
   __device__ Handed& handed() { return told_.handed; }
-  /// By one thread of the first block.
+  /// Call on one thread of the first block.
   __device__ void conclude(bool running) { told_.running = running; }
-  /// By the first warp of the first block, which concluded.
+  /// Call on the first warp of the first block, which concluded.
   __device__ void send() const {
     static_assert(largest_cluster == 16);
     __syncwarp();
@@ -124,7 +124,7 @@ class conclusion {
 #pragma unroll 2
     for (unsigned k = threadIdx.x / largest_cluster; k < count; k += 2) arrival::send(target + 8 * k, own[k], signal);
   }
-  /// By all threads; says whether the loop goes on.
+  /// Call on all threads; returns whether the loop goes on.
   __device__ bool learn() const {
     if (blockIdx.x == 0) {
       __syncthreads();
@@ -136,8 +136,9 @@ class conclusion {
 };
 
 /// Where the sums of a grid that is one cluster meet: in the shared memory of its first block. Sums and their arrival
-/// travel together (st.async), so nobody waits until all that was written before has landed, as for a ticket in global
-/// memory; that takes a fraction of the time. In turn a finish may see the totals before what other blocks' maps wrote.
+/// travel together (st.async), so no block waits until its earlier writes have landed, as a ticket in global memory
+/// would require; this takes a fraction of the time. In return, a finish may see the totals before what other blocks'
+/// maps wrote.
 template <class Total>
 class cluster_mailbox {
   using word = std::conditional_t<sizeof(Total) % 8 == 0, std::uint64_t, std::uint32_t>;
@@ -146,8 +147,8 @@ class cluster_mailbox {
   arrival arrival_;
 
  public:
-  /// By all threads of all blocks, before anyone calls send: nobody may write to the memory of a block that has not
-  /// begun. Two halves, so that the wait is over when it begins.
+  /// Call on all threads of all blocks, before any calls send: a block that has not started must not be written to.
+  /// Split in two halves, so that the wait is over by the time it begins.
   __device__ void announce() {
     if (blockIdx.x == 0 && threadIdx.x == 0) arrival_.expect(gridDim.x * static_cast<unsigned>(sizeof(Total)));
     __syncwarp();
@@ -170,13 +171,13 @@ class cluster_mailbox {
 #pragma unroll
     for (unsigned k = 0; k < count; ++k) arrival::send(target + k * sizeof(word), words[k], signal);
   }
-  /// Each lane of the first warp of each block sends the sums that it has.
+  /// Each lane of the first warp of each block sends the sums that it holds.
   template <class T, int k>
   __device__ void send(const scattered_sums<T, k>& total) {
     const unsigned target = arrival::in_block(0, &of_block_[blockIdx.x]), signal = arrival_.signal_in(0);
     total.each_once([&](int j, T sum) { arrival::send(target + static_cast<unsigned>(j * sizeof(T)), sum, signal); });
   }
-  /// The first warp of the first block waits for all sums; their total is thread 0's.
+  /// The first warp of the first block waits for all sums; thread 0 gets their total.
   __device__ Total receive() const {
     arrival_.wait();
     const unsigned block = threadIdx.x % largest_cluster;
@@ -221,7 +222,7 @@ template <class Total>
 __device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
   total = block_team().sum_on_leader(total);
   if (gridDim.x > 1) {
-    // What comes next may be decided by what the map wrote, a branch's flag, say.
+    // What comes next may depend on what the map wrote, such as a branch's flag.
     if (frame.links.lead_on()) meet_cluster();
     if (threadIdx.x == 0) mailbox.send(total);
     if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
@@ -254,7 +255,7 @@ __device__ bool total_by_ticket(const sums<T, k>& value, scattered_sums<T, k>& t
     return true;
   }
   if (!__syncthreads_or(last)) return false;
-  T* const of_warp = block_team::sums_of_warps<most_warps, T, k>();  // nobody reads them any more
+  T* const of_warp = block_team::sums_of_warps<most_warps, T, k>();  // no longer read
   scattered::template of_pieces<32>(partials, gridDim.x, warp, blockDim.x / 32).store(of_warp + warp * k);
   __syncthreads();
   if (warp != 0) return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What maps and finishes are: the phases that they may have, and how each kind of runner calls them.
+/// Maps and finishes: their possible phases, and how each kind of runner calls them.
 
 #include <type_traits>
 #include <utility>
@@ -13,19 +13,19 @@
 
 namespace whilst {
 
-/// The finish of a step that has none.
+/// Stands for the finish of a step without one.
 struct no_finish {};
-/// What a step that ends with its finish goes on with.
+/// Stands for the sequel of a step without one.
 struct no_sequel {};
 
 namespace detail {
 
-/// The map of a step that is only a finish.
+/// Stands for the map of a step that is only a finish.
 struct no_map {
   WHILST_HD void operator()(index_type) const {}
 };
 
-/// What a map wants for one index: nothing but the index, a group of lanes, or a whole block.
+/// What a map needs per index: only the index, a group of lanes, or a whole block.
 enum class team_kind { none, lanes, block };
 
 template <class Map>
@@ -39,11 +39,11 @@ constexpr team_kind team_kind_of() {
   }
 }
 
-/// What a map without a phase of its own hands from it to the next.
+/// What a phase that a map lacks hands to the next.
 struct nothing_read {};
 
-/// Of a sequel that has a read, and whose operator() takes what the finish handed over besides what was read: its read
-/// looks at nothing of that, and comes before the finish where the two share a kernel.
+/// For a sequel with a read, whose operator() takes what the finish handed over as well as what was read: its read uses
+/// none of what is handed over, and precedes the finish if the two share a kernel.
 template <class Map, class Data>
 concept is_told = team_kind_of<Map>()
 == team_kind::none&& requires(const Map& map, const Data& data) { map(index_type{}, data, *map.handed); };
@@ -53,24 +53,24 @@ struct read_and_told {
   Handed told;
 };
 
-/// The three phases of a map at one index; only the last one must be there.
+/// The three phases of a map at one index; only the last is required.
 ///
-///   fetch(i, team)           reads, while the step before is still running, what that step does not write: a matrix,
-///                            or, by team.early, what older steps wrote. A map with a fetch says fetches_constants:
+///   fetch(i, team)           reads, while the previous step still runs, what that step does not write: a matrix, or,
+///                            by team.early, what older steps wrote. A map with a fetch declares fetches_constants:
 ///                            false, or true if it fetches only what no step of the program writes. Then its kernel
-///                            may start before the older steps have ended, which hides its launch, and what the fetch
-///                            takes, better
+///                            may start before the older steps have ended, which better hides its launch and the
+///                            fetch's time
 ///   read(i, team, fetched)   reads anything, writes nothing: before it is known whether the loop has stopped. Whole
 ///                            warps fetch and read together, so sums over a team cost least here
 ///   operator()               computes and writes; takes i, then the team if the map asked for one, then what was read,
-///                            then, in a sequel, perhaps what the finish handed over
+///                            then, in a sequel, optionally what the finish handed over
 ///
-/// A read may be preceded by read_own(i, team), which reads by team.early what no step of the program writes but this
-/// one's own map, and nothing else; read(i, team, fetched, own) then gets it. That is read ahead where the map's last
-/// run is known to be over.
+/// A read may be preceded by read_own(i, team), which reads by team.early only what no step of the program writes
+/// except this step's own map; read(i, team, fetched, own) then receives it. It is read ahead if the map's last run is
+/// known to be over.
 ///
-/// Reads that wait for one another are what a small step's time is made of. A map that is just operator()(i) is right,
-/// and as fast as can be where memory bandwidth decides.
+/// Dependent reads make up most of a small step's time. A map with only operator()(i) is correct, and as fast as
+/// possible if memory bandwidth is the limit.
 template <class Map, class Team>
 WHILST_HD auto fetch_phase([[maybe_unused]] const Map& map, [[maybe_unused]] index_type i,
                            [[maybe_unused]] const Team& team) {
@@ -148,13 +148,13 @@ WHILST_HD auto apply_map(const Map& map, index_type i, const Team& team) {
   return write_phase(map, i, team, read_phase(map, i, team, fetch_phase(map, i, team)));
 }
 
-/// Whether a class has members named fetch, whatever they take: then their name is found twice here.
+/// Whether a class has members named fetch, with any parameters: then the name is ambiguous here.
 struct names_fetch {
   void fetch();
 };
 template <class Functor>
 struct names_fetch_too : Functor, names_fetch {};
-/// Nothing can derive from a union or a final class: they may have them. A pointer to a function has none.
+/// Nothing can derive from a union or a final class, so assume they have them. A function pointer has none.
 template <class Functor>
 constexpr bool has_fetch() {
   if constexpr (!std::is_class_v<Functor> || std::is_final_v<Functor>) {
@@ -164,8 +164,8 @@ constexpr bool has_fetch() {
   }
 }
 
-/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes. A class that
-/// derives from one that says so, and fetches more, says anew.
+/// Whether a map, or an operator within one, reads nothing in its fetch that a step of the program writes. A class
+/// derived from one that declares this must redeclare it if it fetches more.
 template <class Functor>
 constexpr bool fetches_only_constants() {
   if constexpr (requires { Functor::fetches_constants; }) {
@@ -175,27 +175,27 @@ constexpr bool fetches_only_constants() {
   }
 }
 
-/// A finish that says whole_warp = true is called by all threads of a warp, where there are warps, as finish(team,
-/// totals, loop, copies): each has the totals and a copy of the loop's state, and that of rank 0 counts. `copies` is of
-/// its type `copied`, which it fills in copy_ahead(copies, copy) by calls copy(part of it, address) of 16-byte pieces,
-/// of memory that the map of its step does not write. It is one object for all threads, to work on as they like. One
-/// thread alone has nothing to gain from reading ahead: a finish may have in_place(), too, whose result takes the place
-/// of the copies there and refers to what would be copied.
+/// All threads of a warp, where there are warps, call a finish that declares whole_warp = true as finish(team, totals,
+/// loop, copies): each has the totals and a copy of the loop's state, and rank 0's copy counts. `copies` has the
+/// finish's type `copied`; copy_ahead(copies, copy) fills it by calls copy(part of it, address) in 16-byte pieces, from
+/// memory that the map of its step does not write. All threads share this object and may modify it. A single thread
+/// gains nothing from reading ahead: a finish may also have in_place(), whose result replaces the copies there and
+/// refers to what would be copied.
 template <class Finish>
 constexpr bool by_warp = requires {
   Finish::whole_warp;
 };
-/// Such a finish may also say in_halves = true. It then is made of first(team, totals, loop, copies) and second(team,
-/// totals, copies), which look at nothing that the other writes, followed by join(team, loop, copies) and keep(team,
-/// copies), which do not either and look at what both halves made. The kernel of a step gives first and join to one
-/// warp, and second and keep to another, at the same time, and keep beside what follows the finish: it writes nothing
-/// that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of it in turn; it
-/// may leave out a second half that the first has no use for.
+/// Such a finish may also declare in_halves = true. It then consists of first(team, totals, loop, copies) and
+/// second(team, totals, copies), neither of which reads what the other writes, followed by join(team, loop, copies) and
+/// keep(team, copies), likewise independent, which use the results of both halves. The step's kernel gives first and
+/// join to one warp and second and keep to another, concurrently, and runs keep beside what follows the finish: keep
+/// writes nothing that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of
+/// it in turn; it may skip a second half that the first does not need.
 ///
-/// A finish in halves may say by_each_block = true: several blocks may run it at the same time, each with copies of its
-/// own, and find the same. So it asks for no clock and no block's number; it reads memory in copy_ahead only, and there
-/// nothing that the sequel writes; and it writes memory in join and keep only, by team.copy, but for `handed` and for
-/// histories: where loop.history is null it writes none.
+/// A finish in halves may declare by_each_block = true: several blocks may run it concurrently, each on its own copies,
+/// with the same result. So it uses no clock and no block index; it reads memory in copy_ahead only, and there nothing
+/// that the sequel writes; and it writes memory in join and keep only, by team.copy, except `handed` and histories: if
+/// loop.history is null it writes none.
 template <class Finish>
 constexpr bool in_halves = [] {
   if constexpr (requires { Finish::in_halves; }) {
@@ -230,8 +230,8 @@ struct copied_by<Finish> {
 };
 
 /// Other finishes are called as finish(totals...), or finish(totals..., loop) with the state of the loop that they are
-/// in; and if they have read(), which reads what they need before the map of the step has written anything, with that
-/// as the last argument.
+/// in; and, if they have read(), which runs before the step's map writes anything, with its result as the last
+/// argument.
 template <class Finish>
 WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   if constexpr (requires { finish.read(); }) {
@@ -267,10 +267,10 @@ WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* lo
   }
 }
 
-/// A finish and the sequel of its step meet in a struct in memory of the place: both have a pointer to it, `handed`.
-/// The finish writes all that the sequel will use, unless it stops the loop. Where the two share a kernel, the pointers
-/// lead to shared memory, and only what a finish of one thread wrote without stopping goes to where they led before,
-/// since it may want to read it the next time.
+/// A finish passes data to its step's sequel in a struct in memory of the place; both point to it by `handed`. The
+/// finish writes all that the sequel will use, unless it stops the loop. If the two share a kernel, the pointers are
+/// redirected to shared memory; only a finish of one thread that does not stop has its data copied back to the original
+/// address, since it may read them next time.
 template <class Finish>
 struct handed_by {
   struct type {};
@@ -289,7 +289,7 @@ constexpr bool hands_to = requires(const Finish& finish, Sequel& sequel) {
 template <class Map>
 using map_result = decltype(apply_map(std::declval<const Map&>(), index_type{}, lanes{}));
 
-/// The lanes that a map asks for an index; 1 where it does not say.
+/// The lanes per index that a map asks for; 1 by default.
 template <class Map>
 WHILST_HD int lanes_wanted(const Map& map) {
   if constexpr (requires { map.lanes_wanted(); }) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether maps and finishes are what phases.hpp says, asked before they are used: who is not is refused here, in words
-/// that name the member, and not by what goes wrong inside.
+/// Checks maps and finishes against phases.hpp before use: an error here names the member at fault, instead of failing
+/// deep inside a template.
 
 #include <type_traits>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace whilst::detail {
 
-/// Whether a class has members named `read`, whatever they take; see has_fetch.
+/// Whether a class has members named `read`, with any parameters; see has_fetch.
 struct names_read {
   void read();
 };
@@ -25,11 +25,11 @@ constexpr bool has_read() {
   }
 }
 
-/// A map for whole blocks gets a team that the host has not.
+/// A map for whole blocks gets a team that does not exist on the host.
 template <class Map>
 constexpr bool works_by_block = team_kind_of<Map>() == team_kind::block;
 
-/// Each of these has a message of its own, and is asked only once those before it hold.
+/// Each has its own message and is tested only once the previous ones hold.
 template <class Map>
 constexpr bool is_map_whose_fetch_fits() {
   if constexpr (std::is_class_v<Map> && !std::is_final_v<Map> && !works_by_block<Map>) {
@@ -128,7 +128,7 @@ constexpr bool is_finish_for() {
   }
 }
 
-/// Whether a step can be made of these; what they lack has been told by an assertion.
+/// Whether these make a step; assertions have reported what is missing.
 template <class Map, class Finish>
 constexpr bool are_step() {
   if constexpr (is_map_whose_fetch_fits<Map>()) {

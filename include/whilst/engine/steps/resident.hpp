@@ -5,12 +5,12 @@
 namespace whilst {
 
 /// Maps that run whole problems: the executors `resident`, one problem in one block, and `batch`, many at once. As the
-/// only step of a program they need no loop on the host and no graph. Problems gives problem i, for the team that will
-/// run it, as something that is called with a runner:
+/// only step of a program they need no loop on the host and no graph. Problems returns problem i, for the team that
+/// will run it, as a callable that takes a runner:
 ///
 ///   auto solve = problems(i, team);   solve(run);
 
-/// A thread or a warp a problem.
+/// One thread or warp per problem.
 template <class Problems>
 struct problems_by_lanes {
   [[maybe_unused]] static constexpr bool whole_problem = true;
@@ -25,13 +25,13 @@ struct problems_by_lanes {
   }
 };
 
-/// A block a problem.
+/// One block per problem.
 template <class Problems>
 struct problems_by_block {
   [[maybe_unused]] static constexpr bool whole_block = true;
   Problems problems;
   int threads;
-  index_type fast_bytes = 0;  ///< shared memory that each problem wants
+  index_type fast_bytes = 0;  ///< shared memory per problem
 
   int threads_wanted() const { return threads; }
   index_type fast_memory_bytes() const { return fast_bytes; }
@@ -42,7 +42,7 @@ struct problems_by_block {
   }
 };
 
-/// Problems that are one.
+/// A single problem as Problems.
 template <class Solve>
 struct one_problem {
   Solve solve;
@@ -52,7 +52,7 @@ struct one_problem {
   }
 };
 
-/// Threads of a block for a problem of n indexes.
+/// Threads of a block for a problem of n indices.
 inline int threads_for_problem(index_type n) {
   int threads = 32;
   while (threads < n && threads < 1024) threads *= 2;

@@ -4,17 +4,17 @@
 
 #include "whilst/engine/steps/step_kernel.hpp"
 
-/// Blocks that meet at a ticket in global memory wait three times: until what each wrote has landed, for the ticket,
-/// and for what the others wrote. Then all but one are idle while that one finishes, and the sequel waits for another
-/// kernel. Here the edge between two kernels is where the blocks meet, and the sequel's kernel is the one after it:
+/// Blocks that meet at a ticket in global memory wait three times: for their own writes to land, for the ticket, and
+/// for the others' writes. Then all but one idle while that one finishes, and the sequel waits for another kernel. Here
+/// the blocks meet at the edge between two kernels, and the second kernel also runs the sequel:
 ///
 ///   sums               map; each block leaves its sums in memory
 ///   finish and sequel  each block adds up what all have left, runs the finish for itself, on copies of its own in
 ///                      shared memory, and goes on with the sequel, whose reads were under way all the time
 ///
-/// One block writes to memory what the finish changed: the last one that has made its copies, so that none copies what
-/// has been written already. That is known by a ticket, which another warp takes while the finish runs. Histories are
-/// the first block's, since they are written before that is known; nobody else looks at them.
+/// One block writes the finish's changes to memory: the last to make its copies, so that none copies what is already
+/// written. A ticket tells which, taken by another warp while the finish runs. The first block writes histories, since
+/// that happens before the ticket is known; no other block reads them.
 
 namespace whilst::detail {
 
@@ -28,8 +28,8 @@ constexpr bool splits = [] {
   }
 }();
 
-/// What is wished of the loop is decided once, by a thread of the first kernel, since all blocks of the second must
-/// agree. It lies behind the blocks' sums; null where it is not asked for.
+/// One thread of the first kernel decides on the wish once, since all blocks of the second must agree. Stored after the
+/// blocks' sums; null if not needed.
 template <class Total>
 __device__ outside_wish* decided_wish(const step_frame& frame) {
   if (!frame.links.counts_trip) return nullptr;
@@ -37,7 +37,7 @@ __device__ outside_wish* decided_wish(const step_frame& frame) {
                                          aligned_for_wish(gridDim.x * sizeof(Total)));
 }
 
-/// Entry q of what a thread does is index i(q) of the step, where that is there. A block has indexes in a row.
+/// Entry q of a thread's work is index i(q) of the step, if that exists. A block has consecutive indices.
 template <int each>
 struct split_indexes {
   index_type n;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(threads_spread)
   for (int q = 0; q < each; ++q) fetched[q] = fetch_phase(map, at(q), team);
 #pragma unroll
   for (int q = 0; q < each; ++q) own[q] = read_own_phase(map, at(q), team);
-  // After the verdict steps have nothing to do but let one another go: sooner, where it has been given already.
+  // After the verdict, steps only release one another: sooner if the verdict has already been given.
   const bool is_over = frame.guard_only_falls && !read_early(frame.guard);
   if (is_over) let_next_step_start();
   wait_for_previous_step();
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(threads_spread)
   decltype(read_after_own_phase(map, index_type{}, team, fetched[0], own[0])) data[each];
 #pragma unroll
   for (int q = 0; q < each; ++q) data[q] = read_after_own_phase(map, at(q), team, fetched[q], own[q]);
-  asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner
+  asm volatile("" : "+r"(running)::"memory");  // used here, not sooner
   if (!running) return;
   delay(frame.delay_seed, 1);
   total_sums total{};
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(threads_spread)
   if (outside_wish* const decided = decided_wish<total_sums>(frame); decided && decides) *decided = wish.decided();
 }
 
-/// The sequel of all indexes of a thread.
+/// The sequel at all indices of a thread.
 template <int each, class Sequel>
 class sequel_of_indexes {
   sequel_of_block<Sequel> of_[each];
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(threads_spread)
   using copied = typename copied_by<Finish>::type;
   static_assert(hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
   static_assert(warps >= 3, "two warps finish, a third one takes the ticket");
-  // Who writes shared memory, who reads it, and the barrier between (1, 2, 3 below):
+  // Writers and readers of shared memory, and the barrier between them (1, 2, 3 below):
   //   controls, copies  asynchronous copies of warp 0, whose threads wait each for its own | 1 | warps 0 and 1
   //   of_warps          each warp its row                                                  | 1 | warps 0 and 1
   //   of_grid           each finishing warp its own                        | its __syncwarp | the same warp
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(threads_spread)
     return;
   }
   int running = frame.guard ? read_early(frame.guard) : 1;
-  // All that is read is on its way before the first is waited for; what is wanted first is asked for first.
+  // Issue all reads before waiting for any, the most urgent first.
   if (warp == 0) finish.copy_ahead(copies, copy_by_warp());
   if (leads) controls.start(frame.links.loop, decided_wish<Total>(frame));
   typename scattered::template pieces_ahead<warps, 128> sums_of_blocks(static_cast<const number*>(frame.partials),
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(threads_spread)
   here.handed = &told;
   loop_state& state = controls.state();
   history_record* const history = leads ? state.history : nullptr;
-  // Two warps finish, and a third learns meanwhile whether its block is the one that writes. The others wait.
+  // Two warps finish while a third finds out whether its block is the one that writes. The others wait.
   if (warp == 0) {
     if (leads && blockIdx.x != 0) state.history = nullptr;
     here.first(whole_warp(), begin_half(), state, copies);

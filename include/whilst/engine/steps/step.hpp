@@ -27,7 +27,7 @@
 namespace whilst {
 
 #if WHILST_WITH_CUDA
-/// Receives a kernel and the addresses of its arguments, which are there while it is called.
+/// Receives a kernel and the addresses of its arguments, valid during the call.
 using kernel_user = std::function<void(const void* kernel, void** arguments)>;
 #endif
 
@@ -41,31 +41,30 @@ class recorded_step {
   const std::string& name() const { return name_; }
   index_type count() const { return n_; }
   virtual bool has_finish() const = 0;
-  /// Whether the step that comes next is this one's sequel, which the kernel of its finish runs by itself where the
-  /// grid is not large.
+  /// Whether the next step is this one's sequel, which the kernel of its finish also runs unless the grid is large.
   virtual bool has_sequel() const = 0;
-  /// Whether it reads ahead only what no step writes, if anything.
+  /// Whether what it reads ahead, if anything, is never written by a step.
   virtual bool fetches_only_constants() const = 0;
   /// Whether it has a read_own, which its kernel may call while the step before it still runs.
   virtual bool reads_own_ahead() const = 0;
-  /// Bytes that a run of the step moves between memory and the processor, where its map says.
+  /// Bytes that a run of the step moves between memory and the processor, if its map tells.
   virtual std::optional<index_type> bytes() const = 0;
   /// Host memory that the step holds for its sums.
   virtual std::size_t host_bytes() const = 0;
-  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top. `threads` as
-  /// run_on_threads takes it, which also tells what becomes of an exception.
+  /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top. `threads` and
+  /// exceptions: see run_on_threads.
   virtual void run_on_host(loop_state* loop, int threads) = 0;
 #if WHILST_WITH_CUDA
   /// Bytes of one block's partial sums; 0 for none.
   virtual std::size_t partial_bytes() const = 0;
   virtual launch_shape shape(const device_traits& device) const = 0;
-  /// Whether the code that would run was compiled for devices of 9.0: it waits for the step before it, as overlapping
-  /// launches demand, and knows clusters.
+  /// Whether the code for this device was compiled for compute capability 9.0: it waits for the previous step, as
+  /// overlapping launches require, and supports clusters.
   virtual bool waits_for_previous(const device_traits& device) const = 0;
-  /// Has `use` called with the kernel for this shape and with its arguments, map and finish among them.
+  /// Calls `use` with the kernel for this shape and its arguments, including map and finish.
   virtual void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const = 0;
   void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const;
-  /// Gives the node of an earlier launch, in an instantiated graph, the arguments of now. Its attributes and edges
+  /// Gives the node of an earlier launch, in an instantiated graph, the current arguments. Its attributes and edges
   /// stay.
   void set_node(cudaGraphExec_t exec, cudaGraphNode_t node, const launch_shape& shape, const step_frame& frame) const;
 #endif
@@ -77,10 +76,10 @@ class recorded_step {
 };
 namespace detail {
 
-/// Indexes a host thread takes at a time. Fixed, so that totals do not depend on the number of threads.
+/// Indices that a host thread takes at a time. Fixed, so that totals do not depend on the number of threads.
 constexpr index_type host_chunk = 2048;
 
-/// The same for the maps of each kind: an index of a block or of a whole problem is much work by itself.
+/// The same for each kind of map: one index of a block or a whole problem is already much work.
 template <class Map>
 constexpr bool takes_problems = team_kind_of<Map>() == team_kind::block || requires {
   Map::whole_problem;
@@ -98,7 +97,7 @@ void check_lanes(const std::string& doing, int lanes);
 /// Throws whilst::error on a negative count, or lanes that no warp can be divided into.
 void check_step(const std::string& name, index_type n, int lanes);
 
-/// Whether two maps of one type ask for the same threads an index, and the same memory.
+/// Whether two maps of one type ask for the same threads per index and the same memory.
 template <class Map>
 bool same_team(const Map& one, const Map& other) {
   bool same = lanes_wanted(one) == lanes_wanted(other);
@@ -111,7 +110,7 @@ bool same_team(const Map& one, const Map& other) {
 
 }  // namespace detail
 
-/// A step made of a map and, perhaps, a finish; perhaps it knows the step after it, its sequel.
+/// A step made of a map and optionally a finish; optionally it knows the next step, its sequel.
 template <class Map, class Finish, class Sequel = no_sequel>
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
@@ -138,15 +137,15 @@ class map_step final : public recorded_step {
   }
 
   Finish finish() const { return finish_; }
-  /// Gives the step other members. Returns whether its launch shape is sure to be the same.
+  /// Replaces the step's members. Returns whether its launch shape is sure to be unchanged.
   bool replace(index_type n, const Map& map, const Finish& finish, const Sequel& sequel) {
     detail::check_step(name_, n, detail::lanes_wanted(map));
     const bool same_shape = n == n_ && detail::same_team(map, map_);
     n_ = n;
-    // Made anew, not assigned: functors may have constant members, and closures have no assignment.
+    // Reconstructed, not assigned: functors may have const members, and closures have no assignment.
     std::construct_at(&map_, map);
     std::construct_at(&finish_, finish);
-    if constexpr (!std::is_empty_v<Sequel>) std::construct_at(&sequel_, sequel);  // else it may share its address
+    if constexpr (!std::is_empty_v<Sequel>) std::construct_at(&sequel_, sequel);  // an empty one may share its address
     make_room();
     return same_shape;
   }
@@ -247,8 +246,8 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     return static_cast<unsigned>(std::max<index_type>((threads + 31) / 32, least) * 32);
   };
   if constexpr (may_be_small) {
-    // Blocks that need not meet in global memory finish a microsecond earlier; one block another half, unless each warp
-    // has so much to do, as where a warp's finish has many sums, that few should share a multiprocessor.
+    // Blocks that need not meet in global memory finish a microsecond earlier; a single block, another half. The
+    // exception: if each warp has much to do, as when a warp's finish has many sums, few should share a multiprocessor.
     constexpr bool spread = detail::by_warp<Finish>;
     const index_type most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
     const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
@@ -260,8 +259,7 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     }
   }
   if constexpr (detail::splits<Map, Finish, Sequel>) {
-    // Each block reads the sums of all, and should have a multiprocessor to itself. Threads with two indexes take
-    // longer.
+    // Each block reads all sums and should have a multiprocessor to itself. Threads with two indices take longer.
     const index_type of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
     const index_type blocks = of_one <= device.multiprocessors ? of_one : of_two;
     if (n_ > 0 && blocks <= device.multiprocessors) {
@@ -296,7 +294,7 @@ index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_trai
   if (!waits_for_previous(device)) return 0;
   auto* const kernel = &detail::step_kernel<Map, Finish, Sequel, true>;
   const std::string what = "asking for the clusters of step '" + name_ + "'";
-  // More than 8 blocks have to be asked for; not every device, or part of one, has room for them.
+  // More than 8 blocks need this attribute; not every device, or part of one, has room for them.
   WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(largest_cluster);

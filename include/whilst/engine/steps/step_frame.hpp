@@ -7,28 +7,27 @@
 
 namespace whilst {
 
-/// How a step is laid out on a GPU and what belongs to it there; fixed when it is recorded.
+/// A step's layout and resources on a GPU; fixed when it is recorded.
 struct step_frame {
   index_type n = 0;
   int lanes = 1;
-  void* partials = nullptr;       ///< one entry a block, for the totals
-  unsigned* ticket = nullptr;     ///< counts blocks that are done; returns to 0 by itself
+  void* partials = nullptr;       ///< one entry per block, for the totals
+  unsigned* ticket = nullptr;     ///< counts finished blocks; resets itself to 0
   const int* guard = nullptr;     ///< the running flag that the step obeys; null outside loops
-  bool guard_only_falls = false;  ///< it was up before the first step that may overlap this one: in a loop's body
-  /// The step that comes next reads ahead constants only, so its kernel may start before the step before this one has
-  /// ended.
+  bool guard_only_falls = false;  ///< it was set before the first step that may overlap this one: in a loop's body
+  /// The next step reads ahead only constants, so its kernel may start before the step preceding this one has ended.
   bool next_may_start_early = false;
-  unsigned delay_seed = 0;  ///< not 0: blocks wait a random while, for tests of the ordering between steps
+  unsigned delay_seed = 0;  ///< not 0: blocks wait a random time, to test the ordering between steps
   step_links links;
 };
 
 /// The kernels that a step may run as.
 enum class step_form {
   large,  ///< any number of blocks, which meet by a ticket
-  small,  ///< one block or one cluster, which goes on with the step's sequel
+  small,  ///< one block or one cluster, which also runs the step's sequel
   // A step with a sequel, on no more blocks than there are multiprocessors, as two kernels:
   sums,          ///< each block leaves its sums
-  finish_sequel  ///< each block adds up what they left, finishes for itself, and goes on with the sequel
+  finish_sequel  ///< each block adds up the sums, finishes for itself, and runs the sequel
 };
 
 /// Launch geometry and attributes of a step.
@@ -39,7 +38,7 @@ struct launch_shape {
   std::size_t fast_memory_bytes = 0;
 };
 
-/// Where the memory for partial sums goes on with an outside_wish, in the last two forms.
+/// Offset of the outside_wish that follows the partial sums in the last two forms.
 WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
   return (bytes_of_sums + alignof(outside_wish) - 1) / alignof(outside_wish) * alignof(outside_wish);
 }
@@ -47,13 +46,13 @@ WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
 /// Most blocks in a cluster; devices may allow fewer.
 inline constexpr int largest_cluster = 16;
 
-/// Most threads of a block of a step with a finish, which runs as one block or one cluster where that will do.
+/// Most threads per block of a step with a finish, which runs as one block or one cluster if that suffices.
 inline constexpr int threads_alone = 512;
 
-/// The same where the finish is a whole warp's: each thread has much to do then, and few should share a multiprocessor.
+/// The same for a whole-warp finish: each thread then has much to do, and few should share a multiprocessor.
 inline constexpr int threads_spread = 128;
 
-/// Limits and habits of a device that decide a launch shape.
+/// Properties of a device that decide a launch shape.
 struct device_traits {
   int device = 0;
   int multiprocessors = 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The kernel that runs a step: its indexes, its sums over the grid, its finish and its links. For nvcc.
+/// The kernel that runs a step: its indices, its sums over the grid, its finish and its links. For nvcc.
 
 #include <cstdint>
 #include <type_traits>
@@ -14,7 +14,7 @@
 
 namespace whilst::detail {
 
-/// Every thread of every step calls this before it reads anything that the step before may write: with overlapping
+/// Every thread of every step calls this before it reads anything that the previous step may write: with overlapping
 /// launches that one may still be running.
 __device__ inline void wait_for_previous_step() {
 #if __CUDA_ARCH__ >= 900
@@ -37,8 +37,8 @@ __device__ inline void delay(unsigned seed, unsigned point) {
   }
 }
 
-/// The indexes of one thread: first, first + stride, ... below n; how far the first is from that of its warp; and how
-/// many its block has at a time, one after another.
+/// The indices of one thread: first, first + stride, ... below n; the offset of the first from that of its warp; and
+/// how many consecutive ones its block has at a time.
 struct index_range {
   index_type first, stride, n;
   int in_warp, in_block;
@@ -76,8 +76,8 @@ __device__ auto reading_team_of_thread(const step_frame& frame) {
   }
 }
 
-/// Blocks of a step that fit a multiprocessor at least, at the price of registers; a map that streams memory says how
-/// many it wants, as `static constexpr int blocks_wanted`.
+/// Least blocks of a step that fit a multiprocessor, at the price of registers; a map that streams memory sets it by
+/// `static constexpr int blocks_wanted`.
 template <class Map, class Finish>
 constexpr int blocks_wanted() {
   if constexpr (requires { Map::blocks_wanted; }) {
@@ -93,7 +93,7 @@ constexpr int most_threads() {
   return small ? threads_alone : team_kind_of<Map>() == team_kind::block ? 1024 : 256;
 }
 
-/// A finish by a whole warp, or by two that have a half each.
+/// A finish by a whole warp, or by two that do half each.
 template <class Finish, class Total>
 __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_state& loop,
                                typename Finish::copied& copies) {
@@ -113,8 +113,8 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
   }
 }
 
-/// The sequel of a step within the kernel of the step's finish. Each block has the indexes that it had before, if on
-/// other threads, so it sees what its map wrote.
+/// The sequel of a step within the kernel of the step's finish. Each block keeps its indices, if on other threads, so
+/// it sees what its map wrote.
 template <class Sequel>
 class sequel_of_block {
   using fetched = decltype(fetch_phase(std::declval<const Sequel&>(), index_type{}, lanes()));
@@ -132,11 +132,11 @@ class sequel_of_block {
   /// Reads ahead what neither the map nor the finish writes.
   __device__ sequel_of_block(const Sequel& sequel, index_type i, bool is_there)
       : sequel_(sequel), i_(i), is_there_(is_there), fetched_(fetch_phase(sequel, is_there ? i : 0, lanes())) {}
-  /// After the map, and before the finish: reads what needs not be told.
+  /// After the map and before the finish: reads what does not depend on the finish.
   __device__ void read() {
     if constexpr (reads_before_finish) data_ = untold_read_phase(sequel_, is_there_ ? i_ : 0, lanes(), fetched_);
   }
-  /// Once the block knows what the finish concluded.
+  /// Call once the block knows the finish's result.
   template <class Handed>
   __device__ void run(const Handed& handed) const {
     if (!is_there_) return;
@@ -150,12 +150,12 @@ class sequel_of_block {
   }
 };
 
-/// A small grid is one block or one cluster of a step with a finish, and has a thread or a team for each index: its
-/// sums meet in shared memory, it has registers to spare, so that all it needs from memory is on its way at once, and
-/// it goes on with the step's sequel, if there is one.
+/// A small grid is one block or one cluster of a step with a finish, with a thread or a team for each index: its sums
+/// meet in shared memory, its spare registers let all reads be in flight at once, and it also runs the step's sequel,
+/// if any.
 ///
-/// What a small step takes is the time to bring in its instructions, some 3 cycles for each that runs once, beside
-/// trips to memory. So nothing is in a loop here that runs once.
+/// A small step's time goes into fetching instructions, some 3 cycles for each that runs once, besides trips to memory.
+/// So nothing that runs once is in a loop here.
 template <class Map, class Finish, class Sequel, bool small>
 __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 : blocks_wanted<Map, Finish>())
     step_kernel(const __grid_constant__ Map map, const __grid_constant__ Finish finish,
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   const auto team = team_of_thread<Map>(frame);
   const auto reading_team = reading_team_of_thread<Map>(frame);
   const index_range range = indexes_of_thread<Map>(frame);
-  // Whole warps read together, past the last index too; only indexes that are there are written.
+  // Whole warps read together, past the last index too; only existing indices are written.
   index_type i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     if constexpr (has_sequel) concluded.announce();
     if (gridDim.x > 1) mailbox.announce();
   }
-  // A small grid has an index at least, if it has a map, and reads the last one where it has no more.
+  // A small grid with a map has at least one index; threads without an index of their own read the last one.
   decltype(fetch()) fetched{};
   if (small || warp_has_index()) fetched = fetch();
   if constexpr (may_send) {
@@ -219,12 +219,12 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   }
   wait_for_previous_step();
   let_next_step_start();
-  // All these reads are under way before the first is waited for: one trip to memory, not three.
+  // Issue all these reads before waiting for the first: one trip to memory, not three.
   int running = frame.guard ? read_early(frame.guard) : 1;
   if (small) read_for_finish();
   decltype(read(fetched)) data{};
   if (small || warp_has_index()) data = read(fetched);
-  asm volatile("" : "+r"(running)::"memory");  // looked at here, not sooner
+  asm volatile("" : "+r"(running)::"memory");  // used here, not sooner
   if (!running) {
     if constexpr (has_finish) {
       if (small && threadIdx.x < leaders) controls.wait();
@@ -234,8 +234,8 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   }
   delay(frame.delay_seed, 1);
 
-  // Two texts of one thing: written as one, and with another finish, nvcc put the loads of large grids in an order that
-  // took a product with 80 entries a row 6 % longer.
+  // The same thing twice: from a single version, and with another finish, nvcc ordered the loads of large grids such
+  // that a product with 80 entries per row took 6 % longer.
   if constexpr (small) {
     if (i < range.n) {
       if constexpr (has_sums) {
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
           write_phase(map, i, team, data);
         }
       }
-      if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // shared memory passes to the next index
+      if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // the next index reuses shared memory
       i += range.stride;
       if (warp_has_index()) data = read(fetch());
     }
@@ -271,13 +271,13 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     }
   }();
   if constexpr (has_sequel) {
-    // Other threads may have had the map's indexes.
+    // Other threads may have had the map's indices.
     if constexpr (decltype(rest)::reads_before_finish && team_kind_of<Map>() != team_kind::none) __syncthreads();
     rest.read();
   }
   if constexpr (has_finish) {
     if (!small) read_for_finish();
-    // With a sequel, one thread's copy of the loop's state is wanted once more; a warp works on the one that it shares.
+    // A sequel needs one thread's copy of the loop's state again; a warp works on its shared copy.
     [[maybe_unused]] std::conditional_t<has_sequel && !by_warp<Finish>, loop_state, no_sums> of_thread;
     const auto conclude = [&](const auto&... totals) {
       const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};

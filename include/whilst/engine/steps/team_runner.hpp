@@ -9,15 +9,14 @@
 
 namespace whilst {
 
-/// The runner inside a kernel: one team runs a whole method, step after step, and loops where it is. The same text that
-/// a recorder records, so resident and batch need no program. A method that uses run.call cannot run here; it says so
-/// with `static constexpr bool runs_in_kernel = false`.
+/// The runner inside a kernel: one team runs a whole method, step after step, and loops in place. It runs the same
+/// source that a recorder records, so resident and batch need no program. A method that uses run.call cannot run here
+/// and declares `static constexpr bool runs_in_kernel = false`.
 ///
-/// A step gets no fast memory of its team: what the block has of it may hold the vectors of the whole solve.
+/// A step gets no fast memory from its team: the block's may hold the vectors of the whole solve.
 ///
-/// What the world outside wants is asked of `root`, a loop that the method is within, such as a whole batch; without
-/// one, of the outermost loop of the method itself. Its control must then be in memory that all of the device can read,
-/// which a thread's own is not.
+/// Cancels and deadlines come from `root`, a loop around the method, such as a whole batch; without one, from the
+/// method's own outermost loop. Its control must then be in memory that the whole device can read, not thread-local.
 template <class Team>
 class team_runner {
  public:
@@ -54,7 +53,7 @@ class team_runner {
     step(name, n, map, finish);
     step(sequel_name, n, sequel);
   }
-  /// For maps that a recorder gives a whole block for each index: here the team that there is.
+  /// For maps that get a whole block per index from a recorder: here they get this team.
   template <class Map>
   WHILST_HD void team(const char* name, index_type n, const Map& map) {
     team(name, n, map, no_finish{});
@@ -99,9 +98,9 @@ class team_runner {
     while (active()) {
       finished_ = false;
       outside_wish wish{};
-      if (team_.rank() == 0) wish = root_->wish();  // its way from memory is long: read now, used after the body
+      if (team_.rank() == 0) wish = root_->wish();  // memory latency is long: read now, used after the body
       body(*this);
-      // A thread that is still looking at the body's last verdict may see this one instead: it looks again below.
+      // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (team_.rank() == 0) {
         if (!finished_ && c->running) count_iteration{}(*c);
         c->count_trip(wish);
@@ -154,7 +153,7 @@ class team_runner {
     finished_ = outer_finished;
   }
 
-  /// Calls a finish that receives totals: by the first thread, or by the first warp of a block where it asks for one.
+  /// Calls a finish that receives totals: on the first thread, or on a block's first warp if it asks for one.
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& total) const {
 #if defined(__CUDA_ARCH__)
@@ -189,12 +188,11 @@ class team_runner {
   }
 #endif
 
-  /// Whether the loop at hand still runs, as of the last look: each thread looks after a barrier that follows a
-  /// verdict.
+  /// Whether the current loop still ran at the last look: each thread looks after a barrier that follows a verdict.
   WHILST_HD bool active() const { return active_; }
   WHILST_HD void look() { active_ = !current_ || current_->running; }
 
-  /// What maps get: no kernel is before the step that runs, and what it reads early this kernel has written.
+  /// The team that maps get: no kernel precedes the running step, and this kernel wrote what it reads early.
   template <class Group>
   struct team_of_step : Group {
     WHILST_HD static void* fast_memory() { return nullptr; }
@@ -204,8 +202,8 @@ class team_runner {
     }
   };
 
-  /// Calls `map` for this thread's indexes, or for all of them if it works by teams; `take` receives what it returns,
-  /// if anything.
+  /// Calls `map` for this thread's indices, or for all of them if it works by teams; `take` receives its result, if
+  /// any.
   template <class Map, class Take>
   WHILST_HD void each(const Map& map, index_type n, const Take& take) const {
     constexpr detail::team_kind kind = detail::team_kind_of<Map>();
