@@ -2,7 +2,7 @@
 
 namespace whilst {
 
-/// The version of Whilst, by semantic versioning. This line is its only source: the build reads it too.
+/// The version of Whilst, following semantic versioning. This line is its only source: the build reads it too.
 inline constexpr const char* version = "0.1.0";
 
 }  // namespace whilst

@@ -10,8 +10,8 @@
 #include "solvers/files/matrix_market_rows.hpp"
 #include "solvers/files/text_file.hpp"
 
-// The public functions that read: bytes (matrix_market_bytes), tokens (matrix_market_scanner), the format
-// (matrix_market_reader) and rows (matrix_market_rows) put together. Those that write are in matrix_market_writer.cpp.
+// The public readers, which combine bytes (matrix_market_bytes), tokens (matrix_market_scanner), the format
+// (matrix_market_reader) and rows (matrix_market_rows). The writers are in matrix_market_writer.cpp.
 
 namespace whilst {
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace detail::matrix_market;
 
-/// Running out of memory over a file is a fact about the file, told like the others.
+/// Running out of memory over a file is a property of the file, reported like the others.
 template <class Read>
 auto with_memory_named(std::string_view name, Read read) {
   try {
@@ -30,7 +30,7 @@ auto with_memory_named(std::string_view name, Read read) {
   detail::fail(name, "there is not enough memory", "a file that fits into memory");
 }
 
-/// What `parse` makes of a reader of the text that `bytes` stand for, plain or gzip.
+/// Calls `parse` with a reader for the text in `bytes`, plain or gzip.
 template <class Parse>
 auto parse_bytes(std::string_view bytes, std::string_view name, Parse parse) {
   return with_memory_named(name, [&] {
@@ -40,7 +40,7 @@ auto parse_bytes(std::string_view bytes, std::string_view name, Parse parse) {
   });
 }
 
-/// Whether the beginning of a file reaches beyond the line of the sizes.
+/// Whether the beginning of a file extends past the size line.
 bool holds_header(std::string_view text) {
   bool first_line = true;
   for (std::size_t newline; (newline = text.find('\n')) != std::string_view::npos; text.remove_prefix(newline + 1)) {
@@ -74,7 +74,7 @@ csr_matrix<T> parse_matrix(std::string_view text, std::string_view name) {
   return parse_bytes(text, name, [](reader file) {
     std::vector<entry<T>> entries = file.read_entries<T>();
     file.expect_end();
-    // A row without entries makes a matrix singular; what solves with it anyway takes some hundred bytes a row.
+    // A row without entries makes a matrix singular; solving with it anyway takes some hundred bytes per row.
     file.check_rows(index_type{1} << 20);
     return assemble_rows(file, std::move(entries));
   });

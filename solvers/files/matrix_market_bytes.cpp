@@ -29,14 +29,14 @@ bool starts_with_banner(std::string_view text) {
 }
 
 std::string read_bytes(std::FILE* file, std::string_view name, std::size_t limit, std::size_t expected) {
-  // The buffer would only be copied from.
+  // Buffering would only add a copy.
   std::setvbuf(file, nullptr, _IONBF, 0);
-  // The first bytes alone tell a file of another kind, however large: they are all that is needed to refuse it.
+  // The first bytes identify a file of another kind, however large, and suffice to refuse it.
   std::string bytes(std::min<std::size_t>(limit, 4096), '\0');
   std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
   const bool promising = is_gzip(bytes) || starts_with_banner(bytes);
   while (promising && size == bytes.size() && size < limit) {
-    // One byte more than there should be, so that a short count says that the end was reached.
+    // One byte more than expected, so that a short count means end of file.
     const std::size_t rest = std::min(expected, limit - 1) + 1;
     bytes.resize(std::max(rest, std::min(limit, 2 * size)));
     size += std::fread(bytes.data() + size, 1, bytes.size() - size, file);
@@ -66,7 +66,7 @@ std::string gunzip(std::string_view bytes, std::string_view name, extent given) 
   constexpr std::size_t chunk = std::size_t{1} << 30;
   const std::size_t limit = std::max(text_of_any_gzip, bytes.size() * text_per_gzip_byte);
   z_stream stream{};
-  // 15 bits of window, and 16 for "gzip, nothing else".
+  // 15 window bits, plus 16 for "gzip only".
   if (inflateInit2(&stream, 15 + 16) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
   std::string text;

@@ -33,7 +33,7 @@ void reader::read_kind() {
   scanner_.skip(first);
   scanner_.read_word<int>({{"matrix", 0}});
   header_.format = scanner_.read_word<format>({{"coordinate", format::coordinate}, {"array", format::array}});
-  // A pattern without places, or one with signs, would say nothing.
+  // A pattern without positions, or one with signs, has no meaning.
   header_.field =
       header_.format == format::array
           ? scanner_.read_word<field>({{"real", field::real}, {"double", field::real}, {"integer", field::integer}})
@@ -69,7 +69,7 @@ void reader::read_sizes() {
     const index_type most = rows == 0 || columns == 0 ? 0 : index_type{10'000'000'000'000'000};
     header_.entries = read_size(2, most, "a number of entries");
   } else if (header_.symmetry == symmetry::general) {
-    // Both sizes fit 31 bits, so their product fits 62.
+    // Both sizes fit in 31 bits, so their product fits in 62.
     header_.entries = rows * columns;
   } else {
     const index_type diagonal = header_.symmetry == symmetry::symmetric ? 1 : -1;
@@ -86,7 +86,7 @@ void reader::check_rows(index_type rows_of_any_file) const {
   }
 }
 
-/// Places of both triangles are looked up: entries given in each of them would count twice.
+/// Looks positions up in both triangles: an entry listed in each would count twice.
 template <class T>
 void reader::mirror_upper_triangle(std::vector<entry<T>>& entries) const {
   using place = std::pair<std::int32_t, std::int32_t>;
@@ -109,14 +109,14 @@ void reader::mirror_upper_triangle(std::vector<entry<T>>& entries) const {
 
 // ---------------------------------------------------------------- entries
 
-/// How many of the declared entries can be in the bytes that are left; the shortest line of an entry is a digit and a
-/// newline for an array, four bytes for a pattern, six else.
+/// How many of the declared entries fit in the remaining bytes; the shortest entry line is a digit and a newline for an
+/// array, four bytes for a pattern, otherwise six.
 std::size_t reader::plausible_entries() const {
   const std::size_t shortest = header_.format == format::array ? 2 : header_.field == field::pattern ? 4 : 6;
   return std::min(static_cast<std::size_t>(header_.entries), scanner_.bytes_left() / shortest + 1);
 }
 
-/// Goes on to the entry that `number` others came before.
+/// Moves on to entry `number`, from 0.
 void reader::expect_line_of_entry(index_type number) {
   if (!scanner_.skip_to_line()) {
     scanner_.fail_at(scanner_.here(), "the end of the file after " + std::to_string(number) + " entries",
@@ -187,7 +187,7 @@ std::vector<T> reader::read_column() {
     return column;
   }
   const std::vector<entry<T>> entries = read_entries<T>();
-  // A load on a few of many points is listed thus: 128 MiB at most for next to no text.
+  // Loads on a few of many points look like this: at most 128 MiB for next to no text.
   check_rows(index_type{1} << 24);
   column.assign(static_cast<std::size_t>(header_.rows), T{0});
   for (const entry<T>& e : entries) {

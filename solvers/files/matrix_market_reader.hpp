@@ -12,33 +12,32 @@
 
 namespace whilst::detail::matrix_market {
 
-/// One entry of a coordinate file, row and column from 0.
+/// One entry of a coordinate file; row and column count from 0.
 template <class T>
 struct entry {
   std::int32_t row, column;
   T value;
 };
 
-/// Reads the text of one file from its beginning to its end: the header when made, then the entries, once.
+/// Reads the text of one file from start to end: the header on construction, then the entries, once.
 class reader {
  public:
   reader(std::string_view text, std::string_view name) : scanner_(text, name) { read_header(); }
 
   const matrix_market_header& header() const { return header_; }
 
-  /// All entries as the file lists them, in its order. T is float or double, here and below.
+  /// All entries, in file order. T is float or double, here and below.
   template <class T>
   std::vector<entry<T>> read_entries();
-  /// The one column of an n x 1 file, zero where nothing is listed.
+  /// The one column of an n x 1 file; entries not listed are zero.
   template <class T>
   std::vector<T> read_column();
   /// Nothing but comments and blank lines may follow the last entry.
   void expect_end();
 
-  /// Fails unless arrays with one element a row are in proportion to the file, or there are no more of them than this.
+  /// Fails unless arrays with one element per row are in proportion to the file, or have at most this many elements.
   void check_rows(index_type rows_of_any_file) const;
-  /// Fails at the line of the sizes, for what shows up after the last entry: at the size `which` of rows, columns,
-  /// entries.
+  /// Fails at the size line, for problems found after the last entry: at size `which` of rows, columns, entries.
   [[noreturn]] void fail_at_sizes(const std::string& found, const std::string& expected, int which = 0) const {
     scanner_.fail_at(sizes_[which], found, expected);
   }
@@ -57,13 +56,13 @@ class reader {
   void read_array(std::vector<entry<T>>& entries);
   template <class T>
   void read_coordinates(std::vector<entry<T>>& entries);
-  /// Moves what a file that is not general lists above the diagonal to below it.
+  /// Mirrors entries above the diagonal to below it, unless the file is general.
   template <class T>
   void mirror_upper_triangle(std::vector<entry<T>>& entries) const;
 
   scanner scanner_;
   matrix_market_header header_;
-  /// Where the sizes stand in the text.
+  /// Position of the sizes in the text.
   std::array<const char*, 3> sizes_{};
 };
 

@@ -15,7 +15,7 @@ namespace whilst::detail::matrix_market {
 
 namespace {
 
-/// Sorts one row by column, in a way that keeps entries with the same column in the order of the file.
+/// Sorts one row by column; stable, so that entries with the same column keep their file order.
 template <class T>
 void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<std::pair<std::int32_t, T>>& scratch) {
   if (std::is_sorted(columns.begin(), columns.end())) return;
@@ -40,7 +40,7 @@ void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<
   for (std::size_t i = 0; i < columns.size(); ++i) std::tie(columns[i], values[i]) = scratch[i];
 }
 
-/// The arrays of a matrix in the making.
+/// The arrays of a matrix under construction.
 template <class Offset, class T>
 struct csr_arrays {
   std::vector<Offset> offsets;
@@ -48,15 +48,15 @@ struct csr_arrays {
   std::vector<T> values;
 };
 
-/// Counts the entries of each row, and drops each entry into the next free place of its row. Files sorted by column, as
-/// most are, fall into place sorted.
+/// Counts the entries of each row, then puts each entry into the next free slot of its row. Files sorted by column, as
+/// most are, arrive sorted.
 template <class Offset, class T>
 csr_arrays<Offset, T> distribute(const matrix_market_header& header, const std::vector<entry<T>>& entries) {
   const bool mirrored = header.symmetry != matrix_market_symmetry::general;
   const T sign = header.symmetry == matrix_market_symmetry::skew_symmetric ? T{-1} : T{1};
 
   csr_arrays<Offset, T> rows;
-  // One place further than they belong, so that filling the rows moves every offset to where it belongs.
+  // Shifted by one, so that filling the rows moves every offset to its final position.
   std::vector<Offset>& offsets = rows.offsets;
   offsets.resize(static_cast<std::size_t>(header.rows) + 2);
   for (const entry<T>& e : entries) {
@@ -79,7 +79,7 @@ csr_arrays<Offset, T> distribute(const matrix_market_header& header, const std::
   return rows;
 }
 
-/// Sorts the rows that need it and sums entries with the same place, moving what is left to the front.
+/// Sorts the rows that need it, sums entries at the same position and compacts the rest to the front.
 template <class Offset, class T>
 void sort_and_sum(const reader& file, csr_arrays<Offset, T>& rows) {
   auto& [offsets, columns, values] = rows;
@@ -124,7 +124,7 @@ csr_matrix<T> assemble(const reader& file, std::vector<entry<T>> entries) {
 
 template <class T>
 csr_matrix<T> assemble_rows(const reader& file, std::vector<entry<T>> entries) {
-  // A symmetric file may store nearly two nonzeros an entry.
+  // A symmetric file may yield nearly two nonzeros per entry.
   const bool general = file.header().symmetry == matrix_market_symmetry::general;
   const std::size_t nonzeros = general ? entries.size() : 2 * entries.size();
   return nonzeros <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())

@@ -6,8 +6,8 @@
 
 namespace whilst::detail::matrix_market {
 
-/// The matrix that the entries of `file` stand for: sorted into rows, mirrored where the file lists one triangle, and
-/// summed where a place is given twice. T is float or double.
+/// The matrix that the entries of `file` describe: sorted into rows, mirrored if the file lists one triangle, and
+/// summed if a position occurs twice. T is float or double.
 template <class T>
 csr_matrix<T> assemble_rows(const reader& file, std::vector<entry<T>> entries);
 

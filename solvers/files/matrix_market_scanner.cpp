@@ -16,8 +16,8 @@ void scanner::fail_at_token(const char* where, const std::string& expected) cons
 
 namespace {
 
-/// Whether a decimal number is below one in magnitude, however long its digits or its exponent are. std::from_chars
-/// reports numbers too large and numbers too small with one and the same code; this tells them apart.
+/// Whether a decimal number is below one in magnitude, however long its digits or its exponent. std::from_chars reports
+/// overflow and underflow with the same code; this tells them apart.
 bool is_below_one(std::string_view number) {
   const std::size_t exponent_mark = number.find_first_of("eE");
   const std::string_view digits = number.substr(0, exponent_mark);
@@ -34,7 +34,7 @@ bool is_below_one(std::string_view number) {
     std::int64_t power = 0;
     const auto [end, problem] = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
     if (problem == std::errc::result_out_of_range) return negative;
-    // Compared, not added: the sum need not fit.
+    // Compared, not added: the sum may overflow.
     return negative ? scale <= power : power <= -scale;
   }
   return scale <= 0;

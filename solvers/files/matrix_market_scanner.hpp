@@ -17,8 +17,8 @@ namespace whilst::detail::matrix_market {
 
 inline char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Reads lines of tokens from a text that it does not own, and fails with the place where it stands. What runs once a
-/// token stands here, to be inlined.
+/// Reads lines of tokens from a text that it does not own; errors give the current position. Code that runs once per
+/// token is in this header, to be inlined.
 class scanner {
  public:
   scanner(std::string_view text, std::string_view name)
@@ -30,10 +30,10 @@ class scanner {
 
   /// Fails at the byte `where` of the text.
   [[noreturn]] void fail_at(const char* where, const std::string& found, const std::string& expected) const;
-  /// Fails at the token that starts at `where`, or at the end of the line or of the file, if that is there.
+  /// Fails at the token that starts at `where`, or at the end of the line or of the file if there is none.
   [[noreturn]] void fail_at_token(const char* where, const std::string& expected) const;
 
-  /// Goes on to the first token of the next line that is neither a comment nor blank; false at the end of the file.
+  /// Moves on to the first token of the next line that is neither a comment nor blank; false at the end of the file.
   bool skip_to_line() {
     for (;; skip_line()) {
       skip_blanks();
@@ -57,7 +57,7 @@ class scanner {
   /// The meaning of the next token, which must be one of the words in upper or lower case. The words are lower case.
   template <class Meaning, std::size_t n>
   Meaning read_word(const std::pair<std::string_view, Meaning> (&words)[n]);
-  /// The next token as a number without sign, for which a message says `what`.
+  /// The next token as a number without sign, called `what` in messages.
   index_type read_whole_number(index_type smallest, index_type largest, const char* what);
   /// The next token as an integer with or without sign.
   std::int64_t read_integer();
@@ -79,11 +79,11 @@ class scanner {
     const void* newline = here_ == end_ ? nullptr : std::memchr(here_, '\n', bytes_left());
     here_ = newline == nullptr ? end_ : static_cast<const char*>(newline) + 1;
   }
-  /// Where std::from_chars, which takes no plus sign, is to start with the token that starts here.
+  /// Where std::from_chars, which accepts no plus sign, must start to read the token that starts here.
   const char* after_plus() const {
     return here_ != end_ && *here_ == '+' && here_ + 1 != end_ && here_[1] != '-' ? here_ + 1 : here_;
   }
-  /// The same for what std::from_chars does not take at once: a d for the exponent, what is too small for T, mistakes.
+  /// The same for what std::from_chars refuses: a d for the exponent, numbers too small for T, mistakes.
   template <class T>
   T read_unusual_real();
 
@@ -107,7 +107,7 @@ Meaning scanner::read_word(const std::pair<std::string_view, Meaning> (&words)[n
 }
 
 inline index_type scanner::read_whole_number(index_type smallest, index_type largest, const char* what) {
-  // What has more digits is far above every limit asked for; wrapped around, it is not looked at.
+  // A number with more digits exceeds every limit; its wrapped value is not used.
   constexpr std::ptrdiff_t most_digits = 18;
   skip_blanks();
   const char* p = here_;

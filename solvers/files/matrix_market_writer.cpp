@@ -14,7 +14,7 @@ namespace {
 
 std::string doing(const std::filesystem::path& path) { return "writing " + detail::printable(path.string()); }
 
-/// Collects pieces of text and passes them on in large parts.
+/// Collects pieces of text and passes them on in large chunks.
 class text_writer {
  public:
   explicit text_writer(const detail::write_target& target) : file_(target) {}
@@ -46,7 +46,7 @@ class text_writer {
   std::string buffer_;
 };
 
-/// Asked of every value before the first byte is written: a stream cannot take one back.
+/// Checks every value before the first byte is written: a stream cannot take one back.
 template <class T>
 void require_finite(const std::filesystem::path& path, T value, index_type row, index_type column) {
   if (std::isfinite(value)) return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view reading = "reading options";
 
-/// What all solvers' options have; options may be const.
+/// The options that all solvers share; options may be const.
 template <class Options, class Visit>
 void each_common_field(Options& options, const Visit& visit) {
   visit("method", options.method);

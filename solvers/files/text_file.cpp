@@ -16,7 +16,7 @@ void append_as_number(std::string& shown, char c) {
   shown.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
 }
 
-/// How many bytes the character takes that the text begins with; 0 for a control character and what is not UTF-8.
+/// The length in bytes of the text's first character; 0 for a control character and invalid UTF-8.
 std::size_t printable_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) >= ' ' && byte(0) != 0x7f ? 1 : 0;
@@ -35,7 +35,7 @@ std::optional<std::string> read_whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
   std::string text;
-  std::size_t line = 0;  // where the last one that has begun does
+  std::size_t line = 0;  // the start of the last line begun
   for (std::string piece(longest_line, '\0'); file;) {
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     const std::string_view read(piece.data(), static_cast<std::size_t>(file.gcount()));
@@ -55,7 +55,7 @@ std::string_view trim(std::string_view text) {
 }
 
 std::optional<double> finite_number(std::string_view text) {
-  // std::from_chars takes no plus sign.
+  // std::from_chars accepts no plus sign.
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -66,7 +66,7 @@ std::optional<double> finite_number(std::string_view text) {
 
 void fail(std::string_view name, std::string_view text, std::size_t where, const std::string& found,
           const std::string& expected) {
-  // Lines are counted here, once something went wrong, so that reading keeps no count.
+  // Counts lines only here, after an error, so that reading keeps no count.
   const std::string_view before = text.substr(0, where);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');

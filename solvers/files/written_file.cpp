@@ -32,9 +32,9 @@ int descriptor_named(const fs::path& place) {
   return problem == std::errc{} && end == name.data() + name.size() ? descriptor : -1;
 }
 
-/// Where the links at the end of a path lead, or the first of these places that is a descriptor of this process.
+/// Where the links at the end of a path lead, or the first place on the way that is a descriptor of this process.
 fs::path last_link_followed(const fs::path& path) {
-  // More links in a row than the kernel follows.
+  // As many consecutive links as the kernel follows.
   constexpr int most_links = 40;
   const std::string doing = "following the links of " + printable(path.string());
   fs::path place = fs::absolute(path);
@@ -44,14 +44,14 @@ fs::path last_link_followed(const fs::path& path) {
     if (links == most_links) throw error(doing, "its symbolic links form a circle", "Give another path");
     const fs::path next = fs::read_symlink(place, problem);
     if (problem) throw error(doing, problem.message(), "Give another path");
-    // The folder's own links come first: ".." after them is not ".." before.
+    // Resolve the folder's own links first: ".." means something else after that.
     place = fs::weakly_canonical(place.parent_path(), problem) / next;
     if (problem) throw error(doing, problem.message(), "Give another path");
   }
   return place;
 }
 
-/// Of the file that is there, or what open(2) makes of 0666.
+/// The mode of the existing file, or 0666 for open(2) to restrict.
 mode_t mode_for(const struct stat* former) { return former != nullptr ? former->st_mode & 0777 : 0666; }
 
 }  // namespace
@@ -95,7 +95,7 @@ void write_target::require_folder() const {
 }
 
 int write_target::open_stream() const {
-  // What is opened is what was found: a link put there meanwhile is not followed, a file not overwritten.
+  // Opens only what was found: does not follow a link or overwrite a file that appeared meanwhile.
   const int descriptor = descriptor_ >= 0 ? ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)
                                           : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
   if (descriptor < 0) refuse(errno);
@@ -110,7 +110,7 @@ int write_target::open_stream() const {
 int write_target::open_neighbour(fs::path& neighbour) const {
   struct stat former {};
   const bool replaces = ::lstat(path_.c_str(), &former) == 0 && S_ISREG(former.st_mode);
-  // As mkostemp does; but the kernel applies the umask, which a library cannot ask for without changing it.
+  // Like mkostemp, but the kernel applies the umask, which a library cannot query without changing it.
   std::random_device random;
   int descriptor = -1;
   do {
@@ -125,7 +125,7 @@ int write_target::open_neighbour(fs::path& neighbour) const {
                 problem == ENOENT ? "Make that directory first" : "Give another path");
   }
   if (!replaces) return descriptor;
-  // Where the group cannot be kept, its rights are not given to another one.
+  // If the group cannot be kept, do not give its rights to another one.
   const bool kept = ::fchown(descriptor, former.st_uid, former.st_gid) == 0 ||
                     ::fchown(descriptor, static_cast<uid_t>(-1), former.st_gid) == 0;
   if (::fchmod(descriptor, mode_for(&former) & (kept ? 0777u : 0707u)) != 0) {
@@ -158,7 +158,7 @@ void written_file::write(std::string_view text) {
 }
 
 void written_file::finish() {
-  // Some file systems tell only here that the disk is full.
+  // Some file systems report a full disk only here.
   if (::close(std::exchange(descriptor_, -1)) != 0) throw error(target_.doing_, reason_of(errno));
   if (neighbour_.empty()) return;
   if (::rename(neighbour_.c_str(), target_.path_.c_str()) != 0) throw error(target_.doing_, reason_of(errno));

@@ -18,7 +18,7 @@ const batch_settings& checked(const batch_settings& settings) {
   };
   if (settings.problems < 1) refuse("the number of problems is " + std::to_string(settings.problems), "Give 1 or more");
   constexpr index_type most_problems =
-      std::numeric_limits<index_type>::max() / 65536;  // their bytes must be numbers, too
+      std::numeric_limits<index_type>::max() / 65536;  // their byte counts must not overflow
   if (settings.problems > most_problems)
     refuse(std::to_string(settings.problems) + " problems are beyond any memory", "Solve them in parts");
   if (settings.max_iterations < 0 || settings.max_iterations > std::numeric_limits<std::int32_t>::max())
@@ -34,7 +34,7 @@ const batch_settings& checked(const batch_settings& settings) {
   return settings;
 }
 
-/// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
+/// The CPU if the options or the environment say so or there is no GPU; otherwise the GPU requested.
 place choose_place(const batch_settings& settings) {
   executor how = executor_from_name(settings.executor);
   if (how != executor::automatic && how != executor::host && how != executor::batch)
@@ -47,7 +47,7 @@ place choose_place(const batch_settings& settings) {
       throw error(settings.doing + " with the executor of WHILST_EXECUTOR: " + unknown.what());
     }
   }
-  // One kernel is how a resident solve runs, too, and on the same devices.
+  // A resident solve is one kernel too, and runs on the same devices.
   const bool on_host = how == executor::host || cuda::device_count() == 0;
   return choose_executor({.executor = on_host ? "host" : "resident", .device = settings.device}, 1, false, true).where;
 }

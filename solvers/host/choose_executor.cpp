@@ -9,16 +9,16 @@
 namespace whilst {
 namespace {
 
-/// Up to here one block beats a graph: no trips, no launches, vectors in shared memory.
+/// Up to this many rows one block beats a graph: no trips, no launches, vectors in shared memory.
 constexpr index_type rows_for_resident = 1024;
-/// Nor more nonzeros than this. One block gets the matrix through one multiprocessor, at 0.4 ns a nonzero in double
-/// (some 30 GB/s), while a graph's iteration takes hardly longer for ten times as many. Measured on an H200 with 5 a
-/// row (benchmarks/results): the block wins by 1.2 us an iteration with 5000 and loses 4.2 us with 20 000; the lines
-/// cross near 8000. So many, 96 KiB in double, are also about what the multiprocessor's own cache keeps from one
-/// iteration to the next beside 1024 rows of vectors in shared memory.
+/// And up to this many nonzeros. One block reads the matrix through one multiprocessor, at 0.4 ns per nonzero in double
+/// (some 30 GB/s), while a graph's iteration takes hardly longer for ten times as many. Measured on an H200 with 5 per
+/// row (benchmarks/results): the block wins by 1.2 us per iteration with 5000 and loses 4.2 us with 20 000; the lines
+/// cross near 8000. That many, 96 KiB in double, is also about what the multiprocessor's L1 cache keeps from one
+/// iteration to the next besides 1024 rows of vectors in shared memory.
 constexpr index_type nonzeros_for_resident = 8192;
 
-/// What the memory that callbacks want makes of "auto". Throws where they cannot have it.
+/// Resolves "auto" by the memory that callbacks need. Throws if they cannot have it.
 executor obey_callbacks(const executor_wish& asked, executor how, const std::string& doing) {
   const bool is_automatic = asked.executor == "auto";
   if (asked.callback_memory == "host" && how != executor::host) {

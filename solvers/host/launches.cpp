@@ -12,18 +12,18 @@
 namespace whilst {
 namespace {
 
-/// Outcomes that are ready for enqueue to use: as many as there may be tickets before it has to allocate.
+/// Outcomes ready for enqueue: the number of tickets before it must allocate.
 constexpr int prepared_solves = 16, prepared_batches = 4;
-/// Systems of a batch that one copy tells of a cancel; only GPUs need telling.
+/// Systems of a batch that one copy cancels; GPUs only.
 [[maybe_unused]] constexpr index_type told_at_once = 4096;
 
-/// What progress is made of, on its way to the host.
+/// The data behind progress, copied to the host.
 struct glance {
   control outer;
   loop_state inner;
 };
 
-/// For memory that another thread or a device is writing or reading meanwhile.
+/// For memory that another thread or a device reads or writes concurrently.
 template <class Value>
 std::atomic_ref<Value> shared(const Value& value) {
   return std::atomic_ref<Value>(const_cast<Value&>(value));
@@ -54,7 +54,7 @@ launch_desk::launch_desk(program& recorded, index_type systems, control* outer, 
 }
 
 void launch_desk::add_prepared_launches(int count) {
-  // Taken at once, as taking memory on a GPU takes time.
+  // One allocation, since allocating GPU memory is slow.
   histories_ = buffer<history_record>(where_, count * history_capacity_);
   if (histories_.size() > 0)
     recorded_.keep({{.name = "histories of " + std::to_string(count) + " launches",
@@ -111,7 +111,7 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
   if (free != prepared_.end()) {
     started = *free;
   } else {
-    // Memory may have to wait for a device that is busy, and those who would cancel must not wait with it.
+    // Allocating may wait for a busy device, and a cancel must not wait for that.
     hold.unlock();
     started = make();
     started->own_history = buffer<history_record>(where_, history_capacity_);
@@ -161,13 +161,13 @@ void launch_desk::run_unmonitored(launch& started, [[maybe_unused]] CUstream_st*
     return;
   }
 #if WHILST_WITH_CUDA
-  cuda::device_guard current(where_.device());  // relaxed, too: events must not break a capture that is strict
+  cuda::device_guard current(where_.device());  // also relaxes captures: events must not break a strict one
   stream = stream ? stream : cudaStreamLegacy;
   cudaStreamCaptureStatus status{};
   WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &status));
   if (status != cudaStreamCaptureStatusNone) {
     recorded_.enqueue(stream);
-    started.in_capture = true;  // also if what comes next fails: the graph writes there if it is ever launched
+    started.in_capture = true;  // even if the next call fails: the graph writes there if it is ever launched
     // Every outcome holds its launch's number; once a batch is done, any of them will do.
     if (is_batch())
       WHILST_CUDA("marking the end of a batch",
@@ -189,7 +189,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
   if (where_.on_host() || life_.ended()) return true;
   if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
-  // Of a solve that failed nothing more will come; wait() tells why.
+  // A failed solve is done too; wait() reports why.
   return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
 #else
   return true;
@@ -210,7 +210,7 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
 #endif
 }
 
-/// For when the lock is held.
+/// Call with the lock held.
 void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_unused]] void* target,
                               [[maybe_unused]] const void* source, [[maybe_unused]] std::size_t bytes) const {
 #if WHILST_WITH_CUDA
@@ -231,7 +231,7 @@ report launch_desk::report_of(const launch& which) const {
   fields.rhs_norm = outcome.rhs_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
-  // Of a launch within a graph that runs again meanwhile, any number may be read.
+  // If the launch is in a graph that runs again meanwhile, this may read any number.
   const index_type count = std::clamp<index_type>(outcome.history_count, 0, history_capacity_);
   if (where_.on_host()) {
     fields.history.assign(which.history, which.history + count);
@@ -281,7 +281,7 @@ void launch_desk::wait_and_tell(const launch& which) {
     const turns::run calls_back = recorded_.call_back();
     while (!is_done(which)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      // The launch may still be waiting for its turn, and another run.
+      // The launch may still be waiting for its turn while another runs.
       if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
     }
   }
@@ -301,8 +301,8 @@ launch_desk::sight launch_desk::look() const {
 #if WHILST_WITH_CUDA
   const std::lock_guard hold(lock_);
   glance& now = *static_cast<glance*>(pinned_.data());
-  // In this order: once a launch has armed the outer loop, the inner one has nothing of the launch before. The second
-  // copy begins when the first has been waited for.
+  // In this order: once a launch has armed the outer loop, the inner one holds nothing of the previous launch. The
+  // second copy begins after the first has completed.
   copy_beside("reading progress", &now.outer, outer_, sizeof now.outer);
   copy_beside("reading progress", &now.inner, inner_, sizeof now.inner);
   return {now.outer.outside.launch, {now.inner.iteration, now.inner.residual_norm, now.outer.running != 0}};
@@ -312,7 +312,7 @@ launch_desk::sight launch_desk::look() const {
 }
 
 void launch_desk::cancel(const launch& which) {
-  // A late request must not take the room of one that matters; whether a solve within a graph runs, nobody knows.
+  // A late request must not displace one that matters; whether a captured solve is running is unknown.
   if (!which.in_capture && is_done(which)) return;
   const std::lock_guard hold(lock_);
   request_cancel(cancelled_.with(which.number));
@@ -323,7 +323,7 @@ void launch_desk::cancel_all() {
   if (latest_ > 0) request_cancel(launch_set::up_to(latest_));
 }
 
-/// Tells every system, also those whose turn is yet to come: arming a loop leaves the request alone.
+/// Reaches every system, even those not started yet: arming a loop leaves the request unchanged.
 void launch_desk::request_cancel(launch_set launches) {
   cancelled_ = launches;
   if (where_.on_host()) {
@@ -336,7 +336,7 @@ void launch_desk::request_cancel(launch_set launches) {
   life_.require("cancelling a solve");
   auto* const words = static_cast<std::uint64_t*>(pinned_.data());
   std::fill_n(words, std::min(systems_, told_at_once), launches.word);
-  // By copies, since a kernel would not find a place beside a batch that fills the device.
+  // With copies, since a kernel would find no room next to a batch that fills the device.
   for (index_type k = 0; k < systems_; k += told_at_once)
     WHILST_CUDA("cancelling a solve",
                 cudaMemcpy2DAsync(&outer_[k].outside.cancel_request, sizeof(control), words, sizeof *words,

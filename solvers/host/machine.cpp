@@ -20,7 +20,7 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-/// Of Linux's kernel module, as nvidia-smi has it; CUDA does not tell.
+/// Version of the Linux kernel module, as nvidia-smi shows it; CUDA does not report it.
 std::string driver_release() {
   std::string release;
   std::ifstream("/sys/module/nvidia/version") >> release;
@@ -62,7 +62,7 @@ machine_description describe_machine([[maybe_unused]] int device) {
   const auto executor = [](const char* name, const std::string& why_not) {
     return executor_availability{name, why_not.empty(), why_not};
   };
-  // A batch runs on the host where there is no GPU, but goes to a GPU that is there.
+  // A batch runs on the host if there is no GPU, else on a GPU.
   found.executors = {executor("host", ""), executor("stream", no_kernels),
                      executor("graph", found.conditional_nodes_note), executor("resident", no_kernels),
                      executor("batch", gpu ? no_kernels : "")};

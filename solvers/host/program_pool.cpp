@@ -8,12 +8,12 @@
 
 namespace whilst::detail {
 
-/// Has a fork wait for the locks of the pools. Otherwise a child process would find one locked for ever that another
-/// thread of its parent's held.
+/// Makes fork wait for the locks of the pools. Otherwise a lock held by another thread of the parent would stay locked
+/// forever in the child.
 class program_pool::all_pools {
  public:
   static all_pools& get() {
-    static auto& pools = *new all_pools;  // threads may outlive what is static
+    static auto& pools = *new all_pools;  // threads may outlive static objects
     return pools;
   }
   void add(program_pool* pool) {
@@ -62,7 +62,7 @@ loan program_pool::lend(std::shared_ptr<const cache_key> key, const make_cached&
     ++counts_.on_lease, ++entry.on_lease;
     return {kept.release(), {shared_from_this()}};
   }
-  // From here on it counts, so that others leave room for it; and going back, it finds room.
+  // Counted from here on, so that others leave room for it, and take_back finds room.
   lent->age = resets_;
   ++counts_.programs, ++entry.recordings;
   ++counts_.on_lease, ++entry.on_lease;
@@ -76,7 +76,7 @@ loan program_pool::lend(std::shared_ptr<const cache_key> key, const make_cached&
     if (!hold.owns_lock()) hold.lock();
     --counts_.on_lease, --entry.on_lease;
     forget(*lent);
-    hold.unlock();  // what is left of the entry goes now, its key perhaps
+    hold.unlock();  // the rest of the entry is destroyed now, perhaps with its key
     throw;
   }
   ++counts_.records;
@@ -86,7 +86,7 @@ loan program_pool::lend(std::shared_ptr<const cache_key> key, const make_cached&
   return made;
 }
 
-/// What a device has no memory for may find some once nothing idle is kept.
+/// If a device is out of memory, evicts all idle recordings and tries again.
 std::unique_ptr<cached> program_pool::made_with_room(const make_cached& make) {
   try {
     return make();
@@ -107,7 +107,7 @@ void program_pool::take_back(std::unique_ptr<recording> lent) noexcept {
     return;
   }
   count_bytes(*lent);
-  if (lent->bytes > limits_.bytes) {  // nothing else need go for what cannot stay
+  if (lent->bytes > limits_.bytes) {  // cannot stay: evict nothing else for it
     forget(*lent);
     ++counts_.evictions;
     hold.unlock();
@@ -117,8 +117,8 @@ void program_pool::take_back(std::unique_ptr<recording> lent) noexcept {
   keep_limits(hold);
 }
 
-/// The keys are compared with the lock held. Comparing patterns costs a fraction of what it took to build the matrix,
-/// and nothing where both share their arrays.
+/// Compares keys with the lock held. Comparing patterns costs a fraction of building the matrix, and nothing if both
+/// share their arrays.
 std::shared_ptr<cache_entry> program_pool::entry_of(std::shared_ptr<const cache_key> key) {
   for (const auto& entry : entries_)
     if (entry->key->equals(*key)) return entry;
@@ -126,7 +126,7 @@ std::shared_ptr<cache_entry> program_pool::entry_of(std::shared_ptr<const cache_
   return entries_.back();
 }
 
-/// Of several the one used last.
+/// If there are several, the one used last.
 std::unique_ptr<recording> program_pool::idle_of(const cache_entry& entry) {
   const auto found =
       std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& one) { return one->entry.get() == &entry; });
@@ -188,7 +188,7 @@ void program_pool::reset() {
   std::vector<std::unique_ptr<recording>> dropped = std::move(idle_);
   idle_.clear();
   for (const auto& one : dropped) forget(*one);
-  // Those to come back are dropped then; a recording for the same key starts an entry of its own.
+  // Recordings on lease are dropped on return; a new one for the same key starts a new entry.
   entries_.clear();
   hold.unlock();
 }

@@ -9,7 +9,7 @@
 
 namespace whilst::detail {
 
-/// What is known of one key, as long as there are recordings for it.
+/// The entry of one key, as long as there are recordings for it.
 struct cache_entry {
   std::shared_ptr<const cache_key> key;
   index_type hits = 0, recordings = 0, on_lease = 0, bytes = 0;
@@ -19,11 +19,11 @@ struct recording {
   std::shared_ptr<cache_entry> entry;
   std::unique_ptr<cached> content;
   index_type bytes = 0;  ///< as counted
-  index_type age = 0;    ///< how many resets there had been when it was begun
+  index_type age = 0;    ///< the number of resets when it was started
 };
 
-/// Recordings and the rules by which they are lent and dropped; knows nothing of what they are. Nothing is made or
-/// destroyed under the lock, since both may have to wait for a device.
+/// Recordings of any type and the rules for lending and evicting them. Nothing is made or destroyed under the lock,
+/// since both may have to wait for a device.
 class program_pool : public std::enable_shared_from_this<program_pool> {
  public:
   explicit program_pool(cache_limits limits);
@@ -49,17 +49,17 @@ class program_pool : public std::enable_shared_from_this<program_pool> {
   std::unique_ptr<cached> made_with_room(const make_cached& make);
   void count_bytes(recording& of);
   void forget(const recording& dropped);
-  /// Drops what is idle, the least recently used first, while `excess()`; the lock is not held while it is destroyed.
+  /// Evicts idle recordings, least recently used first, while `excess()`; destroys them without the lock.
   template <class Excess>
   void evict(lock& hold, Excess excess);
   void keep_limits(lock& hold);
 
-  mutable std::mutex lock_;  ///< of all below
+  mutable std::mutex lock_;  ///< guards all below
   cache_limits limits_;
   cache_counters counts_;
   index_type resets_ = 0;
   std::vector<std::shared_ptr<cache_entry>> entries_;
-  std::vector<std::unique_ptr<recording>> idle_;  ///< the least recently used first
+  std::vector<std::unique_ptr<recording>> idle_;  ///< least recently used first
 };
 
 }  // namespace whilst::detail

@@ -5,7 +5,8 @@
 namespace whilst {
 
 int lanes_for_fits(index_type residuals, index_type fits) {
-  // Few fits leave a GPU idle with a thread each, and a block's barriers pay from some residuals a thread on.
+  // One thread per fit leaves a GPU idle if fits are few, and a block's barriers need enough residuals per thread to
+  // pay off.
   constexpr index_type most_for_a_thread = 64, fits_for_threads = 4096, most_for_a_warp = 2048;
   if (residuals <= most_for_a_thread && fits >= fits_for_threads) return 1;
   return residuals <= most_for_a_warp ? 32 : 256;

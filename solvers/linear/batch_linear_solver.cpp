@@ -17,7 +17,7 @@ constexpr std::string_view making = "making a batch solver";
 
 [[noreturn]] void refuse(const std::string& what, const std::string& cure) { throw error(making, what, cure); }
 
-/// Sizes are multiplied by the number of systems; the products and the bytes they stand for must be numbers, too.
+/// Sizes are multiplied by the number of systems; neither the products nor their byte counts may overflow.
 constexpr index_type most_entries = std::numeric_limits<index_type>::max() / 64;
 
 void check(const linear_solver_options& options, index_type rows, index_type columns, index_type nonzeros,
@@ -32,7 +32,7 @@ void check(const linear_solver_options& options, index_type rows, index_type col
   check_options(making, options);
 }
 
-/// The CPU where the options or the environment say so or there is nothing else; the GPU asked for otherwise.
+/// The CPU if the options or the environment say so or there is no GPU; otherwise the GPU requested.
 place choose_place(linear_solver_options options, index_type rows, bool on_device) {
   executor how = executor_from_name(options.executor);
   if (how != executor::automatic && how != executor::host && how != executor::batch)
@@ -45,7 +45,7 @@ place choose_place(linear_solver_options options, index_type rows, bool on_devic
       throw error(std::string(making) + " with the executor of WHILST_EXECUTOR: " + unknown.what());
     }
   }
-  // One kernel is how a resident solve runs, too, and on the same devices.
+  // A resident solve is one kernel too, and runs on the same devices.
   options.executor = how == executor::host || cuda::device_count() == 0 ? "host" : "resident";
   return choose_executor(wish_of(options), rows, on_device, true).where;
 }
@@ -57,7 +57,7 @@ struct batch_linear_solver<T>::implementation {
   index_type systems;
   matrix_on_place<T> pattern;
   buffer<T> values_on_gpu;                   ///< for solves from host memory
-  std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
+  std::unique_ptr<prepared_solve<T>> solve;  ///< after all it refers to
 
   implementation(const csr_matrix<T>& given, index_type number, linear_solver_options options) : systems(number) {
     const auto began = std::chrono::steady_clock::now();
@@ -73,9 +73,9 @@ struct batch_linear_solver<T>::implementation {
                                                 began);
   }
 
-  /// While one system is solved, x of another may be written already.
+  /// While one system is being solved, x of another may already be written.
   void check_overlap(const T* values, const T* b, const T* x) const {
-    if (!values || !b || !x) return;  // refused by name where they are bound
+    if (!values || !b || !x) return;  // refused by name when they are bound
     const index_type rows = solve->common().rows, nonzeros = solve->common().nonzeros;
     const auto x_range = memory_range::of(x, systems * rows);
     const auto refuse = [&](const std::string& with, const std::string& cure) {

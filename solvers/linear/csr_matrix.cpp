@@ -37,11 +37,10 @@ void check_size(index_type rows, index_type columns, const char* what, std::size
          "Give as many as row_offsets[rows] says: " + std::to_string(nonzeros));
 }
 
-/// Each in its own type, so that nothing is lost before it has been looked at. Returns the last one, the number of
-/// nonzeros.
+/// Checks each in its own type, before any conversion loses bits. Returns the last one, the number of nonzeros.
 template <class Offset>
 Offset check_offsets(index_type rows, index_type columns, std::span<const Offset> row_offsets) {
-  // rows + 1 may overflow, the size less one does not once the array is known to hold something.
+  // rows + 1 may overflow; size - 1 does not, once the array is known to be nonempty.
   if (row_offsets.empty() || std::cmp_not_equal(row_offsets.size() - 1, rows)) {
     refuse(rows, columns, "row_offsets has " + std::to_string(row_offsets.size()) + " entries", "Give rows + 1");
   }
@@ -117,7 +116,7 @@ void require_host(bool is_on_device, const char* what) {
 
 }  // namespace
 
-/// Arrays in host memory, and the storage that they are in unless they are borrowed.
+/// Arrays in host memory, and their storage unless they are borrowed.
 template <class T>
 struct csr_matrix<T>::host_arrays {
   struct storage {

@@ -25,11 +25,11 @@ template <class T>
 struct linear_solver<T>::implementation {
   using clock = std::chrono::steady_clock;
   preconditioner_callback preconditioner;
-  operator_callback product_of;  ///< in place of the matrix
-  buffer<T> product;             ///< what it makes
+  operator_callback product_of;  ///< instead of the matrix
+  buffer<T> product;             ///< its result
   matrix_on_place<T> matrix;
-  std::optional<csr_matrix<T>> values_of;    ///< whose values lie on the place; none where that is not known
-  std::unique_ptr<prepared_solve<T>> solve;  ///< after what it refers to
+  std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
+  std::unique_ptr<prepared_solve<T>> solve;  ///< after all it refers to
 
   implementation(const csr_matrix<T>& A, preconditioner_callback given, linear_solver_options options)
       : preconditioner(std::move(given)) {
@@ -126,7 +126,7 @@ void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->solve->recorded().wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
-  implementation_->solve->bind_values(implementation_->matrix.request().values);  // where another array was meanwhile
+  implementation_->solve->bind_values(implementation_->matrix.request().values);  // in case another array was bound
 }
 template <class T>
 void linear_solver<T>::update_values(const csr_matrix<T>& A) {
@@ -146,7 +146,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   if (implementation_->matrix.is_read_in_place(A)) {
     implementation_->solve->bind_values(A.values_data());
   } else {
-    // Nobody can have written to them since, unless they are borrowed: they are shared, and kept alive here.
+    // Unless borrowed, they cannot have changed: they are shared, and kept alive here.
     if (values_of && !A.is_borrowed() && values_of->values_data() == A.values_data()) return;
     update_values(A.values());
   }

@@ -34,7 +34,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
 
 template <class T>
 std::shared_ptr<ticket::state> prepared_solve<T>::enqueue(CUstream_st* stream, const T* b, T* x) {
-  desk_.require_context("enqueueing a solve");  // of one that is gone no pointer is known
+  desk_.require_context("enqueueing a solve");  // the pointers of a destroyed one are unknown
   if (entries_ > 0)
     require_usable("enqueueing a solve", recorded().where(), {{"b", b}, {"x", x}}, {options_.check_pointers, stream});
   return launch(stream, b, x);
@@ -75,7 +75,7 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
   const place where = recorded().where();
   if (where.on_host()) return launch(nullptr, b.data(), x.data());
 #if WHILST_WITH_CUDA
-  desk_.require_context("solving a linear system");  // before memory is taken in another
+  desk_.require_context("solving a linear system");  // before allocating in another context
   if (x_on_gpu_.size() != entries_) {
     b_on_gpu_ = buffer<T>(where, entries_);
     x_on_gpu_ = buffer<T>(where, entries_);

@@ -10,12 +10,12 @@ namespace {
 /// What a recorded linear solver depends on.
 template <class T>
 struct linear_solver_key {
-  csr_matrix<T> A;                ///< of which the pattern counts
-  linear_solver_options options;  ///< with the executor and the device that "auto" and -1 stand for
+  csr_matrix<T> A;                ///< only its pattern counts
+  linear_solver_options options;  ///< with "auto" and -1 replaced by the executor and the device chosen
 
   linear_solver_key(const csr_matrix<T>& matrix, const linear_solver_options& asked, const executor_choice& choice)
       : A(matrix), options(asked) {
-    // What is told to each launch. A new option is part of the key until it is named here.
+    // Options passed to each launch. A new option is part of the key until it is named here.
     const linear_solver_options usual;
     options.rtol = usual.rtol;
     options.atol = usual.atol;
@@ -56,7 +56,7 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   solver->set_max_iterations(options.max_iterations);
   solver->set_deadline(options.deadline);
   solver->update_values(A);
-  solver->set_monitor({});  // of who had it before
+  solver->set_monitor({});  // the previous borrower's
   return solver;
 }
 

@@ -8,7 +8,7 @@ namespace whilst {
 
 namespace {
 
-/// Restarts are few: each halves the true residual at least.
+/// Restarts are few: each at least halves the true residual.
 constexpr index_type most_restarts = 200;
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using detail::grid_point;
 
-/// The difference stencil with coefficient weights[k] along axis k; an axis of weight 0 is not there.
+/// The difference stencil with coefficient weights[k] along axis k; weight 0 omits an axis.
 template <class T>
 gallery_problem<T> laplacian(index_type size, const std::array<double, 3>& weights, std::string name,
                              std::string description) {
@@ -73,7 +73,7 @@ constexpr std::array<gallery_entry, 6> entries{{
     {"elasticity3d", "steel cantilever, 4N x N x N bricks; gives its tip deflection"},
 }};
 
-/// How to make a problem, and how large it gets: rows as a floating-point number, which cannot overflow.
+/// How to make a problem, and its size: rows as a floating-point number, which cannot overflow.
 template <class T>
 struct recipe {
   gallery_problem<T> (*make)(index_type size, std::string name);

@@ -5,8 +5,8 @@
 // stress analysis", International Journal for Numerical Methods in Engineering 10 (1976), 1211-1219.
 //
 // The corners' multilinear functions cannot bend: a bent element would have to shear as well (locking). Adding the
-// modes 1 - xi_k^2 to each displacement lets it. They belong to one element alone, so they are eliminated there. The
-// 1976 correction for distorted elements vanishes on boxes, whose Jacobian is constant.
+// modes 1 - xi_k^2 to each displacement allows bending. They belong to a single element, so they are eliminated there.
+// The 1976 correction for distorted elements vanishes on boxes, whose Jacobian is constant.
 
 #include "solvers/problems/gallery_elasticity.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using gradient = std::array<double, 3>;
 
-/// Gradients at the reference point xi of the corners' functions, then of the modes, in physical coordinates.
+/// Gradients at the reference point xi, in physical coordinates: of the corners' functions, then of the modes.
 std::vector<gradient> shape_gradients(const gradient& xi, const gradient& element_sizes, int dimension) {
   const int corners = 1 << dimension;
   std::vector<gradient> gradients(corners + dimension, gradient{});
@@ -48,7 +48,7 @@ gradient element_sizes_of(const elastic_box& box) {
   return sizes;
 }
 
-/// A box clamped at one end, and a force spread evenly over the face at the other that pushes along minus axis 1.
+/// A box clamped at one end; a force spread evenly over the face at the other pushes along minus axis 1.
 template <class T>
 gallery_problem<T> cantilever(const elastic_box& box, double force, std::string name, std::string description) {
   const int dimension = box.dimension();
@@ -102,7 +102,7 @@ std::vector<double> element_stiffness(const elastic_box& box) {
   const index_type kept = corners * dimension, size = kept + index_type{dimension} * dimension;
   const double nu = box.poissons_ratio;
   const double mu = box.youngs_modulus / (2 * (1 + nu));
-  // Lame's first parameter; in plane stress the one that is left when the stress across the plane vanishes.
+  // Lame's first parameter; in plane stress its effective value, for zero stress across the plane.
   const double lambda =
       dimension == 3 ? box.youngs_modulus * nu / ((1 + nu) * (1 - 2 * nu)) : box.youngs_modulus * nu / (1 - nu * nu);
   const gradient element_sizes = element_sizes_of(box);

@@ -17,7 +17,7 @@ struct elastic_box {
   std::vector<index_type> elements;
   /// Metres across the plane; 1 for a solid.
   double thickness = 1;
-  /// Holds every node with coordinate 0 along axis 0, and leaves it out of the system.
+  /// Clamps every node with coordinate 0 along axis 0 and leaves it out of the system.
   bool clamped = true;
 
   int dimension() const { return static_cast<int>(sizes.size()); }
@@ -27,7 +27,7 @@ struct elastic_box {
 /// c lies at the far end of axis k where bit k of c is set. Exactly symmetric.
 std::vector<double> element_stiffness(const elastic_box& box);
 
-/// The stiffness matrix of the box: nodes numbered with the last axis fastest, d displacements for each.
+/// The stiffness matrix of the box: nodes numbered with the last axis fastest, d displacements each.
 template <class T>
 csr_matrix<T> stiffness(const elastic_box& box);
 

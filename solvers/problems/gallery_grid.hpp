@@ -14,8 +14,8 @@
 
 namespace whilst::detail {
 
-/// A point of a grid, or the way from one to another. Axis 0 varies slowest in the numbering of points, axis 2 fastest;
-/// a grid of fewer dimensions has extent 1 along the axes that it lacks.
+/// A point of a grid, or the offset from one to another. Axis 0 varies slowest in the numbering of points, axis 2
+/// fastest; a grid of fewer dimensions has extent 1 along the missing axes.
 using grid_point = std::array<index_type, 3>;
 
 inline bool is_inside(const grid_point& point, const grid_point& extents) {
@@ -83,12 +83,12 @@ csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::spa
   return csr_matrix<T>::adopt(rows, rows, std::move(row_offsets), std::move(column_indices), std::move(values));
 }
 
-/// Assembles a matrix that couples each point of a grid with the points that a stencil reaches, inside the grid.
+/// Assembles a matrix that couples each point of a grid with the points inside the grid that a stencil reaches.
 ///
-/// extents: points along each axis. unknowns: 1 to 3 a point, numbered next to each other. stencil: ways to the
+/// extents: points along each axis. unknowns: 1 to 3 per point, numbered consecutively. stencil: offsets to the
 /// neighbours, in ascending order (so that columns come out sorted). block(point, s): the unknowns x unknowns entries,
 /// by rows, between the point and its neighbour by stencil[s]; called from several threads. The pattern is known before
-/// any value is, and each row is written once, by one thread: no triplets, no sorting, the same bits each time.
+/// any value, and each row is written once, by one thread: no triplets, no sorting, the same bits each time.
 template <class T, class Block>
 csr_matrix<T> assemble_on_grid(const grid_point& extents, int unknowns, std::span<const grid_point> stencil,
                                const Block& block) {

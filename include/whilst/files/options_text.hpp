@@ -15,17 +15,17 @@ namespace whilst {
 ///       whilst::options_from_string<whilst::linear_solver_options>("method=bicgstab, preconditioner=jacobi,
 ///       rtol=1e-10");
 /// @endcode
-/// Keys are the members' names, those of tolerances without `tolerances.` before them, in any order; what is not named
-/// keeps its default, and an empty text is all defaults. Numbers as C++ writes them, "inf" among them; true or false
-/// for flags. Spaces around keys and values count for nothing.
+/// Keys are member names, those of tolerances without the prefix `tolerances.`, in any order; options not named keep
+/// their defaults, so an empty text means all defaults. Numbers as C++ writes them, including "inf"; true or false for
+/// flags. Spaces around keys and values are ignored.
 ///
-/// Throws whilst::error that names the key on an unknown key, with the list of all, on one given twice, and on a
-/// value of another type. Whether a solver takes the values is its constructor's to say. For linear_solver_options,
-/// minimizer_options and nonlinear_solver_options.
+/// Throws whilst::error naming the key on an unknown key, with a list of all keys, on a key given twice, and on a value
+/// of the wrong type. Whether the values are in range is for the solver's constructor to check. For
+/// linear_solver_options, minimizer_options and nonlinear_solver_options.
 template <class Options>
 Options options_from_string(std::string_view text);
 
-/// The other way: every option in the same form, with as many digits as it takes to read the same options back.
+/// The inverse: every option in the same form, with enough digits to read the same options back.
 template <class Options>
 std::string options_to_string(const Options& options);
 

@@ -14,13 +14,13 @@
 
 namespace whilst {
 
-/// How the problems of a batch ended, each for a reason of its own. A value: a problem that fails is no exception.
-/// Outcome is that of one: reason, iterations, value, converged().
+/// How the problems of a batch ended, each with its own reason. A value: a problem that fails throws no exception.
+/// Outcome describes one problem: reason, iterations, value, converged().
 template <class Outcome>
 class batch_outcomes {
  public:
   batch_outcomes() = default;
-  /// What all have in common, the threads that worked on each, and how each ended.
+  /// What all problems share, the threads that worked on each, and how each ended.
   batch_outcomes(report_fields common, int lanes, std::vector<Outcome> outcomes)
       : common_(std::move(common)), lanes_(lanes), outcomes_(std::move(outcomes)) {
     const auto is_worse = [](const Outcome& one, const Outcome& other) {
@@ -36,7 +36,7 @@ class batch_outcomes {
 
   /// The number of problems.
   index_type size() const { return static_cast<index_type>(outcomes_.size()); }
-  /// Problem k, counted from 0. Throws whilst::error where there is none.
+  /// Problem k, counted from 0. Throws whilst::error if there is none.
   const Outcome& operator[](index_type k) const {
     if (k < 0 || k >= size())
       throw error("looking up a problem of a batch",
@@ -50,10 +50,10 @@ class batch_outcomes {
 
   index_type number_converged() const { return number_converged_; }
   bool all_converged() const { return number_converged_ == size(); }
-  /// The problem to look at first: one that has not converged before any that has, then the one with the largest value,
-  /// where one that is not a number is the largest of all; the first of several.
+  /// The problem to look at first: any that has not converged before any that has, then the one with the largest value,
+  /// NaN counting as the largest; the first in a tie.
   index_type worst() const { return worst_; }
-  /// Of all problems.
+  /// Over all problems.
   double mean_iterations() const {
     double sum = 0;
     for (const Outcome& one : outcomes_) sum += one.iterations;
@@ -65,9 +65,9 @@ class batch_outcomes {
     return most;
   }
 
-  /// Seconds spent on bringing in the data, allocating and recording: once a batch, not once a solve.
+  /// Seconds spent copying the data in, allocating and recording: once per batch, not once per solve.
   double setup_seconds() const { return common_.setup_seconds; }
-  /// Seconds from the first to the last problem, on the clock of the device that ran them, without copies from and to
+  /// Seconds from the first to the last problem, on the clock of the device that ran them, without copies to and from
   /// the host.
   double solve_seconds() const { return common_.solve_seconds; }
   /// "host" or "batch".
@@ -81,7 +81,7 @@ class batch_outcomes {
   int lanes() const { return lanes_; }
 
  protected:
-  /// One line for a person, of problems called so: how many converged, and how the worst ended.
+  /// One readable line: how many converged, and how the worst ended. one, many: what a problem is called.
   std::string message_about(const std::string& one, const std::string& many) const {
     std::string text = std::to_string(number_converged_) + " of " + std::to_string(size()) + " " + many + " converged";
     if (size() == 0) return text;

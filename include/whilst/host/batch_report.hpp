@@ -26,13 +26,13 @@ struct system_outcome {
   double relative_residual() const { return residual_norm == 0 ? 0 : residual_norm / rhs_norm; }
 };
 
-/// What a batch_report is made of.
+/// The content of a batch_report.
 struct batch_report_fields {
   std::vector<system_outcome> systems;
-  report_fields common;  ///< what a batch has one of; see batch_report
+  report_fields common;  ///< shared by the whole batch; see batch_report
 };
 
-/// How the systems of a batch ended, each for a reason of its own. A value: a system that fails is no exception.
+/// How the systems of a batch ended, each with its own reason. A value: a system that fails throws no exception.
 class batch_report {
  public:
   batch_report() = default;
@@ -40,7 +40,7 @@ class batch_report {
 
   /// The number of systems.
   index_type size() const { return static_cast<index_type>(fields_.systems.size()); }
-  /// System k, counted from 0. Throws whilst::error where there is none.
+  /// System k, counted from 0. Throws whilst::error if there is none.
   const system_outcome& operator[](index_type k) const;
   /// All of them, for `for (const system_outcome& system : report)`.
   auto begin() const { return fields_.systems.begin(); }
@@ -48,16 +48,16 @@ class batch_report {
 
   index_type number_converged() const { return number_converged_; }
   bool all_converged() const { return number_converged_ == size(); }
-  /// The system to look at first: one that has not converged before any that has, then the one with the largest
-  /// relative residual, where one that is not a number is the largest of all; the first of several.
+  /// The system to look at first: any that has not converged before any that has, then the one with the largest
+  /// relative residual, NaN counting as the largest; the first in a tie.
   index_type worst() const { return worst_; }
-  /// One line for a person: how many converged, and how the worst ended.
+  /// One readable line: how many converged, and how the worst ended.
   std::string message() const;
 
-  /// Seconds spent on copying the pattern, allocating and recording: once a solver, not once a solve.
+  /// Seconds spent copying the pattern, allocating and recording: once per solver, not once per solve.
   double setup_seconds() const { return fields_.common.setup_seconds; }
-  /// Seconds from the first to the last system, on the clock of the device that ran them, without copies from and to
-  /// the host. 0 where the solve was part of a captured graph, whose parts cannot be timed.
+  /// Seconds from the first to the last system, on the clock of the device that ran them, without copies to and from
+  /// the host. 0 if the solve was part of a captured graph, whose parts cannot be timed.
   double solve_seconds() const { return fields_.common.solve_seconds; }
   /// "batch".
   const std::string& executor() const { return fields_.common.executor; }
@@ -67,7 +67,7 @@ class batch_report {
   const std::string& precision() const { return fields_.common.precision; }
   /// Name of the device or processor.
   const std::string& device() const { return fields_.common.device; }
-  /// Of one system.
+  /// Per system.
   index_type rows() const { return fields_.common.rows; }
   index_type nonzeros() const { return fields_.common.nonzeros; }
 
@@ -76,18 +76,18 @@ class batch_report {
   index_type number_converged_ = 0, worst_ = 0;
 };
 
-/// A batch that was enqueued. Copies refer to the same batch. The solver must outlive its tickets.
+/// An enqueued batch. Copies refer to the same batch. The solver must outlive its tickets.
 class batch_ticket {
  public:
-  /// Asks every system that still runs, or has not had its turn, to stop; each does within two iterations of its own,
-  /// with reason cancelled. Systems that are done keep their reason, and other batches are not concerned: see
+  /// Asks every system that is running or waiting for its turn to stop; each does within two of its own iterations,
+  /// with reason cancelled. Systems that are done keep their reason, and other batches are unaffected: see
   /// ticket::cancel.
   void cancel() const;
-  /// True when every system has stopped: then wait() waits for a copy only. After an enqueue into a capture: true from
+  /// True once every system has stopped: then wait() only waits for a copy. After an enqueue into a capture: true from
   /// the end of the graph's first launch on.
   bool done() const;
-  /// Waits for the batch, copies the outcomes from the device and tells how each system ended. Throws whilst::error if
-  /// the device failed meanwhile. After an enqueue into a capture: the outcomes of the graph's latest launch, which
+  /// Waits for the batch, copies the outcomes from the device and reports how each system ended. Throws whilst::error
+  /// if the device failed meanwhile. After an enqueue into a capture: the outcomes of the graph's latest launch, which
   /// must have completed.
   batch_report wait() const;
 

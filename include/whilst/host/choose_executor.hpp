@@ -8,21 +8,21 @@
 
 namespace whilst {
 
-/// Where and how a solver is to run.
+/// Where and how a solver runs.
 struct executor_choice {
   place where;
   executor how;
 };
 
-/// What the options of a solver say of that; see linear_solver_options.
+/// What a solver's options request; see linear_solver_options.
 struct executor_wish {
   std::string executor = "auto";
   int device = -1;
   std::string callback_memory = "any";
 };
 
-/// What is asked for; "auto" asks WHILST_EXECUTOR, then goes by problem and machine. nonzeros: 0 where there is
-/// no matrix in memory. Throws whilst::error where that cannot be had.
+/// Honours the request; "auto" consults WHILST_EXECUTOR, then decides by problem and machine. nonzeros: 0 if no matrix
+/// is in memory. Throws whilst::error if the request cannot be met.
 executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device, bool runs_in_kernel,
                                 index_type nonzeros = 0);
 

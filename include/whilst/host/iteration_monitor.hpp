@@ -8,8 +8,8 @@
 
 namespace whilst {
 
-/// A caller's monitor, told of each iteration of a launch once. What it throws is kept until the launch has ended: the
-/// loop is then cancelled like any other, and the solver is as good as before.
+/// Calls a caller's monitor once for each iteration of a launch. An exception from it is kept until the launch has
+/// ended: the loop is cancelled like any other, and the solver remains usable.
 class iteration_monitor {
  public:
   using callback = std::function<void(const progress&)>;
@@ -17,12 +17,12 @@ class iteration_monitor {
   explicit iteration_monitor(callback look) : look_(std::move(look)) {}
 
   explicit operator bool() const { return look_ != nullptr; }
-  /// Another launch begins.
+  /// A new launch begins.
   void begin() {
     told_ = 0;
     thrown_ = nullptr;
   }
-  /// True where the monitor has thrown just now, so that the launch is to be cancelled.
+  /// True if the monitor has just thrown, so that the launch must be cancelled.
   bool tell(const progress& now) {
     if (thrown_ || now.iteration == told_) return false;
     told_ = now.iteration;
@@ -33,7 +33,7 @@ class iteration_monitor {
     }
     return thrown_ != nullptr;
   }
-  /// Throws what the monitor threw.
+  /// Rethrows the monitor's exception, if any.
   void end() {
     if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
   }

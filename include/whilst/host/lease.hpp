@@ -10,34 +10,34 @@
 
 namespace whilst {
 
-/// What a program_cache may hold. Recordings that are out on lease count and cannot be dropped, so that more leases at
-/// once than this allows exceed it until they end.
+/// What a program_cache may hold. Recordings on lease count and cannot be dropped, so too many simultaneous leases
+/// exceed the limits until they end.
 struct cache_limits {
   /// Recordings, of all kinds together; 0 keeps none.
   index_type programs = 32;
-  /// Bytes of memory that they hold, of all places together, as linear_solver::bytes() counts them.
+  /// Bytes of memory they hold, over all places, as linear_solver::bytes() counts them.
   index_type bytes = index_type{4} << 30;
 };
 
-/// What a program_cache did and holds. hits + records is the number of leases so far.
+/// What a program_cache has done and holds. hits + records is the number of leases so far.
 struct cache_counters {
-  index_type hits = 0;       ///< leases of a recording that was there
-  index_type records = 0;    ///< leases for which one had to be recorded
+  index_type hits = 0;       ///< leases that found a recording
+  index_type records = 0;    ///< leases that had to record one
   index_type evictions = 0;  ///< recordings dropped to keep the limits, or when a GPU's memory ran out
-  index_type programs = 0;   ///< recordings now, those on lease included
-  index_type on_lease = 0;   ///< of these
-  index_type bytes = 0;      ///< that they hold
+  index_type programs = 0;   ///< recordings now, including those on lease
+  index_type on_lease = 0;   ///< how many of these are on lease
+  index_type bytes = 0;      ///< held by these recordings
 };
 
 namespace detail {
 
-/// What a recording can be used for again; compared with ==, which may take as long as reading it all.
+/// What a recording can be reused for; compared with ==, which may take as long as reading all of it.
 struct cache_key {
   virtual ~cache_key() = default;
   virtual bool equals(const cache_key& other) const = 0;
   virtual std::string in_words() const = 0;
 };
-/// Held is part of it, so that what is found under a key is of the type that is expected there.
+/// Held is part of the key, so that what it finds has the expected type.
 template <class Key, class Held>
 struct key_for final : cache_key {
   Key key;
@@ -67,7 +67,7 @@ struct cached_as final : cached {
   }
 };
 
-/// The recordings of a cache, with the rules by which they are lent and dropped.
+/// The recordings of a cache, with the rules for lending and evicting them.
 class program_pool;
 struct recording;
 struct give_back {
@@ -82,9 +82,9 @@ cached& content_of(const loan& lent);
 
 }  // namespace detail
 
-/// A recording out of a program_cache, nobody else's until the lease ends: it goes back then, also by an exception.
-/// Solves that were enqueued need it until they are done, their tickets until they have told, and graphs that have
-/// captured one as long as they live: the recording is somebody else's afterwards, or gone. May outlive the cache.
+/// Exclusive use of a recording from a program_cache; the destructor returns it. Keep the lease until enqueued solves
+/// are done and their tickets have been read, and as long as graphs live that captured one: afterwards the recording is
+/// someone else's, or gone. May outlive the cache.
 template <class Held>
 class lease {
  public:

@@ -17,8 +17,8 @@
 
 namespace whilst::detail {
 
-/// A batch of problems of n unknowns each, recorded: what the classes that users see have in common. Outcome is how
-/// one problem ended, Report a batch_outcomes of them.
+/// A recorded batch of problems with n unknowns each: the common part of the public batch classes. Outcome says how one
+/// problem ended, Report is a batch_outcomes of them.
 template <class T, class Outcome, class Report>
 class recorded_batch {
  public:
@@ -35,7 +35,7 @@ class recorded_batch {
   int lanes() const { return lanes_; }
   const std::string& executor() const { return common_.executor; }
 
-  /// To be called once: `step(record)` records the step that runs the problems, by so many threads each.
+  /// Call once: `step(record)` records the step that runs the problems, with `lanes` threads each.
   template <class Step>
   void record(const std::string& method, index_type unknowns, int lanes, const Step& step) {
     n_ = unknowns;
@@ -60,7 +60,7 @@ class recorded_batch {
   }
 
   Report solve(std::span<T> x) {
-    desk_->require_context("solving a batch");  // before memory is taken in another
+    desk_->require_context("solving a batch");  // before allocating in another context
     const index_type entries = problems() * n_;
     if (static_cast<index_type>(x.size()) != entries)
       throw error("solving a batch",
@@ -119,7 +119,7 @@ class recorded_batch {
   buffer<T> x_on_gpu_;  ///< for solves from host memory
   parameter<void*> x_;
   parameter<std::uint64_t> launch_;
-  held<program> program_{"batch"};  ///< after what it refers to: it waits for its runs
+  held<program> program_{"batch"};  ///< after all it refers to: its destructor waits for its runs
   report_fields common_;
 };
 

@@ -12,38 +12,38 @@ struct CUstream_st;
 
 namespace whilst {
 
-/// The same type as cudaStream_t, named here so that no CUDA header is needed.
+/// The same type as cudaStream_t, declared here so that no CUDA header is needed.
 using stream_handle = CUstream_st*;
 
-/// How far a running solve is.
+/// How far a running solve has come.
 struct progress {
   index_type iteration = 0;
-  double residual_norm = 0;  ///< infinite until the solve knows its first
+  double residual_norm = 0;  ///< infinite until the first one is known
   /// False once the loop has stopped.
   bool running = false;
 };
 
-/// A solve that was enqueued. Copies refer to the same solve. The solver must outlive its tickets.
+/// An enqueued solve. Copies refer to the same solve. The solver must outlive its tickets.
 class ticket {
  public:
-  /// Reads how far the loop is, without stopping it. Costs a small copy beside the running loop.
+  /// Reads how far the loop has come, without stopping it. Costs a small copy alongside the running loop.
   whilst::progress progress() const;
-  /// Asks this solve to stop, whether it runs or waits for its turn; it does within 1 ms or two iterations of its own,
-  /// with reason cancelled. Harmless once it has stopped, but for a solve in a captured graph, whose later launches are
-  /// the same solve and are cancelled, too. Other solves of the solver are not concerned, nor are earlier requests for
-  /// them, as long as they lie at most 16 solves apart; beyond, the last request stands alone.
+  /// Asks this solve to stop, whether it is running or waiting for its turn; it stops within 1 ms or two of its own
+  /// iterations, with reason cancelled. Harmless once it has stopped, except in a captured graph, whose later launches
+  /// count as the same solve and are cancelled too. Other solves of the solver and earlier requests for them are
+  /// unaffected as long as they lie at most 16 solves apart; beyond that, only the last request stands.
   void cancel() const;
-  /// True when the solve has completed: then wait() does not block. Of a solve in a captured graph: true from the end
-  /// of the graph's first launch on, also while the graph runs again.
+  /// True once the solve has completed: then wait() does not block. For a solve in a captured graph: true from the end
+  /// of the graph's first launch on, even while the graph runs again.
   bool done() const;
-  /// Waits for the solve and tells how it ended. Throws whilst::error if the device failed meanwhile. Of a solve in a
-  /// captured graph it does not wait: it tells of the latest launch, and throws whilst::error before the first has
+  /// Waits for the solve and reports how it ended. Throws whilst::error if the device failed meanwhile. For a solve in
+  /// a captured graph it does not wait: it reports on the latest launch, and throws whilst::error before the first has
   /// completed. Synchronize with the graph's stream first.
   report wait() const;
-  /// Where the solve leaves how it ended: for kernels that come after it, on its stream or in its graph, and decide by
-  /// it, with no word to the host. Memory of the solver's that the host and its GPU see, so reading it costs a kernel a
-  /// way over the bus. Before the solve is done it means nothing. It is this solve's as long as a ticket of it is held,
-  /// that of a solve in a captured graph as long as the solver lives, and then tells of the latest run.
+  /// Where the solve writes how it ended, so that later kernels on its stream or in its graph can branch on it without
+  /// involving the host. The solver owns this memory, which the host and its GPU both see, so a kernel reads it over
+  /// the bus. Meaningless until the solve is done. It belongs to this solve as long as a ticket for it is held; for a
+  /// solve in a captured graph, as long as the solver lives, and then describes the latest run.
   const solve_outcome* outcome() const;
 
   struct state;
@@ -55,29 +55,29 @@ class ticket {
 
 class prepared_program;
 
-/// What solvers have in common that are recorded when they are made and replayed by each solve. One solve at a time: a
+/// The common part of solvers that are recorded when constructed and replayed by each solve. One solve at a time: a
 /// second one on another stream waits for the first.
 ///
-/// Any thread may use a solver at any time. What solves or changes it waits until other threads have returned from the
-/// like: from a solve() when it has ended, from an enqueue() at once, or under executors host and stream when its solve
-/// has ended. cancel(), progress(), explain(), dot(), json(), memory(), executor() and all that tickets do wait for no
-/// one. A callback or an operator that a solve calls may change settings, for the solves to come; asked by them for a
-/// solve or for other values, the solver throws whilst::error. A solver is moved and destroyed by one thread, with no
-/// other in it.
+/// Any thread may use a solver at any time. Calls that solve or change it wait until other threads have returned from
+/// such calls: from solve() when it has ended, from enqueue() at once, or under executors host and stream when its
+/// solve has ended. cancel(), progress(), explain(), dot(), json(), memory(), executor() and all members of tickets
+/// never wait for another thread. A callback or an operator that a solve calls may change settings for later solves; if
+/// it asks for a solve or for other values, the solver throws whilst::error. Move or destroy a solver only while no
+/// other thread uses it.
 ///
-/// On the host an exception out of a callback or an operator comes out of solve() or enqueue(); of several in one step
+/// On the host, solve() or enqueue() rethrows an exception from a callback or an operator; if one step throws several,
 /// that of the smallest index. x is undefined then, and the solver can be used again.
 class replayed_solver {
  public:
-  /// For the solves to come. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.
+  /// Apply to later solves. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.
   void set_max_iterations(index_type limit);
   void set_deadline(double seconds);
 
-  /// Stops, of the 17 solves enqueued last, the one in flight and those that wait for their turn, as ticket::cancel
-  /// does; from any thread. Harmless when none is left, and for those to come.
+  /// Among the last 17 solves enqueued, stops the one in flight and those waiting for their turn, as ticket::cancel
+  /// does; callable from any thread. Harmless when none is left; later solves are unaffected.
   void cancel();
-  /// Has `monitor` called with the number of iterations completed and the residual norm then (of a minimizer ||g||, of
-  /// equations ||F||), in the solves to come; an empty function calls nobody.
+  /// Makes later solves call `monitor` with the number of completed iterations and the residual norm at that point
+  /// (||g|| for a minimizer, ||F|| for equations); an empty function turns this off.
   /// @code
   ///   solver.set_monitor([&](const whilst::progress& now) {
   ///     std::printf("%lld: %g\n", static_cast<long long>(now.iteration), now.residual_norm);
@@ -85,25 +85,26 @@ class replayed_solver {
   ///   });
   /// @endcode
   /// Under "host" and "stream" solve() and enqueue() call it after every iteration, which costs "stream" a small copy;
-  /// with options.unroll above 1 after every trip of so many. Under "graph" and "resident" the host sees no iterations:
-  /// solve() calls it with what it finds every millisecond, and enqueue() does not. In all cases on the thread that
-  /// solves, with counts that never fall and never repeat. It changes no bit of the solution.
+  /// with options.unroll above 1, after every trip of that many. Under "graph" and "resident" the host sees no
+  /// iterations: solve() polls every millisecond and calls it with what it finds, and enqueue() does not call it. It
+  /// always runs on the solving thread, with counts that never fall and never repeat. It changes no bit of the
+  /// solution.
   ///
-  /// What it throws cancels the solve, comes out of solve() or enqueue() once the loop has stopped, and leaves the
-  /// solver as good as before; what x holds then is not specified. It may call cancel() and progress(), and nothing
-  /// else of the solver. Not while a solve runs. To look from another thread: whilst::watch.
+  /// An exception from it cancels the solve, leaves solve() or enqueue() once the loop has stopped, and does no harm to
+  /// the solver; the content of x is then unspecified. It may call cancel() and progress(), and no other member of the
+  /// solver. Do not set it while a solve runs. To watch from another thread: whilst::watch.
   void set_monitor(std::function<void(const whilst::progress&)> monitor);
-  /// How far the solve in flight is, from any thread.
+  /// How far the solve in flight has come; callable from any thread.
   whilst::progress progress() const;
 
-  /// The program as a tree with node counts, for a person; as Graphviz DOT; and as JSON, with the bytes that a step
-  /// moves where it says so.
+  /// The program as a readable tree with node counts, as Graphviz DOT, and as JSON, with the bytes that a step moves if
+  /// it declares them.
   std::string explain() const;
   std::string dot() const;
   std::string json() const;
-  /// What the program takes of memory, itemised.
+  /// The program's memory use, itemised.
   memory_table memory() const;
-  /// The executor that "auto" chose, or the one asked for, or what it fell back to.
+  /// The executor in use: the one requested, the one "auto" chose, or the fallback.
   const std::string& executor() const;
 
  protected:

@@ -10,7 +10,7 @@
 
 namespace whilst {
 
-/// What a report is made of; see whilst::report for the meaning of each.
+/// The content of a report; see whilst::report for what each field means.
 struct report_fields {
   whilst::reason reason = whilst::reason::running;
   index_type iterations = 0;
@@ -32,7 +32,7 @@ class report {
 
   bool converged() const { return whilst::converged(fields_.reason); }
   whilst::reason reason() const { return fields_.reason; }
-  /// One line for a person: how it ended, after how many iterations, at what residual.
+  /// One readable line: how it ended, after how many iterations, at what residual.
   std::string message() const;
   /// Completed updates of x, over all restarts.
   index_type iterations() const { return fields_.iterations; }
@@ -42,17 +42,16 @@ class report {
   double relative_residual() const;
   /// ||b||_2.
   double rhs_norm() const { return fields_.rhs_norm; }
-  /// Seconds spent on copying the matrix, allocating, recording and instantiating: once a solver, not once a solve.
+  /// Seconds spent copying the matrix, allocating, recording and instantiating: once per solver, not once per solve.
   double setup_seconds() const { return fields_.setup_seconds; }
-  /// Seconds from when b and x had been brought in to the last step of the solve, on the clock of the device that ran
-  /// it.
+  /// Seconds from when b and x have been read to the last step of the solve, on the clock of the device that ran it.
   double solve_seconds() const { return fields_.solve_seconds; }
-  /// Seconds of those within the method's own loop, its start included, over all restarts: without the checks of the
-  /// true residual.
+  /// The part of solve_seconds() spent in the method's own loop, including its start, over all restarts: without the
+  /// checks of the true residual.
   double loop_seconds() const { return fields_.loop_seconds; }
   /// loop_seconds() / iterations(); 0 for no iterations.
   double seconds_per_iteration() const;
-  /// The executor that really ran: host, stream, graph, resident or batch.
+  /// The executor that actually ran: host, stream, graph, resident or batch.
   const std::string& executor() const { return fields_.executor; }
   const std::string& method() const { return fields_.method; }
   const std::string& preconditioner() const { return fields_.preconditioner; }
@@ -60,12 +59,12 @@ class report {
   const std::string& precision() const { return fields_.precision; }
   /// Name of the device or processor.
   const std::string& device() const { return fields_.device; }
-  /// Anything the caller ought to know, as a fallback to another executor; mostly empty.
+  /// Anything the caller should know, such as a fallback to another executor; usually empty.
   const std::string& note() const { return fields_.note; }
   index_type rows() const { return fields_.rows; }
   index_type nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is
-  /// dropped and from then on every other one is kept. Empty where the solver has launched another solve since.
+  /// dropped, and from then on only every other one is kept. Empty if the solver has launched another solve since.
   const std::vector<history_record>& history() const { return fields_.history; }
 
  private:

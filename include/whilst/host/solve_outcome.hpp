@@ -7,16 +7,16 @@
 
 namespace whilst {
 
-/// How a solve ended, as its last step writes it: see ticket::outcome. Of minimizations and nonlinear equations the
-/// norms are those that their reports tell.
+/// How a solve ended, as its last step writes it: see ticket::outcome. For minimizations and nonlinear equations the
+/// norms are those in their reports.
 struct solve_outcome {
-  index_type iterations = 0;  ///< completed updates, those that overflowed and were taken back included
+  index_type iterations = 0;  ///< completed updates, including those that overflowed and were undone
   double residual_norm = 0;
   double rhs_norm = 0;
   std::uint64_t nanoseconds = 0;       ///< from the first to the last step
   std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
-  index_type history_count = 0;        ///< records of its history
-  std::uint64_t launch = 0;            ///< the solver's number for the solve; written last
+  index_type history_count = 0;        ///< records in its history
+  std::uint64_t launch = 0;            ///< the solver's number for this solve; written last
   reason why = reason::running;
 };
 

@@ -8,7 +8,7 @@
 
 namespace whilst {
 
-/// Looks at a solver's running solve from a thread of its own, at most once every so often, while it lives:
+/// While it lives, polls a solver's running solve from its own thread, at most once per period:
 /// @code
 ///   whilst::watch watching(solver, std::chrono::milliseconds(100), [&](const whilst::progress& now) {
 ///     std::printf("%lld: %g\n", static_cast<long long>(now.iteration), now.residual_norm);
@@ -16,22 +16,22 @@ namespace whilst {
 ///   });
 ///   solver.solve(b, x);
 /// @endcode
-/// The callback is called only while a solve runs, never by two threads at once, and not after stop() has returned. It
-/// may cancel the solve, and may not destroy the watch. The solver must outlive the watch and not be moved meanwhile. A
-/// look costs a small copy beside the running loop. A solve that is over before the period is is not seen:
-/// replayed_solver::set_monitor is told of every iteration where the host sees them.
+/// The callback runs only while a solve runs, never on two threads at once, and not after stop() has returned. It may
+/// cancel the solve, but must not destroy the watch. The solver must outlive the watch and not be moved meanwhile. Each
+/// poll costs a small copy alongside the running loop. A solve shorter than the period may go unseen:
+/// replayed_solver::set_monitor sees every iteration that the host sees.
 class watch {
  public:
   using callback = std::function<void(const progress&)>;
   /// Throws whilst::error on a period that is not above 0, and on an empty callback.
   watch(const replayed_solver& solver, std::chrono::milliseconds every, callback look);
-  /// Ends the watch; what the callback threw is lost unless stop() was called.
+  /// Ends the watch; an exception from the callback is lost unless stop() was called.
   ~watch();
   watch(const watch&) = delete;
   watch& operator=(const watch&) = delete;
 
-  /// Ends the watch, and waits for a callback in progress. Throws what a callback threw, which ended the watch, or what
-  /// asking the solver did.
+  /// Ends the watch and waits for a callback in progress. Rethrows the exception, from the callback or from polling the
+  /// solver, that ended the watch.
   void stop();
 
  private:

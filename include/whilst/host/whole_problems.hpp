@@ -1,6 +1,6 @@
 #pragma once
 
-/// What runs the problems of a batch, whatever they are: each whole, by a thread, some lanes or a block.
+/// Runs the problems of a batch, whatever they are: each one whole, by a thread, some lanes or a block.
 
 #include <type_traits>
 
@@ -10,8 +10,8 @@
 
 namespace whilst::detail {
 
-/// What a batch has one of, in the memory of its place. `root` is the loop that those of all problems are within: the
-/// launch, the deadline and the wish to stop are its, and the time from the first problem to the last.
+/// The state shared by a whole batch, in the memory of its place. `root` is the loop that encloses those of all
+/// problems: it holds the launch, the deadline, the request to stop, and the time from the first problem to the last.
 struct batch_frame {
   control root;
   void* x;
@@ -26,10 +26,11 @@ struct batch_ends {
   WHILST_HD void operator()() const { root->stopped_at = now_nanoseconds(); }
 };
 
-/// Problems is called as problems(k, team), by all threads of the team. It may say how many blocks_wanted of one thread
-/// a problem a multiprocessor is to have, at the price of registers, and fast_memory_bytes(), shared memory of a block.
+/// Problems is called as problems(k, team), by all threads of the team. It may declare blocks_wanted, the blocks per
+/// multiprocessor with one thread per problem, at the price of registers, and fast_memory_bytes(), shared memory per
+/// block.
 
-/// A thread a problem.
+/// A thread per problem.
 template <class Problems>
 struct batch_by_thread {
   [[maybe_unused]] static constexpr bool whole_problem = true;
@@ -37,7 +38,7 @@ struct batch_by_thread {
   Problems problems;
   WHILST_HD void operator()(index_type k) const { problems(k, lanes()); }
 };
-/// Some lanes of a warp a problem.
+/// Some lanes of a warp per problem.
 template <class Problems>
 struct batch_by_lanes {
   [[maybe_unused]] static constexpr bool whole_problem = true;
@@ -49,7 +50,7 @@ struct batch_by_lanes {
     problems(k, team);
   }
 };
-/// A block a problem.
+/// A block per problem.
 template <class Problems>
 struct batch_by_block {
   [[maybe_unused]] static constexpr bool whole_block = true;

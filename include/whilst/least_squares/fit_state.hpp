@@ -7,7 +7,7 @@
 
 namespace whilst {
 
-/// What a fit is told. The bounds, in memory of the place, are both there or both null; entries may be infinite.
+/// The settings of a fit. The bounds, in memory of the place, are both set or both null; entries may be infinite.
 struct fit_settings {
   least_squares_tolerances tolerances;
   const double *lower = nullptr, *upper = nullptr;
@@ -15,11 +15,11 @@ struct fit_settings {
   WHILST_HD bool bounded() const { return lower != nullptr; }
 };
 
-/// Where residuals are evaluated next: at the start, there again in other units, at a trial point, or once more at an x
-/// whose f is known, in another basis.
+/// Where residuals are evaluated next: at the start, there again in other units, at a trial point, or again in another
+/// basis at an x whose f is known.
 enum class fit_point : int { start, start_again, trial, same };
 
-/// What a fit of n unknowns knows between two evaluations. x is the best point so far, whatever became of the last
+/// The state of a fit of n unknowns between two evaluations. x is the best point so far, whatever happened to the last
 /// trial.
 ///
 /// It is kept in one of two forms. Plain: the sums of products J' J and J' r, which are cheap, and lose twice as many
@@ -28,23 +28,23 @@ enum class fit_point : int { start, start_again, trial, same };
 template <int n>
 struct fit_state {
   double x[n], trial[n];
-  double f;  ///< 1/2 r' r at x
-  double
-      matrix[packed_size(n)];  ///< J' J, or L; for a column of zeros L has nothing but a pivot of -1, which counts as 1
-  double right[n];             ///< J' r, or Q' r
-  double scale[n];             ///< of the parameters: the diagonal of J' J, or 0.9 of what it was; factored: its root
+  double f;                       ///< 1/2 r' r at x
+  double matrix[packed_size(n)];  ///< J' J, or L; for a zero column, L has only a pivot of -1, which counts as 1
+  double right[n];                ///< J' r, or Q' r
+  double scale[n];                ///< per parameter: the diagonal of J' J, or 0.9 of its last value; factored: its root
   double damping, growth;
-  double predicted;     ///< by how much the model says that f falls at the trial
-  double last_promise;  ///< the same for the trial before, where rounding hid what became of it; else infinite
-  double unit;          ///< a power of two that r is multiplied by in all this; 1 in the plain form
+  double predicted;     ///< the decrease of f at the trial, according to the model
+  double last_promise;  ///< the same for the previous trial, if rounding hid its actual gain; else infinite
+  double unit;          ///< a power of two that multiplies r in all this; 1 in the plain form
   index_type accepted;
-  int bases;  ///< 0 in the plain form, else 1 and one for each evaluation at x that was there for a better basis
+  int bases;  ///< 0 in the plain form, else 1 plus the evaluations at x made for a better basis
   fit_point asked;
 
   WHILST_HD bool factored() const { return bases > 0; }
   /// Whether f belongs to x yet.
   WHILST_HD bool evaluated() const { return asked == fit_point::trial || asked == fit_point::same; }
-  /// Row j of J as L^-1 j. Divides by pivots: with their reciprocals it is so short that GPUs would not jump over it.
+  /// Row j of J as L^-1 j. Divides by the pivots: with reciprocals the code is so short that GPUs would not branch
+  /// around it.
   WHILST_HD void to_basis(double (&row)[n]) const {
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < i; ++k) row[i] -= matrix[packed_index(i, k)] * row[k];
@@ -52,15 +52,15 @@ struct fit_state {
     }
   }
 
-  /// |r| at x, which neither under- nor overflows where its square would.
+  /// |r| at x, which does not underflow or overflow where its square would.
   WHILST_HD double residual_norm() const { return sqrt(2 * f) / unit; }
   WHILST_HD double value() const { return f / unit / unit; }
-  /// Of a proposal after one whose gain rounding hid: whether less damping has been tried since, and made f larger.
-  /// Then what the undamped model promises counts for nothing, as at a minimum where J is singular and r is not 0.
+  /// For a proposal after one whose gain rounding hid: whether less damping has been tried since, and increased f. Then
+  /// the undamped model's promise is worthless, as at a minimum where J is singular and r is not 0.
   WHILST_HD bool is_hemmed_in() const { return growth > 2; }
   WHILST_HD bool is_first_trial() const { return accepted == 0 && growth == 2; }
 
-  /// The state to begin with at x, or at the point of the box that is nearest.
+  /// The initial state at x, or at the nearest point of the box.
   template <class T>
   WHILST_HD static fit_state begin_at(const T* x, const fit_settings& settings) {
     fit_state fresh{};
@@ -78,7 +78,7 @@ struct fit_state {
     return fresh;
   }
 
-  /// Entry by entry: compilers then see that the state need not be in memory.
+  /// Entry by entry, so that compilers see that the state need not be in memory.
   WHILST_HD void assign(const fit_state& other) {
     for (int j = 0; j < n; ++j) {
       x[j] = other.x[j];
@@ -98,8 +98,8 @@ struct fit_state {
     asked = other.asked;
   }
 
-  /// Accepts or rejects the trial, where f is `f_there`, and changes the damping by Nielsen's rule. `noise` is what
-  /// rounding may have done to f.
+  /// Accepts or rejects the trial, where f is `f_there`, and changes the damping by Nielsen's rule. `noise`: how much
+  /// rounding may have changed f.
   WHILST_HD bool accepts(double f_there, bool usable, double noise) {
     const double gain = f - f_there;
     const bool hidden = predicted <= noise;
@@ -108,7 +108,7 @@ struct fit_state {
       growth *= 2;
       return false;
     }
-    // The ratio of what was gained to what the model promised, where it can be told.
+    // The ratio of the gain to the model's promise, if rounding does not hide it.
     const double ratio = hidden ? 1 : gain / predicted, t = 2 * ratio - 1;
     last_promise = hidden ? predicted : HUGE_VAL;
     damping *= fmax(1.0 / 3, 1 - t * t * t);
@@ -121,8 +121,8 @@ struct fit_state {
   }
 };
 
-/// The sums of an evaluation: r' r, J' r and the triangle of J' J, one after the other; r and J in the basis and the
-/// unit of the state.
+/// The sums of an evaluation: r' r, J' r and the triangle of J' J, consecutively; r and J in the basis and the unit of
+/// the state.
 template <int n>
 using fit_sums = sums<double, 1 + n + packed_size(n)>;
 template <int n>
@@ -135,14 +135,14 @@ WHILST_HD inline bool all_finite(const double* values, int count) {
   return sum == 0;
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 struct fit_answer {
   whilst::reason verdict = reason::running;
-  bool is_news = false;    ///< x is another point, or its f is known for the first time
-  bool is_unsure = false;  ///< of the plain form: sums of products do not do here
+  bool is_news = false;    ///< x is a new point, or its f is known for the first time
+  bool is_unsure = false;  ///< plain form: sums of products are not accurate enough here
 };
 
-/// What rounding does to f: residuals are differences of numbers as large as J x, about, whose length is `size`.
+/// The effect of rounding on f: residuals are differences of numbers about as large as J x, whose length is `size`.
 WHILST_HD inline double rounding_of_fit(double f, double size, double epsilon) {
   const double of_r = 4 * epsilon * size;
   return of_r * (sqrt(2 * f) + of_r) + 16 * epsilon * f;

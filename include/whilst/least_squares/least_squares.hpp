@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Nonlinear least squares with a few unknowns, of residuals that are a functor of your own. Where CUDA is on, compile
-/// files that include this by nvcc.
+/// Nonlinear least squares with a few unknowns; the residuals are a functor of your own. With CUDA on, compile files
+/// that include this with nvcc.
 
 #include <chrono>
 #include <cmath>
@@ -29,41 +29,41 @@ namespace whilst {
 
 struct least_squares_options {
   least_squares_tolerances tolerances = {};
-  /// Bounds of the unknowns: one for each, infinite for none; or empty. No trial point is outside. They cost a GPU some
+  /// Bounds on the unknowns: one each, infinite for none; or empty. No trial point is outside. They cost a GPU some
   /// time in each iteration.
   std::vector<double> lower = {}, upper = {};
-  /// Trial points, rejected ones included. Not counted are evaluations at a point once more, in a better basis: a few
-  /// where columns of J nearly depend on one another or where squares would under- or overflow.
+  /// Trial points, including rejected ones. Not counted: re-evaluations of a point in a better basis, a few if columns
+  /// of J are nearly dependent or squares would underflow or overflow.
   index_type max_iterations = 10'000;
   /// "auto", "host", "stream", "graph" or "resident"; see linear_solver_options.
   std::string executor = "auto";
   /// The CUDA device; -1 is the current one.
   int device = -1;
-  /// Iterations a trip under graph; 0 chooses.
+  /// Iterations per trip under graph; 0: automatic.
   int unroll = 0;
-  /// Records of the history, an even number; 0 for none.
+  /// Records of history to keep, an even number; 0 for none.
   index_type history_capacity = 512;
-  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
-  /// bits for any number.
+  /// On the host: the most threads that share a step, 1 to 1024; 0 uses OpenMP's settings. Results have the same bits
+  /// for any number.
   int threads = 0;
 };
 
 /// How a fit ended.
 struct least_squares_report : report {
   using report::report;
-  /// 1/2 sum of r_i^2 at x. It may under- or overflow where residual_norm(), its root but for the factor, does not.
+  /// 1/2 sum of r_i^2 at x. May underflow or overflow where residual_norm(), the root of twice this, does not.
   double value = 0;
-  /// Trial points that were accepted.
+  /// Accepted trial points.
   index_type accepted = 0;
   /// The estimated covariance of the unknowns, s^2 (J' J)^-1 with s^2 = sum of r_i^2 / (residuals - unknowns), row by
-  /// row, from the triangular factor of J. An unknown that a bound holds counts as fixed: its row and column are 0, and
-  /// it is none of the unknowns that are taken off. Empty where columns of J depend on one another to working
-  /// precision, or there are no more residuals than unknowns.
+  /// row, from the triangular factor of J. An unknown held at a bound counts as fixed: its row and column are 0, and it
+  /// is not among the unknowns subtracted. Empty if columns of J are dependent to working precision, or if there are no
+  /// more residuals than unknowns.
   std::vector<double> covariance = {};
-  /// The square roots of its diagonal, also where the squares in it under- or overflow; empty where it is.
+  /// The square roots of its diagonal, valid even if the squares in it underflow or overflow; empty if it is.
   std::vector<double> errors = {};
   std::vector<double> standard_errors() const { return errors; }
-  /// One line for a person: how it ended, after how many trial points, at what norm of the residuals.
+  /// One readable line: how it ended, after how many trial points, at what residual norm.
   std::string message() const {
     char numbers[96];
     std::snprintf(numbers, sizeof numbers, " after %lld iterations, residual norm %.3g",
@@ -72,7 +72,7 @@ struct least_squares_report : report {
   }
 };
 
-/// A whole fit, for every executor: brings in x, loops, hands x back.
+/// A whole fit, for every executor: reads x, loops, writes x back.
 template <class T, class Problem>
 struct least_squares_solve {
   using method_type = levenberg_marquardt<T, Problem>;
@@ -118,26 +118,26 @@ struct least_squares_solve {
   }
 };
 
-/// Fits again and again, from other starting points: recorded when it is made, replayed by each solve. Threads may
+/// Fits repeatedly, from different starting points: recorded when constructed, replayed by each solve. Threads may
 /// share it: solve() waits until other threads have returned from theirs.
 ///
-/// Problem, trivially copyable, pointers in it to memory of the place: `static constexpr int unknowns`; count(), the
-/// number of residuals; `template <class S> S operator()(index_type i, const S* x) const`, residual i at x for S a
-/// number or a dual number.
+/// Problem is trivially copyable; its pointers are to memory of the place. It has `static constexpr int unknowns`;
+/// count(), the number of residuals; `template <class S> S operator()(index_type i, const S* x) const`, residual i at
+/// x, where S is a number or a dual number.
 template <class T, class Problem>
 class least_squares_solver {
   using whole = least_squares_solve<T, Problem>;
   static constexpr int n = Problem::unknowns;
 
  public:
-  /// make_problem(place) gives the problem with its data on that place. Throws whilst::error on options out of range,
+  /// make_problem(place) returns the problem with its data on that place. Throws whilst::error on options out of range,
   /// on a problem without residuals and on an executor that this machine does not have.
   template <class MakeProblem>
   least_squares_solver(const MakeProblem& make_problem, least_squares_options options)
       : least_squares_solver(check(options), options, make_problem) {}
 
-  /// x, n entries, holds the starting point and receives the best point found. Blocks. x is left alone where the
-  /// residuals are not finite at the starting point. Throws whilst::error where x has another size or is out of bounds.
+  /// x, n entries, holds the starting point and receives the best point found. Blocks. x is left unchanged if the
+  /// residuals are not finite at the starting point. Throws whilst::error if x has the wrong size or is out of bounds.
   least_squares_report solve(std::span<T> x) {
     if (x.size() != n)
       throw error("fitting",
@@ -176,7 +176,7 @@ class least_squares_solver {
     return result;
   }
 
-  /// Until the turn is destroyed, other threads wait in solve(): for who changes the problem's data. Throws
+  /// Until the turn is destroyed, other threads wait in solve(): hold it while you change the problem's data. Throws
   /// whilst::error in code that a fit calls. `doing` opens the message.
   [[nodiscard]] turns::turn hold(std::string_view doing) const { return program_.enter(doing); }
 
@@ -226,7 +226,7 @@ class least_squares_solver {
       throw error("making a least-squares solver", "there are no residuals", "Give data to fit");
     control_settings settings{};
     settings.limit = options.max_iterations;
-    settings.trip_limit = std::numeric_limits<index_type>::max();  // not each trip is one
+    settings.trip_limit = std::numeric_limits<index_type>::max();  // not every trip is an iteration
     settings.history = history_.data();
     settings.history_capacity = options.history_capacity;
     program_recorder record(choice.where);
@@ -254,7 +254,7 @@ class least_squares_solver {
 };
 
 /// Residuals of a curve: model(b, x_i) - y_i, for a model from kernels/problems/curves/curve_models.hpp or one of your
-/// own that has `parameters`, `variables` and operator()(b, x). Borrows the data, memory of the place that uses it.
+/// own that has `parameters`, `variables` and operator()(b, x). Borrows the data, in memory of the place that uses it.
 template <class Model>
 struct curve_residuals {
   static constexpr int unknowns = Model::parameters;
@@ -270,23 +270,24 @@ struct curve_residuals {
   }
 };
 
-/// Fits a curve to points. Threads may share it: solve() and update_data() wait until others have returned from theirs.
+/// Fits a curve to points. Threads may share it: solve() and update_data() wait until other threads have returned from
+/// theirs.
 template <class T, class Model>
 class curve_fit {
  public:
-  /// predictors: Model::variables numbers a point, point by point; response: one a point, as the model gives it. Both
-  /// are copied. Throws whilst::error where they do not agree or hold what is not finite, and as least_squares_solver
-  /// does.
+  /// predictors: Model::variables numbers per point, point by point; response: one per point, as the model returns it.
+  /// Both are copied. Throws whilst::error if their sizes disagree or a value is not finite, and as
+  /// least_squares_solver does.
   curve_fit(const Model& model, std::span<const double> predictors, std::span<const double> response,
             least_squares_options options = {})
       : points_(checked(predictors, response)),
         solver_([&](place where) { return problem_on(where, model, predictors, response); }, std::move(options)) {}
 
-  /// b, Model::parameters entries, holds the start and receives the fit.
+  /// b, Model::parameters entries, holds the starting point and receives the fit.
   least_squares_report solve(std::span<T> b) { return solver_.solve(b); }
   const std::string& executor() const { return solver_.executor(); }
 
-  /// Other data, of as many points, for the fits to come; copied, and nothing is recorded. Throws whilst::error as the
+  /// New data, with as many points, for later fits; copied, and nothing is recorded. Throws whilst::error as the
   /// constructor does.
   void update_data(std::span<const double> predictors, std::span<const double> response) {
     if (const index_type points = checked(predictors, response); points != points_)

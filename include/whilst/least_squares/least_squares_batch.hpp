@@ -1,8 +1,8 @@
 #pragma once
 
 /// @file
-/// Many small nonlinear least-squares fits in one launch, of residuals that are a functor of your own. Where CUDA is
-/// on, compile files that include this by nvcc.
+/// Many small nonlinear least-squares fits in one launch; the residuals are a functor of your own. With CUDA on,
+/// compile files that include this with nvcc.
 
 #include <cstdint>
 #include <limits>
@@ -22,25 +22,25 @@ namespace whilst {
 struct least_squares_batch_options {
   /// The same for all fits.
   least_squares_tolerances tolerances = {};
-  /// Bounds of the unknowns, the same for all fits: one for each unknown, infinite for none; or empty. No trial point
-  /// is outside. They cost a GPU a part of its speed.
+  /// Bounds on the unknowns, the same for all fits: one each, infinite for none; or empty. No trial point is outside.
+  /// They cost a GPU some of its speed.
   std::vector<double> lower = {}, upper = {};
-  /// Trial points of one fit, rejected ones included. A launch lasts as long as its slowest fit.
+  /// Trial points of one fit, including rejected ones. A launch lasts as long as its slowest fit.
   index_type max_iterations = 1000;
-  /// Seconds from when the batch starts on its device; fits that still run then, or have not had their turn, stop.
+  /// Seconds from when the batch starts on its device; fits that still run then, or have not started, stop.
   double deadline = std::numeric_limits<double>::infinity();
-  /// "auto" (a GPU where there is one; WHILST_EXECUTOR=host counts, too), "batch" (likewise) or "host" (the CPU).
+  /// "auto" (a GPU if there is one; WHILST_EXECUTOR=host counts too), "batch" (likewise) or "host" (the CPU).
   std::string executor = "auto";
   /// The CUDA device; -1 is the current one.
   int device = -1;
-  /// Threads of a GPU for each fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0 chooses. On the host each
-  /// fit has one thread, whatever this says.
+  /// GPU threads per fit: 1, 2, 4, 8, 16 or 32, or a block of 64, 96, ... 1024; 0: automatic. On the host each fit has
+  /// one thread, whatever this says.
   int lanes = 0;
-  /// On the host: most threads that share in the fits, 1 to 1024; 0 for what OpenMP's settings say. Results have the
-  /// same bits for any number.
+  /// On the host: the most threads that share the fits, 1 to 1024; 0 uses OpenMP's settings. Results have the same bits
+  /// for any number.
   int threads = 0;
-  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
-  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  /// Check the pointers passed to enqueue: one driver query each, which detects host memory that a GPU cannot read,
+  /// memory of another GPU, and freed memory. Null pointers are refused in any case.
   bool check_pointers = true;
 };
 
@@ -48,39 +48,39 @@ struct least_squares_batch_options {
 class least_squares_batch_report : public batch_outcomes<fit_outcome> {
  public:
   using batch_outcomes::batch_outcomes;
-  /// One line for a person: how many converged, and how the worst ended.
+  /// One readable line: how many converged, and how the worst ended.
   std::string message() const { return message_about("fit", "fits"); }
 };
 
-/// What `lanes` of 0 chooses on a GPU: for who lays data out by it, see least_squares_batch.
+/// What `lanes` = 0 chooses on a GPU; use it to choose a data layout, see least_squares_batch.
 int lanes_for_fits(index_type residuals, index_type fits);
 
 namespace detail {
 
-/// What every batch is asked for. Throws whilst::error on tolerances out of range.
+/// The settings of every batch. Throws whilst::error on tolerances out of range.
 batch_settings settings_of_fits(const least_squares_batch_options& options, index_type fits);
-/// Throws whilst::error where there are none.
+/// Throws whilst::error if there are none.
 void check_residuals(index_type residuals);
 
 }  // namespace detail
 
-/// Fits many problems at once, each with a loop of its own that stops when it is done: recorded when it is made,
-/// replayed by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host threads
-/// share out the fits. Threads of the caller's may share it, too: solve, enqueue and wait are one thread's at a time,
-/// and wait() tells of the fits enqueued last, by whatever thread. The method is levenberg_marquardt, and on the host
-/// its results are those of a least_squares_solver for each problem.
+/// Fits many problems at once, each with its own loop that stops when it is done: recorded when constructed, replayed
+/// by each solve. A thread, a warp or a block runs a whole fit inside one kernel; on the host, threads share the fits.
+/// The caller's threads may share it too: solve, enqueue and wait admit one thread at a time, and wait() reports on the
+/// fits enqueued last, by any thread. The method is levenberg_marquardt, and on the host its results are those of a
+/// least_squares_solver for each problem.
 ///
-/// Problem, trivially copyable, pointers in it to memory of the place: of_problem(k) gives problem k as
-/// least_squares_solver takes one (unknowns, count(), residual i by operator()(i, x)); count(), asked on the host,
-/// how many residuals a problem has about, for the choice of threads. Where each fit has a thread, neighbours in memory
-/// had better be residual i of problems k and k + 1; where it has more, residuals i and i + 1.
+/// Problem is trivially copyable; its pointers are to memory of the place. of_problem(k) returns problem k in the form
+/// that least_squares_solver takes (unknowns, count(), residual i by operator()(i, x)); count(), called on the host,
+/// returns roughly how many residuals a problem has, to choose the number of threads. With one thread per fit,
+/// neighbours in memory should be residual i of problems k and k + 1; with more, residuals i and i + 1.
 template <class T, class Problem>
 class least_squares_batch {
   using fits_type = detail::whole_fits<T, Problem>;
   static constexpr int n = fits_type::n;
 
  public:
-  /// make_problem(place) gives the problems with their data on that place. Throws whilst::error on options out of
+  /// make_problem(place) returns the problems with their data on that place. Throws whilst::error on options out of
   /// range, fewer than one problem, and an executor that is not for batches or that this machine does not have.
   template <class MakeProblem>
   least_squares_batch(const MakeProblem& make_problem, index_type problems,
@@ -105,33 +105,33 @@ class least_squares_batch {
   }
 
   /// x in host memory, the unknowns of one problem after another: holds the starting points and receives the best
-  /// points found. Blocks. The x of a problem whose residuals are not finite at its start are left alone. On a GPU the
-  /// first call takes memory there for x. Throws whilst::error where x has another size or starts out of bounds.
+  /// points found. Blocks. The x of a problem whose residuals are not finite at its start is left unchanged. On a GPU
+  /// the first call allocates device memory for x. Throws whilst::error if x has the wrong size or starts out of
+  /// bounds.
   least_squares_batch_report solve(std::span<T> x) {
     bounds_.require_inside("solving a batch of fits", x);
     return batch_.solve(x);
   }
 
-  /// Enqueues the fits on `stream` and returns without waiting: x is a device pointer (a host pointer where the batch
-  /// runs on the host, and then all has been done when this returns) that must stay valid until the fits are done. A
-  /// start that is out of bounds is moved to the nearest point within. No
-  /// synchronisation, no allocation; one batch at a time: another on a second stream waits for the first. If `stream`
-  /// is being captured, the fits become part of that graph, with this x, and the object must outlive it. Launches of
-  /// that graph are not ordered against enqueue(), nor against one another: have one end before the next begins, since
-  /// all work in the same memory.
-  /// Throws whilst::error on a pointer that linear_solver::enqueue would not take.
+  /// Enqueues the fits on `stream` and returns without waiting: x is a device pointer (a host pointer if the batch runs
+  /// on the host, and then the fits are done when this returns) that must stay valid until the fits are done. A start
+  /// that is out of bounds is moved to the nearest point within. No synchronisation, no allocation; one batch at a
+  /// time: another on a second stream waits for the first. If `stream` is being captured, the fits become part of that
+  /// graph, with this x, and the object must outlive it. Launches of that graph are not ordered against enqueue(), nor
+  /// against one another: let one end before the next begins, since all work in the same memory. Throws whilst::error
+  /// on a pointer that linear_solver::enqueue would refuse.
   void enqueue(stream_handle stream, T* x) { batch_.enqueue(stream, x); }
 
-  /// Waits for the fits enqueued last, and tells how each ended: a copy of 16 bytes a fit from a GPU. What a captured
-  /// graph runs is not waited for.
+  /// Waits for the fits enqueued last, and reports how each ended: a copy of 16 bytes per fit from a GPU. Does not wait
+  /// for the launches of a captured graph.
   least_squares_batch_report wait() { return batch_.wait(); }
 
-  /// Asks the fits of the 17 launches enqueued last to stop, those that run and those that wait for their turn, from
-  /// any thread: each does after its next trial, with reason cancelled. Harmless when none is left, and for those to
-  /// come, but for those in a captured graph: its later launches are the same launch and are cancelled, too.
+  /// Asks the fits of the last 17 launches enqueued to stop, both running and waiting; callable from any thread: each
+  /// stops after its next trial, with reason cancelled. Harmless when none is left; later launches are unaffected,
+  /// except those of a captured graph, which count as the same launch and are cancelled too.
   void cancel() { batch_.cancel(); }
 
-  /// How each fit ended, in the memory of the place that runs them, one a problem; for kernels that come after.
+  /// How each fit ended, one per problem, in the memory of the place that runs them; for later kernels.
   const fit_outcome* outcomes() const { return batch_.outcomes(); }
 
   index_type problems() const { return batch_.problems(); }
@@ -146,8 +146,8 @@ class least_squares_batch {
   Problem problem_;
 };
 
-/// Residuals of one curve at the same points for many sets of responses: model(b, x_i) - y_ik, for a model as curve_fit
-/// takes it. Borrows the data, memory of the place that uses it.
+/// Residuals of one curve at the same points for many sets of responses: model(b, x_i) - y_ik, for a model as for
+/// curve_fit. Borrows the data, in memory of the place that uses it.
 template <class T, class Model>
 struct curve_residuals_of_many {
   struct one_set {

@@ -9,15 +9,15 @@
 
 namespace whilst {
 
-/// Levenberg-Marquardt for f(x) = 1/2 sum of r_i(x)^2 with a few unknowns, known when it is compiled: K. Madsen, H. B.
-/// Nielsen, O. Tingleff, "Methods for non-linear least squares problems", IMM, DTU (2004), algorithm 3.16, with
-/// Nielsen's damping, and scaled nearly as by More (1978): the damping of a parameter is in units of the largest
-/// curvature seen in it, of which a tenth is forgotten in each iteration.
+/// Levenberg-Marquardt for f(x) = 1/2 sum of r_i(x)^2 with a few unknowns, their number known at compile time: K.
+/// Madsen, H. B. Nielsen, O. Tingleff, "Methods for non-linear least squares problems", IMM, DTU (2004), algorithm
+/// 3.16, with Nielsen's damping, and scaling close to More's (1978): the damping of a parameter is in units of the
+/// largest curvature seen in it, of which each iteration forgets a tenth.
 ///
-/// One step an iteration: residuals and Jacobian at the trial point, by dual numbers, as the sums that make J' J, J' r
-/// and r' r; its finish accepts or rejects, tests, and solves for the next trial. So a rejected trial costs a Jacobian
-/// that is not used, which is less than a second step would cost. Where sums of products lose too many digits, the
-/// residuals are evaluated in a basis in which they do not (step_from_factor), a few times more.
+/// One step per iteration: residuals and Jacobian at the trial point, by dual numbers, as the sums that make J' J, J' r
+/// and r' r; its finish accepts or rejects, tests, and solves for the next trial. So a rejected trial costs an unused
+/// Jacobian, which is less than a second step would cost. If sums of products lose too many digits, the residuals are
+/// evaluated in a basis in which they do not (step_from_factor), a few times more.
 ///
 /// Problem: unknowns (a constant), count(), and operator()(i, b), residual i for n parameters b of any scalar type.
 template <class T, class Problem>
@@ -67,7 +67,7 @@ struct levenberg_marquardt {
       fit_answer answer;
       if (!now.factored()) answer = step_from_sums<n, T>::advance(now, at, settings, at_limit);
       if (now.factored() || answer.is_unsure) {
-        state copy;  // what is handed over by address cannot be in registers
+        state copy;  // what is passed by address cannot stay in registers
         copy.assign(now);
         const fit_answer better = factored::advance(copy, totals(at), fit_settings(settings), at_limit);
         now.assign(copy);

@@ -12,12 +12,12 @@
 
 namespace whilst::detail {
 
-/// The bounds of the n parameters of a fit, in the precision of its x, on the host to be looked at and in the memory of
-/// the place.
+/// The bounds on the n parameters of a fit, in the precision of its x, on the host for checks and in the memory of the
+/// place.
 template <class T>
 class parameter_bounds {
  public:
-  /// Of each kind n, or none. Infinite ones are none. Throws whilst::error, whose message `doing` opens.
+  /// n of each kind, or none. Infinite means no bound. Throws whilst::error with a message that starts with `doing`.
   parameter_bounds(const std::string& doing, place where, int n, const std::vector<double>& lower,
                    const std::vector<double>& upper)
       : lower_(checked(doing, "lower", n, lower)), upper_(checked(doing, "upper", n, upper)) {
@@ -39,7 +39,7 @@ class parameter_bounds {
     upper_there_.upload(upper_.data());
   }
 
-  /// Null where there are none.
+  /// Null if there are none.
   const double* lower() const { return lower_there_.data(); }
   const double* upper() const { return upper_there_.data(); }
 
@@ -47,7 +47,7 @@ class parameter_bounds {
   const double* lower_on_host() const { return lower_.empty() ? nullptr : lower_.data(); }
   const double* upper_on_host() const { return upper_.empty() ? nullptr : upper_.data(); }
 
-  /// x: the starts of one fit or of more, one after another. Throws whilst::error where one is outside.
+  /// x: the starting points of one or more fits, consecutively. Throws whilst::error if one is outside.
   void require_inside(const std::string& doing, std::span<const T> x) const {
     if (lower_.empty()) return;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -79,7 +79,7 @@ class parameter_bounds {
         throw error(doing, "a " + kind + " bound is not a number", "Give an infinite one for none");
     return bounds;
   }
-  /// To numbers of T between them.
+  /// Rounds both to numbers of type T between them.
   static void round_inwards(double& lower, double& upper) {
     constexpr T infinite = std::numeric_limits<T>::infinity();
     T least = static_cast<T>(lower), most = static_cast<T>(upper);

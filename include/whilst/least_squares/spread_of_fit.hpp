@@ -12,8 +12,8 @@ struct spread_of_fit {
   std::vector<double> covariance, standard_errors;
 };
 
-/// s^2 (J' J)^-1 at the x of a fit, row by row, and the roots of its diagonal, which no squares under- or overflow; on
-/// the host. The bounds are null where there are none.
+/// s^2 (J' J)^-1 at the x of a fit, row by row, and the roots of its diagonal, free of underflow and overflow in
+/// squares; on the host. The bounds are null if there are none.
 template <int n, class T>
 spread_of_fit estimate_spread(const fit_state<n>& state, index_type residuals, const double* lower,
                               const double* upper) {
@@ -29,12 +29,12 @@ spread_of_fit estimate_spread(const fit_state<n>& state, index_type residuals, c
     if (held[j]) continue;
     freedom -= 1;
     const double length = factored::column_length(at, j);
-    // Twice: the fold rounds, too.
+    // Twice, since the fold rounds too.
     if (!(length > 0) || !(rows.R[packed_index(j, j)] > 2 * factored::rounding_of_column(length))) return {};
   }
   if (freedom < 1) return {};
 
-  // R^-1, column by column, times its transpose and the deviation of a residual.
+  // R^-1, column by column, times the standard deviation of a residual.
   const double deviation = at.residual_norm() / std::sqrt(static_cast<double>(freedom));
   double inverse[n][n] = {};
   for (int k = 0; k < n; ++k) {

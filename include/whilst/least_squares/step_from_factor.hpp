@@ -4,25 +4,25 @@
 
 namespace whilst {
 
-/// Steps of Levenberg and Marquardt from the triangle of J = Q L' and from c = Q' r, with the digits of a QR
-/// factorisation, for numbers of any scale, and within bounds.
+/// Levenberg-Marquardt steps from the triangle of J = Q L' and from c = Q' r, as accurate as a QR factorisation, for
+/// numbers of any scale, and within bounds.
 ///
-/// Q is never formed: residuals are evaluated in the basis that the L of x makes, a row j of J as L^-1 j. The sums of
+/// Q is never formed: residuals are evaluated in the basis that L at x defines, a row j of J as L^-1 j. The sums of
 /// products are then those of vectors that are nearly orthonormal, which lose no digits; their Cholesky factor U makes
-/// L U the triangle of the new point. Where they were far from orthonormal, residuals are evaluated once more at the
-/// same point, in the better basis: T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa, Y. Yamamoto, "CholeskyQR2: a simple and
+/// L U the triangle of the new point. If they were far from orthonormal, residuals are evaluated again at the same
+/// point, in the better basis: T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa, Y. Yamamoto, "CholeskyQR2: a simple and
 /// communication-avoiding algorithm for computing a tall-skinny QR factorization on a large-scale parallel system",
-/// ScalA (2014), with the triangle of the last evaluation to begin with.
+/// ScalA (2014), starting from the triangle of the last evaluation.
 ///
 /// A column that depends on those before it to working precision has no direction of its own: its entry of c is 0, and
-/// its pivot is raised to what rounding leaves.
+/// its pivot is raised to the rounding level.
 template <int n, class T>
 struct step_from_factor {
   using state = fit_state<n>;
   using limits = fit_limits<n, T>;
 
-  /// What goes on from the plain form begins with the sums in there. Out of line: it is for the few that need it, and
-  /// its registers are not to be those of the others.
+  /// A fit that leaves the plain form starts from its sums. Out of line: few fits need it, and the others must not pay
+  /// for its registers.
   WHILST_NOINLINE WHILST_HD static fit_answer advance(state& now, const fit_sums<n>& at, const fit_settings& settings,
                                                       bool at_limit) {
     constexpr int most_bases = 8;
@@ -59,15 +59,15 @@ struct step_from_factor {
     return answer;
   }
 
-  /// The factor from the sums of the plain form; on the host. False where that has lost too many digits, or the sums
-  /// are out of range.
+  /// The factor from the sums of the plain form; on the host. False if that loses too many digits, or if the sums are
+  /// out of range.
   static bool factor_plain(state& now) {
     const fit_sums<n> plain = sums_of(now);
     now.bases = 1;
     return begin_basis(now, plain) && take_in(now, plain);
   }
 
-  /// The parameters that a bound holds where the gradient would lead them out.
+  /// The parameters held at a bound because a descent step would leave it.
   WHILST_HD static void find_held(const state& now, const double* lower, const double* upper, bool (&held)[n]) {
     WHILST_ROLLED
     for (int j = 0; j < n; ++j) {
@@ -79,7 +79,7 @@ struct step_from_factor {
       held[j] = !(lower[j] < upper[j]) || (now.x[j] <= lower[j] && slope > 0) || (now.x[j] >= upper[j] && slope < 0);
     }
   }
-  /// The triangle of the columns that are not held, with c beside it; of a held one there is a 1 on the diagonal.
+  /// The triangle of the columns not held, with c alongside; a held column has a 1 on the diagonal.
   WHILST_NOINLINE WHILST_HD static folded_rows<n> without_held(const state& now, const bool (&held)[n],
                                                                const double (&c)[n]) {
     folded_rows<n> rows;
@@ -101,7 +101,7 @@ struct step_from_factor {
     for (int i = 0; i <= j; ++i) length = hypot(length, entry(now, j, i));
     return length;
   }
-  /// The pivot of a column of this length that rounding may make up where there is none.
+  /// The pivot that rounding alone may produce in a column of this length.
   WHILST_HD static double rounding_of_column(double length) {
     constexpr double smallest = 0x1p-1022;
     return fmax(16 * n * limits::epsilon * length, smallest);
@@ -127,8 +127,8 @@ struct step_from_factor {
     for (int k = 0; k < packed_size(n); ++k) at.value[1 + n + k] = plain.matrix[k];
     return at;
   }
-  /// The basis and the unit that the sums of the plain form are in, unless they are out of range: such squares tell
-  /// nothing but that, and residuals are evaluated again in units in which they are within. Returns whether they are.
+  /// Sets the basis and the unit of the plain form's sums, unless these are out of range: such squares say nothing
+  /// else, and residuals are evaluated again in units that bring them into range. Returns whether they are in range.
   WHILST_HD static bool begin_basis(state& now, const fit_sums<n>& plain) {
     now.unit = now.f < least_square ? 0x1p500 : now.f > most_square ? 0x1p-600 : 1;
     bool in_range = now.unit == 1;
@@ -145,10 +145,10 @@ struct step_from_factor {
     return in_range;
   }
 
-  /// The sums at x. Returns whether they need no better basis.
+  /// Takes in the sums at x. Returns whether they need no better basis.
   WHILST_HD static bool take_in(state& now, const fit_sums<n>& at) {
     now.f = 0.5 * at[0];
-    if (now.f == 0 && now.unit < largest_unit) {  // is it r, or only its square?
+    if (now.f == 0 && now.unit < largest_unit) {  // is r zero, or only its square?
       now.unit = fmin(now.unit * 0x1p500, largest_unit);
       return false;
     }
@@ -157,13 +157,13 @@ struct step_from_factor {
     return is_sure;
   }
   WHILST_HD static bool renew_factor(state& now, const fit_sums<n>& at) {
-    constexpr double raised = 1e-14;  // what rounding does to a pivot of 1, and more
+    constexpr double raised = 1e-14;  // above what rounding does to a pivot of 1
     double length[n], U[packed_size(n)], L[packed_size(n)], c[n];
     bool depends[n], is_sure = true;
     WHILST_ROLLED
     for (int k = 0; k < n; ++k) {
       length[k] = sqrt(product_in<n>(at, k, k));
-      double* const row = U + packed_index(k, 0);  // of the factor in units of the lengths
+      double* const row = U + packed_index(k, 0);  // of the factor, in units of the lengths
       const double unit = length[k] > 0 ? 1 / length[k] : 0;
       double pivot = 1, right = at[1 + k] * unit;
       WHILST_ROLLED
@@ -214,7 +214,7 @@ struct step_from_factor {
     return fmin(rounding_of_fit(now.f, size * now.unit, limits::epsilon), now.f);
   }
 
-  /// What steps along the columns of J that are not held, one by one, would reduce f by.
+  /// How much steps along the columns of J not held, one by one, would reduce f.
   WHILST_HD static double promise_of_descent(const state& now, const bool (&held)[n]) {
     double promise = 0;
     WHILST_ROLLED
@@ -232,8 +232,8 @@ struct step_from_factor {
   struct model_step {
     double trial[n], predicted, step, size;  ///< step and size: |D h| and |D x|, D of this x alone
   };
-  /// The step of this damping from x. Parameters that it would lead out of bounds go as far as these and are held
-  /// there, and the others are asked again.
+  /// The step from x with this damping. Parameters that would leave their bounds stop there and are held, and the
+  /// others are solved for again.
   WHILST_NOINLINE WHILST_HD static model_step solve(const state& now, const fit_settings& settings,
                                                     const bool (&held)[n], double damping) {
     bool fixed[n];
@@ -297,7 +297,7 @@ struct step_from_factor {
     for (int j = 0; j < n; ++j) slope = hypot(slope, rows.right[j]);
     if (slope <= tolerances.gradient * sqrt(2 * now.f)) return reason::converged_gradient;
     if (at_limit) return reason::iteration_limit;
-    const double promise = 0.5 * slope * slope;  // of the undamped step that knows no bounds
+    const double promise = 0.5 * slope * slope;  // of the undamped step without bounds
     if (promise <= tolerances.function * now.f) return reason::converged_function;
     const model_step undamped = solve(now, {}, held, 0);
     if (is_finite(undamped.step) && undamped.step <= tolerances.step * undamped.size) return reason::converged_step;

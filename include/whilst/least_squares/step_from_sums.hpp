@@ -6,19 +6,19 @@
 
 namespace whilst {
 
-/// How scales and pivots of fits are judged, in both forms.
+/// Limits for scales and pivots of fits, in both forms.
 template <int n, class T>
 struct fit_limits {
   static constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  /// How much of the square of a scale outlives an iteration in which the curvature has fallen.
+  /// The fraction of a squared scale that survives an iteration in which the curvature fell.
   static constexpr double memory_of_scales = 0.9;
-  /// Of a matrix of products with a unit diagonal: with a smaller pivot its factor has less than 10 of 16 digits.
+  /// For a matrix of products with a unit diagonal: with a smaller pivot its factor keeps fewer than 10 of 16 digits.
   static constexpr double least_pivot = 1e-6;
   static constexpr int most_tries = 60;
 };
 
-/// Steps of Levenberg and Marquardt from J' J and J' r, for problems where these tell enough: no squares at the ends of
-/// the range, no columns of J that nearly depend on one another, no bounds. All others are for step_from_factor.
+/// Levenberg-Marquardt steps from J' J and J' r, for problems where these suffice: no squares near the ends of the
+/// range, no nearly dependent columns of J, no bounds. step_from_factor handles all others.
 template <int n, class T>
 struct step_from_sums {
   using state = fit_state<n>;
@@ -48,7 +48,7 @@ struct step_from_sums {
     }
     for (int k = 0; k < packed_size(n); ++k) now.matrix[k] = at[1 + n + k];
   }
-  /// Whether the numbers may grow and shrink by as much as they do in a fit, and be multiplied by one another.
+  /// Whether there is room for the numbers to grow and shrink as they do in a fit, and to be multiplied.
   WHILST_HD static bool in_range(const state& now) {
     constexpr double least = 0x1p-400, most = 0x1p400;
     bool inside = now.f > least && now.f < most;
@@ -71,7 +71,7 @@ struct step_from_sums {
     return flat;
   }
 
-  /// What steps along the columns of J, one by one, would reduce f by.
+  /// How much steps along the columns of J, one by one, would reduce f.
   WHILST_HD static double promise_of_descent(const state& now) {
     double promise = 0;
     for (int j = 0; j < n; ++j) {
@@ -84,7 +84,7 @@ struct step_from_sums {
   struct model_step {
     double h[n], predicted, step, size;  ///< step and size: the squares of |D h| and |D x|, D of this x alone
   };
-  /// Solves (J' J + damping D^2) h = -J' r, in units that make the diagonal ones. False where that loses digits.
+  /// Solves (J' J + damping D^2) h = -J' r, in units that make the diagonal one. False if that loses too many digits.
   WHILST_HD static bool solve(const state& now, double damping, model_step& found) {
     double L[packed_size(n)], unit[n];
     for (int j = 0; j < n; ++j) {
@@ -108,8 +108,8 @@ struct step_from_sums {
     return true;
   }
 
-  /// The next trial, or a verdict. What seems to be convergence is looked at without damping, which makes steps short
-  /// and promises small wherever x is; there it shows, too, whether J' J has the digits to tell.
+  /// The next trial, or a verdict. Apparent convergence is checked without damping, which makes steps short and
+  /// promises small wherever x is; that also shows whether J' J has enough digits to decide.
   WHILST_HD static reason propose(state& now, const least_squares_tolerances& tolerances, bool at_limit, bool& unsure) {
     const bool flat = is_flat(now, tolerances.gradient);
     if (at_limit && !flat) return reason::iteration_limit;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What runs the fits of a batch: see whilst/least_squares_batch.hpp.
+/// Runs the fits of a batch: see whilst/least_squares_batch.hpp.
 
 #include <atomic>
 #include <cstdint>
@@ -28,12 +28,12 @@ struct fit_outcome {
 
 namespace detail {
 
-/// The runner of one fit: for methods that are one loop, and the same text as for every other runner.
+/// The runner of one fit: for methods that consist of one loop, with the same code as for every other runner.
 ///
-/// Up to a warp, every lane has the states of the method and of the loop for itself, in registers, and comes to the
-/// same conclusions from the same totals, to the bit: between begin and end nothing is written to memory. A block keeps
-/// both in shared memory, where its first thread concludes. The team_runner's loops have controls in memory, since they
-/// nest and others look at them; for a million short fits that traffic would be most of the time.
+/// Up to a warp, every lane keeps its own states of the method and of the loop in registers, and draws bit-identical
+/// conclusions from the same totals: between begin and end nothing is written to memory. A block keeps both in shared
+/// memory, where its first thread concludes. The team_runner's loops have controls in memory, since they nest and
+/// others read them; for a million short fits that traffic would dominate.
 template <class Team>
 class fit_runner {
  public:
@@ -60,14 +60,14 @@ class fit_runner {
   template <class Body>
   WHILST_HD void loop(const Body& body) {
     while (loop_.running) {
-      const std::uint64_t request = cancel_request();  // its way from memory is long: read now, used after the body
+      const std::uint64_t request = cancel_request();  // memory latency is long: read now, used after the body
       body(*this);
       obey(request);
     }
   }
 
  private:
-  /// One thread asks, since all must agree.
+  /// One thread reads it, since all must agree.
   WHILST_HD std::uint64_t cancel_request() const {
     if (team_.rank() != 0) return 0;
 #if defined(__CUDA_ARCH__)
@@ -101,19 +101,18 @@ class fit_runner {
 
 /// Fit k of a batch, for the team that runs it.
 ///
-/// What bounds a thread a fit, counted in the machine code that nvcc 13.0 makes for compute capability 9.0, three
-/// parameters, b0 exp(-b1 t) + b2, double: 94 instructions a residual, of which 39 are double's arithmetic (17 for the
+/// What limits one thread per fit, counted in the machine code of nvcc 13.0 for compute capability 9.0, three
+/// parameters, b0 exp(-b1 t) + b2, double: 94 instructions per residual, of which 39 are double arithmetic (17 for the
 /// exponential and its argument, 12 for the rest of the residual and its gradient, 10 for the sums) and 4 a jump over
-/// what the factored form does, and about 570 to judge and to solve for the next trial; 128 registers and 120 bytes of
-/// local memory that did not fit in them, beside what the factored form alone needs there. A trial with 20 residuals
-/// then takes a warp 2450 issue slots. Memory asks for less: of 20 responses 160 bytes a fit, of x 24 and back, and 16
-/// of the outcome.
+/// the factored form, and about 570 to judge and to solve for the next trial; 128 registers and 120 bytes of spills,
+/// besides what only the factored form spills. A trial with 20 residuals then takes a warp 2450 issue slots. Memory
+/// demands less: 160 bytes per fit for 20 responses, 24 each way for x, and 16 for the outcome.
 template <class T, class Problem>
 struct whole_fits {
   using one = decltype(std::declval<const Problem&>().of_problem(index_type{}));
   using method_type = levenberg_marquardt<T, one>;
   static constexpr int n = one::unknowns;
-  /// Two blocks of 256 leave each thread 128 registers, which few parameters fit.
+  /// Two blocks of 256 leave each thread 128 registers, enough for few parameters.
   static constexpr int blocks_wanted = n <= 4 ? 2 : 1;
   /// What a fit works on.
   struct storage {

@@ -11,26 +11,26 @@
 
 namespace whilst {
 
-/// Solves many small systems A_k x_k = b_k at once, where the A_k share one pattern and have values of their own. A
-/// thread, a warp or a block, by the number of rows, runs the whole loop of a system inside one kernel, and each system
-/// stops when it is done, for its own reason. On the host threads share out the systems, and every system
-/// yields the same bits for any number of them.
+/// Solves many small systems A_k x_k = b_k at once, where the A_k share one pattern but have their own values.
+/// Depending on the number of rows, a thread, a warp or a block runs the whole loop of a system inside one kernel, and
+/// each system stops when it is done, with its own reason. On the host, threads share the systems, and every system
+/// yields the same bits for any number of threads.
 ///
-/// In memory the systems follow one another: values holds `systems` times the pattern's nonzeros, in the pattern's
-/// order; b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw
-/// whilst::error. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
-/// replayed_solver, whose comments hold here, too.
+/// The systems are consecutive in memory: values holds `systems` times the pattern's nonzeros, in the pattern's order;
+/// b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw
+/// whilst::error. One solve at a time: a second one on another stream waits for the first. Threads may share it: what
+/// replayed_solver says applies here too.
 template <class T>
 class batch_linear_solver {
  public:
-  /// Copies the pattern (its values are not used) to its place, takes the memory for `systems` systems and records the
+  /// Copies the pattern (its values are not used) to its place, allocates memory for `systems` systems and records the
   /// loop.
   ///
-  /// Of the options, method, preconditioner, tolerances, max_iterations and device mean what they mean for one system;
-  /// the deadline counts for the batch, from when its first system starts. executor may be "auto" (a GPU where there is
-  /// one; WHILST_EXECUTOR=host counts too, its other executors are for single systems), "batch" (likewise) or "host"
-  /// (the CPU). unroll, programmatic_launch and history_capacity have no meaning here: loops inside a kernel have no
-  /// trips, and no history is kept.
+  /// The options method, preconditioner, tolerances, max_iterations and device mean the same as for one system; the
+  /// deadline applies to the batch, from when its first system starts. executor may be "auto" (a GPU if there is one;
+  /// WHILST_EXECUTOR=host counts too, its other executors are for single systems), "batch" (likewise) or "host" (the
+  /// CPU). unroll, programmatic_launch and history_capacity have no effect here: loops inside a kernel have no trips,
+  /// and no history is kept.
   ///
   /// Throws whilst::error on a pattern that is not square, fewer than one system, an unknown method or preconditioner,
   /// or an executor that is not for batches.
@@ -40,7 +40,7 @@ class batch_linear_solver {
   batch_linear_solver& operator=(batch_linear_solver&&) noexcept;
 
   /// Solves with values, b and x in host memory; x holds the initial guesses and receives the solutions. Blocks. On a
-  /// GPU the first call takes memory there for all three.
+  /// GPU the first call allocates device memory for all three.
   batch_report solve(std::span<const T> values, std::span<const T> b, std::span<T> x);
   batch_report solve(const std::vector<T>& values, const std::vector<T>& b, std::vector<T>& x) {
     return solve(std::span<const T>(values), std::span<const T>(b), std::span<T>(x));
@@ -48,17 +48,17 @@ class batch_linear_solver {
 
   /// Enqueues a solve on `stream` and returns without waiting: values, b and x are device pointers (host pointers where
   /// the solver runs on the host, and then the solve has completed when this returns) that must stay valid until the
-  /// solve is done; x holds the initial guesses. No synchronisation, and no allocation unless tickets of more than four
-  /// solves are kept: outcomes stay in the device's memory, a place for each ticket that still refers to them, until
+  /// solve is done; x holds the initial guesses. No synchronisation, and no allocation unless you keep tickets for more
+  /// than four solves: outcomes stay in device memory, with room for each ticket that still refers to them, until
   /// wait() copies them. If `stream` is being captured, the batch becomes part of that graph, with these pointers; the
-  /// solver must outlive it. Throws whilst::error on pointers that linear_solver::enqueue would not take.
+  /// solver must outlive it. Throws whilst::error on pointers that linear_solver::enqueue would refuse.
   batch_ticket enqueue(stream_handle stream, const T* values, const T* b, T* x);
 
   void set_tolerances(double rtol, double atol);
   void set_max_iterations(index_type limit);
   void set_deadline(double seconds);
 
-  /// Stops the batch in flight and those that wait for their turn, from any thread; see linear_solver::cancel.
+  /// Stops the batch in flight and those waiting for their turn; callable from any thread; see linear_solver::cancel.
   void cancel();
 
   /// The number of systems.

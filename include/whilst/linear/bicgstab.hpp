@@ -9,8 +9,8 @@
 namespace whilst {
 
 /// BiCGSTAB, for any square matrix: H. A. van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG
-/// for the solution of nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992); preconditioned from the
-/// right, so that r is the true residual's recurrence.
+/// for the solution of nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992); right-preconditioned, so
+/// that r follows the true residual.
 ///
 /// Ends with breakdown when (r0, r), (r0, v) or (t, t) vanishes, and with stagnation when (t, r) does: then no step
 /// along r reduces the residual. The caller restarts with a new r0 as long as that helps.
@@ -125,7 +125,7 @@ struct bicgstab {
     }
   };
 
-  /// r becomes s = r - alpha v, and x takes its first half step, so that a break between the halves loses nothing.
+  /// r becomes s = r - alpha v, and x takes its first half step, so that stopping between the halves loses nothing.
   struct half_step {
     Preconditioner M;
     const scalars* s;
@@ -176,7 +176,7 @@ struct bicgstab {
     scalars* s;
     WHILST_HD void operator()(const sums<double, 3>& total, loop_state& loop) const {
       const double tr = total[0], tt = total[1], rr = total[2];
-      if (rr == 0) {  // the half step was the solution
+      if (rr == 0) {  // the half step reached the solution
         s->omega = 0;
         return;
       }

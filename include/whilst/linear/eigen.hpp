@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// The way in from Eigen; needs its headers, and is the only header of the library door that does.
+/// Conversions from Eigen; the only header of the library door that needs Eigen's headers.
 
 #include <span>
 #include <type_traits>
@@ -13,9 +13,8 @@
 namespace whilst {
 
 /// A copy of an Eigen sparse matrix of float or double, of either storage order, compressed or not. The entries keep
-/// their order within a row; those of a column-major matrix are sorted by column. Row offsets have 64 bits where
-/// Eigen's indices are std::int64_t, else 32. Throws whilst::error where a 64-bit matrix has too many columns for
-/// 32-bit indices.
+/// their order within a row; those of a column-major matrix are sorted by column. Row offsets have 64 bits if Eigen's
+/// indices are std::int64_t, else 32. Throws whilst::error if a 64-bit matrix has too many columns for 32-bit indices.
 template <class T, int Options, class Index>
 csr_matrix<T> from_eigen(const Eigen::SparseMatrix<T, Options, Index>& A) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "matrices are of float or of double");
@@ -34,7 +33,7 @@ csr_matrix<T> from_eigen(const Eigen::SparseMatrix<T, Options, Index>& A) {
   }
 }
 
-/// The entries of an Eigen vector, borrowed: valid until the vector is resized or goes.
+/// The entries of an Eigen vector, borrowed: valid until the vector is resized or destroyed.
 template <class Vector>
 auto span_of(Eigen::PlainObjectBase<Vector>& v) {
   static_assert(Vector::IsVectorAtCompileTime, "a matrix is not a vector: pass a column");

@@ -9,7 +9,7 @@
 
 namespace whilst {
 
-/// The last thing to be written of an outcome: who polls for the number finds the rest there.
+/// Written last in an outcome: whoever polls for the number then finds the rest in place.
 WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
 #if defined(__CUDA_ARCH__)
   __threadfence_system();
@@ -17,31 +17,31 @@ WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
   outcome.launch = root->settings.launch;
 }
 
-/// A linear system solved by a method, whole: bring in b and x, iterate, check the recomputed residual, hand x back.
-/// The same text for every executor.
+/// The whole solve of a linear system by a method: read b and x, iterate, check the recomputed residual, write x back.
+/// The same code for every executor.
 ///
-/// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes
-/// r = b - A x: converged for real, or the inner loop's reason stands, or the recurrence had drifted and the method
-/// restarts from x. Where a restart has not lowered the true residual any more, or a few in a row have not halved it,
-/// rounding is all that is left: the reason is then attainable_accuracy.
+/// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes r = b
+/// - A x: either the solve has truly converged, or the inner loop's reason stands, or the recurrence had drifted and
+/// the method restarts from x. If a restart no longer lowers the true residual, or several in a row have not halved it,
+/// only rounding is left: the reason is then attainable_accuracy.
 ///
 /// The method works on numbers of about 1, whatever the scale of the problem: it solves s A d = 2^-e r for a correction
 /// d from zero, where 2^e is about ||r||, and x becomes x + 2^e s d. s is a power of two that makes s A about 1, or 1
-/// where M is the caller's own, so that M A is about 1 already. s is negative where (v, A v) is for the one v that
-/// was tried, so that a negative definite A is as good as a positive definite one. Powers of two change no digit.
-/// Norms are summed without under- or overflow (whilst/basics/safe_norm.hpp).
+/// if M is the caller's own, since M A is about 1 already. s is negative if (v, A v) is for the one v tried, so that a
+/// negative definite A works as well as a positive definite one. Powers of two change no digit. Norms are summed
+/// without underflow or overflow (whilst/basics/safe_norm.hpp).
 ///
-/// x is handed back finite. With keep_best it is that of the restart with the least residual, or of the last for a
-/// method that lowers the error in each iteration and has come to its limit only: a residual may rise meanwhile. b = 0
+/// The returned x is finite. With keep_best it is that of the restart with the smallest residual, or the last one for a
+/// method that lowers the error in each iteration and merely reached its limit: its residual may rise meanwhile. b = 0
 /// gives x = 0 at once. Only the first and the last step touch the caller's b and x.
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
   using scaled = scaled_operator<T, Operator>;
   using method_type = Method<T, scaled, Preconditioner>;
   static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
-  /// Restarts in a row that need not halve the residual, as long as each lowers it.
+  /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
   static constexpr int most_slow_restarts = 8;
-  static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite where A is
+  static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite if A is
 
   /// What the caller binds.
   struct operands {
@@ -54,14 +54,14 @@ struct linear_solve {
     double rhs_norm, x_norm;
     double initial_norm, last_norm;
     std::uint64_t loop_nanoseconds;
-    double to_x;                  ///< the factor of d in x
-    double to_residual;           ///< the factor of r in the method's
-    double operator_size, along;  ///< by A v for one v: ||A v|| / ||v||, about, and a number of the sign of (v, A v)
-    int x_is_zero;                ///< when it was brought in
+    double to_x;                  ///< x += to_x * d
+    double to_residual;           ///< the method's r is to_residual * r
+    double operator_size, along;  ///< from A v for one v: about ||A v|| / ||v||, and a number with the sign of (v, A v)
+    int x_is_zero;                ///< as read at the start
     int slow_restarts;
-    int pending;         ///< d is not in x yet
-    int take_back;       ///< the x that was kept is the better one
-    double handed_norm;  ///< of the residual of what is handed back
+    int pending;         ///< d has not been added to x yet
+    int take_back;       ///< the kept x is better
+    double handed_norm;  ///< of the residual of the x to return
     T operator_factor;
   };
 
@@ -78,7 +78,7 @@ struct linear_solve {
                          workspace& memory)
       : linear_solve(A, M, io, outer, inner, memory.take<scalars>(1), memory) {}
 
-  /// What goes around the loops, once a solve.
+  /// Before the loops, once per solve.
   struct bring_in {
     operands io;
     T *x, *b, *d;
@@ -90,7 +90,7 @@ struct linear_solve {
       const squares bb = squares_of(bi), xx = squares_of(xi);
       return sums{bb.ordinary, bb.great, bb.small, xx.ordinary, xx.great, xx.small};
     }
-    /// A vector that A is not likely to take to zero, of one size and signs by a hash of i.
+    /// A vector that A is unlikely to map to zero: entries of one size, signs from a hash of i.
     WHILST_HD static T probe(index_type i) {
       const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
       return static_cast<T>(mixed >> 63 ? probe_entry : -probe_entry);
@@ -108,28 +108,28 @@ struct linear_solve {
       s->last_norm = HUGE_VAL;
       s->operator_factor = 1;
       inner->first_iteration = 0;
-      // A solve that is over before the inner loop starts has none of the last one's.
+      // A solve that ends before the inner loop starts must keep nothing of the last one's.
       inner->iteration = 0;
-      inner->residual_norm = HUGE_VAL;  // none is known yet
+      inner->residual_norm = HUGE_VAL;  // not known yet
       inner->why = reason::running;
       inner->forget_history();
     }
   };
 
-  /// r = b - A x, and of the first one also how large A is, by A v for v = x, or for the probe where x is zero: the
-  /// sums of |A v| and of v A v / ||v||.
+  /// r = b - A x; the first time also the size of A, from A v for v = x, or for the probe if x is zero: the sums of |A
+  /// v| and of v A v / ||v||.
   struct residual {
     Operator A;
     const scalars* s;
     const T *b, *x, *d;
     T* r;
-    bool measures;  ///< A, too
+    bool measures;  ///< also measures A
     WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
     template <class Team>
     WHILST_HD auto operator()(index_type i, const Team& team) const {
       const bool probes = measures && s->x_is_zero;
       const T* const v = probes ? d : x;
-      // 0 times what is not finite is not a number: x = 0 does not hide it in A.
+      // 0 times a non-finite number is NaN: x = 0 does not hide one in A.
       const T product = A.row(i, v, team), ri = b[i] - (probes ? 0 * product : product);
       if (team.rank() == 0) r[i] = ri;
       const squares rr = squares_of(ri);
@@ -142,12 +142,13 @@ struct linear_solve {
     }
   };
   using residual_sums = sums<double, 5>;
-  /// Notes what the sums of |A v| and of v A v tell of A.
+  /// Stores what the sums of |A v| and of v A v say about A.
   WHILST_HD static void measure(scalars* s, double sum_of_sizes, double along, index_type n) {
     s->operator_size = sum_of_sizes / (s->x_is_zero ? probe_entry * static_cast<double>(n) : s->x_norm);
     s->along = along;
   }
-  /// For an operator that has to be made ready for each vector, which the first residual's is: a product of its own.
+  /// For an operator that must be prepared for each vector, and is prepared for x in the first residual: a separate
+  /// product.
   struct probe_operator {
     Operator A;
     const T* d;
@@ -177,7 +178,7 @@ struct linear_solve {
       const double norm = norm_of({total[0], total[1], total[2]});
       outer->set_reference(s->rhs_norm, norm);
       s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
-      // Nothing beats 0 where b is 0; where x is not finite there is nothing to begin with, though A may not see it.
+      // Nothing beats 0 if b is 0; a non-finite x is no starting point, though A may not see it.
       s->handed_norm = s->rhs_norm == 0 ? 0 : is_finite(s->x_norm) ? norm : s->x_norm;
       if (outer->check(s->handed_norm)) return;
       if (measures) measure(s, total[3], total[4], n);
@@ -185,7 +186,7 @@ struct linear_solve {
       constexpr int most = sizeof(T) == 4 ? 120 : 1000;
       if (Preconditioner::made_from_operator && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
       const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
-      // A x that is small beside b may be rounding, and so its sign.
+      // If A x is small compared to b, it may be all rounding, and so may its sign.
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
       s->operator_factor = static_cast<T>(tells && s->along < 0 ? -factor : factor);
       begin_restart(norm, s, outer, inner);
@@ -205,14 +206,14 @@ struct linear_solve {
       s->take_back = worse || !is_finite(norm);
       s->handed_norm = s->take_back ? last : norm;
       if (outer->check(norm)) return;
-      // The limit, a cancel, NaN and divergence end it. A method that saw a loss of positivity late may have seen
-      // rounding only: it restarts too, as long as that gets somewhere.
+      // The limit, a cancel, NaN and divergence end the solve. A method that lost positivity late may only have seen
+      // rounding: it restarts too, as long as that makes progress.
       const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
                            inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown ||
                            inner->why == reason::stagnation;
       s->slow_restarts = norm <= 0.5 * last ? 0 : s->slow_restarts + 1;
       if (!hopeful || !(norm < last) || s->slow_restarts > most_slow_restarts) {
-        // So small a residual is made of rounding, and so is what the method saw in it.
+        // A residual this small consists of rounding, and so does what the method saw in it.
         const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
         const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
         outer->stop(converged(inner->why) || rounding ? reason::attainable_accuracy : inner->why);
@@ -265,10 +266,10 @@ struct linear_solve {
       s->x_norm = norm_of({xx[0], xx[1], xx[2]});
       s->pending = 0;
       s->take_back = !is_finite(s->x_norm);
-      s->handed_norm = s->take_back ? s->last_norm : inner->residual_norm;  // until it is known
+      s->handed_norm = s->take_back ? s->last_norm : inner->residual_norm;  // until the true one is known
     }
   };
-  /// After a cancel or a deadline the correction so far counts, by the method's own residual.
+  /// After a cancel or a deadline the correction so far counts, judged by the method's own residual.
   WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool keep_best) {
     const double norm = inner->residual_norm;
     return s->pending && (method_type::lowers_error || !keep_best ? is_finite(norm) : norm < s->last_norm);

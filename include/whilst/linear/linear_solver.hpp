@@ -13,8 +13,8 @@
 
 namespace whilst {
 
-/// Settings of a linear_solver. Everything but the tolerances, the limit and the deadline is fixed when the solver is
-/// made; those can be changed between solves with linear_solver::set_tolerances and its neighbours.
+/// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
+/// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
   /// "cg" (symmetric positive definite) or "bicgstab" (any square matrix).
   std::string method = "cg";
@@ -26,60 +26,60 @@ struct linear_solver_options {
   /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
   double dtol = 1e8;
   index_type max_iterations = 10000;
-  /// Where a solve does not converge, hand back the x with the least residual that a restart began or ended with, x0 at
-  /// worst. Without it, and at the iteration limit of cg, which lowers the error though its residual may rise: the last
-  /// one. x is finite in either case.
+  /// If a solve does not converge, return the x with the smallest residual among those at which a restart began or
+  /// ended, x0 at worst. If false, and at the iteration limit of cg, which lowers the error even when its residual
+  /// rises: the last x. x is finite in either case.
   bool keep_best = true;
   /// Seconds the loop may run, counted from when it starts on its device.
   double deadline = std::numeric_limits<double>::infinity();
-  /// "auto", "host", "stream", "graph" or "resident". "auto" asks the environment variable WHILST_EXECUTOR first, then
-  /// chooses by problem and machine.
+  /// "auto", "host", "stream", "graph" or "resident". "auto" consults the environment variable WHILST_EXECUTOR first,
+  /// then chooses by problem and machine.
   std::string executor = "auto";
-  /// Where the vectors must lie that your callbacks are given: "host", "device", or "any" for callbacks that tell by
-  /// the stream, which is null on the host. With "host", "auto" runs on the host whatever WHILST_EXECUTOR says, and the
-  /// executors of a GPU are refused; with "device" it is the other way round. Of no effect without a callback.
+  /// Where your callbacks need their vectors: "host", "device", or "any" for callbacks that check the stream, which is
+  /// null on the host. With "host", "auto" runs on the host whatever WHILST_EXECUTOR says, and GPU executors are
+  /// refused; "device" does the reverse. No effect without a callback.
   std::string callback_memory = "any";
-  /// Iterations a trip through the graph's WHILE node (and per reading of the flag under "stream"); 0 chooses.
+  /// Iterations per trip through the graph's WHILE node (and per read of the flag under "stream"); 0: automatic.
   int unroll = 0;
-  /// Overlap the start of each step with the end of the one before, where the device and the code allow it.
+  /// Overlap the start of each step with the end of the previous one, if the device and the code allow it.
   bool programmatic_launch = true;
-  /// Look at the pointers that enqueue is given: a question to the driver for each, which knows memory of the host that
-  /// a GPU cannot read, memory of another GPU, and what has been freed. Null pointers are refused all the same.
+  /// Check the pointers passed to enqueue: one driver query each, which detects host memory that a GPU cannot read,
+  /// memory of another GPU, and freed memory. Null pointers are refused in any case.
   bool check_pointers = true;
-  /// Records kept of the convergence history; at least 2.
+  /// Records of convergence history to keep; at least 2.
   int history_capacity = 4096;
   /// The CUDA device; -1 for the current one. Ignored on the host.
   int device = -1;
-  /// On the host: most threads that share in a step, 1 to 1024; 0 for what OpenMP's settings say. Results have the same
-  /// bits for any number.
+  /// On the host: the most threads that share a step, 1 to 1024; 0 uses OpenMP's settings. Results have the same bits
+  /// for any number.
   int threads = 0;
 
   bool operator==(const linear_solver_options&) const = default;
 };
 
-/// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is made and replayed
-/// by each solve. One solve at a time: a second one on another stream waits for the first. Threads may share it: see
-/// replayed_solver.
+/// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is constructed and
+/// replayed by each solve. One solve at a time: a second one on another stream waits for the first. Threads may share
+/// it: see replayed_solver.
 template <class T>
 class linear_solver : public replayed_solver {
  public:
-  /// A preconditioner of the user's own: enqueue z = M r on `stream`, z and r device pointers of n entries each. With
-  /// executor "host" the stream is null and the pointers are host memory: options.callback_memory says which it can
-  /// take. Under "graph" it is called while recording
-  /// only, a few times; under "host" and "stream" whenever z is wanted, once an iteration. It is copied and must write
-  /// nothing but z, which nobody reads once the loop has stopped.
+  /// A user-defined preconditioner: enqueue z = M r on `stream`; z and r are device pointers to n entries each. With
+  /// executor "host" the stream is null and the pointers are host memory: options.callback_memory says which it
+  /// accepts. Under "graph" it is called only while recording, a few times; under "host" and "stream" whenever z is
+  /// needed, once per iteration. It is copied and must write nothing but z, which is not read after the loop has
+  /// stopped.
   using preconditioner_callback = std::function<void(stream_handle stream, index_type n, const T* r, T* z)>;
 
-  /// A matrix of the user's own, as a product: enqueue y = A x on `stream`, x and y as above, y not x. Called, and to
-  /// be treated, as a preconditioner_callback is; once for each product that the method makes.
+  /// A user-defined matrix, given by its product: enqueue y = A x on `stream`, x and y as above, y not x. The rules of
+  /// preconditioner_callback apply; called once for each product in the method.
   using operator_callback = std::function<void(stream_handle stream, index_type n, const T* x, T* y)>;
 
   /// Copies A to its place, records the loop and prepares it. Under executor "host" A's arrays are read in place and
-  /// not copied: shared with A, or borrowed where A borrows them. Throws whilst::error on a matrix that is not square,
-  /// an unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
+  /// not copied: shared with A, or borrowed if A borrows them. Throws whilst::error on a matrix that is not square, an
+  /// unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
   linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
-  /// The same for n equations whose matrix is known by its products alone:
+  /// The same for n equations whose matrix is known only by its products:
   /// @code
   ///   const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* x, double* y) {
   ///     for (whilst::index_type i = 0; i < n; ++i)
@@ -88,7 +88,7 @@ class linear_solver : public replayed_solver {
   ///   whilst::linear_solver<double> solver(1000, apply, {.callback_memory = "host"});
   /// @endcode
   /// Throws whilst::error on a negative n, an empty callback, executor "resident", which makes no calls, and
-  /// preconditioner "jacobi", which wants the diagonal: give a preconditioner of your own.
+  /// preconditioner "jacobi", which needs the diagonal: pass a preconditioner of your own.
   linear_solver(index_type n, operator_callback A, linear_solver_options options = {});
   linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
                 linear_solver_options options = {});
@@ -104,41 +104,40 @@ class linear_solver : public replayed_solver {
   /// executor "host") that must stay valid until the solve is done; x holds the initial guess. No allocation, no
   /// synchronisation (beyond 16 tickets held at once, each further one allocates). Under "host" and "stream" the solve
   /// has completed when this returns. If `stream` is being captured, the loop becomes part of that graph, with these b
-  /// and x; it then runs at each launch of that graph, and the solver must outlive it, since what the graph writes to
-  /// is kept as long as the solver is.
-  /// Throws whilst::error on a null pointer, and on memory that the solver's GPU cannot use; nothing has been enqueued
-  /// then. In a capture, memory that the driver does not know is taken as it is: it may be the graph's own. Where this
-  /// throws for another reason, the solve may be on its way all the same: have the stream done before b and x go. A
-  /// capture may hold a part of it then, and is for nothing.
+  /// and x, and runs at each launch of it; the solver must outlive the graph, since it owns the memory that the graph
+  /// writes to. Throws whilst::error on a null pointer, and on memory that the solver's GPU cannot use; nothing has
+  /// been enqueued then. In a capture, memory unknown to the driver is accepted: it may be the graph's own. If this
+  /// throws for another reason, the solve may be in flight all the same: synchronize the stream before you free b and
+  /// x. A capture may then hold part of the solve; discard it.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
-  /// New values on the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
-  /// This and its neighbours throw whilst::error where the solver was made for an operator_callback.
+  /// New values for the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
+  /// This and the next two members throw whilst::error if the solver was made for an operator_callback.
   void update_values(std::span<const T> values);
 
-  /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the entries' places are
-  /// not). Values that lie on the solver's place are read there and not copied: those of any host matrix under executor
-  /// "host", and those in device memory. Others are copied, unless they are those of the csr_matrix, or of a copy of
-  /// it, of last time; borrowed ones always, since they may have changed.
+  /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the positions of its
+  /// entries are not). Values on the solver's place are read there and not copied: those of any host matrix under
+  /// executor "host", and those in device memory. Others are copied, unless they come from the same csr_matrix as last
+  /// time, or a copy of it; borrowed ones always, since they may have changed.
   void update_values(const csr_matrix<T>& A);
 
-  /// From the next solve on the values are found here: memory of the solver's place (a device pointer on a GPU), as
-  /// many as A has nonzeros and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch. Throws whilst::error on a pointer that enqueue would not take, and where code that a solve calls asks for
-  /// it before that solve has ended: values that the solve reads may go with this.
+  /// From the next solve on, values are read from here: memory of the solver's place (a device pointer on a GPU), one
+  /// for each nonzero of A and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
+  /// launch. Throws whilst::error on a pointer that enqueue would refuse, and if code called by a solve calls this
+  /// before that solve has ended: it could release values that the solve reads.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
 
-  /// What the solver takes of memory, itemised: the matrix, the method's vectors, what belongs to the program.
+  /// The solver's memory use, itemised: the matrix, the method's vectors, the program.
   memory_table memory() const;
   /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy
-  /// of the matrix, b and x of solves from host memory, and an estimate of what the instantiated graph takes (free
-  /// memory before and after it was made).
+  /// of the matrix, b and x for solves from host memory, and an estimate for the instantiated graph (free memory before
+  /// and after it was made).
   index_type bytes() const;
-  /// True where the CUDA context that the solver was made in has been destroyed, as by cudaDeviceReset(), and its
-  /// memory with it: solves then throw whilst::error, and all that is left is to destroy the solver.
+  /// True if the CUDA context that the solver was made in has been destroyed, for example by cudaDeviceReset(), and its
+  /// memory with it: solves then throw whilst::error, and the solver can only be destroyed.
   bool is_lost() const;
 
  private:

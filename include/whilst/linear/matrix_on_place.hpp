@@ -14,7 +14,7 @@ template <class T>
 class matrix_on_place {
  public:
   matrix_on_place() = default;
-  /// check_pointers: of a matrix in device memory, as in linear_solver_options.
+  /// check_pointers: for a matrix in device memory, as in linear_solver_options.
   matrix_on_place(const csr_matrix<T>& A, place where, bool check_pointers) : A_(std::make_unique<csr_matrix<T>>(A)) {
     request_.where = where;
     request_.rows = A.rows();
@@ -50,10 +50,10 @@ class matrix_on_place {
 
   const solve_request<T>& request() const { return request_; }
 
-  /// Whether a matrix lies where it is used.
+  /// Whether a matrix already lies where it is used.
   bool is_read_in_place(const csr_matrix<T>& A) const { return A.is_on_device() || request_.where.on_host(); }
 
-  /// What the matrix takes on its place, for memory(); what is shared with the caller is told as well.
+  /// The matrix's memory on its place, for memory(), including what it shares with the caller.
   memory_item memory() const {
     if (!A_) return {};
     const std::size_t offsets = (A_->has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(request_.rows + 1);
@@ -61,7 +61,7 @@ class matrix_on_place {
             .where = name_of(request_.where),
             .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
   }
-  /// Of the copies, where there are any.
+  /// Bytes of the copies, if there are any.
   index_type bytes() const {
     return values_.bytes() + columns_.bytes() + static_cast<index_type>(row_offsets_.bytes());
   }

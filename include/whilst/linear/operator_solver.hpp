@@ -19,7 +19,7 @@
 
 namespace whilst {
 
-/// Makes a whole preconditioner of a function u_i = f(i, r_i), given as a trivially copyable functor.
+/// Turns a function u_i = f(i, r_i), a trivially copyable functor, into a complete preconditioner.
 template <class Function>
 struct pointwise_preconditioner : Function {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = false;
@@ -30,8 +30,8 @@ struct pointwise_preconditioner : Function {
 
 namespace detail {
 
-/// An operator of the user's own in the place of a matrix: it binds no values, and all problems of a batch share it
-/// unless it has of_problem(k).
+/// A user-defined operator in place of a matrix: it binds no values, and all problems of a batch share it unless it has
+/// of_problem(k).
 template <class T, class Operator>
 struct own_operator : Operator {
   slot<const T> values;
@@ -55,14 +55,14 @@ constexpr auto whole_preconditioner(const Preconditioner& M) {
 
 }  // namespace detail
 
-/// Records solves by Method (conjugate_gradient or bicgstab) with an operator and a preconditioner of your own. Of the
-/// request, where, rows (as many as A has), systems and in_kernel count.
+/// Records solves by Method (conjugate_gradient or bicgstab) with an operator and a preconditioner of your own. Uses
+/// only where, rows (as many as A has), systems and in_kernel of the request.
 template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
 recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
   return record_with<Method, T>(request, detail::own_operator<T, Operator>{A, {}}, detail::whole_preconditioner(M));
 }
 
-/// Solves A x = b again and again for an operator of your own: recorded when it is made, replayed by each solve.
+/// Solves A x = b repeatedly for an operator of your own: recorded when constructed, replayed by each solve.
 /// @code
 ///   struct scaled_identity {                                   // trivially copyable; pointers in it are borrowed and
 ///     whilst::index_type n;                                         // must be of the memory of the solver's place
@@ -77,7 +77,7 @@ recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& 
 ///   auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(scaled_identity{1000}, halve{});
 ///   whilst::report r = solver.solve(b, x);
 /// @endcode
-/// Everything is as in linear_solver, whose comments hold here: executors, tickets, captures, one solve at a time.
+/// Executors, tickets, captures and one solve at a time: all as documented for linear_solver.
 template <class T>
 class operator_solver final : public replayed_solver {
  public:
@@ -98,9 +98,9 @@ class operator_solver final : public replayed_solver {
   detail::held<prepared_solve<T>> solve_;
 };
 
-/// Makes an operator_solver for A by Method, preconditioned by M: a function as above, or a preconditioner of the
-/// library's. `method` and `preconditioner` of the options are not looked at. Throws whilst::error on options out of
-/// range and on an executor that this machine does not have.
+/// Makes an operator_solver for A with Method, preconditioned by M: a function as above, or one of the library's
+/// preconditioners. Ignores the options `method` and `preconditioner`. Throws whilst::error on options out of range and
+/// on an executor that this machine does not have.
 template <template <class, class, class> class Method, class T, class Operator,
           class Preconditioner = identity_preconditioner>
 operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner& M = {},

@@ -13,10 +13,10 @@ struct CUstream_st;
 namespace whilst {
 
 /// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
-/// the team receives. Your own needs no more than that. One with fetch(i, team), which reads what x has no part in,
-/// gives it back as row(fetched, i, x, team); then those reads overlap with the step before. One with before_apply(run,
-/// x) records steps of its own there; methods and linear_solve call it before each step that applies it to x, and so
-/// must you: then row may read what they have made of x.
+/// the team receives. Your own needs no more than that. Optionally, fetch(i, team) reads what does not depend on x, and
+/// row(fetched, i, x, team) uses it; those reads then overlap with the step before. Optionally, before_apply(run, x)
+/// records steps of its own; methods and linear_solve call it before each step that applies the operator to x, and so
+/// must you: row may then read what those steps made of x.
 
 template <class Operator, class Team>
 WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index_type i,
@@ -37,21 +37,21 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   }
 }
 
-/// Records what an operator wants to have run before a step applies it to x.
+/// Records what an operator needs to run before a step applies it to x.
 template <class Run, class Operator, class T>
 WHILST_HD void before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const Operator& A,
                             [[maybe_unused]] const T* x) {
   if constexpr (requires { A.before_apply(run, x); }) A.before_apply(run, x);
 }
 
-/// An operator may say by bytes() what a product with it reads of it, not counting x and A x: then the steps of methods
-/// that apply it can tell a profile what they move.
+/// An operator may declare with bytes() what a product reads of it, not counting x and A x: the steps that apply it can
+/// then tell a profile what they move.
 template <class Operator>
 concept says_bytes = requires(const Operator& A) {
   A.bytes();
 };
 
-/// A times a number that is found in memory when the product is made, after the step before has ended.
+/// A times a factor, read from memory at the time of the product, after the previous step has ended.
 template <class T, class Operator>
 struct scaled_operator {
   static constexpr bool fetches_constants = requires { requires Operator::fetches_constants; };
@@ -81,24 +81,23 @@ struct scaled_operator {
   }
 };
 
-/// Entries of a row that a lane holds at once: enough for the usual stencils with one lane.
+/// Row entries that a lane holds at once: enough for the usual stencils with one lane.
 inline constexpr int entries_held = 7;
 
-/// False for an operator that says so by runs_in_kernel = false, because it needs calls.
+/// False for an operator that declares runs_in_kernel = false because it needs calls.
 template <class Operator>
 inline constexpr bool operator_runs_in_kernel = !requires {
   requires !Operator::runs_in_kernel;
 };
 
-/// An operator that somebody else enqueues: y = A x for whole vectors, from which rows are then read. For recorders
-/// only.
+/// An operator that a callback enqueues: y = A x for whole vectors, from which rows are then read. For recorders only.
 template <class T>
 struct called_operator {
   static constexpr bool runs_in_kernel = false;
   using function = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
   const function* apply;  ///< the caller's; must live as long as the program
   index_type n;
-  T* product;  ///< n entries of the place, which each call fills anew
+  T* product;  ///< n entries on the place, overwritten by each call
 
   WHILST_HD index_type rows() const { return n; }
   index_type bytes() const { return n * static_cast<index_type>(sizeof(T)); }
@@ -115,7 +114,7 @@ struct called_operator {
 };
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer
-/// that can count some hundred beyond the nonzeros: see offsets_suffice_32.
+/// that can count a few hundred beyond the nonzeros: see offsets_suffice_32.
 template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
   static constexpr bool fetches_constants = requires { requires Values::constant; };
@@ -124,7 +123,7 @@ struct csr_operator {
   const std::int32_t* column_indices;
   Values values;
   int lanes_a_row;
-  index_type nonzeros = 0;  ///< for bytes() alone
+  index_type nonzeros = 0;  ///< for bytes() only
 
   WHILST_HD index_type rows() const { return n; }
   index_type bytes() const {
@@ -132,7 +131,7 @@ struct csr_operator {
            (n + 1) * static_cast<index_type>(sizeof(Offset));
   }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
-  /// The first entries of a row in registers, so that all their reads are under way at once.
+  /// The first entries of a row in registers, so that all their reads are in flight at once.
   struct entries {
     static constexpr int held = on_device ? entries_held : 1;
     std::int32_t column[held];
@@ -161,13 +160,13 @@ struct csr_operator {
     return row(fetch(i, team), i, x, team);
   }
 
-  /// The matrix of problem k where the values of many problems with this pattern follow one another.
+  /// The matrix of problem k, if the values of many problems with this pattern are stored consecutively.
   WHILST_HD csr_operator of_problem(index_type k) const {
     csr_operator result = *this;
     result.values = values.shifted(k * static_cast<index_type>(row_offsets[n]));
     return result;
   }
-  /// The entry on the diagonal, duplicates added; 0 where there is none.
+  /// The diagonal entry, duplicates added; 0 if there is none.
   WHILST_HD T diagonal(index_type i) const {
     const T* const v = values.get();
     T sum = 0;
@@ -182,7 +181,8 @@ struct csr_operator {
     const std::int32_t* columns = column_indices + e.next;
     const T* v = values.get() + e.next;
 #if defined(__CUDA_ARCH__)
-    // Short distances from two addresses, half the instructions for each entry. The compiler would add up from afar.
+    // Short offsets from two base addresses: half the instructions per entry. The compiler would recompute full
+    // addresses.
     asm("" : "+l"(columns), "+l"(v));
 #endif
     constexpr Offset more_than_held = 1 << 20;
@@ -198,7 +198,7 @@ struct csr_operator {
     }
     e.next += static_cast<Offset>(entries::held * team.size());
   }
-  /// Entries beyond the row's end are left out, not multiplied by zero: x may hold what is not a number.
+  /// Entries beyond the row's end are skipped, not multiplied by zero: x may hold NaN.
   WHILST_HD static T times(const entries& e, const T* x) {
     T factor[entries::held], sum = 0;
 #if defined(__CUDA_ARCH__)
@@ -213,10 +213,10 @@ struct csr_operator {
   }
 };
 
-/// Whether 32-bit offsets do for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
+/// Whether 32-bit offsets suffice for a matrix: a row is read in pieces of up to 256 entries, whose end is counted too.
 inline bool offsets_suffice_32(index_type nonzeros) { return nonzeros <= 2147483647 - 256; }
 
-/// Lanes that work on one row of a matrix with so many entries a row on average: as few as read it in one piece.
+/// Lanes per row for a matrix with this average number of entries per row: the fewest that read a row in one piece.
 inline int lanes_for_row(double entries_a_row) {
   int lanes = 1;
   while (lanes < 32 && entries_held * lanes < entries_a_row) lanes *= 2;

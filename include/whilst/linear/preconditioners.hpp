@@ -10,14 +10,14 @@ struct CUstream_st;
 
 namespace whilst {
 
-/// Preconditioners M, applied as u = M r. A pointwise one gives entry i of u from entry i of r, so that methods fuse it
-/// into the step that updates r; another one records steps or calls of its own. Each says what it is:
-///   pointwise       u_i = M(i, r_i)
-///   runs_in_kernel  false if it needs calls
-///   made_from_operator  prepare makes it of the operator that it is given: of c A it makes M / c
+/// Preconditioners M, applied as u = M r. A pointwise one computes entry i of u from entry i of r, so methods fuse it
+/// into the step that updates r; any other records its own steps or calls. Each declares:
+///   pointwise           u_i = M(i, r_i)
+///   runs_in_kernel      false if it needs calls
+///   made_from_operator  prepare builds it from the operator passed: from c A it builds M / c
 /// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
 
-/// A pointwise one may say by bytes(n) what it reads of its own for n entries, as an operator does.
+/// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does.
 template <class Preconditioner>
 concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
   M.bytes(index_type{});
@@ -45,8 +45,8 @@ struct identity_preconditioner {
   WHILST_HD void prepare(Run&, const Operator&) const {}
 };
 
-/// The inverse of the diagonal (Jacobi), taken anew at the start of every solve, so that new values of the matrix
-/// count. A zero on the diagonal leaves its row as it is.
+/// The inverse of the diagonal (Jacobi), recomputed at the start of every solve, so that new matrix values count. A
+/// zero on the diagonal leaves its row unscaled.
 template <class T>
 struct jacobi_preconditioner {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = true;
@@ -71,7 +71,7 @@ struct jacobi_preconditioner {
   }
 };
 
-/// A preconditioner that somebody else enqueues: z = M r for whole vectors. For recorders only.
+/// A preconditioner that a callback enqueues: z = M r for whole vectors. For recorders only.
 template <class T>
 struct called_preconditioner {
   static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false, made_from_operator = false;
@@ -100,7 +100,7 @@ struct precondition_pointwise {
   }
 };
 
-/// u = M r where it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.
+/// u = M r, if it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.
 template <class Run, class T, class Preconditioner>
 WHILST_HD void precondition(Run& run, const Preconditioner& M, index_type n, const T* r, T* u) {
   if constexpr (!Preconditioner::pointwise) {

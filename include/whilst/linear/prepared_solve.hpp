@@ -9,35 +9,34 @@
 
 namespace whilst {
 
-/// A recorded solve, of a system or a batch, made ready to run again and again: what is behind every kind of solver.
+/// A recorded solve, of a system or a batch, ready to run repeatedly: the core of every kind of solver.
 template <class T>
 class prepared_solve final : public prepared_program {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// request: what `made` was recorded for. how: batch or resident for what is a kernel by itself. options: checked;
-  /// method and preconditioner are what reports shall say. began: when setting up did.
+  /// request: what `made` was recorded for. how: batch or resident if the solve is a kernel of its own. options:
+  /// already checked; method and preconditioner as reports show them. began: when setup began.
   prepared_solve(const solve_request<T>& request, recorded_solve<T> made, executor how, linear_solver_options options,
                  clock::time_point began);
 
-  /// Enqueues a solve of b and x on the place; `stream` as program::enqueue takes it. Throws whilst::error where the
-  /// place cannot use them.
+  /// Enqueues a solve with b and x on the place; `stream` as in program::enqueue. Throws whilst::error if the place
+  /// cannot use them.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, const T* b, T* x);
-  /// The same with b and x in host memory, from first to last. The first call takes memory on a GPU for both.
+  /// The same with b and x in host memory, copies included. The first call allocates memory on a GPU for both.
   std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
 
-  /// A turn, as program::enter gives it, for who calls several of these as one.
+  /// A turn, as from program::enter, for callers that combine several of these calls.
   [[nodiscard]] turns::turn enter(std::string_view doing) const { return recorded_.recorded->enter(doing); }
 
-  /// For the solves to come. Throws whilst::error where the place cannot use them. stream: that they are for, where
-  /// that is known.
+  /// For later solves. Throws whilst::error if the place cannot use them. stream: the one they are for, if known.
   void bind_values(const T* values, CUstream_st* stream = nullptr);
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
   void set_max_iterations(index_type limit) override;
   void set_deadline(double seconds) override;
 
-  /// Held on the place, the program's memory included.
+  /// Bytes held on the place, including the program's.
   index_type bytes() const;
 
   launch_desk& desk() override { return desk_; }
@@ -50,15 +49,15 @@ class prepared_solve final : public prepared_program {
   std::shared_ptr<ticket::state> launch(CUstream_st* stream, const T* b, T* x);
 
   linear_solver_options options_;
-  index_type entries_, values_;  ///< of b, of the matrices together
-  index_type host_bytes_ = 0;    ///< of a program on the host, which does not change
+  index_type entries_, values_;  ///< of b; of all matrices together
+  index_type host_bytes_ = 0;    ///< of a host program, which do not change
   recorded_solve<T> recorded_;
   // For solves from host memory on a GPU.
   buffer<T> b_on_gpu_, x_on_gpu_;
 #if WHILST_WITH_CUDA
   cuda::stream own_stream_;
 #endif
-  launch_desk desk_;  ///< last, so that it goes first: it waits for the runs in flight
+  launch_desk desk_;  ///< last, so that it is destroyed first: it waits for the runs in flight
 };
 
 extern template class prepared_solve<float>;

@@ -13,7 +13,7 @@ namespace whilst {
 
 enum class preconditioner_kind { none, jacobi, called };
 
-/// What is to be recorded, with every pointer on the place that will run it. All of it must outlive the program.
+/// What to record, with every pointer on the place that will run it. All of it must outlive the program.
 template <class T>
 struct solve_request {
   place where = place::host();
@@ -22,12 +22,12 @@ struct solve_request {
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
-  /// In place of a matrix: products by a callback, and where it leaves them.
+  /// Instead of a matrix: a callback that makes products, and where it writes them.
   const typename called_operator<T>::function* applied = nullptr;
   T* product = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   const typename called_preconditioner<T>::function* called = nullptr;
-  /// 1, or the number of systems of a batch: values, b, x and outcomes then hold one system after another.
+  /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
   index_type systems = 1;
   /// See linear_solver_options::keep_best.
   bool keep_best = true;
@@ -43,10 +43,10 @@ struct recorded_solve {
   parameter<T*> x;
   parameter<solve_outcome*> outcome;
   parameter<control_settings> outer_settings, inner_settings;
-  control *outer = nullptr, *inner = nullptr;  ///< on the place; one of each a system
+  control *outer = nullptr, *inner = nullptr;  ///< on the place; one of each per system
 };
 
-/// Where a solve's operands and controls lie; the same takes measure and place them.
+/// Where a solve's operands and controls lie; the same constructor measures and places them.
 template <class T>
 struct solve_frame {
   const T** b;
@@ -111,7 +111,7 @@ struct linear_problems {
   }
 
  private:
-  /// A deadline is the batch's, not each system's from when its turn comes. At least 1, since 0 means none.
+  /// The deadline counts for the batch, not from each system's start. At least 1, since 0 means none.
   WHILST_HD std::uint64_t time_left() const {
     const std::uint64_t given = settings[0].deadline_nanoseconds, now = now_nanoseconds();
     const std::uint64_t used = now > *began ? now - *began : 0;
@@ -119,7 +119,7 @@ struct linear_problems {
   }
 };
 
-/// Threads of a block that solve one problem: from this many rows on a warp is too slow.
+/// From this many rows on a warp is too slow, and a block solves a problem.
 constexpr index_type rows_for_a_block = 64;
 constexpr index_type rows_for_a_warp = 12;
 
@@ -168,7 +168,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
     bool in_fast_memory = false;
 #if WHILST_WITH_CUDA
     if (by_block && !request.where.on_host()) {
-      // A block's own memory is the faster one; many blocks an SM must share it.
+      // Shared memory is faster; many blocks per SM must divide it.
       const index_type limit =
           static_cast<index_type>(traits_of_device(request.where.device()).fast_memory_bytes) - 1024;
       in_fast_memory = bytes <= (request.systems == 1 ? limit : limit / 4);
@@ -211,7 +211,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
   return made;
 }
 
-/// Records a solve of `request` by Method, with the operator and the preconditioner that it asks for.
+/// Records the solve that `request` describes by Method, with its operator and preconditioner.
 template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_solve(const solve_request<T>& request) {
   if (request.applied) {

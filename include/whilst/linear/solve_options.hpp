@@ -9,13 +9,13 @@
 
 namespace whilst {
 
-/// Options of every kind of linear solver, checked and turned into what a recorded solve wants. `doing` opens the
-/// message of an exception: "making a linear solver".
+/// Options of every kind of linear solver, checked and converted for a recorded solve. `doing` opens every error
+/// message: "making a linear solver".
 
-/// Throws whilst::error on a value that cannot be meant.
+/// Throws whilst::error on a value that makes no sense.
 void check_options(std::string_view doing, const linear_solver_options& options);
 
-/// What they say of where to run.
+/// Where these options want to run.
 inline executor_wish wish_of(const linear_solver_options& options) {
   return {options.executor, options.device, options.callback_memory};
 }
@@ -23,7 +23,7 @@ inline executor_wish wish_of(const linear_solver_options& options) {
 /// "none" or "jacobi".
 preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked);
 
-/// The registered method of that name; throws whilst::error that lists them.
+/// The registered method of that name; throws whilst::error listing all if there is none.
 template <class T>
 const linear_method<T>& method_from_name(std::string_view doing, std::string_view asked) {
   std::string all;
@@ -34,14 +34,14 @@ const linear_method<T>& method_from_name(std::string_view doing, std::string_vie
   throw error(doing, "there is no method called '" + std::string(asked) + "'", "Use one of " + all);
 }
 
-/// What the two loops of a launch obey.
+/// Settings for the two loops of a launch.
 control_settings outer_settings(const linear_solver_options& options, std::uint64_t launch);
 control_settings inner_settings(const linear_solver_options& options);
 
 /// Records of the history: an even number, since it is halved when full.
 inline index_type history_records(const linear_solver_options& options) { return options.history_capacity / 2 * 2; }
 
-/// How a recorded solve is run: one that is a kernel by itself is launched like a step.
+/// How to run a recorded solve: one that is a kernel of its own is launched like a step.
 run_settings settings_of_run(const linear_solver_options& options, place where, executor how, bool in_kernel);
 
 }  // namespace whilst

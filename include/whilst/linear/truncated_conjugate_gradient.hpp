@@ -7,19 +7,19 @@
 
 namespace whilst {
 
-/// Conjugate gradients within a sphere: the least of the model r0' x + 1/2 x' A x ... along the way to it, up to the
-/// first point where ||x|| would exceed the radius or the curvature is not positive, and from there on to the sphere.
-/// T. Steihaug, "The conjugate gradient method and trust regions in large scale optimization", SIAM J. Numer. Anal. 20
-/// (1983); P. L. Toint (1981). One reduction an iteration, as in conjugate_gradient: ||x||, x' p and p' p come by
+/// Conjugate gradients within a sphere: minimizes the model 1/2 x' A x - b' x along the path of CG, up to the first
+/// point where ||x|| would exceed the radius or the curvature is not positive, and from there on to the sphere. T.
+/// Steihaug, "The conjugate gradient method and trust regions in large scale optimization", SIAM J. Numer. Anal. 20
+/// (1983); P. L. Toint (1981). One reduction per iteration, as in conjugate_gradient: ||x||, x' p and p' p come by
 /// recurrences (A. R. Conn, N. I. M. Gould, P. L. Toint, Trust-Region Methods (2000), section 7.5.1).
 ///
-/// x = 0 and r = b, minus the gradient of the model at 0, are the caller's, in working memory.
+/// The caller provides x = 0 and r = b, minus the gradient of the model at 0, in working memory.
 template <class T, class Operator>
 struct truncated_conjugate_gradient {
   struct scalars {
-    double radius;     ///< the caller's, as at_wall
+    double radius;     ///< set by the caller, as is at_wall
     double predicted;  ///< by how much the model falls from 0 to x
-    double slope;      ///< its slope at 0 times x
+    double slope;      ///< gradient of the model at 0, times x
     double norm;       ///< of x
     int at_boundary;   ///< ||x|| is the radius
     int at_wall;
@@ -111,8 +111,8 @@ struct truncated_conjugate_gradient {
     /// tau >= 0 with ||x + tau p|| = radius.
     WHILST_HD static double way_to_sphere(const scalars& now) {
       const double left = fmax(now.radius * now.radius - now.xx, 0.0);
-      const double root = hypot(now.xp, sqrt(now.pp) * sqrt(left));  // the square may be no number
-      // Of the two forms the one without cancellation.
+      const double root = hypot(now.xp, sqrt(now.pp) * sqrt(left));  // the square may overflow
+      // Use whichever form has no cancellation.
       return now.xp > 0 ? left / (now.xp + root) : (root - now.xp) / now.pp;
     }
   };

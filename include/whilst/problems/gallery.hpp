@@ -11,29 +11,30 @@
 
 namespace whilst {
 
-/// A number that a person would look for in the solution, with a theory to hold it against.
+/// A number of interest in the solution, with a theoretical value to compare.
 template <class T>
 struct gallery_quantity {
-  /// What it is, as "tip deflection", and its SI unit, as "m".
+  /// What it is, such as "tip deflection", and its SI unit, such as "m".
   std::string name, unit;
   /// What the theory predicts, and the theory's name. The discrete solution need not equal it.
   double expected = 0;
   std::string theory;
-  /// The value in a solution x (host memory, one entry a row of the matrix). Throws whilst::error on another length.
+  /// The value in a solution x (host memory, one entry per row of the matrix). Throws whilst::error on any other
+  /// length.
   std::function<double(std::span<const T> x)> evaluate;
 };
 
 /// A model problem A x = b with A symmetric positive definite, in host memory; column indices are sorted within a row.
 template <class T>
 struct gallery_problem {
-  /// As asked for: "NAME:SIZE".
+  /// As requested: "NAME:SIZE".
   std::string name;
-  /// One line for a person: equation, discretisation, load.
+  /// One readable line: equation, discretisation, load.
   std::string description;
   csr_matrix<T> matrix;
   /// Ones for the Poisson problems, nodal forces in newton for elasticity.
   std::vector<T> rhs;
-  /// Only where there is something to hold the solution against: the elasticity problems.
+  /// Only if there is a theory to compare with: the elasticity problems.
   std::optional<gallery_quantity<T>> quantity;
 };
 
@@ -42,14 +43,14 @@ struct gallery_entry {
   std::string_view name, help;
 };
 
-/// Every model problem, in the order in which a list of them should be shown.
+/// Every model problem, in display order.
 std::span<const gallery_entry> gallery_names();
 
-/// Makes a model problem from "NAME:SIZE", as "poisson2d:512". The same text gives the same bits each time, on any
-/// number of threads; the values for float are those for double, rounded.
+/// Makes a model problem from "NAME:SIZE", such as "poisson2d:512". The same text gives the same bits each time, on any
+/// number of threads; the float values are the double values, rounded.
 ///
-/// - `poisson1d:N`, `poisson2d:N`, `poisson3d:N`: minus the Laplacian by the 3-, 5- and 7-point stencil on N, N x N and
-///   N x N x N interior points, zero on the boundary. The plain stencil, 2 d on the diagonal and -1 beside it, not
+/// - `poisson1d:N`, `poisson2d:N`, `poisson3d:N`: minus the Laplacian with the 3-, 5- and 7-point stencil on N, N x N
+///   and N x N x N interior points, zero on the boundary. The plain stencil, 2 d on the diagonal and -1 beside it, not
 ///   divided by the square of the spacing.
 /// - `anisotropic2d:N`: the same for -u_xx - epsilon u_yy, epsilon = 0.01. The strong coupling, -1, is between
 ///   consecutive unknowns.
@@ -61,12 +62,11 @@ std::span<const gallery_entry> gallery_names();
 /// The elements are bricks and rectangles with incompatible modes, which bend without locking: Wilson, Taylor, Doherty
 /// and Ghaboussi, "Incompatible displacement models" (1973); Taylor, Beresford and Wilson, "A non-conforming element
 /// for stress analysis" (1976). The modes are condensed out. Clamped nodes are left out of the system. The quantity is
-/// the tip deflection: downward, the mean over the loaded face; expected is that of Timoshenko's beam theory,
+/// the tip deflection: downward, averaged over the loaded face; the expected value is that of Timoshenko's beam theory,
 /// P L^3 / (3 E I) + P L / (kappa G A) with the shear coefficient kappa = 10 (1 + nu) / (12 + 11 nu) of Cowper, "The
-/// shear coefficient in Timoshenko's beam theory" (1966).
-/// On fine meshes the deflection is 0.4 % (plane stress) and 1.7 % (solid) less than that: the clamp also keeps its
-/// section from contracting sideways, which beam theory does not know. In float, rounding the entries of the matrix
-/// stiffens or softens the solid by itself, by 0.2 % at N = 12.
+/// shear coefficient in Timoshenko's beam theory" (1966). On fine meshes the deflection is 0.4 % (plane stress) and 1.7
+/// % (solid) less than that: the clamp also keeps its section from contracting sideways, which beam theory ignores. In
+/// float, rounding the matrix entries alone stiffens or softens the solid, by 0.2 % at N = 12.
 ///
 /// Throws whilst::error on an unknown name, a size that is not a whole number above zero, and a problem of more than
 /// 2^31 - 1 rows or an estimated 64 GB.
