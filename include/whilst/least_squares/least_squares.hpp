@@ -253,8 +253,9 @@ class least_squares_solver {
   report_fields common_;
 };
 
-/// Residuals of a curve: model(b, x_i) - y_i, for a model from kernels/problems/curves/curve_models.hpp or one of your
-/// own that has `parameters`, `variables` and operator()(b, x). Borrows the data, in memory of the place that uses it.
+/// Residuals of a curve: model(b, x_i) - y_i, for a model with `parameters`, `variables` and operator()(b, x), like
+/// those in the sources' kernels/problems/curves/curve_models.hpp. Borrows the data, in memory of the place that uses
+/// it.
 template <class Model>
 struct curve_residuals {
   static constexpr int unknowns = Model::parameters;
