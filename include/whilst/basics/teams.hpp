@@ -9,9 +9,10 @@
 
 namespace whilst {
 
-/// @file A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x),
-/// which gives every thread the total over the team. On the host a team is one thread, so a functor written for a team
-/// is serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
+/// @file
+/// A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x), which
+/// gives every thread the total over the team. On the host a team is one thread, so a functor written for a team is
+/// serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
 
 /// 1, 2, 4, 8, 16 or 32 neighbouring threads of a warp.
 class lanes {

@@ -5,8 +5,9 @@
 
 #include "whilst/basics/host_device.hpp"
 
-/// \file The numbers of whilst/dual.hpp, which explains their use: dual and second_order_dual, the chain rule,
-/// arithmetic and comparisons.
+/// \file
+/// The numbers of whilst/dual.hpp, which explains their use: dual and second_order_dual, the chain rule, arithmetic and
+/// comparisons.
 
 namespace whilst {
 
