@@ -1,5 +1,8 @@
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
@@ -17,6 +20,9 @@ namespace whilst {
 /// where M is pointwise, three where it is not. The recurrence for q drifts sooner than a product A p would; the caller
 /// checks the recomputed residual and restarts (see linear_solve).
 ///
+/// If A has a factor (see scaled_operator), w leaves it out, which saves a load in each row, and its readers multiply
+/// by it.
+///
 /// A and M symmetric positive definite; ends with indefinite_operator or indefinite_preconditioner where it finds out
 /// that one is not. x is changed by finite steps only.
 template <class T, class Operator, class Preconditioner>
@@ -27,6 +33,7 @@ struct conjugate_gradient {
 
   struct scalars {
     double alpha, beta, gamma, curvature;
+    double factor;  ///< of A
     int first;
   };
 
@@ -47,8 +54,9 @@ struct conjugate_gradient {
   }
 
   struct apply_and_dot {
-    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-    Operator A;
+    using rows_of = std::decay_t<decltype(without_factor(std::declval<const Operator&>()))>;
+    static constexpr bool fetches_constants = detail::fetches_only_constants<rows_of>();
+    rows_of A;
     const T *r, *u;
     T* w;
     static constexpr int blocks_wanted = 4;
@@ -75,7 +83,7 @@ struct conjugate_gradient {
         return sums{ri * ui, ui * wi, ri * ri};
       }
     }
-    index_type bytes(index_type n) const requires says_bytes<Operator> {
+    index_type bytes(index_type n) const requires says_bytes<rows_of> {
       constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
       return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
     }
@@ -83,10 +91,16 @@ struct conjugate_gradient {
 
   struct choose_step {
     scalars* handed;
-    WHILST_HD scalars read() const { return *handed; }
+    const double* factor;  ///< of A; null for 1
+    struct known {
+      scalars last;
+      double factor;
+    };
+    WHILST_HD known read() const { return {*handed, factor ? *factor : 1.0}; }
     template <int k>
-    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const scalars& last) const {
-      const double gamma = total[0], delta = total[1], rr = total[k == 2 ? 0 : 2];
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const known& before) const {
+      const scalars& last = before.last;
+      const double gamma = total[0], delta = before.factor * total[1], rr = total[k == 2 ? 0 : 2];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
       const double beta = first ? 0 : gamma / last.gamma;
       const double curvature = first ? delta : delta - beta * beta * last.curvature;
@@ -94,7 +108,7 @@ struct conjugate_gradient {
       if (loop.check(sqrt(rr))) return;
       const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
       if (gamma > 0 && curvature > 0 && fit) [[likely]] {
-        *handed = {alpha, beta, gamma, curvature, first};
+        *handed = {alpha, beta, gamma, curvature, before.factor, first};
         return;
       }
       loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity
@@ -134,7 +148,7 @@ struct conjugate_gradient {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
       // What the first p and q hold may not even be a number.
       const T pi = e.s.first ? e.u : e.u + beta * e.p;
-      const T qi = e.s.first ? e.w : e.w + beta * e.q;
+      const T wi = static_cast<T>(e.s.factor) * e.w, qi = e.s.first ? wi : wi + beta * e.q;
       p[i] = pi;
       q[i] = qi;
       x[i] = e.x + alpha * pi;
@@ -157,7 +171,7 @@ struct conjugate_gradient {
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
     before_apply(run, A, static_cast<const T*>(u));
-    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{A, r, u, w}, choose_step{s},
+    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{without_factor(A), r, u, w}, choose_step{s, factor_of(A)},
              "p, q, x += alpha p, r -= alpha q", advance{M, s, x, r, u, w, p, q});
     if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
   }

@@ -62,7 +62,7 @@ struct linear_solve {
     int pending;         ///< d has not been added to x yet
     int take_back;       ///< the kept x is better
     double handed_norm;  ///< of the residual of the x to return
-    T operator_factor;
+    double operator_factor;
   };
 
   Operator A;
@@ -188,7 +188,7 @@ struct linear_solve {
       const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
       // If A x is small compared to b, it may be all rounding, and so may its sign.
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
-      s->operator_factor = static_cast<T>(tells && s->along < 0 ? -factor : factor);
+      s->operator_factor = tells && s->along < 0 ? -factor : factor;
       begin_restart(norm, s, outer, inner);
     }
   };
@@ -226,7 +226,7 @@ struct linear_solve {
     const int exponent = binary_exponent(norm);
     s->last_norm = norm;
     s->to_residual = power_of_two(-exponent);
-    s->to_x = power_of_two(exponent) * static_cast<double>(s->operator_factor);
+    s->to_x = power_of_two(exponent) * s->operator_factor;
     inner->norm_exponent = exponent;
     inner->residual_norm = norm;
     inner->set_reference(*outer);

@@ -51,35 +51,68 @@ concept says_bytes = requires(const Operator& A) {
   A.bytes();
 };
 
+/// Whether an operator's diagonal(i) is its real diagonal, not a placeholder.
+template <class Operator>
+WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
+  if constexpr (requires { A.knows_diagonal(); }) {
+    return A.knows_diagonal();
+  } else {
+    return true;
+  }
+}
+
 /// A times a factor, read from memory at the time of the product, after the previous step has ended.
 template <class T, class Operator>
 struct scaled_operator {
-  static constexpr bool fetches_constants = requires { requires Operator::fetches_constants; };
-  Operator A;
-  const T* factor;
+  static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
+  Operator unscaled;
+  const double* factor;
 
-  WHILST_HD index_type rows() const { return A.rows(); }
-  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-  index_type bytes() const requires says_bytes<Operator> { return A.bytes(); }
+  WHILST_HD index_type rows() const { return unscaled.rows(); }
+  WHILST_HD int lanes_wanted() const { return unscaled.lanes_wanted(); }
+  index_type bytes() const requires says_bytes<Operator> { return unscaled.bytes(); }
   template <class Team>
   WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return fetch_row(A, i, team);
+    return fetch_row(unscaled, i, team);
   }
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
-    return *factor * row_times(fetched, A, i, x, team);
+    return times_factor(row_times(fetched, unscaled, i, x, team));
   }
   template <class Team>
   WHILST_HD T row(index_type i, const T* x, const Team& team) const {
-    return *factor * A.row(i, x, team);
+    return times_factor(unscaled.row(i, x, team));
   }
-  WHILST_HD T diagonal(index_type i) const requires requires { A.diagonal(i); }
-  { return *factor * A.diagonal(i); }
+  WHILST_HD bool knows_diagonal() const { return whilst::knows_diagonal(unscaled); }
+  WHILST_HD T diagonal(index_type i) const requires requires { unscaled.diagonal(i); }
+  { return times_factor(unscaled.diagonal(i)); }
   template <class Run>
   WHILST_HD void before_apply(Run& run, const T* x) const {
-    whilst::before_apply(run, A, x);
+    whilst::before_apply(run, unscaled, x);
   }
+
+ private:
+  WHILST_HD T times_factor(T value) const { return static_cast<T>(*factor * static_cast<double>(value)); }
 };
+
+/// For a method that puts in the factor of a scaled operator itself, where it costs less than in each row: the operator
+/// without it, and the factor's address, null for an operator that has none.
+template <class Operator>
+WHILST_HD const auto& without_factor(const Operator& A) {
+  if constexpr (requires { A.unscaled; }) {
+    return A.unscaled;
+  } else {
+    return A;
+  }
+}
+template <class Operator>
+WHILST_HD auto factor_of([[maybe_unused]] const Operator& A) {
+  if constexpr (requires { A.unscaled; }) {
+    return A.factor;
+  } else {
+    return nullptr;
+  }
+}
 
 /// Row entries that a lane holds at once: enough for the usual stencils with one lane.
 inline constexpr int entries_held = 7;

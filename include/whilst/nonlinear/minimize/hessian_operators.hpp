@@ -6,50 +6,17 @@
 
 namespace whilst {
 
-/// Whether an operator's diagonal(i) is its real diagonal, not a placeholder.
-template <class Operator>
-WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
-  if constexpr (requires { A.knows_diagonal(); }) {
-    return A.knows_diagonal();
-  } else {
-    return true;
-  }
-}
-
-/// A Hessian scaled by the same factor as the function and its gradient.
-template <class T, class Operator>
-struct magnified_operator {
-  static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-  Operator A;
-  const descent_state* s;
-
-  WHILST_HD index_type rows() const { return A.rows(); }
-  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-  auto bytes() const requires says_bytes<Operator> { return A.bytes(); }
-  WHILST_HD bool knows_diagonal() const { return whilst::knows_diagonal(A); }
-  WHILST_HD T diagonal(index_type i) const { return static_cast<T>(s->magnification * A.diagonal(i)); }
-  template <class Run>
-  void before_apply(Run& run, const T* x) const {
-    whilst::before_apply(run, A, x);
-  }
-  template <class Team>
-  WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return fetch_row(A, i, team);
-  }
-  template <class Row, class Team>
-  WHILST_HD T row(const Row& fetched, index_type i, const T* x, const Team& team) const {
-    return static_cast<T>(s->magnification * row_times(fetched, A, i, x, team));
-  }
-};
+/// The factor of a Hessian: that of the function and its gradient. Null while the arena is measured.
+inline const double* magnification_of(const descent_state* s) { return s ? &s->magnification : nullptr; }
 
 /// An objective's Hessian for methods that multiply by it: a sparse matrix in memory.
 template <class T>
 struct assembled_hessian {
-  using operator_type = magnified_operator<T, csr_operator<T, std::int32_t, fixed_slot<const T>>>;
+  using operator_type = scaled_operator<T, csr_operator<T, std::int32_t, fixed_slot<const T>>>;
   static operator_type of(const objective<T>& f, const descent_state* s) {
     const hessian_view<T> H = f.hessian();
     const int lanes = lanes_for_row(static_cast<double>(H.nonzeros) / static_cast<double>(H.n));
-    return {{H.n, H.row_offsets, H.column_indices, {H.values}, lanes, H.nonzeros}, s};
+    return {{H.n, H.row_offsets, H.column_indices, {H.values}, lanes, H.nonzeros}, magnification_of(s)};
   }
   /// Records the steps that compute it at x, if *wanted is not 0 when they run.
   static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {
@@ -105,10 +72,10 @@ struct product_operator {
 /// The same Hessian as products, without a matrix.
 template <class T>
 struct matrix_free_hessian {
-  using operator_type = magnified_operator<T, product_operator<T>>;
+  using operator_type = scaled_operator<T, product_operator<T>>;
   static operator_type of(const objective<T>& f, const descent_state* s) {
     const hessian_products<T> H = f.products();
-    return {{f.unknowns(), H, lanes_for_row(H.pieces_a_row), &f}, s};
+    return {{f.unknowns(), H, lanes_for_row(H.pieces_a_row), &f}, magnification_of(s)};
   }
   static void make(recorder& run, const objective<T>& f, const T* x, const int* wanted, bool positive) {
     f.prepare_products(run, x, wanted, positive);
