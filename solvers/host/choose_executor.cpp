@@ -83,7 +83,9 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
   if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
 #endif
   if (how == executor::resident && !runs_in_kernel)
-    throw error(doing, "resident cannot run callbacks", "Use graph or stream");
+    throw error(doing, "resident is one kernel, and cannot run callbacks or steps that an operator, a preconditioner or "
+                       "the method records apart",
+                "Use graph or stream");
   return {place::gpu(device), how};
 }
 

@@ -63,6 +63,9 @@ struct batch_linear_solver<T>::implementation {
     const auto began = std::chrono::steady_clock::now();
     const linear_method<T>& method = method_from_name<T>(making, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
+    if (!method.runs_in_kernel)
+      refuse("method " + options.method + " records steps for one large system, and a batch is one kernel",
+             "Use another method, or a linear_solver for each system");
     pattern =
         matrix_on_place<T>(given, choose_place(options, given.rows(), given.is_on_device()), options.check_pointers);
     solve_request<T> request = pattern.request();

@@ -1,4 +1,4 @@
-// compiled with nvcc if CUDA is on
+// compiled by nvcc where CUDA is on
 #include "whilst/linear/bicgstab.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
@@ -6,10 +6,10 @@
 namespace whilst {
 
 template <class T>
-recorded_solve<T> record_bicgstab(const solve_request<T>& request) {
-  return record_solve<bicgstab>(request);
+linear_method<T> bicgstab_method() {
+  return listed<bicgstab, T>(record_solve<bicgstab, T>);
 }
-template recorded_solve<float> record_bicgstab(const solve_request<float>&);
-template recorded_solve<double> record_bicgstab(const solve_request<double>&);
+template linear_method<float> bicgstab_method();
+template linear_method<double> bicgstab_method();
 
 }  // namespace whilst

@@ -1,4 +1,4 @@
-// compiled with nvcc if CUDA is on
+// compiled by nvcc where CUDA is on
 #include "whilst/linear/conjugate_gradient.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
@@ -6,10 +6,10 @@
 namespace whilst {
 
 template <class T>
-recorded_solve<T> record_conjugate_gradient(const solve_request<T>& request) {
-  return record_solve<conjugate_gradient>(request);
+linear_method<T> conjugate_gradient_method() {
+  return listed<conjugate_gradient, T>(record_solve<conjugate_gradient, T>);
 }
-template recorded_solve<float> record_conjugate_gradient(const solve_request<float>&);
-template recorded_solve<double> record_conjugate_gradient(const solve_request<double>&);
+template linear_method<float> conjugate_gradient_method();
+template linear_method<double> conjugate_gradient_method();
 
 }  // namespace whilst

@@ -12,11 +12,10 @@ namespace {
 
 constexpr std::string_view making = "making a linear solver";
 
-template <class Callback>
-Callback checked(Callback preconditioner) {
-  if (preconditioner) return preconditioner;
-  throw error("making a linear solver", "the preconditioner's callback is empty",
-              "Give one that writes z = M r, or leave it out");
+template <class Part>
+Part checked(Part part, const char* what, const char* cure) {
+  if (part) return part;
+  throw error(making, std::string(what) + " is empty", cure);
 }
 
 }  // namespace
@@ -24,81 +23,134 @@ Callback checked(Callback preconditioner) {
 template <class T>
 struct linear_solver<T>::implementation {
   using clock = std::chrono::steady_clock;
-  preconditioner_callback preconditioner;
-  operator_callback product_of;  ///< instead of the matrix
-  buffer<T> product;             ///< its result
+  using operator_parts = std::shared_ptr<linear_operator<T>>;
+  using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
+
   matrix_on_place<T> matrix;
+  operator_parts parts;                      ///< instead of the matrix
+  preconditioner_parts M;                    ///< instead of a named one
   std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
   std::unique_ptr<prepared_solve<T>> solve;  ///< after all it refers to
 
-  implementation(const csr_matrix<T>& A, preconditioner_callback given, linear_solver_options options)
-      : preconditioner(std::move(given)) {
+  /// M: callbacks and parts both become parts once the number of rows is known.
+  implementation(const csr_matrix<T>& A, preconditioner_callback called, preconditioner_parts given,
+                 linear_solver_options options)
+      : M(called ? make_called_preconditioner<T>(A.rows(), std::move(called)) : std::move(given)) {
     const auto began = clock::now();
-    const linear_method<T>& method = method_from_name<T>(making, options.method);
-    check_options(making, options);
+    const linear_method<T>& method = checked_method(options);
     if (A.rows() != A.columns())
       throw error(
           making,
           "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
           "Give a square one");
+    executor_wish wish = wish_of(options);
+    if (!M) wish.callback_memory = "any";
     const executor_choice choice =
-        choose_executor(wish_of(options), A.rows(), A.is_on_device(), preconditioner == nullptr, A.nonzeros());
+        choose_executor(wish, A.rows(), A.is_on_device(), method.runs_in_kernel && !M, A.nonzeros());
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
     record(method, matrix.request(), choice.how, std::move(options), began);
   }
 
-  implementation(index_type n, operator_callback A, preconditioner_callback given, linear_solver_options options)
-      : preconditioner(std::move(given)), product_of(std::move(A)) {
+  implementation(index_type n, operator_callback A, preconditioner_callback called, linear_solver_options options)
+      : M(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr) {
     const auto began = clock::now();
+    const linear_method<T>& method = checked_method(options);
+    if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
+    A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
+    const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
+    parts = make_called_operator<T>(choice.where, n, std::move(A));
+    record_parts(method, choice, std::move(options), began);
+  }
+
+  implementation(operator_parts A, preconditioner_parts given, linear_solver_options options)
+      : parts(checked(std::move(A), "the operator", "Give one")), M(std::move(given)) {
+    const auto began = clock::now();
+    const linear_method<T>& method = checked_method(options);
+    record_parts(method, choice_at(parts->where(), options), std::move(options), began);
+  }
+
+  static const linear_method<T>& checked_method(const linear_solver_options& options) {
     const linear_method<T>& method = method_from_name<T>(making, options.method);
     check_options(making, options);
-    if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
-    if (!product_of) throw error(making, "the operator's callback is empty", "Give a function that makes y = A x");
-    if (!preconditioner && options.preconditioner == "jacobi")
-      throw error(making, "preconditioner jacobi wants the diagonal, and a callback tells of products alone",
-                  "Use none, or give a preconditioner that is a callback, too");
-    const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
-    product = buffer<T>(choice.where, n);
-    record(method, {.where = choice.where, .rows = n, .applied = &product_of, .product = product.data()}, choice.how,
-           std::move(options), began);
+    return method;
+  }
+
+  static executor_choice choice_at(place where, const linear_solver_options& options) {
+    executor_wish wish{options.executor, where.on_host() ? -1 : where.device(), "any"};
+    if (options.executor == "auto") wish.callback_memory = where.on_host() ? "host" : "device";
+    const executor_choice choice = choose_executor(wish, 0, false, /*runs_in_kernel=*/false);
+    if (choice.where == where) return choice;
+    throw error(making,
+                "the operator is on " + name_of(where) + ", and executor " + options.executor + " runs on " +
+                    name_of(choice.where),
+                "Make the operator on the place that the executor uses");
+  }
+
+  void record_parts(const linear_method<T>& method, const executor_choice& choice, linear_solver_options options,
+                    clock::time_point began) {
+    if (!M && options.preconditioner == "jacobi" && !parts->has_diagonal())
+      throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
+                  "Use none, or give a preconditioner of your own");
+    record(method, {.where = choice.where, .rows = parts->rows(), .parts = parts.get()}, choice.how, std::move(options),
+           began);
   }
 
   void record(const linear_method<T>& method, solve_request<T> request, whilst::executor how,
               linear_solver_options options, clock::time_point began) {
-    request.preconditioner =
-        preconditioner ? preconditioner_kind::called : preconditioner_from_name(making, options.preconditioner);
-    if (preconditioner) options.preconditioner = "user";
-    request.called = &preconditioner;
+    request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
+    if (M) options.preconditioner = "user";
+    request.preconditioner_parts = M.get();
     request.keep_best = options.keep_best;
     request.in_kernel = how == whilst::executor::resident;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), how, std::move(options), began);
   }
 
   void require_matrix() const {
-    if (product_of)
-      throw error("updating a matrix's values", "the solver was made for a callback, which has none",
-                  "Have the callback use other values");
+    if (parts)
+      throw error("updating a matrix's values", "the solver was made for an operator without a matrix",
+                  "Have the operator use other values");
   }
 };
 
+namespace {
+constexpr const char* preconditioner_is_missing = "Give one that makes z = M r, or leave it out";
+constexpr const char* called_preconditioner_name = "the preconditioner's callback";
+}  // namespace
+
 template <class T>
 linear_solver<T>::linear_solver(const csr_matrix<T>& A, linear_solver_options options)
-    : implementation_("linear_solver", std::make_unique<implementation>(A, nullptr, std::move(options))) {}
+    : implementation_("linear_solver", std::make_unique<implementation>(A, nullptr, nullptr, std::move(options))) {}
 template <class T>
-linear_solver<T>::linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner,
-                                linear_solver_options options)
+linear_solver<T>::linear_solver(const csr_matrix<T>& A, preconditioner_callback M, linear_solver_options options)
     : implementation_("linear_solver",
-                      std::make_unique<implementation>(A, checked(std::move(preconditioner)), std::move(options))) {}
+                      std::make_unique<implementation>(
+                          A, checked(std::move(M), called_preconditioner_name, preconditioner_is_missing), nullptr,
+                          std::move(options))) {}
+template <class T>
+linear_solver<T>::linear_solver(const csr_matrix<T>& A, std::shared_ptr<preconditioner<T>> M,
+                                linear_solver_options options)
+    : implementation_(
+          "linear_solver",
+          std::make_unique<implementation>(
+              A, nullptr, checked(std::move(M), "the preconditioner", preconditioner_is_missing), std::move(options))) {
+}
 template <class T>
 linear_solver<T>::linear_solver(index_type n, operator_callback A, linear_solver_options options)
     : implementation_("linear_solver", std::make_unique<implementation>(n, std::move(A), nullptr, std::move(options))) {
 }
 template <class T>
-linear_solver<T>::linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
+linear_solver<T>::linear_solver(index_type n, operator_callback A, preconditioner_callback M,
                                 linear_solver_options options)
-    : implementation_("linear_solver", std::make_unique<implementation>(
-                                           n, std::move(A), checked(std::move(preconditioner)), std::move(options))) {}
+    : implementation_("linear_solver",
+                      std::make_unique<implementation>(
+                          n, std::move(A), checked(std::move(M), called_preconditioner_name, preconditioner_is_missing),
+                          std::move(options))) {}
+template <class T>
+linear_solver<T>::linear_solver(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> M,
+                                linear_solver_options options)
+    : implementation_("linear_solver",
+                      std::make_unique<implementation>(std::move(A), std::move(M), std::move(options))) {}
 template <class T>
 linear_solver<T>::~linear_solver() = default;
 template <class T>
@@ -170,18 +222,12 @@ void linear_solver<T>::set_divergence(double dtol) {
 template <class T>
 memory_table linear_solver<T>::memory() const {
   memory_table table = implementation_->solve->recorded().memory();
-  const buffer<T>& product = implementation_->product;
-  table.items.insert(table.items.begin(),
-                     implementation_->product_of
-                         ? memory_item{.name = "A x, by the callback",
-                                       .where = name_of(implementation_->solve->recorded().where()),
-                                       .bytes = static_cast<std::size_t>(product.bytes())}
-                         : implementation_->matrix.memory());
+  if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
   return table;
 }
 template <class T>
 index_type linear_solver<T>::bytes() const {
-  return implementation_->matrix.bytes() + implementation_->product.bytes() + implementation_->solve->bytes();
+  return implementation_->matrix.bytes() + implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

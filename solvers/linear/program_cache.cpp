@@ -49,7 +49,9 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   check_options("borrowing a linear solver", options);
   const csr_matrix<T> A = given.owned();  // what is kept outlives this call
   const linear_solver_key<T> key(
-      A, options, choose_executor(wish_of(options), A.rows(), A.is_on_device(), /*runs_in_kernel=*/true, A.nonzeros()));
+      A, options,
+      choose_executor(wish_of(options), A.rows(), A.is_on_device(),
+                      method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel, A.nonzeros()));
   lease<linear_solver<T>> solver = borrow(key, [&] { return linear_solver<T>(A, key.options); });
   solver->set_tolerances(options.rtol, options.atol);
   solver->set_divergence(options.dtol);

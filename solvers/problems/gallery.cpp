@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include "solvers/problems/gallery_elasticity.hpp"
@@ -14,13 +15,13 @@ namespace {
 
 using detail::grid_point;
 
-/// The difference stencil with coefficient weights[k] along axis k; weight 0 omits an axis.
+/// The difference stencil with coefficient weights[k] along axis k, minus the shift; weight 0 omits an axis.
 template <class T>
 gallery_problem<T> laplacian(index_type size, const std::array<double, 3>& weights, std::string name,
-                             std::string description) {
+                             std::string description, double shift = 0) {
   grid_point extents{1, 1, 1};
   std::vector<std::pair<grid_point, double>> entries;
-  double diagonal = 0;
+  double diagonal = -shift;
   for (int axis = 0; axis < 3; ++axis) {
     if (weights[axis] == 0) continue;
     extents[axis] = size;
@@ -64,11 +65,21 @@ gallery_problem<T> anisotropic_2d(index_type size, std::string name) {
                       "-u_xx - 0.01 u_yy on a square, 5-point stencil 2.02, -1, -0.01");
 }
 
-constexpr std::array<gallery_entry, 6> entries{{
+/// -Laplace u - k^2 u with ten grid points per wavelength 2 pi / k: (k h)^2 = (2 pi / 10)^2. The eigenvalues
+/// 4 - 2 cos(i pi / (N + 1)) - 2 cos(j pi / (N + 1)) below that become negative, a share of 3 % of them for large N.
+template <class T>
+gallery_problem<T> helmholtz_2d(index_type size, std::string name) {
+  constexpr double kh = std::numbers::pi / 5;
+  return laplacian<T>(size, {0, 1, 1}, std::move(name),
+                      "Helmholtz equation on a square, ten points a wavelength: symmetric indefinite", kh * kh);
+}
+
+constexpr std::array<gallery_entry, 7> entries{{
     {"poisson1d", "Poisson equation on N points of a line, 3-point stencil"},
     {"poisson2d", "Poisson equation on N x N points of a square, 5-point stencil"},
     {"poisson3d", "Poisson equation on N x N x N points of a cube, 7-point stencil"},
     {"anisotropic2d", "-u_xx - 0.01 u_yy on N x N points of a square, 5-point stencil"},
+    {"helmholtz2d", "Helmholtz equation on N x N points of a square, ten a wavelength: symmetric indefinite"},
     {"elasticity2d", "steel cantilever in plane stress, 4N x N rectangles; gives its tip deflection"},
     {"elasticity3d", "steel cantilever, 4N x N x N bricks; gives its tip deflection"},
 }};
@@ -95,6 +106,7 @@ constexpr std::array<recipe<T>, entries.size()> recipes{{
     {poisson_2d<T>, [](double n) { return n * n; }, 5},
     {poisson_3d<T>, [](double n) { return n * n * n; }, 7},
     {anisotropic_2d<T>, [](double n) { return n * n; }, 5},
+    {helmholtz_2d<T>, [](double n) { return n * n; }, 5},
     {detail::cantilever_2d<T>, [](double n) { return 2 * 4 * n * (n + 1); }, 18},
     {detail::cantilever_3d<T>, [](double n) { return 3 * 4 * n * (n + 1) * (n + 1); }, 81},
 }};

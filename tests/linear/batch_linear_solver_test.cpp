@@ -96,7 +96,7 @@ TEMPLATE_TEST_CASE("a batch of 3 x 3 systems by hand", "[batch][sanitizer]", flo
   t.row({{1, -1}, {2, 2}});
   const std::vector<double> exact{1, 1, 1, 0.5, 0.5, 0.5, 3, 4, 3};
   for (const std::string& executor : batch_executors()) {
-    for (const char* method : {"cg", "bicgstab"}) {
+    for (const std::string& method : methods_on("batch")) {
       for (const char* preconditioner : {"none", "jacobi"}) {
         INFO(executor << ", " << method << ", " << preconditioner);
         batch<TestType> given(t.matrix(), 3);
@@ -158,10 +158,10 @@ TEMPLATE_TEST_CASE("500 shifted systems agree with a direct solver", "[batch]", 
 TEMPLATE_TEST_CASE("sizes for a thread, a warp and a block, as by a solver for one system", "[batch]", float, double) {
   for (const std::string& executor : batch_executors()) {
     for (const int n : {6, 11, 12, 40, 63, 64, 200, 1500}) {
-      for (const char* method : {"cg", "bicgstab"}) {
+      for (const std::string& method : methods_on("batch")) {
         for (const char* preconditioner : {"none", "jacobi"}) {
           INFO(executor << ", n " << n << ", " << method << ", " << preconditioner);
-          const bool symmetric = method == std::string("cg");
+          const bool symmetric = method == "cg";
           batch<TestType> given(symmetric ? whilst::make_gallery<TestType>("poisson1d:" + std::to_string(n)).matrix
                                           : convection_diffusion<TestType>(n),
                                 n < 100 ? 70 : 7);

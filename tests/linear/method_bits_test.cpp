@@ -58,7 +58,7 @@ void check_same_bits(const std::vector<outcome<T>>& a, const std::vector<outcome
 
 template <class Use>
 void for_each_method(const Use& use) {
-  for (const char* method : {"cg", "bicgstab"})
+  for (const std::string& method : methods_on("graph"))
     for (const char* preconditioner : {"none", "jacobi"}) use(method, preconditioner);
 }
 
@@ -174,7 +174,7 @@ TEMPLATE_TEST_CASE("random delays in blocks change no bit of a method, overlappe
   // Steps of one block, of one cluster, and of a grid.
   for (const char* problem : {"poisson2d:20", "poisson2d:60", "poisson2d:120"}) {
     const auto A = whilst::make_gallery<TestType>(problem).matrix;
-    for (const auto& method : whilst::linear_methods<TestType>) {
+    for (const auto& method : whilst::linear_methods<TestType>()) {
       for (const auto M : {whilst::preconditioner_kind::none, whilst::preconditioner_kind::jacobi}) {
         bare_solve<TestType> solve(A, method, M);
         whilst::run_settings settings{.how = whilst::executor::graph, .unroll = 4, .programmatic_launch = false};

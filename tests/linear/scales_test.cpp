@@ -103,7 +103,7 @@ TEMPLATE_TEST_CASE("right-hand sides and matrices of every scale", "[linear][san
                                          ? std::vector<double>{1e-30, 1e-20, 1, 1e20, 1e30}
                                          : std::vector<double>{1e-300, 1e-200, 1e-162, 1e-150, 1, 1e154, 1e200, 1e300};
   for (const std::string& executor : executors())
-    for (const char* method : {"cg", "bicgstab"})
+    for (const std::string& method : methods_on(executor))
       for (const char* preconditioner : {"none", "jacobi"})
         for (const double of_A : scales)
           for (const double of_b : scales) {
@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("right-hand sides and matrices of every scale", "[linear][san
 TEST_CASE("a solution beyond the range of the numbers has an honest end", "[linear]") {
   const auto problem = whilst::make_gallery<double>("poisson2d:8");
   for (const std::string& executor : executors())
-    for (const char* method : {"cg", "bicgstab"})
+    for (const std::string& method : methods_on(executor))
       for (const auto& [of_A, of_b] : {std::pair(1e-300, 1e300), std::pair(1e300, 1e-300)}) {
         INFO(executor << ", " << method << ", A " << of_A << ", b " << of_b);
         const csr_matrix<double> A = times(of_A, problem.matrix);
@@ -147,7 +147,7 @@ TEST_CASE("b = 0 has the solution 0, whatever x holds", "[linear]") {
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b(400, 0.0);
   for (const std::string& executor : executors())
-    for (const char* method : {"cg", "bicgstab"}) {
+    for (const std::string& method : methods_on(executor)) {
       std::vector<double> x = random_vector<double>(400, 3);
       x[17] = std::nan("");
       const report r = linear_solver<double>(A, {.method = method, .executor = executor}).solve(b, x);
@@ -211,14 +211,14 @@ TEST_CASE("where a solve fails, x is no worse than it was", "[linear]") {
   const csr_matrix<double> A = t.matrix();
   const std::vector<double> b = random_vector<double>(60, 8);
   for (const std::string& executor : executors())
-    for (const char* method : {"cg", "bicgstab"})
+    for (const std::string& method : methods_on(executor))
       for (const whilst::index_type limit : {1, 10, 100, 1000}) {
         INFO(executor << ", " << method << ", " << limit);
         std::vector<double> x(60, 0.0);
         linear_solver_options options{.method = method, .max_iterations = limit, .executor = executor};
         const report r = linear_solver<double>(A, options).solve(b, x);
         CHECK_FALSE(r.converged());
-        if (std::strcmp(method, "bicgstab") == 0 || r.reason() != reason::iteration_limit) {
+        if (method != "cg" || r.reason() != reason::iteration_limit) {
           CHECK(true_residual(A, b, x) <= 1 + 1e-12);
           CHECK(r.relative_residual() == Approx(true_residual(A, b, x)));
         }
@@ -234,7 +234,7 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
   int ended = 0;
   for (const char* name : {"poisson1d:16", "poisson2d:8", "poisson2d:16", "anisotropic2d:12", "elasticity2d:6"}) {
     const auto problem = whilst::make_gallery<TestType>(name);
-    for (const char* method : {"cg", "bicgstab"})
+    for (const std::string& method : methods_on("host"))
       for (const char* preconditioner : {"none", "jacobi"})
         for (double rtol = std::numeric_limits<TestType>::epsilon() * 128; rtol > 1e-17; rtol /= 2) {
           linear_solver<TestType> solver(

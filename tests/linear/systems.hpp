@@ -14,6 +14,7 @@
 
 #include <Eigen/Sparse>
 
+#include "whilst/linear/recorded_solve.hpp"
 #include "whilst/whilst.hpp"
 
 namespace whilst_test {
@@ -93,6 +94,22 @@ whilst::csr_matrix<T> convection_diffusion(int n) {
     }
   }
   return t.matrix();
+}
+
+/// What a matrix is, for methods_on.
+enum class matrix_kind { definite, indefinite, unsymmetric };
+
+/// The names of all methods for such matrices that an executor runs; "batch" counts as one.
+inline std::vector<std::string> methods_on(const std::string& executor, matrix_kind kind = matrix_kind::definite) {
+  std::vector<std::string> names;
+  for (const auto& method : whilst::linear_methods<double>()) {
+    const bool in_kernel = executor == "resident" || executor == "batch";
+    const bool fits = kind == matrix_kind::definite     ? true
+                      : kind == matrix_kind::indefinite ? !method.needs.definite
+                                                        : !method.needs.symmetric;
+    if (fits && (method.runs_in_kernel || !in_kernel)) names.emplace_back(method.name);
+  }
+  return names;
 }
 
 /// Runs solver.solve(b, x) in a thread of its own and cancels it, with solver.cancel(), once it is seen running.

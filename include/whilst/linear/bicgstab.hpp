@@ -3,8 +3,7 @@
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
-#include "whilst/linear/operators.hpp"
-#include "whilst/linear/preconditioners.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 
@@ -18,6 +17,7 @@ template <class T, class Operator, class Preconditioner>
 struct bicgstab {
   static constexpr const char* name = "bicgstab";
   static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr method_needs needs{};
   static constexpr bool lowers_error = false;
 
   struct scalars {
@@ -37,8 +37,8 @@ struct bicgstab {
     p = memory.take<T>(n);
     v = memory.take<T>(n);
     t = memory.take<T>(n);
-    p_hat = Preconditioner::is_identity ? p : memory.take<T>(n);
-    r_hat = Preconditioner::is_identity ? r : memory.take<T>(n);
+    p_hat = result_of(M, n, p, memory);
+    r_hat = result_of(M, n, r, memory);
     s = memory.take<scalars>(1);
   }
 
@@ -72,47 +72,23 @@ struct bicgstab {
   };
 
   struct update_direction {
-    Preconditioner M;
     const scalars* s;
     const T *r, *v;
-    T *p, *p_hat;
-    WHILST_HD void operator()(index_type i) const {
+    T* p;
+    WHILST_HD T operator()(index_type i) const {
       const T beta = static_cast<T>(s->beta), omega = static_cast<T>(s->omega);
       const T pi = s->first ? r[i] : r[i] + beta * (p[i] - omega * v[i]);
       p[i] = pi;
-      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) p_hat[i] = M(i, pi);
+      return pi;
     }
-    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
-      constexpr index_type vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 5 : 4;
-      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
-    }
+    index_type bytes(index_type n) const { return 4 * n * static_cast<index_type>(sizeof(T)); }
   };
 
-  struct apply_to_direction {
-    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-    Operator A;
-    const T *r0, *p_hat;
-    T* v;
-    struct entries {
-      T vi, r0;
-    };
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(A, i, team);
-    }
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, A, i, p_hat, team), r0[i]};
-    }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
-      if (team.rank() == 0) v[i] = e.vi;
-      return sums{static_cast<double>(e.r0) * e.vi};
-    }
-    index_type bytes(index_type n) const requires says_bytes<Operator> {
-      return A.bytes() + 3 * n * static_cast<index_type>(sizeof(T));
-    }
+  struct dot_with_r0 {
+    const T* r0;
+    WHILST_HD T read(index_type i) const { return r0[i]; }
+    WHILST_HD auto operator()(T r0, T vi) const { return sums{static_cast<double>(r0) * vi}; }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   };
   struct choose_alpha {
     scalars* s;
@@ -127,50 +103,27 @@ struct bicgstab {
 
   /// r becomes s = r - alpha v, and x takes its first half step, so that stopping between the halves loses nothing.
   struct half_step {
-    Preconditioner M;
     const scalars* s;
     const T *v, *p_hat;
-    T *x, *r, *r_hat;
-    WHILST_HD void operator()(index_type i) const {
+    T *x, *r;
+    WHILST_HD T operator()(index_type i) const {
       const T alpha = static_cast<T>(s->alpha);
       x[i] += alpha * p_hat[i];
       const T ri = r[i] - alpha * v[i];
       r[i] = ri;
-      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) r_hat[i] = M(i, ri);
+      return ri;
     }
-    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
-      constexpr index_type vectors = Preconditioner::pointwise && !Preconditioner::is_identity ? 7 : 6;
-      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
-    }
+    index_type bytes(index_type n) const { return 6 * n * static_cast<index_type>(sizeof(T)); }
   };
 
-  struct apply_to_residual {
-    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-    Operator A;
-    const T *r, *r_hat;
-    T* t;
-    struct entries {
-      T ti, r;
-    };
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(A, i, team);
-    }
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, A, i, r_hat, team), r[i]};
-    }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
-      if (team.rank() == 0) t[i] = e.ti;
-      const double ti = e.ti, ri = e.r;
+  struct dots_with_residual {
+    const T* r;
+    WHILST_HD T read(index_type i) const { return r[i]; }
+    WHILST_HD auto operator()(T r, T t) const {
+      const double ti = t, ri = r;
       return sums{ti * ri, ti * ti, ri * ri};
     }
-    index_type bytes(index_type n) const requires says_bytes<Operator> {
-      constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;
-      return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
-    }
+    index_type bytes(index_type n) const { return Preconditioner::is_identity ? 0 : n * index_type{sizeof(T)}; }
   };
   struct choose_omega {
     scalars* s;
@@ -215,14 +168,10 @@ struct bicgstab {
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
     const index_type n = A.rows();
-    run.step("p = r + beta (p - omega v)", n, update_direction{M, s, r, v, p, p_hat});
-    if constexpr (!Preconditioner::pointwise) precondition(run, M, n, p, p_hat);
-    before_apply(run, A, static_cast<const T*>(p_hat));
-    run.step("v = A M p, (r0,v)", n, apply_to_direction{A, r0, p_hat, v}, choose_alpha{s});
-    run.step("x += alpha M p, r -= alpha v", n, half_step{M, s, v, p_hat, x, r, r_hat});
-    if constexpr (!Preconditioner::pointwise) precondition(run, M, n, r, r_hat);
-    before_apply(run, A, static_cast<const T*>(r_hat));
-    run.step("t = A M r, (t,r), (t,t)", n, apply_to_residual{A, r, r_hat, t}, choose_omega{s});
+    update(run, "p = r + beta (p - omega v)", n, preconditioned(M, update_direction{s, r, v, p}, p, p_hat));
+    product(run, "v = A M p, (r0,v)", A, p_hat, v, dot_with_r0{r0}, choose_alpha{s});
+    update(run, "x += alpha M p, r -= alpha v", n, preconditioned(M, half_step{s, v, p_hat, x, r}, r, r_hat));
+    product(run, "t = A M r, (t,r), (t,t)", A, r_hat, t, dots_with_residual{r}, choose_omega{s});
     run.step("x += omega M r, r -= omega t", n, advance{s, r0, t, r_hat, x, r}, judge_update{s, 0});
   }
 };

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <type_traits>
-#include <utility>
-
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
-#include "whilst/linear/operators.hpp"
-#include "whilst/linear/preconditioners.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 
@@ -29,6 +25,7 @@ template <class T, class Operator, class Preconditioner>
 struct conjugate_gradient {
   static constexpr const char* name = "cg";
   static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = true;  ///< in the norm of A
 
   struct scalars {
@@ -46,47 +43,32 @@ struct conjugate_gradient {
   WHILST_HD conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
-    u = Preconditioner::is_identity ? r : memory.take<T>(n);
+    u = result_of(M, n, r, memory);
     w = memory.take<T>(n);
     p = memory.take<T>(n);
     q = memory.take<T>(n);
     s = memory.take<scalars>(1);
   }
 
-  struct apply_and_dot {
-    using rows_of = std::decay_t<decltype(without_factor(std::declval<const Operator&>()))>;
-    static constexpr bool fetches_constants = detail::fetches_only_constants<rows_of>();
-    rows_of A;
-    const T *r, *u;
-    T* w;
+  struct dots {
     static constexpr int blocks_wanted = 4;
+    const T *r, *u;
     struct entries {
-      T wi, ui, ri;
+      T u, r;
     };
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(A, i, team);
+    WHILST_HD entries read(index_type i) const {
+      const T ui = u[i];
+      return {ui, Preconditioner::is_identity ? ui : r[i]};
     }
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      const T ui = u[i], ri = Preconditioner::is_identity ? ui : r[i];
-      return {row_times(row, A, i, u, team), ui, ri};
-    }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
-      if (team.rank() == 0) w[i] = e.wi;
-      const double wi = e.wi, ui = e.ui, ri = e.ri;
+    WHILST_HD auto operator()(const entries& e, T Au) const {
+      const double wi = Au, ui = e.u, ri = e.r;
       if constexpr (Preconditioner::is_identity) {
         return sums{ri * ri, ri * wi};
       } else {
         return sums{ri * ui, ui * wi, ri * ri};
       }
     }
-    index_type bytes(index_type n) const requires says_bytes<rows_of> {
-      constexpr index_type vectors = Preconditioner::is_identity ? 2 : 3;  // u and r read, w written
-      return A.bytes() + vectors * n * static_cast<index_type>(sizeof(T));
-    }
+    index_type bytes(index_type n) const { return Preconditioner::is_identity ? 0 : n * index_type{sizeof(T)}; }
   };
 
   struct choose_step {
@@ -120,10 +102,9 @@ struct conjugate_gradient {
 
   struct advance {
     static constexpr bool fetches_constants = false;
-    Preconditioner M;
     const scalars* handed;
-    T *x, *r, *u;
-    const T* w;
+    T *x, *r;
+    const T *u, *w;
     T *p, *q;
     static constexpr int blocks_wanted = 4;
     struct own {
@@ -144,7 +125,7 @@ struct conjugate_gradient {
     WHILST_HD entries read(index_type i, const Team&, const own& e) const {
       return {*handed, e.x, e.r, e.u, e.p, e.q, w[i]};
     }
-    WHILST_HD void operator()(index_type i, const entries& e) const {
+    WHILST_HD T operator()(index_type i, const entries& e) const {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
       // What the first p and q hold may not even be a number.
       const T pi = e.s.first ? e.u : e.u + beta * e.p;
@@ -154,12 +135,10 @@ struct conjugate_gradient {
       x[i] = e.x + alpha * pi;
       const T ri = e.r - alpha * qi;
       r[i] = ri;
-      if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
+      return ri;
     }
-    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
-      // x, r, p, q read and written, w read; u read, and written where M is applied here.
-      constexpr index_type vectors = Preconditioner::is_identity ? 9 : Preconditioner::pointwise ? 11 : 10;
-      return bytes_of(M, n) + vectors * n * static_cast<index_type>(sizeof(T));
+    index_type bytes(index_type n) const {  // x, r, p, q read and written, w read; u read, unless it is r
+      return (Preconditioner::is_identity ? 9 : 10) * n * static_cast<index_type>(sizeof(T));
     }
   };
 
@@ -170,10 +149,8 @@ struct conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    before_apply(run, A, static_cast<const T*>(u));
-    run.step("w = A u, (r,u), (w,u)", A.rows(), apply_and_dot{without_factor(A), r, u, w}, choose_step{s, factor_of(A)},
-             "p, q, x += alpha p, r -= alpha q", advance{M, s, x, r, u, w, p, q});
-    if constexpr (!Preconditioner::pointwise) precondition(run, M, A.rows(), r, u);
+    product(run, "w = A u, (r,u), (w,u)", without_factor(A), u, w, dots{r, u}, choose_step{s, factor_of(A)},
+            "p, q, x += alpha p, r -= alpha q", preconditioned(M, advance{s, x, r, u, w, p, q}, r, u));
   }
 };
 

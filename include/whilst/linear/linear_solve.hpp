@@ -5,7 +5,7 @@
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
 #include "whilst/host/solve_outcome.hpp"
-#include "whilst/linear/operators.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 
@@ -30,6 +30,9 @@ WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
 /// if M is the caller's own, since M A is about 1 already. s is negative if (v, A v) is for the one v tried, so that a
 /// negative definite A works as well as a positive definite one. Powers of two change no digit. Norms are summed
 /// without underflow or overflow (whilst/basics/safe_norm.hpp).
+///
+/// A method has start(run) and iterate(run), the body of the inner loop, and may have conclude(run), which completes d
+/// after the loop.
 ///
 /// The returned x is finite. With keep_best it is that of the restart with the smallest residual, or the last one for a
 /// method that lowers the error in each iteration and merely reached its limit: its residual may rise meanwhile. b = 0
@@ -116,30 +119,35 @@ struct linear_solve {
     }
   };
 
-  /// r = b - A x; the first time also the size of A, from A v for v = x, or for the probe if x is zero: the sums of |A
-  /// v| and of v A v / ||v||.
+  /// What becomes of A v in r = b - A x, where v is x. The first time also the size of A, from A v for v = x, or for
+  /// the probe d if x is zero: the sums of |A v| and of v A v / ||v||.
   struct residual {
-    Operator A;
     const scalars* s;
     const T *b, *x, *d;
-    T* r;
     bool measures;  ///< also measures A
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team) const {
+    struct entries {
+      T b, v;
+      bool probes;
+    };
+    WHILST_HD entries read(index_type i) const {
       const bool probes = measures && s->x_is_zero;
-      const T* const v = probes ? d : x;
-      // 0 times a non-finite number is NaN: x = 0 does not hide one in A.
-      const T product = A.row(i, v, team), ri = b[i] - (probes ? 0 * product : product);
-      if (team.rank() == 0) r[i] = ri;
-      const squares rr = squares_of(ri);
-      const double Av = static_cast<double>(product);
-      const double along = measures && Av != 0 ? static_cast<double>(v[i]) / (probes ? 1 : s->x_norm) * Av : 0;
-      return sums{rr.ordinary, rr.great, rr.small, fabs(Av), along};
+      return {b[i], measures ? (probes ? d : x)[i] : T(0), probes};
     }
-    index_type bytes(index_type n) const requires says_bytes<Operator> {
-      return A.bytes() + 3 * n * static_cast<index_type>(sizeof(T));
+    /// 0 times a non-finite number is NaN: x = 0 does not hide one in A.
+    WHILST_HD T stored(const entries& e, T Av) const { return e.b - (e.probes ? 0 * Av : Av); }
+    WHILST_HD auto operator()(const entries& e, T Av) const {
+      const squares rr = squares_of(stored(e, Av));
+      const double size = static_cast<double>(Av);
+      const double along = measures && size != 0 ? static_cast<double>(e.v) / (e.probes ? 1 : s->x_norm) * size : 0;
+      return sums{rr.ordinary, rr.great, rr.small, fabs(size), along};
     }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+  };
+  /// The vector of the first product.
+  struct x_or_probe {
+    const scalars* s;
+    const T *x, *d;
+    WHILST_HD operator const T*() const { return s->x_is_zero ? d : x; }
   };
   using residual_sums = sums<double, 5>;
   /// Stores what the sums of |A v| and of v A v say about A.
@@ -147,16 +155,14 @@ struct linear_solve {
     s->operator_size = sum_of_sizes / (s->x_is_zero ? probe_entry * static_cast<double>(n) : s->x_norm);
     s->along = along;
   }
-  /// For an operator that must be prepared for each vector, and is prepared for x in the first residual: a separate
-  /// product.
-  struct probe_operator {
-    Operator A;
+  /// For an operator that runs steps before each product, which need the vector when they are recorded: the probe has a
+  /// product of its own.
+  struct probe_sums {
     const T* d;
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team) const {
-      const double Ad = static_cast<double>(A.row(i, d, team));
-      return sums{fabs(Ad), static_cast<double>(d[i]) * Ad};
+    WHILST_HD T read(index_type i) const { return d[i]; }
+    WHILST_HD auto operator()(T di, T Ad) const {
+      const double size = static_cast<double>(Ad);
+      return sums{fabs(size), static_cast<double>(di) * size};
     }
   };
   struct note_size {
@@ -173,7 +179,7 @@ struct linear_solve {
     scalars* s;
     control *outer, *inner;
     index_type n;
-    bool measures;
+    bool measures, scales;
     WHILST_HD void operator()(const residual_sums& total) const {
       const double norm = norm_of({total[0], total[1], total[2]});
       outer->set_reference(s->rhs_norm, norm);
@@ -184,7 +190,7 @@ struct linear_solve {
       if (measures) measure(s, total[3], total[4], n);
       int exponent = 0;
       constexpr int most = sizeof(T) == 4 ? 120 : 1000;
-      if (Preconditioner::made_from_operator && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
+      if (scales && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
       const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
       // If A x is small compared to b, it may be all rounding, and so may its sign.
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
@@ -313,23 +319,26 @@ struct linear_solve {
     run.loop(
         "until the true residual agrees", outer,
         [&](auto& run) {
-          constexpr bool made_ready = requires { A.before_apply(run, static_cast<const T*>(d)); };
-          if constexpr (made_ready) {
-            before_apply(run, A, static_cast<const T*>(d));
-            run.step("how large A is", n, probe_operator{A, d}, note_size{s, n});
+          if constexpr (requires { A.prepare(run); }) A.prepare(run);
+          constexpr bool chooses = has_rows<Operator> && !requires { A.before_apply(run, x); };
+          const residual use{s, b, x, d, chooses};
+          const judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
+          if constexpr (chooses) {
+            product(run, "r = b - A x", A, x_or_probe{s, x, d}, r, use, judge);
+          } else {
+            product(run, "how large A is", A, d, r, probe_sums{d}, note_size{s, n});
+            product(run, "r = b - A x", A, x, r, use, judge);
           }
-          before_apply(run, A, static_cast<const T*>(x));
-          run.step("r = b - A x", n, residual{A, s, b, x, d, r, !made_ready},
-                   judge_start{s, outer, inner, n, !made_ready});
           M.prepare(run, sA);
         },
         [&](auto& run) {
           run.step("scale r, d = 0", n, scale_residual{s, r, d}, await_correction{s});
           run.loop(
               method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+          if constexpr (requires { method.conclude(run); }) method.conclude(run);
           run.step("x += d", n, add_correction{s, d, x, kept}, measure_x{s, inner});
-          before_apply(run, A, static_cast<const T*>(x));
-          run.step("r = b - A x", n, residual{A, s, b, x, d, r, false}, judge_restart{s, outer, inner, io.keep_best});
+          product(run, "r = b - A x", A, x, r, residual{s, b, x, d, false},
+                  judge_restart{s, outer, inner, io.keep_best});
         });
     run.step("hand x back", n, hand_back{s, inner, io, x, d, kept}, tell{s, outer, inner, io});
   }
@@ -337,8 +346,8 @@ struct linear_solve {
  private:
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
                          scalars* s, workspace& memory)
-      : A(A),
-        sA{A, s ? &s->operator_factor : nullptr},
+      : A(placed(A, memory)),
+        sA{this->A, s ? &s->operator_factor : nullptr},
         M(M.with_memory(A.rows(), memory)),
         io(io),
         outer(outer),
@@ -350,6 +359,14 @@ struct linear_solve {
         d(memory.take<T>(A.rows())),
         kept(memory.take<T>(A.rows())),
         method(sA, this->M, d, r, memory) {}
+
+  WHILST_HD static Operator placed(const Operator& A, [[maybe_unused]] workspace& memory) {
+    if constexpr (requires { A.with_memory(memory); }) {
+      return A.with_memory(memory);
+    } else {
+      return A;
+    }
+  }
 };
 
 }  // namespace whilst

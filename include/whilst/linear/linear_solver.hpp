@@ -13,12 +13,18 @@
 
 namespace whilst {
 
+template <class T>
+class linear_operator;
+template <class T>
+class preconditioner;
+
 /// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
-  /// "cg" (symmetric positive definite) or "bicgstab" (any square matrix).
+  /// "cg" (symmetric positive definite), "minres" (symmetric) or "bicgstab" (any square matrix).
   std::string method = "cg";
-  /// "none" or "jacobi". A preconditioner of your own: see the constructor that takes a callback.
+  /// "none" or "jacobi": the inverse of the diagonal; for minres, which needs a positive definite M, of its absolute
+  /// values. A preconditioner of your own: see the constructors that take one.
   std::string preconditioner = "none";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned.
   double rtol = 1e-8;
@@ -78,7 +84,7 @@ class linear_solver : public replayed_solver {
   /// not copied: shared with A, or borrowed if A borrows them. Throws whilst::error on a matrix that is not square, an
   /// unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
-  linear_solver(const csr_matrix<T>& A, preconditioner_callback preconditioner, linear_solver_options options = {});
+  linear_solver(const csr_matrix<T>& A, preconditioner_callback M, linear_solver_options options = {});
   /// The same for n equations whose matrix is known only by its products:
   /// @code
   ///   const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* x, double* y) {
@@ -90,8 +96,15 @@ class linear_solver : public replayed_solver {
   /// Throws whilst::error on a negative n, an empty callback, executor "resident", which makes no calls, and
   /// preconditioner "jacobi", which needs the diagonal: pass a preconditioner of your own.
   linear_solver(index_type n, operator_callback A, linear_solver_options options = {});
-  linear_solver(index_type n, operator_callback A, preconditioner_callback preconditioner,
+  linear_solver(index_type n, operator_callback A, preconditioner_callback M, linear_solver_options options = {});
+  /// The same for an operator and a preconditioner in parts, which record steps of their own: see
+  /// whilst/linear/linear_operator.hpp. They are kept as long as the solver. An operator's place decides which device
+  /// solves; M is null for none, or for the preconditioner named in the options, which may be "jacobi" if the operator
+  /// has a diagonal. Under executor "resident" they are refused. Throws whilst::error if A is null, and if the executor
+  /// runs on another place.
+  linear_solver(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> M,
                 linear_solver_options options = {});
+  linear_solver(const csr_matrix<T>& A, std::shared_ptr<preconditioner<T>> M, linear_solver_options options = {});
   ~linear_solver() override;
   linear_solver(linear_solver&&) noexcept;
   linear_solver& operator=(linear_solver&&) noexcept;

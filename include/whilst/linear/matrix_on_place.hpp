@@ -9,6 +9,11 @@
 
 namespace whilst {
 
+namespace detail {
+/// Copies offsets that fit; both in memory of the place. Returns when it is done.
+void narrow_offsets(place where, index_type count, const std::int64_t* wide, std::int32_t* narrow);
+}  // namespace detail
+
 /// A csr_matrix where a solver needs it: shared or copied from the host, or the caller's own device memory.
 template <class T>
 class matrix_on_place {
@@ -19,8 +24,9 @@ class matrix_on_place {
     request_.where = where;
     request_.rows = A.rows();
     request_.nonzeros = A.nonzeros();
-    request_.offsets_64 = A.has_64bit_offsets();
-    if (!request_.offsets_64 && !offsets_suffice_32(A.nonzeros()))
+    const bool narrow = A.has_64bit_offsets() && offsets_suffice_32(A.nonzeros());
+    request_.offsets_64 = A.has_64bit_offsets() && !narrow;
+    if (!A.has_64bit_offsets() && !offsets_suffice_32(A.nonzeros()))
       throw error("making a linear solver", "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
                   "Give its row offsets in 64 bits");
     if (is_read_in_place(A)) {
@@ -34,6 +40,7 @@ class matrix_on_place {
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();
       request_.values = A.values_data();
+      if (narrow) take_narrow(static_cast<const std::int64_t*>(A.row_offsets_data()));
       return;
     }
     values_ = buffer<T>(where, A.nonzeros());
@@ -42,9 +49,10 @@ class matrix_on_place {
     const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);
     row_offsets_ = raw_buffer(where, offset_bytes);
     row_offsets_.upload(A.row_offsets_data(), offset_bytes);
+    request_.row_offsets = row_offsets_.data();
+    if (narrow) take_narrow(static_cast<const std::int64_t*>(row_offsets_.data()));
     columns_ = buffer<std::int32_t>(where, A.nonzeros());
     columns_.upload(A.column_indices_data());
-    request_.row_offsets = row_offsets_.data();
     request_.column_indices = columns_.data();
   }
 
@@ -56,7 +64,7 @@ class matrix_on_place {
   /// The matrix's memory on its place, for memory(), including what it shares with the caller.
   memory_item memory() const {
     if (!A_) return {};
-    const std::size_t offsets = (A_->has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(request_.rows + 1);
+    const std::size_t offsets = (request_.offsets_64 ? 8 : 4) * static_cast<std::size_t>(request_.rows + 1);
     return {.name = A_->is_borrowed() && is_read_in_place(*A_) ? "the matrix (the caller's)" : "the matrix",
             .where = name_of(request_.where),
             .bytes = offsets + static_cast<std::size_t>(request_.nonzeros) * (sizeof(T) + sizeof(std::int32_t))};
@@ -81,6 +89,15 @@ class matrix_on_place {
   }
 
  private:
+  /// Offsets in 32 bits: half the bytes, and what the methods' own kernels read.
+  void take_narrow(const std::int64_t* wide) {
+    const std::size_t count = static_cast<std::size_t>(request_.rows + 1);
+    raw_buffer narrow(request_.where, count * sizeof(std::int32_t));
+    detail::narrow_offsets(request_.where, request_.rows + 1, wide, static_cast<std::int32_t*>(narrow.data()));
+    row_offsets_ = std::move(narrow);
+    request_.row_offsets = row_offsets_.data();
+  }
+
   std::unique_ptr<csr_matrix<T>> A_;  ///< keeps the host's arrays alive
   solve_request<T> request_;
   raw_buffer row_offsets_;

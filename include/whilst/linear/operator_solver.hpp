@@ -22,7 +22,8 @@ namespace whilst {
 /// Turns a function u_i = f(i, r_i), a trivially copyable functor, into a complete preconditioner.
 template <class Function>
 struct pointwise_preconditioner : Function {
-  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = false;
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
+  WHILST_HD static constexpr bool made_from_operator() { return false; }
   WHILST_HD pointwise_preconditioner with_memory(index_type, workspace&) const { return *this; }
   template <class Run, class Operator>
   WHILST_HD void prepare(Run&, const Operator&) const {}

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 #include "whilst/basics/teams.hpp"
@@ -12,11 +10,12 @@ struct CUstream_st;
 
 namespace whilst {
 
-/// Linear operators. An operator has rows(), lanes_wanted() and row(i, x, team): entry i of A x, which every lane of
-/// the team receives. Your own needs no more than that. Optionally, fetch(i, team) reads what does not depend on x, and
-/// row(fetched, i, x, team) uses it; those reads then overlap with the step before. Optionally, before_apply(run, x)
-/// records steps of its own; methods and linear_solve call it before each step that applies the operator to x, and so
-/// must you: row may then read what those steps made of x.
+/// Linear operators whose products are made row by row, within the steps of a method. One has rows(), lanes_wanted()
+/// and row(i, x, team): entry i of A x, which every lane of the team receives. Your own needs no more than that.
+/// Optionally, fetch(i, team) reads what does not depend on x, and row(fetched, i, x, team) uses it; those reads then
+/// overlap with the step before. An operator that must run steps of its own before each product has no row:
+/// before_apply(run, x) records them, and returns what has, for this x. Operators without rows are linear_operators, in
+/// whilst/linear/linear_operator.hpp. Methods apply all of them by product(), in whilst/linear/products.hpp.
 
 template <class Operator, class Team>
 WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] index_type i,
@@ -37,12 +36,25 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   }
 }
 
-/// Records what an operator needs to run before a step applies it to x.
+/// Records what an operator needs to run before a step applies it to x, and returns the operator with rows for that
+/// step.
 template <class Run, class Operator, class T>
-WHILST_HD void before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const Operator& A,
-                            [[maybe_unused]] const T* x) {
-  if constexpr (requires { A.before_apply(run, x); }) A.before_apply(run, x);
+WHILST_HD auto rows_for([[maybe_unused]] Run& run, const Operator& A, [[maybe_unused]] const T& x) {
+  if constexpr (requires { A.before_apply(run, x); }) {
+    using made = decltype(A.before_apply(run, x));
+    static_assert(!std::is_void_v<made>,
+                  "an operator's `before_apply` returns the operator that has row(i, x, team), for the x passed");
+    return A.before_apply(run, x);
+  } else {
+    return A;
+  }
 }
+
+/// False for an operator that is applied to whole vectors.
+template <class Operator>
+inline constexpr bool has_rows = !requires {
+  requires Operator::applied_whole;
+};
 
 /// An operator may declare with bytes() what a product reads of it, not counting x and A x: the steps that apply it can
 /// then tell a profile what they move.
@@ -65,6 +77,7 @@ WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
 template <class T, class Operator>
 struct scaled_operator {
   static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
+  static constexpr bool applied_whole = !has_rows<Operator>;
   Operator unscaled;
   const double* factor;
 
@@ -87,8 +100,12 @@ struct scaled_operator {
   WHILST_HD T diagonal(index_type i) const requires requires { unscaled.diagonal(i); }
   { return times_factor(unscaled.diagonal(i)); }
   template <class Run>
-  WHILST_HD void before_apply(Run& run, const T* x) const {
-    whilst::before_apply(run, unscaled, x);
+  WHILST_HD auto before_apply(Run& run, const T* x) const requires requires {
+    unscaled.before_apply(run, x);
+  }
+  {
+    const auto rows = rows_for(run, unscaled, x);
+    return scaled_operator<T, std::remove_const_t<decltype(rows)>>{rows, factor};
   }
 
  private:
@@ -106,7 +123,7 @@ WHILST_HD const auto& without_factor(const Operator& A) {
   }
 }
 template <class Operator>
-WHILST_HD auto factor_of([[maybe_unused]] const Operator& A) {
+WHILST_HD const double* factor_of([[maybe_unused]] const Operator& A) {
   if constexpr (requires { A.unscaled; }) {
     return A.factor;
   } else {
@@ -121,29 +138,6 @@ inline constexpr int entries_held = 7;
 template <class Operator>
 inline constexpr bool operator_runs_in_kernel = !requires {
   requires !Operator::runs_in_kernel;
-};
-
-/// An operator that a callback enqueues: y = A x for whole vectors, from which rows are then read. For recorders only.
-template <class T>
-struct called_operator {
-  static constexpr bool runs_in_kernel = false;
-  using function = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
-  const function* apply;  ///< the caller's; must live as long as the program
-  index_type n;
-  T* product;  ///< n entries on the place, overwritten by each call
-
-  WHILST_HD index_type rows() const { return n; }
-  index_type bytes() const { return n * static_cast<index_type>(sizeof(T)); }
-  WHILST_HD int lanes_wanted() const { return 1; }
-  template <class Run>
-  void before_apply(Run& run, const T* x) const {
-    run.call("y = A x", [call = *apply, n = n, x, y = product](CUstream_st* stream) { call(stream, n, x, y); },
-             {.scratch_only = true});
-  }
-  template <class Team>
-  WHILST_HD T row(index_type i, const T*, const Team&) const {
-    return product[i];
-  }
 };
 
 /// A sparse matrix in compressed sparse row form; the values are bound at launch. Offset is a 32- or 64-bit integer

@@ -1,21 +1,25 @@
 #pragma once
 
-#include <functional>
-
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 #include "whilst/basics/views.hpp"
 
-struct CUstream_st;
-
 namespace whilst {
 
-/// Preconditioners M, applied as u = M r. A pointwise one computes entry i of u from entry i of r, so methods fuse it
-/// into the step that updates r; any other records its own steps or calls. Each declares:
-///   pointwise           u_i = M(i, r_i)
-///   runs_in_kernel      false if it needs calls
-///   made_from_operator  prepare builds it from the operator passed: from c A it builds M / c
-/// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A).
+/// Preconditioners M, applied as u = M r within the steps of a method. A pointwise one computes entry i of u from entry
+/// i of r, so methods fuse it into the step that updates r; any other records its own steps or calls, as the
+/// preconditioners in whilst/linear/linear_operator.hpp do. Each declares:
+///   pointwise             u_i = M(i, r_i)
+///   runs_in_kernel        false if it needs calls
+///   made_from_operator()  whether prepare builds it from the operator passed: from c A, M / c
+/// takes its memory in with_memory(n, memory), and prepares what it needs from the operator in prepare(run, A). Methods
+/// apply it by preconditioned(), in whilst/linear/products.hpp.
+
+/// What a method asks of A and M, and what it minimizes or lowers in each iteration.
+struct method_needs {
+  bool symmetric = false, definite = false;  ///< A
+  bool definite_preconditioner = false;      ///< though A may be indefinite: Jacobi takes absolute values
+};
 
 /// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does.
 template <class Preconditioner>
@@ -34,7 +38,8 @@ requires says_own_bytes<Preconditioner> index_type bytes_of([[maybe_unused]] con
 
 /// No preconditioner: u is r itself, in the same memory.
 struct identity_preconditioner {
-  static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true, made_from_operator = true;
+  static constexpr bool pointwise = true, is_identity = true, runs_in_kernel = true;
+  WHILST_HD static constexpr bool made_from_operator() { return true; }
   template <class T>
   WHILST_HD T operator()(index_type, T r) const {
     return r;
@@ -49,7 +54,8 @@ struct identity_preconditioner {
 /// zero on the diagonal leaves its row unscaled.
 template <class T>
 struct jacobi_preconditioner {
-  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true, made_from_operator = true;
+  static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
+  WHILST_HD static constexpr bool made_from_operator() { return true; }
   T* inverse_diagonal = nullptr;
 
   WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
@@ -71,22 +77,17 @@ struct jacobi_preconditioner {
   }
 };
 
-/// A preconditioner that a callback enqueues: z = M r for whole vectors. For recorders only.
-template <class T>
-struct called_preconditioner {
-  static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false, made_from_operator = false;
-  using function = std::function<void(CUstream_st* stream, index_type n, const T* r, T* z)>;
-  const function* apply;  ///< the caller's; must live as long as the program
-
-  called_preconditioner with_memory(index_type, workspace&) const { return *this; }
-  template <class Run, class Operator>
-  void prepare(Run&, const Operator&) const {}
-  template <class Run>
-  void record(Run& run, index_type n, const T* r, T* z) const {
-    run.call("z = M r", [call = *apply, n, r, z](CUstream_st* stream) { call(stream, n, r, z); },
-             {.scratch_only = true});
+/// The vector for M r: r itself for the identity, otherwise memory of its own.
+template <class Preconditioner, class T>
+WHILST_HD T* result_of([[maybe_unused]] const Preconditioner& M, index_type n, T* r, workspace& memory) {
+  if constexpr (Preconditioner::is_identity) {
+    return r;
+  } else if constexpr (!Preconditioner::pointwise) {
+    return M.changes_nothing() ? r : memory.take<T>(n);
+  } else {
+    return memory.take<T>(n);
   }
-};
+}
 
 /// u = M r as a step, for a pointwise M.
 template <class T, class Preconditioner>

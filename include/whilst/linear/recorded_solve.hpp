@@ -2,16 +2,17 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "whilst/engine/recorder.hpp"
 #include "whilst/engine/steps/resident.hpp"
+#include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/linear_solve.hpp"
-#include "whilst/linear/operators.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
 namespace whilst {
 
-enum class preconditioner_kind { none, jacobi, called };
+enum class preconditioner_kind { none, jacobi, parts };
 
 /// What to record, with every pointer on the place that will run it. All of it must outlive the program.
 template <class T>
@@ -22,11 +23,10 @@ struct solve_request {
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
-  /// Instead of a matrix: a callback that makes products, and where it writes them.
-  const typename called_operator<T>::function* applied = nullptr;
-  T* product = nullptr;
+  /// Instead of a matrix: an operator in parts.
+  linear_operator<T>* parts = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
-  const typename called_preconditioner<T>::function* called = nullptr;
+  whilst::preconditioner<T>* preconditioner_parts = nullptr;  ///< for preconditioner_kind::parts
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
   index_type systems = 1;
   /// See linear_solver_options::keep_best.
@@ -119,6 +119,15 @@ struct linear_problems {
   }
 };
 
+/// The request's matrix; the values are bound when it is recorded.
+template <class Offset, class T>
+csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& request) {
+  const int lanes =
+      lanes_for_row(request.rows ? static_cast<double>(request.nonzeros) / static_cast<double>(request.rows) : 0);
+  return {request.rows,    static_cast<const Offset*>(request.row_offsets), request.column_indices, {}, lanes,
+          request.nonzeros};
+}
+
 /// From this many rows on a warp is too slow, and a block solves a problem.
 constexpr index_type rows_for_a_block = 64;
 constexpr index_type rows_for_a_warp = 12;
@@ -127,12 +136,14 @@ template <template <class, class, class> class Method, class T, class Operator, 
 recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A_without_values,
                               const Preconditioner& M) {
   using solve_type = linear_solve<T, Operator, Preconditioner, Method>;
-  detail::check_lanes("recording a solve by an operator", A_without_values.lanes_wanted());
+  if constexpr (has_rows<Operator> && requires { A_without_values.lanes_wanted(); })
+    detail::check_lanes("recording a solve by an operator", A_without_values.lanes_wanted());
   recorded_solve<T> made;
   program_recorder record(request.where);
   const auto with_values = [&](const solve_frame<T>& frame) {
     Operator A = A_without_values;
     if constexpr (requires { A.values; }) A.values = {frame.values};
+    if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
     return A;
   };
   const auto make_solve = [&](const solve_frame<T>& frame, workspace& memory) {
@@ -204,59 +215,74 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
                   problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
     }
   } else {
-    throw error("recording a solve for a kernel", "the operator or the preconditioner needs calls on a stream",
+    throw error("recording a solve for a kernel",
+                "the method, the operator or the preconditioner records steps of its own",
                 "Use executor graph, stream or host");
   }
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }
 
-/// Records the solve that `request` describes by Method, with its operator and preconditioner.
+/// Records the solve that `request` describes by Method, from parts: an operator and a preconditioner that record steps
+/// of their own. Compiled once for a method and a number type.
 template <template <class, class, class> class Method, class T>
-recorded_solve<T> record_solve(const solve_request<T>& request) {
-  if (request.applied) {
-    const called_operator<T> A{request.applied, request.rows, request.product};
-    if (request.preconditioner == preconditioner_kind::called)
-      return record_with<Method, T>(request, A, called_preconditioner<T>{request.called});
-    return record_with<Method, T>(request, A, identity_preconditioner{});
+recorded_solve<T> record_from_parts(const solve_request<T>& request) {
+  std::unique_ptr<linear_operator<T>> matrix;
+  if (!request.parts) {
+    matrix = request.offsets_64 ? make_csr_operator<T>(request.where, csr_of<std::int64_t>(request))
+                                : make_csr_operator<T>(request.where, csr_of<std::int32_t>(request));
   }
-  const int lanes =
-      lanes_for_row(request.rows ? static_cast<double>(request.nonzeros) / static_cast<double>(request.rows) : 0);
-  const auto with_operator = [&](const auto& A) {
-    switch (request.preconditioner) {
-      case preconditioner_kind::jacobi:
-        return record_with<Method, T>(request, A, jacobi_preconditioner<T>{});
-      case preconditioner_kind::called:
-        return record_with<Method, T>(request, A, called_preconditioner<T>{request.called});
-      case preconditioner_kind::none:
-        break;
-    }
-    return record_with<Method, T>(request, A, identity_preconditioner{});
-  };
-  const auto with_offsets = [&]<class Offset>(const Offset* row_offsets) {
-    return with_operator(csr_operator<T, Offset, constant_slot<const T>>{
-        request.rows, row_offsets, request.column_indices, {}, lanes, request.nonzeros});
-  };
-  if (request.offsets_64) return with_offsets(static_cast<const std::int64_t*>(request.row_offsets));
-  return with_offsets(static_cast<const std::int32_t*>(request.row_offsets));
+  std::unique_ptr<preconditioner<T>> jacobi;
+  if (request.preconditioner == preconditioner_kind::jacobi) {
+    constexpr bool absolute =
+        Method<T, composed_operator<T>, composed_preconditioner<T>>::needs.definite_preconditioner;
+    jacobi = make_jacobi_preconditioner<T>(absolute);
+  }
+  return record_with<Method, T>(request, composed_operator<T>{request.parts ? request.parts : matrix.get()},
+                                composed_preconditioner<T>{jacobi ? jacobi.get() : request.preconditioner_parts});
 }
 
-/// The methods by name. A new one adds a line here, a declaration below, and a file that defines it.
+/// The same; what is measured to pay in one kernel with the method is: a matrix with 32-bit offsets, alone or with
+/// Jacobi.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_solve(const solve_request<T>& request) {
+  if (request.parts || request.offsets_64 || request.preconditioner == preconditioner_kind::parts)
+    return record_from_parts<Method>(request);
+  const auto A = csr_of<std::int32_t>(request);
+  if (request.preconditioner == preconditioner_kind::jacobi)
+    return record_with<Method, T>(request, A, jacobi_preconditioner<T>{});
+  return record_with<Method, T>(request, A, identity_preconditioner{});
+}
+
+/// A method, its name and what it is for.
 template <class T>
 struct linear_method {
   const char* name;
   recorded_solve<T> (*record)(const solve_request<T>&);
+  method_needs needs;
+  bool runs_in_kernel;  ///< with a matrix, alone or with Jacobi: resident, and in batches
 };
 
 template <class T>
-recorded_solve<T> record_conjugate_gradient(const solve_request<T>& request);
+linear_method<T> conjugate_gradient_method();
 template <class T>
-recorded_solve<T> record_bicgstab(const solve_request<T>& request);
+linear_method<T> bicgstab_method();
+template <class T>
+linear_method<T> minres_method();
 
+/// All methods. A new one adds a declaration above, a line here, and a file that defines it.
 template <class T>
-inline constexpr linear_method<T> linear_methods[] = {
-    {"cg", record_conjugate_gradient<T>},
-    {"bicgstab", record_bicgstab<T>},
-};
+const std::vector<linear_method<T>>& linear_methods() {
+  static const std::vector<linear_method<T>> all{conjugate_gradient_method<T>(), bicgstab_method<T>(),
+                                                 minres_method<T>()};
+  return all;
+}
+/// The entry of a method in that list.
+template <template <class, class, class> class Method, class T>
+linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
+  using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
+  using in_kernel = Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>;
+  return {method::name, record, method::needs, in_kernel::runs_in_kernel};
+}
 
 }  // namespace whilst

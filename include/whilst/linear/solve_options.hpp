@@ -27,7 +27,7 @@ preconditioner_kind preconditioner_from_name(std::string_view doing, std::string
 template <class T>
 const linear_method<T>& method_from_name(std::string_view doing, std::string_view asked) {
   std::string all;
-  for (const linear_method<T>& known : linear_methods<T>) {
+  for (const linear_method<T>& known : linear_methods<T>()) {
     if (asked == known.name) return known;
     all.append(all.empty() ? "" : ", ").append(known.name);
   }

@@ -3,7 +3,7 @@
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
-#include "whilst/linear/operators.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 
@@ -39,29 +39,14 @@ struct truncated_conjugate_gradient {
     s = memory.take<scalars>(1);
   }
 
-  struct apply_and_dot {
-    static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-    Operator A;
+  struct dots {
     const T* r;
-    T* w;
-    struct entries {
-      T wi, ri;
-    };
-    WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(A, i, team);
-    }
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, A, i, r, team), r[i]};
-    }
-    template <class Team>
-    WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
-      if (team.rank() == 0) w[i] = e.wi;
-      const double wi = e.wi, ri = e.ri;
+    WHILST_HD T read(index_type i) const { return r[i]; }
+    WHILST_HD auto operator()(T r, T w) const {
+      const double wi = w, ri = r;
       return sums{ri * ri, ri * wi};
     }
+    index_type bytes(index_type) const { return 0; }
   };
 
   struct choose_step {
@@ -134,8 +119,7 @@ struct truncated_conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    before_apply(run, A, static_cast<const T*>(r));
-    run.step("w = A r, (r,r), (w,r)", A.rows(), apply_and_dot{A, r, w}, choose_step{s});
+    product(run, "w = A r, (r,r), (w,r)", A, r, w, dots{r}, choose_step{s});
     run.step("p, q, x += alpha p, r -= alpha q", A.rows(), advance{s, x, r, w, p, q});
   }
 };

@@ -102,25 +102,14 @@ struct newton_krylov {
 
   /// F' J d, since the residual's recurrence may have drifted; and the sum of |d|, which must be finite.
   struct look_ahead {
-    static constexpr bool fetches_constants = false;
     descent_vectors<T> v;
-    matrix J;
     const T* solution;
-    WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(J, i, team);
-    }
     struct entries {
-      T change, residual, d;
+      T residual, d;
     };
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, J, i, solution, team), v.trial_gradient[i], solution[i]};
-    }
-    template <class Team>
-    WHILST_HD sums<double, 2> operator()(index_type, const Team&, const entries& e) const {
-      return {static_cast<double>(e.residual) * e.change, fabs(static_cast<double>(e.d))};
+    WHILST_HD entries read(index_type i) const { return {v.trial_gradient[i], solution[i]}; }
+    WHILST_HD sums<double, 2> operator()(const entries& e, T change) const {
+      return {static_cast<double>(e.residual) * change, fabs(static_cast<double>(e.d))};
     }
   };
   struct choose {
@@ -169,27 +158,11 @@ struct newton_krylov {
   };
   /// r0 = r + J M r; sums (r, r) and (r0, r).
   struct another_r0 {
-    static constexpr bool fetches_constants = false;
-    matrix J;
-    const T *r, *p_hat;
-    T* r0;
-    WHILST_HD int lanes_wanted() const { return J.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(J, i, team);
-    }
-    struct entries {
-      T product, r;
-    };
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, J, i, p_hat, team), r[i]};
-    }
-    template <class Team>
-    WHILST_HD sums<double, 2> operator()(index_type i, const Team& team, const entries& e) const {
-      const T made = e.r + e.product;
-      if (team.rank() == 0) r0[i] = made;
-      return {static_cast<double>(e.r) * e.r, static_cast<double>(made) * e.r};
+    const T* r;
+    WHILST_HD T read(index_type i) const { return r[i]; }
+    WHILST_HD T stored(T r, T product) const { return r + product; }
+    WHILST_HD sums<double, 2> operator()(T r, T product) const {
+      return {static_cast<double>(r) * r, static_cast<double>(stored(r, product)) * r};
     }
   };
 
@@ -200,15 +173,15 @@ struct newton_krylov {
       const begin begin_linear{v, linear.A, solution, r, inverse};
       const auto solve = [&](auto& run, const char* name, control* of, const auto& start) {
         run.loop(name, of, start, [&](auto& run) { linear.iterate(run); });
-        run.step("F'J d", v.n, look_ahead{v, linear.A, solution}, choose{s, settings, of, forcing});
+        product(run, "F'J d", linear.A, solution, linear.t, look_ahead{v, solution}, choose{s, settings, of, forcing});
       };
       run.step("r = -F, d = 0", v.n, begin_linear, set_tolerance{s, settings, forcing, inner});
       solve(run, "J d = -F by bicgstab", inner, [&](auto& run) { linear.start(run); });
       run.branch("after a breakdown", &forcing->again, [&](auto& run) {
         run.step("r = -F, d = 0", v.n, begin_again{begin_linear, linear.p_hat}, set_second{inner, second});
         solve(run, "J d = -F by bicgstab, another r0", second, [&](auto& run) {
-          run.step("r0 = r + J M r, (r,r)", v.n, another_r0{linear.A, r, linear.p_hat, linear.r0},
-                   typename inner_method::judge_update{linear.s, 1});
+          product(run, "r0 = r + J M r, (r,r)", linear.A, linear.p_hat, linear.r0, another_r0{r},
+                  typename inner_method::judge_update{linear.s, 1});
         });
       });
     });

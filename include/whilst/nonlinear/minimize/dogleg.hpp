@@ -74,27 +74,13 @@ struct dogleg {
     }
   };
 
-  /// H r, with r still -g.
+  /// Of H r, with r still -g.
   struct curve {
-    static constexpr bool fetches_constants = false;
-    matrix H;
     const T* r;
-    struct entries {
-      T Hr, r;
-    };
-    WHILST_HD int lanes_wanted() const { return H.lanes_wanted(); }
-    template <class Team>
-    WHILST_HD auto fetch(index_type i, const Team& team) const {
-      return fetch_row(H, i, team);
-    }
-    template <class Team, class Row>
-    WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-      return {row_times(row, H, i, r, team), r[i]};
-    }
-    template <class Team>
-    WHILST_HD auto operator()(index_type, const Team&, const entries& e) const {
-      const double r = e.r;
-      return sums{r * r, r * e.Hr};
+    WHILST_HD T read(index_type i) const { return r[i]; }
+    WHILST_HD auto operator()(T ri, T Hr) const {
+      const double r = ri;
+      return sums{r * r, r * Hr};
     }
   };
   struct keep_curvature {
@@ -180,8 +166,7 @@ struct dogleg {
     run.branch("another point", &s->accepted, [&](auto& run) {
       Hessian<T>::make(run, f, v.trial, &s->accepted, true);
       run.step("r = -g, p = 0", v.n, begin{{v, cg.A, p, r, inverse}}, set_tolerance{{s, inner}, step});
-      before_apply(run, cg.A, static_cast<const T*>(r));
-      run.step("g'g, g'H g", v.n, curve{cg.A, r}, keep_curvature{step});
+      product(run, "g'g, g'H g", cg.A, r, cg.w, curve{r}, keep_curvature{step});
       run.loop(
           "H p = -g by cg", inner, [&](auto& run) { cg.start(run); }, [&](auto& run) { cg.iterate(run); });
       run.step("g'p, p'p, g'r, p'r", v.n, measure{v, p, r}, keep_products{s, step, inner});

@@ -24,15 +24,13 @@ struct assembled_hessian {
   }
 };
 
-/// An objective's product as an operator: before a step that applies it, the objective's own steps compute the pieces,
-/// and the step adds them up.
+/// Rows of a product that an objective's own steps have left in pieces: each adds up its own.
 template <class T>
-struct product_operator {
+struct gathered_rows {
   static constexpr bool fetches_constants = true;
   index_type n;
-  hessian_products<T> H;
+  gathered<T> product;
   int lanes_a_row;
-  const objective<T>* of;  ///< read while recording, never when the steps run
 
   struct pieces {
     static constexpr int held = on_device ? 4 : 1;
@@ -40,29 +38,41 @@ struct product_operator {
   };
   WHILST_HD index_type rows() const { return n; }
   WHILST_HD int lanes_wanted() const { return lanes_a_row; }
-  template <class Run>
-  void before_apply(Run& run, const T* x) const {
-    of->multiply(run, x);
-  }
   template <class Team>
   WHILST_HD pieces fetch(index_type i, const Team& team) const {
     pieces p{};
-    if (!H.product.offsets) return p;
-    p.next = read_constant(H.product.offsets + i) + team.rank();
-    p.end = read_constant(H.product.offsets + i + 1);
+    if (!product.offsets) return p;
+    p.next = read_constant(product.offsets + i) + team.rank();
+    p.end = read_constant(product.offsets + i + 1);
     for (int k = 0; k < pieces::held; ++k, p.next += team.size())
-      p.position[k] = p.next < p.end ? read_constant(H.product.positions + p.next) : -1;
+      p.position[k] = p.next < p.end ? read_constant(product.positions + p.next) : -1;
     return p;
   }
   template <class Team>
   WHILST_HD T row(const pieces& p, index_type i, const T*, const Team& team) const {
-    if (!H.product.offsets) return H.product.pieces[i];
+    if (!product.offsets) return product.pieces[i];
     T first[pieces::held], sum = 0;
-    for (int k = 0; k < pieces::held; ++k) first[k] = p.position[k] >= 0 ? H.product.pieces[p.position[k]] : T(0);
+    for (int k = 0; k < pieces::held; ++k) first[k] = p.position[k] >= 0 ? product.pieces[p.position[k]] : T(0);
     for (int k = 0; k < pieces::held; ++k) sum += first[k];
     for (std::int32_t k = p.next; k < p.end; k += team.size())
-      sum += H.product.pieces[read_constant(H.product.positions + k)];
+      sum += product.pieces[read_constant(product.positions + k)];
     return team.sum(sum);
+  }
+};
+
+/// An objective's product as an operator: before a step that applies it, the objective's own steps compute the pieces.
+template <class T>
+struct product_operator {
+  index_type n;
+  hessian_products<T> H;
+  int lanes_a_row;
+  const objective<T>* of;  ///< read while recording, never when the steps run
+
+  WHILST_HD index_type rows() const { return n; }
+  template <class Run>
+  gathered_rows<T> before_apply(Run& run, const T* x) const {
+    of->multiply(run, x);
+    return {n, H.product, lanes_a_row};
   }
   WHILST_HD bool knows_diagonal() const { return H.diagonal.pieces != nullptr; }
   /// 1 if unknown.
@@ -101,8 +111,12 @@ struct damped_operator {
   WHILST_HD index_type rows() const { return A.rows(); }
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Run>
-  void before_apply(Run& run, const T* x) const {
-    whilst::before_apply(run, A, x);
+  auto before_apply(Run& run, const T* x) const requires requires {
+    A.before_apply(run, x);
+  }
+  {
+    const auto rows = rows_for(run, A, x);
+    return damped_operator<T, std::remove_const_t<decltype(rows)>>{rows, D, damping};
   }
   template <class Team>
   WHILST_HD auto fetch(index_type i, const Team& team) const {

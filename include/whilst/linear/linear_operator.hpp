@@ -1,0 +1,115 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/operators.hpp"
+
+namespace whilst {
+
+/// A linear operator in parts: it records the steps that make its products. Compiled apart from the methods, so that
+/// methods and operators add up instead of multiplying. Derive your own, in a file that nvcc compiles if it records
+/// steps, and pass it to linear_solver.
+///
+/// A solver records an operator once and replays the record: what a product must read anew (matrix values) lies behind
+/// pointers that the steps hold. The operator must outlive the programs that it has recorded into.
+template <class T>
+class linear_operator {
+ public:
+  virtual ~linear_operator() = default;
+  /// Where its products run.
+  virtual place where() const = 0;
+  virtual index_type rows() const = 0;
+  /// Takes the memory that its steps need, for as long as the program. Called twice, like the layout of an arena: the
+  /// second time with the memory.
+  virtual void take_memory([[maybe_unused]] workspace& memory) {}
+  /// For a matrix whose values are bound at launch: where the pointer to them will lie.
+  virtual void read_values_from([[maybe_unused]] constant_slot<const T> values) {}
+  /// Records what products need of the operator's present values, once in a solve.
+  virtual void prepare([[maybe_unused]] recorder& run) const {}
+  /// Records y = A x; x and y have rows() entries and do not overlap. The steps may run once more after the loop has
+  /// stopped, so they write nothing but y and memory of the operator's own.
+  virtual void apply(recorder& run, const T* x, T* y) const = 0;
+  /// Whether diagonal() can be called.
+  virtual bool has_diagonal() const { return false; }
+  /// Records d_i = A_ii.
+  virtual void diagonal([[maybe_unused]] recorder& run, [[maybe_unused]] T* d) const {}
+};
+
+/// A preconditioner in parts: it records the steps of z = M r. M approximates the inverse of A; see linear_operator for
+/// what is expected of the steps and the object.
+template <class T>
+class preconditioner {
+ public:
+  virtual ~preconditioner() = default;
+  /// Takes the memory that its steps need for n rows; as linear_operator::take_memory.
+  virtual void take_memory([[maybe_unused]] index_type n, [[maybe_unused]] workspace& memory) {}
+  /// Whether prepare makes M from the operator.
+  virtual bool made_from_operator() const { return false; }
+  /// Records, once in a solve, how M is made from *factor times A; factor is memory of the place.
+  virtual void prepare([[maybe_unused]] recorder& run, [[maybe_unused]] const linear_operator<T>& A,
+                       [[maybe_unused]] const double* factor) const {}
+  /// Records z = M r; they do not overlap.
+  virtual void apply(recorder& run, const T* r, T* z) const = 0;
+};
+
+/// A function that makes products: enqueues y = f(x) on a stream, which is null on the host.
+template <class T>
+using vector_callback = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
+
+/// The parts that the library has. Each is for a place and its memory, and throws what recording throws.
+template <class T>
+std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type n, vector_callback<T> apply);
+template <class T>
+std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply);
+/// A matrix whose values are bound at launch. Offset: std::int32_t or std::int64_t.
+template <class T, class Offset>
+std::unique_ptr<linear_operator<T>> make_csr_operator(place where,
+                                                      const csr_operator<T, Offset, constant_slot<const T>>& A);
+/// The inverse of the diagonal, or of its absolute values, which is positive definite for every A; 1 where it is 0.
+template <class T>
+std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute);
+
+/// A linear_operator within a method: without rows.
+template <class T>
+struct composed_operator {
+  static constexpr bool applied_whole = true, runs_in_kernel = false;
+  linear_operator<T>* parts;  ///< used while recording, never when the steps run
+
+  WHILST_HD index_type rows() const {
+#if defined(__CUDA_ARCH__)
+    return 0;
+#else
+    return parts->rows();
+#endif
+  }
+  void apply(recorder& run, const T* x, T* y) const { parts->apply(run, x, y); }
+  composed_operator with_memory(workspace& memory) const {
+    parts->take_memory(memory);
+    return *this;
+  }
+  void prepare(recorder& run) const { parts->prepare(run); }
+};
+
+/// A preconditioner within a method; null for none.
+template <class T>
+struct composed_preconditioner {
+  static constexpr bool pointwise = false, is_identity = false, runs_in_kernel = false;
+  preconditioner<T>* parts;  ///< as above
+
+  bool changes_nothing() const { return parts == nullptr; }
+  bool made_from_operator() const { return !parts || parts->made_from_operator(); }
+  composed_preconditioner with_memory(index_type n, workspace& memory) const {
+    if (parts) parts->take_memory(n, memory);
+    return *this;
+  }
+  void prepare(recorder& run, const scaled_operator<T, composed_operator<T>>& A) const {
+    if (parts) parts->prepare(run, *A.unscaled.parts, A.factor);
+  }
+  void record(recorder& run, index_type, const T* r, T* z) const {
+    if (parts) parts->apply(run, r, z);
+  }
+};
+
+}  // namespace whilst

@@ -1,0 +1,181 @@
+#pragma once
+
+/// @file
+/// The steps that methods are made of: a product A x with what is made of it, and an update with the preconditioner.
+/// Both record whatever the operator and the preconditioner need around them, so that a method cannot forget it.
+
+#include <type_traits>
+#include <utility>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/engine/steps/step.hpp"
+#include "whilst/linear/operators.hpp"
+#include "whilst/linear/preconditioners.hpp"
+
+namespace whilst {
+
+/// What becomes of a product y = A x: a functor `use` with
+///
+///   read(i)                the entries of other vectors that it needs
+///   operator()(e, Ax)      their sums, given what read returned and entry i of A x
+///   stored(e, Ax)          optional: what y_i receives instead of entry i of A x
+///   bytes(n)               optional: what read reads besides x
+///   blocks_wanted          optional: see step_kernel.hpp
+namespace detail {
+
+template <class Use, class Entries, class T>
+WHILST_HD T stored_by([[maybe_unused]] const Use& use, [[maybe_unused]] const Entries& e, T Ax) {
+  if constexpr (requires { use.stored(e, Ax); }) {
+    return use.stored(e, Ax);
+  } else {
+    return Ax;
+  }
+}
+template <class Use>
+struct blocks_of {};
+template <class Use>
+requires requires { Use::blocks_wanted; }
+struct blocks_of<Use> {
+  static constexpr int blocks_wanted = Use::blocks_wanted;
+};
+template <class Use>
+concept says_what_it_reads = requires(const Use& use) {
+  use.bytes(index_type{});
+};
+
+/// The product row by row, in the same kernel as what is made of it. X: an address, or what converts to one when the
+/// step runs.
+template <class T, class Operator, class X, class Use>
+struct product_by_rows : blocks_of<Use> {
+  static constexpr bool fetches_constants = fetches_only_constants<Operator>();
+  Operator A;
+  X x;
+  T* y;
+  Use use;
+
+  product_by_rows() = default;
+  WHILST_HD product_by_rows(const Operator& A, const X& x, T* y, const Use& use) : A(A), x(x), y(y), use(use) {}
+
+  using use_entries = decltype(std::declval<const Use&>().read(index_type{}));
+  struct entries {
+    use_entries others;
+    T Ax;
+  };
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Team, class Row>
+  WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
+    return {use.read(i), row_times(row, A, i, static_cast<const T*>(x), team)};
+  }
+  template <class Team>
+  WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
+    if (team.rank() == 0) y[i] = stored_by(use, e.others, e.Ax);
+    return use(e.others, e.Ax);
+  }
+  index_type bytes(index_type n) const requires(says_bytes<Operator>&& says_what_it_reads<Use>) {
+    return A.bytes() + use.bytes(n) + 2 * n * static_cast<index_type>(sizeof(T));
+  }
+};
+
+/// What is made of a product that y holds, but for the operator's factor, if there is one.
+template <class T, class Use>
+struct use_of_product : blocks_of<Use> {
+  T* y;
+  const double* factor;
+  Use use;
+
+  use_of_product() = default;
+  WHILST_HD use_of_product(T* y, const double* factor, const Use& use) : y(y), factor(factor), use(use) {}
+
+  using use_entries = decltype(std::declval<const Use&>().read(index_type{}));
+  struct entries {
+    use_entries others;
+    T Ax;
+  };
+  WHILST_HD entries read(index_type i) const {
+    const T Ax = y[i];
+    return {use.read(i), factor ? static_cast<T>(*factor * static_cast<double>(Ax)) : Ax};
+  }
+  WHILST_HD auto operator()(index_type i, const entries& e) const {
+    constexpr bool stores_another = requires { use.stored(e.others, e.Ax); };
+    if (stores_another || factor) y[i] = stored_by(use, e.others, e.Ax);
+    return use(e.others, e.Ax);
+  }
+  index_type bytes(index_type n) const requires says_what_it_reads<Use> {
+    constexpr bool stores_another = requires(const entries& e) { use.stored(e.others, e.Ax); };
+    return use.bytes(n) + (stores_another || factor ? 2 : 1) * n * static_cast<index_type>(sizeof(T));
+  }
+};
+
+/// A map that returns the entry r_i it has made, followed by u_i = M(i, r_i) where M is pointwise. See
+/// preconditioned().
+template <class T, class Preconditioner, class Map>
+struct preconditioned_map : Map {
+  Preconditioner M;
+  const T* r;
+  T* u;
+
+  preconditioned_map() = default;
+  WHILST_HD preconditioned_map(const Preconditioner& M, const Map& map, const T* r, T* u)
+      : Map(map), M(M), r(r), u(u) {}
+
+  template <class... Entries>
+  requires std::is_invocable_v<const Map&, index_type, const Entries&...> WHILST_HD void operator()(
+      index_type i, const Entries&... entries) const {
+    [[maybe_unused]] const T ri = Map::operator()(i, entries...);
+    if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
+  }
+  index_type bytes(index_type n) const requires(says_own_bytes<Preconditioner>&& says_what_it_reads<Map>) {
+    constexpr index_type written = Preconditioner::pointwise && !Preconditioner::is_identity ? 1 : 0;
+    return Map::bytes(n) + bytes_of(M, n) + written * n * static_cast<index_type>(sizeof(T));
+  }
+  /// What M needs a step or call of its own for.
+  template <class Run>
+  WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_type n) const {
+    if constexpr (!Preconditioner::pointwise) M.record(run, n, r, u);
+  }
+};
+template <class Run, class Part>
+WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_type n,
+                            [[maybe_unused]] const Part& part) {
+  if constexpr (requires { part.record_apart(run, n); }) part.record_apart(run, n);
+}
+
+}  // namespace detail
+
+/// A map that makes the entries of r, and returns them, together with u = M r: part of the same step if M is pointwise,
+/// otherwise recorded after it. For update() and product().
+template <class T, class Preconditioner, class Map>
+WHILST_HD auto preconditioned(const Preconditioner& M, const Map& map, const T* r, T* u) {
+  return detail::preconditioned_map<T, Preconditioner, Map>(M, map, r, u);
+}
+
+/// Records run.step(name, n, rest...), and after it what a preconditioned map needs apart.
+template <class Run, class... Rest>
+WHILST_HD void update(Run& run, const char* name, index_type n, const Rest&... rest) {
+  run.step(name, n, rest...);
+  (detail::record_apart(run, n, rest), ...);
+}
+
+/// Records y = A x with what `use` makes of it; then, as run.step does, the finish, and perhaps a sequel. One kernel
+/// where A has rows, otherwise A's own steps and one that reads their result.
+template <class Run, class Operator, class X, class T, class Use, class... Rest>
+WHILST_HD void product(Run& run, const char* name, const Operator& A, const X& x, T* y, const Use& use,
+                       const Rest&... rest) {
+  if constexpr (has_rows<Operator>) {
+    const auto rows = rows_for(run, A, x);
+    run.step(name, A.rows(), detail::product_by_rows<T, std::remove_const_t<decltype(rows)>, X, Use>(rows, x, y, use),
+             rest...);
+  } else {
+    without_factor(A).apply(run, x, y);
+    run.step(name, A.rows(), detail::use_of_product<T, Use>(y, factor_of(A), use), rest...);
+  }
+  (detail::record_apart(run, A.rows(), rest), ...);
+}
+
+}  // namespace whilst

@@ -1,0 +1,177 @@
+// compiled by nvcc where CUDA is on
+#include <utility>
+
+#include "whilst/linear/linear_operator.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+
+namespace whilst {
+namespace {
+
+template <class T, class Operator>
+struct make_product {
+  static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
+  Operator A;
+  const T* x;
+  T* y;
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Team, class Row>
+  WHILST_HD T read(index_type i, const Team& team, const Row& row) const {
+    return row_times(row, A, i, x, team);
+  }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team, T Ax) const {
+    if (team.rank() == 0) y[i] = Ax;
+  }
+  index_type bytes(index_type n) const { return A.bytes() + 2 * n * static_cast<index_type>(sizeof(T)); }
+};
+template <class T, class Operator>
+struct copy_diagonal {
+  Operator A;
+  T* d;
+  WHILST_HD void operator()(index_type i) const { d[i] = A.diagonal(i); }
+};
+
+template <class T, class Offset>
+class csr_parts final : public linear_operator<T> {
+ public:
+  using matrix = csr_operator<T, Offset, constant_slot<const T>>;
+  csr_parts(place where, const matrix& A) : where_(where), A_(A) {}
+  place where() const override { return where_; }
+  index_type rows() const override { return A_.rows(); }
+  void read_values_from(constant_slot<const T> values) override { A_.values = values; }
+  void apply(recorder& run, const T* x, T* y) const override {
+    run.step("y = A x", rows(), make_product<T, matrix>{A_, x, y});
+  }
+  bool has_diagonal() const override { return true; }
+  void diagonal(recorder& run, T* d) const override {
+    run.step("the diagonal", rows(), copy_diagonal<T, matrix>{A_, d});
+  }
+
+ private:
+  place where_;
+  matrix A_;
+};
+
+template <class T>
+class called_parts final : public linear_operator<T> {
+ public:
+  called_parts(place where, index_type n, vector_callback<T> apply) : where_(where), n_(n), apply_(std::move(apply)) {}
+  place where() const override { return where_; }
+  index_type rows() const override { return n_; }
+  void apply(recorder& run, const T* x, T* y) const override {
+    run.call("y = A x", [call = apply_, n = n_, x, y](CUstream_st* stream) { call(stream, n, x, y); },
+             {.scratch_only = true});
+  }
+
+ private:
+  place where_;
+  index_type n_;
+  vector_callback<T> apply_;
+};
+
+template <class T>
+class called_preconditioner final : public preconditioner<T> {
+ public:
+  called_preconditioner(index_type n, vector_callback<T> apply) : n_(n), apply_(std::move(apply)) {}
+  void apply(recorder& run, const T* r, T* z) const override {
+    run.call("z = M r", [call = apply_, n = n_, r, z](CUstream_st* stream) { call(stream, n, r, z); },
+             {.scratch_only = true});
+  }
+
+ private:
+  index_type n_;
+  vector_callback<T> apply_;
+};
+
+template <class T>
+struct invert {
+  const double* factor;
+  bool absolute;
+  T* inverse;
+  WHILST_HD void operator()(index_type i) const {
+    const T d = static_cast<T>(*factor * static_cast<double>(inverse[i])), size = absolute && d < 0 ? -d : d;
+    inverse[i] = d == 0 ? T(1) : 1 / size;
+  }
+};
+template <class T>
+struct scale_by {
+  const T *inverse, *r;
+  T* z;
+  WHILST_HD void operator()(index_type i) const { z[i] = inverse[i] * r[i]; }
+  index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
+};
+
+template <class T>
+class jacobi_parts final : public preconditioner<T> {
+ public:
+  explicit jacobi_parts(bool absolute) : absolute_(absolute) {}
+  void take_memory(index_type n, workspace& memory) override {
+    n_ = n;
+    inverse_ = memory.take<T>(n);
+  }
+  bool made_from_operator() const override { return true; }
+  void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
+    A.diagonal(run, inverse_);
+    run.step("invert the diagonal", n_, invert<T>{factor, absolute_, inverse_});
+  }
+  void apply(recorder& run, const T* r, T* z) const override { run.step("z = M r", n_, scale_by<T>{inverse_, r, z}); }
+
+ private:
+  bool absolute_;
+  index_type n_ = 0;
+  T* inverse_ = nullptr;
+};
+
+}  // namespace
+
+namespace {
+struct narrow_offset {
+  const std::int64_t* wide;
+  std::int32_t* narrow;
+  WHILST_HD void operator()(index_type i) const { narrow[i] = static_cast<std::int32_t>(wide[i]); }
+};
+}  // namespace
+void detail::narrow_offsets(place where, index_type count, const std::int64_t* wide, std::int32_t* narrow) {
+  program_recorder record(where);
+  record.step("row offsets in 32 bits", count, narrow_offset{wide, narrow});
+  program copy = std::move(record).finish();
+  copy.prepare({.how = where.on_host() ? executor::host : executor::stream});
+  copy.enqueue(nullptr);
+  copy.wait();
+}
+
+template <class T>
+std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type n, vector_callback<T> apply) {
+  return std::make_unique<called_parts<T>>(where, n, std::move(apply));
+}
+template <class T>
+std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply) {
+  return std::make_unique<called_preconditioner<T>>(n, std::move(apply));
+}
+template <class T, class Offset>
+std::unique_ptr<linear_operator<T>> make_csr_operator(place where,
+                                                      const csr_operator<T, Offset, constant_slot<const T>>& A) {
+  return std::make_unique<csr_parts<T, Offset>>(where, A);
+}
+template <class T>
+std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute) {
+  return std::make_unique<jacobi_parts<T>>(absolute);
+}
+
+#define WHILST_PARTS_OF(T)                                                                                  \
+  template std::unique_ptr<linear_operator<T>> make_called_operator(place, index_type, vector_callback<T>); \
+  template std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type, vector_callback<T>);   \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                           \
+      place, const csr_operator<T, std::int32_t, constant_slot<const T>>&);                                 \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                           \
+      place, const csr_operator<T, std::int64_t, constant_slot<const T>>&);                                 \
+  template std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool);
+WHILST_PARTS_OF(float)
+WHILST_PARTS_OF(double)
+#undef WHILST_PARTS_OF
+
+}  // namespace whilst
