@@ -1,4 +1,4 @@
-// compiled with nvcc if CUDA is on
+// compiled by nvcc where CUDA is on
 #include "whilst/linear/conjugate_gradient.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
