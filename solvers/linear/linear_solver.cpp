@@ -67,7 +67,8 @@ struct linear_solver<T>::implementation {
       : parts(checked(std::move(A), "the operator", "Give one")), M(std::move(given)) {
     const auto began = clock::now();
     const linear_method<T>& method = checked_method(options);
-    record_parts(method, choice_at(parts->where(), options), std::move(options), began);
+    const executor_choice choice = choice_at(parts->where(), options);
+    record_parts(method, choice, std::move(options), began);
   }
 
   static const linear_method<T>& checked_method(const linear_solver_options& options) {

@@ -3,31 +3,11 @@
 
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 namespace {
 
-template <class T, class Operator>
-struct make_product {
-  static constexpr bool fetches_constants = detail::fetches_only_constants<Operator>();
-  Operator A;
-  const T* x;
-  T* y;
-  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-  template <class Team>
-  WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return fetch_row(A, i, team);
-  }
-  template <class Team, class Row>
-  WHILST_HD T read(index_type i, const Team& team, const Row& row) const {
-    return row_times(row, A, i, x, team);
-  }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, T Ax) const {
-    if (team.rank() == 0) y[i] = Ax;
-  }
-  index_type bytes(index_type n) const { return A.bytes() + 2 * n * static_cast<index_type>(sizeof(T)); }
-};
 template <class T, class Operator>
 struct copy_diagonal {
   Operator A;
@@ -43,9 +23,7 @@ class csr_parts final : public linear_operator<T> {
   place where() const override { return where_; }
   index_type rows() const override { return A_.rows(); }
   void read_values_from(constant_slot<const T> values) override { A_.values = values; }
-  void apply(recorder& run, const T* x, T* y) const override {
-    run.step("y = A x", rows(), make_product<T, matrix>{A_, x, y});
-  }
+  void apply(recorder& run, const T* x, T* y) const override { product(run, "y = A x", A_, x, y, product_alone{}); }
   bool has_diagonal() const override { return true; }
   void diagonal(recorder& run, T* d) const override {
     run.step("the diagonal", rows(), copy_diagonal<T, matrix>{A_, d});

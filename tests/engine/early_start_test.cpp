@@ -38,11 +38,14 @@ static_assert(fetches_only_constants<fetches_declared>());
 
 // The values of a solve's matrix are nobody's to write while it runs; those behind other slots may be made by a step.
 template <class Values>
-using method = whilst::conjugate_gradient<double, whilst::csr_operator<double, std::int32_t, Values>,
-                                          whilst::identity_preconditioner>;
-static_assert(method<whilst::constant_slot<const double>>::apply_and_dot::fetches_constants);
-static_assert(!method<whilst::slot<const double>>::apply_and_dot::fetches_constants);
-static_assert(!method<whilst::fixed_slot<const double>>::apply_and_dot::fetches_constants);
+using matrix = whilst::csr_operator<double, std::int32_t, Values>;
+template <class Values>
+using method = whilst::conjugate_gradient<double, matrix<Values>, whilst::identity_preconditioner>;
+template <class Values>
+using product = whilst::detail::product_by_rows<double, matrix<Values>, const double*, typename method<Values>::dots>;
+static_assert(product<whilst::constant_slot<const double>>::fetches_constants);
+static_assert(!product<whilst::slot<const double>>::fetches_constants);
+static_assert(!product<whilst::fixed_slot<const double>>::fetches_constants);
 static_assert(!fetches_only_constants<method<whilst::constant_slot<const double>>::advance>());
 
 /// Of its neighbours, so that blocks depend on one another; in integers, hence to the bit.

@@ -133,27 +133,6 @@ struct keep_total {
   double* value;
   WHILST_HD void operator()(const whilst::sums<double, 1>& total) const { *value = total[0]; }
 };
-/// Entry i of the product with v by rows, whatever the number of lanes.
-template <class T, class Operator>
-struct apply_rows {
-  static constexpr bool fetches_constants = false;
-  Operator A;
-  const T* v;
-  T* product;
-  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
-  template <class Team>
-  WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return whilst::fetch_row(A, i, team);
-  }
-  template <class Team, class Row>
-  WHILST_HD T read(index_type i, const Team& team, const Row& row) const {
-    return whilst::row_times(row, A, i, v, team);
-  }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, const T& sum) const {
-    if (team.rank() == 0) product[i] = sum;
-  }
-};
 template <class T, class Operator>
 struct copy_diagonal {
   Operator A;
@@ -201,10 +180,9 @@ found_derivatives derivatives(const whilst::objective<T>& f, const way& w, const
   record.step("g", size, copy_gathered<T>{at_x.gradient, to[0].data()});
   f.make_hessian(record, x.data(), flag.data(), positive);
   f.prepare_products(record, x.data(), flag.data(), positive);
-  record.step("H v", size, apply_rows<T, decltype(H)>{H, v.data(), to[1].data()});
+  whilst::product(record, "H v", H, v.data(), to[1].data(), whilst::product_alone{});
   record.step("diagonal of H", size, copy_diagonal<T, decltype(H)>{H, to[2].data()});
-  whilst::before_apply(record, A, static_cast<const T*>(v.data()));
-  record.step("A v", size, apply_rows<T, decltype(A)>{A, v.data(), to[3].data()});
+  whilst::product(record, "A v", A, v.data(), to[3].data(), whilst::product_alone{});
   record.step("diagonal of A", size, copy_diagonal<T, decltype(A)>{A, to[4].data()});
   whilst::program program = std::move(record).finish();
   program.prepare({.how = w.how});

@@ -76,7 +76,7 @@ TEMPLATE_TEST_CASE("stream and graph give the same bits, however unrolled and ov
   // Some 10 blocks, whose last one adds up by one warp, and more than 32.
   for (const char* problem : {"poisson2d:48", "poisson2d:200"}) {
     const auto A = whilst::make_gallery<TestType>(problem).matrix;
-    for_each_method([&](const char* method, const char* preconditioner) {
+    for_each_method([&](const std::string& method, const char* preconditioner) {
       linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = tolerance<TestType>};
       options.executor = "stream";
       options.unroll = 1;
@@ -203,7 +203,7 @@ TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, howe
 #if defined(_OPENMP)
   const int before = omp_get_max_threads();
 #endif
-  for_each_method([&](const char* method, const char* preconditioner) {
+  for_each_method([&](const std::string& method, const char* preconditioner) {
     linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = tolerance<TestType>};
     options.executor = "host";
     options.unroll = 1;

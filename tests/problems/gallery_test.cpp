@@ -203,15 +203,18 @@ TEST_CASE("gallery: Poisson problems small enough to write down", "[gallery]") {
   CHECK_FALSE(problem.quantity.has_value());
 }
 
-TEST_CASE("gallery: Poisson eigenvalues are those of the closed form", "[gallery]") {
+TEST_CASE("gallery: eigenvalues on grids are those of the closed form", "[gallery]") {
   struct example {
     const char* name;
     int size;
     std::vector<double> weights;
+    double shift = 0;
   };
-  for (const example& e : {example{"poisson1d:9", 9, {1}}, example{"poisson2d:5", 5, {1, 1}},
-                           example{"poisson3d:4", 4, {1, 1, 1}}, example{"anisotropic2d:5", 5, {0.01, 1}}}) {
-    std::vector<double> expected{0};
+  const double ten_a_wavelength = std::pow(2 * std::numbers::pi / 10, 2);
+  for (const example& e :
+       {example{"poisson1d:9", 9, {1}}, example{"poisson2d:5", 5, {1, 1}}, example{"poisson3d:4", 4, {1, 1, 1}},
+        example{"anisotropic2d:5", 5, {0.01, 1}}, example{"helmholtz2d:8", 8, {1, 1}, ten_a_wavelength}}) {
+    std::vector<double> expected{-e.shift};
     for (const double weight : e.weights) {
       std::vector<double> sums;
       for (const double sum : expected) {
@@ -228,6 +231,7 @@ TEST_CASE("gallery: Poisson eigenvalues are those of the closed form", "[gallery
     // A backward stable eigensolver: an error of order n epsilon ||A||.
     const double tolerance = static_cast<double>(expected.size()) * epsilon * expected.back();
     for (Eigen::Index i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - expected[i]) <= tolerance);
+    CHECK((found[0] < 0) == (e.shift > 0));
   }
 }
 

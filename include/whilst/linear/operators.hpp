@@ -41,10 +41,14 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
 template <class Run, class Operator, class T>
 WHILST_HD auto rows_for([[maybe_unused]] Run& run, const Operator& A, [[maybe_unused]] const T& x) {
   if constexpr (requires { A.before_apply(run, x); }) {
-    using made = decltype(A.before_apply(run, x));
-    static_assert(!std::is_void_v<made>,
+    constexpr bool gives_rows = !std::is_void_v<decltype(A.before_apply(run, x))>;
+    static_assert(gives_rows,
                   "an operator's `before_apply` returns the operator that has row(i, x, team), for the x passed");
-    return A.before_apply(run, x);
+    if constexpr (gives_rows) {
+      return A.before_apply(run, x);
+    } else {
+      return A;
+    }
   } else {
     return A;
   }

@@ -19,7 +19,7 @@ namespace whilst {
 /// What becomes of a product y = A x: a functor `use` with
 ///
 ///   read(i)                the entries of other vectors that it needs
-///   operator()(e, Ax)      their sums, given what read returned and entry i of A x
+///   operator()(e, Ax)      their sums, if any, given what read returned and entry i of A x
 ///   stored(e, Ax)          optional: what y_i receives instead of entry i of A x
 ///   bytes(n)               optional: what read reads besides x
 ///   blocks_wanted          optional: see step_kernel.hpp
@@ -147,6 +147,15 @@ WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_ty
 }
 
 }  // namespace detail
+
+/// Nothing but y = A x.
+struct product_alone {
+  struct nothing {};
+  WHILST_HD nothing read(index_type) const { return {}; }
+  template <class T>
+  WHILST_HD void operator()(const nothing&, T) const {}
+  index_type bytes(index_type) const { return 0; }
+};
 
 /// A map that makes the entries of r, and returns them, together with u = M r: part of the same step if M is pointwise,
 /// otherwise recorded after it. For update() and product().

@@ -54,6 +54,8 @@ std::span<const gallery_entry> gallery_names();
 ///   divided by the square of the spacing.
 /// - `anisotropic2d:N`: the same for -u_xx - epsilon u_yy, epsilon = 0.01. The strong coupling, -1, is between
 ///   consecutive unknowns.
+/// - `helmholtz2d:N`: poisson2d:N minus (2 pi / 10)^2 on the diagonal: -Laplace u - k^2 u with ten points a wavelength.
+///   Symmetric; indefinite from N = 5 on.
 /// - `elasticity3d:N`: a steel beam (E = 210 GPa, Poisson's ratio 0.3), 1 m long, 0.25 m high and 0.25 m wide, clamped
 ///   at one end and loaded by 100 kN of uniform downward shear over the face at the other; 4N x N x N cubic elements.
 ///   Three displacements (along the length, up, across) for each free node, next to each other: 3 x 3 blocks.

@@ -1,0 +1,188 @@
+// compiled by nvcc where CUDA is on
+// MINRES: what the tests of all methods cannot see.
+#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
+
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Dense>
+
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+
+namespace whilst_test {
+
+using whilst::csr_matrix;
+using whilst::index_type;
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+using whilst::reason;
+using whilst::report;
+
+namespace {
+
+std::vector<std::string> executors_with_steps() {
+  std::vector<std::string> names = executors();
+  std::erase(names, "resident");
+  return names;
+}
+
+/// [D B'; B 0] with D = diag(1, 2, ..., n) and B = [I 0]: symmetric, indefinite, not singular. m rows of B.
+template <class T>
+csr_matrix<T> saddle_point(int n, int m) {
+  triplets<T> t(n + m);
+  for (int i = 0; i < n; ++i) {
+    if (i < m) {
+      t.row({{i, static_cast<double>(i + 1)}, {n + i, 1}});
+    } else {
+      t.row({{i, static_cast<double>(i + 1)}});
+    }
+  }
+  for (int i = 0; i < m; ++i) t.row({{i, 1}});
+  return t.matrix();
+}
+
+/// The least residual norm over x in the Krylov space of A and b of dimension k: by a QR of A times an orthonormal
+/// basis of that space.
+double least_residual(const Eigen::MatrixXd& A, const Eigen::VectorXd& b, int k) {
+  Eigen::MatrixXd basis(b.size(), 0);
+  Eigen::VectorXd next = b;
+  for (int j = 0; j < k; ++j) {
+    for (int again = 0; again < 2; ++again) next -= basis * (basis.transpose() * next);
+    if (next.norm() == 0) break;
+    basis.conservativeResize(Eigen::NoChange, j + 1);
+    basis.col(j) = next.normalized();
+    next = A * basis.col(j);
+  }
+  const Eigen::MatrixXd image = A * basis;
+  return (b - image * image.householderQr().solve(b)).norm();
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("minres by hand", "[linear][minres]", float, double) {
+  // diag(1, -1) x = (1, 1). After one step x = 0, since A b is orthogonal to b; after two x = (1, -1).
+  triplets<TestType> t(2);
+  t.row({{0, 1}});
+  t.row({{1, -1}});
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<TestType> solver(t.matrix(), {.method = "minres", .max_iterations = 1, .executor = executor});
+    std::vector<TestType> x{0, 0};
+    const report one = solver.solve({1, 1}, x);
+    CHECK(one.reason() == reason::iteration_limit);
+    CHECK((x == std::vector<TestType>{0, 0}));
+    CHECK(one.residual_norm() == Approx(std::sqrt(2.0)));
+    solver.set_max_iterations(10);
+    const report two = solver.solve({1, 1}, x);
+    CHECK(two.reason() == reason::converged_rtol);
+    CHECK(two.iterations() == 2);
+    const double few = 4 * static_cast<double>(std::numeric_limits<TestType>::epsilon());  // roundings of some ones
+    CHECK(std::abs(x[0] - 1) <= few);
+    CHECK(std::abs(x[1] + 1) <= few);
+  }
+}
+
+TEST_CASE("minres has the least residual of the Krylov space", "[linear][minres]") {
+  const auto A = saddle_point<double>(30, 12);
+  const Eigen::MatrixXd dense = Eigen::MatrixXd(to_eigen(A));
+  const std::vector<double> b = random_vector<double>(A.rows(), 5);
+  for (const std::string& executor : executors_with_steps()) {
+    for (int k = 1; k <= 20; ++k) {
+      INFO(executor << ", k = " << k);
+      std::vector<double> x(b.size(), 0);
+      const report r =
+          linear_solver<double>(A, {.method = "minres", .max_iterations = k, .executor = executor}).solve(b, x);
+      CHECK(r.iterations() == k);
+      const double least = least_residual(dense, to_eigen(b), k);
+      CHECK(r.residual_norm() == Approx(least).epsilon(1e-10));
+      CHECK((to_eigen(b) - dense * to_eigen(x)).norm() == Approx(least).epsilon(1e-10));
+      for (std::size_t i = 1; i < r.history().size(); ++i)
+        CHECK(r.history()[i].residual_norm <= r.history()[i - 1].residual_norm * (1 + 1e-12));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("minres solves indefinite systems", "[linear][minres][sanitizer]", float, double) {
+  // Restarts reach what a residual in TestType can tell; 1000 roundings of a sum of 5 are far above that.
+  const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
+  const auto helmholtz = whilst::make_gallery<TestType>("helmholtz2d:20").matrix;
+  for (const auto& A : {saddle_point<TestType>(300, 40), helmholtz}) {
+    const Eigen::MatrixXd dense = Eigen::MatrixXd(to_eigen(A));
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(dense, Eigen::EigenvaluesOnly);
+    REQUIRE(spectrum.eigenvalues().minCoeff() < 0);
+    REQUIRE(spectrum.eigenvalues().maxCoeff() > 0);
+    const double smallest = spectrum.eigenvalues().cwiseAbs().minCoeff();
+    const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
+    const Eigen::VectorXd exact = dense.lu().solve(to_eigen(b));
+    for (const std::string& executor : executors_with_steps()) {
+      for (const char* preconditioner : {"none", "jacobi"}) {
+        INFO(executor << ", " << preconditioner << ", " << A.rows() << " rows");
+        linear_solver<TestType> solver(
+            A, {.method = "minres", .preconditioner = preconditioner, .rtol = rtol, .executor = executor});
+        std::vector<TestType> x(b.size(), 0);
+        const report r = solver.solve(b, x);
+        CHECK(r.converged());
+        const double residual = relative_residual(A, b, x);
+        CHECK(residual <= 1.01 * rtol);
+        CHECK((to_eigen(x) - exact).norm() <= 1.01 * residual * to_eigen(b).norm() / smallest + 1e-10 * exact.norm());
+        // A warm start is done at once.
+        const std::vector<TestType> found = x;
+        solver.set_tolerances(2 * rtol, 0);
+        CHECK(solver.solve(b, x).iterations() == 0);
+        CHECK((x == found));
+      }
+    }
+  }
+}
+
+TEST_CASE("how minres ends where it must fail", "[linear][minres]") {
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    const auto A = saddle_point<double>(4, 2);
+    std::vector<double> x(6, 0.0);
+    const std::vector<double> b(6, 1.0);
+    if (executor == "host") {
+      const auto negate = [](whilst::stream_handle, index_type n, const double* r, double* z) {
+        for (index_type i = 0; i < n; ++i) z[i] = -r[i];
+      };
+      const report negative = linear_solver<double>(A, negate, {.method = "minres", .executor = executor}).solve(b, x);
+      CHECK(negative.reason() == reason::indefinite_preconditioner);
+      CHECK((x == std::vector<double>(6, 0.0)));
+    }
+    // diag(1, 0): b = (1, 0) is in its range, b = (1, 1) is not; then x = (1, anything) has the least residual, 1.
+    triplets<double> t(2);
+    t.row({{0, 1}});
+    t.row({{1, 0}});
+    linear_solver<double> singular(t.matrix(), {.method = "minres", .max_iterations = 50, .executor = executor});
+    std::vector<double> y(2, 0.0);
+    CHECK(singular.solve({1, 0}, y).converged());
+    CHECK((y == std::vector<double>{1, 0}));
+    y = {0, 0};
+    const report impossible = singular.solve({1, 1}, y);
+    CHECK_FALSE(impossible.converged());
+    CHECK(impossible.residual_norm() <= std::sqrt(2.0));
+    for (const double value : y) CHECK(std::isfinite(value));
+  }
+}
+
+TEST_CASE("minres is refused where a method must be one kernel", "[linear][minres]") {
+  const auto A = saddle_point<double>(4, 2);
+  const auto message_of = [](const auto& work) -> std::string {
+    try {
+      work();
+    } catch (const whilst::error& problem) {
+      return problem.what();
+    }
+    return "no exception";
+  };
+  CHECK(message_of([&] { whilst::batch_linear_solver<double>(A, 3, {.method = "minres"}); }) ==
+        "making a batch solver: method minres records steps for one large system, and a batch is one kernel. Use "
+        "another method, or a linear_solver for each system");
+  if (executors().size() > 1)
+    CHECK(message_of([&] {
+            linear_solver<double>(A, {.method = "minres", .executor = "resident"});
+          }).find("Use graph or stream") != std::string::npos);
+}
+
+}  // namespace whilst_test

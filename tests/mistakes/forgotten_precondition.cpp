@@ -1,0 +1,13 @@
+// refused: one that returns the entry of r that it has made is passed as preconditioned(M, map, r, u)
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/products.hpp"
+
+using namespace whilst;
+
+struct half_step {
+  const double* v;
+  double* r;
+  double operator()(index_type i) const { return r[i] -= v[i]; }
+};
+
+void record(recorder& run, half_step map) { update(run, "r -= v", 10, map); }
