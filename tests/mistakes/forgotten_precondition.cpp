@@ -1,4 +1,4 @@
-// refused: one that returns the entry of r that it has made is passed as preconditioned(M, map, r, u)
+// refused: as preconditioned(M, map, r, u), which makes u = M r
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/products.hpp"
 

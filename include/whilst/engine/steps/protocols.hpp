@@ -100,18 +100,13 @@ constexpr bool is_map_that_can_be_called() {
   }
 }
 
-template <class Total>
-inline constexpr bool are_sums = std::is_void_v<Total>;
-template <class T, int k>
-inline constexpr bool are_sums<sums<T, k>> = true;
-
 /// Total is what the map returns: sums, or void.
 template <class Finish, class Total>
 constexpr bool is_finish_for() {
-  if constexpr (!are_sums<Total>) {
-    static_assert(are_sums<Total>,
-                  "a map returns sums or nothing; one that returns the entry of r that it has made is passed as "
-                  "preconditioned(M, map, r, u), which makes u = M r");
+  if constexpr (std::is_same_v<Finish, no_finish> && std::is_arithmetic_v<Total>) {
+    static_assert(!std::is_arithmetic_v<Total>,
+                  "a map without a finish returns nothing; one that returns the entry of r that it has made is passed "
+                  "as preconditioned(M, map, r, u), which makes u = M r");
     return false;
   } else if constexpr (std::is_same_v<Finish, no_finish>) {
     static_assert(std::is_void_v<Total>, "a map that returns sums needs a finish that receives them");
