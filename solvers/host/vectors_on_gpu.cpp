@@ -23,6 +23,7 @@ vectors_on_gpu::vectors_on_gpu(place where, std::size_t count, std::size_t bytes
 
 void vectors_on_gpu::upload(std::string_view doing, std::initializer_list<const void*> sources) {
   if (bytes_each_ == 0) return;
+  const cuda::device_guard current(memory_.where().device());
   std::size_t at = 0;
   for (const void* const source : sources) {
     if (are_staged()) {
@@ -38,6 +39,7 @@ void vectors_on_gpu::upload(std::string_view doing, std::initializer_list<const 
 }
 
 void vectors_on_gpu::download(std::string_view doing, std::size_t k, void* target) {
+  const cuda::device_guard current(memory_.where().device());
   void* const landing = are_staged() ? static_cast<std::byte*>(staged_.data()) + k * stride_ : target;
   if (bytes_each_ > 0)
     WHILST_CUDA(doing, cudaMemcpyAsync(landing, (*this)[k], bytes_each_, cudaMemcpyDeviceToHost, stream_.get()));

@@ -69,7 +69,6 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
   if (where.on_host()) return launch(nullptr, b.data(), x.data());
 #if WHILST_WITH_CUDA
   desk_.require_context("solving a linear system");  // before allocating in another context
-  const cuda::device_guard current(where.device());
   if (!b_and_x_.is_made()) b_and_x_ = vectors_on_gpu(where, 2, entries * sizeof(T));
   try {
     b_and_x_.upload("copying b and x to the GPU", {b.data(), x.data()});

@@ -12,8 +12,8 @@ namespace whilst {
 #if WHILST_WITH_CUDA
 
 /// Vectors of equal length for solves from host memory: their copies on a GPU, and the stream that copies and solves.
-/// Copies wait for nothing but one another: small vectors go through pinned memory, all in one copy. All calls want the
-/// GPU to be current; sources and targets are borrowed until done() or a download.
+/// Copies wait for nothing but what is on that stream: small vectors go through pinned memory, all in one copy. Sources
+/// are borrowed until the work on the stream is done.
 class vectors_on_gpu {
  public:
   vectors_on_gpu() = default;

@@ -147,7 +147,8 @@ bool keep_for_the_next(cudaStream_t stream, context_life life) noexcept {
   try {
     kept_streams& kept = streams_to_spare();
     const std::lock_guard hold(kept.lock);
-    std::erase_if(kept.all, [](const kept_stream& one) { return one.life.ended(); });
+    if (kept.all.size() >= most_kept_streams)
+      std::erase_if(kept.all, [](const kept_stream& one) { return one.life.ended(); });
     if (kept.all.size() >= most_kept_streams) return false;
     kept.all.push_back({stream, life});
     return true;
