@@ -65,9 +65,13 @@ Offset check_offsets(index_type rows, index_type columns, std::span<const Offset
 
 template <class Column>
 void check_columns(index_type rows, index_type columns, std::span<const Column> column_indices) {
-  const std::size_t k = detail::first_index(column_indices.size(), [&](std::size_t at) {
-    return std::cmp_less(column_indices[at], 0) || std::cmp_greater_equal(column_indices[at], columns);
-  });
+  // In the column's own type, where comparing takes least.
+  constexpr Column largest = std::numeric_limits<Column>::max();
+  const Column last = std::cmp_less(largest, columns - 1) ? largest : static_cast<Column>(columns - 1);
+  const std::size_t k =
+      columns == 0 ? 0 : detail::first_index(column_indices.size(), [last, given = column_indices.data()](auto at) {
+        return std::cmp_less(given[at], 0) | (given[at] > last);
+      });
   if (k < column_indices.size()) {
     refuse(rows, columns, "column_indices[" + std::to_string(k) + "] is " + std::to_string(column_indices[k]),
            columns > 0 ? "Count columns from 0 to " + std::to_string(columns - 1)

@@ -33,6 +33,9 @@ template <class Wanted>
 std::size_t first_index(std::size_t count, const Wanted& is_wanted) {
   std::atomic<std::size_t> first{count};
   visit_ranges(count, [&](std::size_t begin, std::size_t end) {
+    bool is_here = false;  // found first without an exit from the loop: that can be vectorized
+    for (std::size_t k = begin; k < end; ++k) is_here |= is_wanted(k);
+    if (!is_here) return;
     for (std::size_t k = begin; k < end; ++k) {
       if (!is_wanted(k)) continue;
       std::size_t known = first.load();
