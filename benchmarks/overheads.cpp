@@ -1,5 +1,6 @@
-/// What an iteration costs beyond its arithmetic: loops of small steps; conjugate gradients from 64 to 16.8 million
-/// unknowns, by every executor, beside the baselines; and batches of small systems. Prints tables and writes JSON.
+/// What comes before the first iteration, and what an iteration costs beyond its arithmetic: loops of small steps;
+/// conjugate gradients from 64 to 16.8 million unknowns, by every executor, beside the baselines; and batches of small
+/// systems. Prints tables and writes JSON.
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "benchmarks/overheads/batches.hpp"
 #include "benchmarks/overheads/conjugate_gradients.hpp"
 #include "benchmarks/overheads/enqueues.hpp"
+#include "benchmarks/overheads/setups.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/tables.hpp"
 #include "whilst/engine/memory/cuda.hpp"
@@ -95,7 +97,17 @@ json measure_step_loops(const settings& asked, bool gpu) {
   return entries;
 }
 
+int write(const json& document, const std::string& name) {
+  if (name.empty()) return 0;
+  std::ofstream file(name);
+  file << document.dump(2) << '\n';
+  file.close();
+  if (!file) throw whilst::error("writing " + name, "it cannot be written", "Name a file in a folder that is there");
+  return 0;
+}
+
 int run(const settings& asked) {
+  const json setups = measure_setups(asked, whilst::cuda::device_count() > 0);  // before anything else makes a solver
   const whilst::machine_description machine = whilst::describe_machine();
   const bool gpu = !machine.device.empty();
   json document = describe(machine, asked);
@@ -107,6 +119,8 @@ int run(const settings& asked) {
   } else {
     fmt::print("No GPU here: the host executor alone. {}\n", machine.conditional_nodes_note);
   }
+  document["setups"] = setups;
+  if (asked.setups_alone) return write(document, asked.json_file);
   const double copy_rate = measure_copy(gpu);
   document["copy_gigabytes_per_second"] = gpu ? json(1e-9 * copy_rate) : json(nullptr);
   document["method"] =
@@ -117,13 +131,7 @@ int run(const settings& asked) {
   document["step_loops"] = measure_step_loops(asked, gpu);
   document["conjugate_gradients"] = measure_conjugate_gradients(asked, gpu, copy_rate);
   document["batch"] = measure_batches(asked, gpu);
-  if (asked.json_file.empty()) return 0;
-  std::ofstream file(asked.json_file);
-  file << document.dump(2) << '\n';
-  file.close();
-  if (!file)
-    throw whilst::error("writing " + asked.json_file, "it cannot be written", "Name a file in a folder that is there");
-  return 0;
+  return write(document, asked.json_file);
 }
 
 }  // namespace
@@ -136,6 +144,8 @@ int main(int count, char** arguments) {
   overheads::settings asked;
   app.add_option("--json", asked.json_file, "Write the results to FILE")->type_name("FILE");
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
+  app.add_flag("--setups", asked.setups_alone, "Only what comes before the first iteration");
+  app.add_flag("--calls", asked.calls, "List the CUDA calls of setups, too; their times are longer then");
   app.add_option("--largest", asked.largest, "Leave out systems of more than N unknowns")->type_name("N");
   CLI11_PARSE(app, count, arguments);
   try {

@@ -1,7 +1,7 @@
 // compiled by nvcc where CUDA is on
 
-/// A walk through recorded programs, a stop a function. Each stop is complete in itself, but for what stands at the
-/// top here: copy what you need. To add one, write its function and a line in stops(), at the end.
+/// A walk through recorded programs, a stop a function. Each stop is complete in itself, but for what tools.hpp has:
+/// copy what you need. To add one, write its function and a line in stops(), at the end.
 
 #include "tour.hpp"
 
@@ -10,38 +10,12 @@
 #include <cstdio>
 #include <limits>
 
-#include "whilst/error.hpp"
-#include "whilst/recorder.hpp"
+#include "tools.hpp"
 
 namespace whilst::graph_tour {
 namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
-
-template <class T>
-std::vector<T> values(const buffer<T>& of) {
-  std::vector<T> copied(static_cast<std::size_t>(of.size()));
-  of.download(copied.data());
-  return copied;
-}
-/// 1, 2, ..., n in the memory of a place.
-buffer<double> one_to(place where, index_type n) {
-  std::vector<double> numbers(static_cast<std::size_t>(n));
-  for (index_type i = 0; i < n; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<double>(i + 1);
-  buffer<double> made(where, n);
-  made.upload(numbers.data());
-  return made;
-}
-void check(bool is_so, const std::string& what) {
-  if (!is_so) throw error("checking the tour", "it is not so that " + what, "Run the tests: something is broken");
-  std::printf("  checked: %s\n", what.c_str());
-}
-/// What recording is for: prepared once, a program runs as often as you like.
-void prepare_and_run(program& recorded, const visitor& v) {
-  recorded.prepare({.how = v.how});
-  recorded.enqueue(nullptr);
-  recorded.wait();
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // A step is a map, applied to every index of a range by as many threads as there are, and perhaps a finish, which gets
@@ -68,13 +42,11 @@ void step_and_parameters(const visitor& v) {
   record.step("y = factor x, and its sum", n, scale{factor.data(), x.data(), y.data()}, keep_sum{sum.data()});
   // Each launch writes this value to that address, before the steps.
   const parameter<double> set_factor = record.parameter(factor.data(), 2.0);
-  program recorded = std::move(record).finish();
+  program recorded = finish_and_run(record, v);
 
-  prepare_and_run(recorded, v);
   check(values(sum)[0] == n * (n + 1), "the numbers to 1000, doubled, add up to 1000 * 1001");
   recorded.set(set_factor, 3.0);  // nothing is recorded anew
-  recorded.enqueue(nullptr);
-  recorded.wait();
+  run(recorded);
   check(values(sum)[0] == 1.5 * n * (n + 1), "with the parameter set to 3, to one and a half of that");
 }
 
@@ -136,8 +108,7 @@ void loop_and_history(const visitor& v) {
   record.parameter(&loop.data()->settings,
                    control_settings{.limit = 100, .history = history.data(), .history_capacity = history.size()});
   record.parameter(&loop.data()->atol_norm, 1e-8);  // the method converges quadratically: the next change is 1e-16
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
 
   const control end = values(loop)[0];
   std::printf("  stopped after %d iterations: %s\n", static_cast<int>(end.iteration),
@@ -171,8 +142,7 @@ void nested_loop(const visitor& v) {
   record.parameter(&outer.data()->settings, control_settings{.limit = 3});
   record.parameter(&inner.data()->settings, control_settings{.limit = 100});
   record.parameter(&inner.data()->atol_norm, 1e-8);
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
   check(values(outer)[0].iteration == 3, "the outer loop made its three iterations");
   check_roots(values(a), 1.0 / 8, 4 * epsilon, "square roots of square roots of square roots are eighth roots");
 }
@@ -208,8 +178,7 @@ void branch(const visitor& v) {
     body.once("count", count_iteration{});
   });
   record.parameter(&loop.data()->settings, control_settings{.limit = 10});
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
   check(values(y) == std::vector<double>(n, 3 + 6 + 9), "the branch ran in iterations 3, 6 and 9 of 10");
 }
 
@@ -264,8 +233,7 @@ void choices(const visitor& v) {
     body.once("count", count_iteration{});
   });
   record.parameter(&loop.data()->settings, control_settings{.limit = 8});
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
   check(values(x) == std::vector<double>(n, 2 + 2), "choice 0 came twice, and the else with it");
   check(values(y) == std::vector<double>(n, 2) && values(z) == std::vector<double>(n, 2 + 6),
         "choice 1 came twice, with two bodies side by side");
@@ -311,12 +279,10 @@ void update_and_profile(const visitor& v) {
   step_handle<add_amount, no_finish> adding;
   record.loop("ten times", loop, [&](auto& body) { adding = body.step("x += amount", n, add_amount{1, borrowed}); });
   record.parameter(&loop->settings, control_settings{.limit = 10});
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
   check(values(x) == std::vector<double>(n, 10), "ten times one");
   recorded.update(adding, add_amount{0.5, x.data()});  // nothing is recorded anew
-  recorded.enqueue(nullptr);
-  recorded.wait();
+  run(recorded);
   check(values(x) == std::vector<double>(n, 10 + 5), "with the step's own number changed, ten times a half");
   std::printf("%s%s", recorded.profile(nullptr).text().c_str(), recorded.memory().text().c_str());
   check(values(x) == std::vector<double>(n, 10 + 5 + 5), "a profile is a run like another");
@@ -351,8 +317,7 @@ void yield_and_resume(const visitor& v) {
     body.once("one more", append{list.data(), count.data(), capacity.get()});
   });
   record.parameter(&loop.data()->settings, control_settings{.limit = 50});
-  program recorded = std::move(record).finish();
-  prepare_and_run(recorded, v);
+  program recorded = finish_and_run(record, v);
   const control yielded = values(loop)[0];
   std::printf("  after %d iterations: %s\n", static_cast<int>(yielded.iteration),
               std::string(sentence(yielded.why)).c_str());

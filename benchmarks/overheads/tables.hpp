@@ -17,6 +17,7 @@ using nlohmann::json;
 struct settings {
   std::string json_file;
   bool quick = false;
+  bool setups_alone = false, calls = false;
   index_type largest = 4096 * 4096;
   /// Seconds of timed runs per table entry.
   double budget() const { return quick ? 0.02 : 0.1; }

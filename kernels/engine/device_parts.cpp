@@ -89,14 +89,12 @@ void launch_selection(cudaStream_t stream, const selection& what) {
   WHILST_CUDA("launching the choice of a select", cudaLaunchKernelEx(&config, selection_kernel, what));
 }
 
-void load_write_words() {
-  const auto load = [](auto* kernel) {
+void load_write_words(const std::vector<word_write>& words) {
+  if (words.empty()) return;
+  with_writer(words, 0, [](void* kernel, unsigned, void**) {
     cudaFuncAttributes attributes{};
     WHILST_CUDA("loading the writer of parameters", cudaFuncGetAttributes(&attributes, kernel));
-  };
-  load(&write_words_kernel<least_words>);
-  load(&write_words_kernel<few_words>);
-  load(&write_words_kernel<many_words>);
+  });
 }
 
 void write_words(cudaStream_t stream, const std::vector<word_write>& words, const std::function<void()>& after_each) {

@@ -29,7 +29,7 @@ struct selection {
 void launch_selection(cudaStream_t stream, const selection& what);
 
 /// Loads the code of write_words now, since loading may wait for the device.
-void load_write_words();
+void load_write_words(const std::vector<word_write>& words);
 
 /// Writes words to memory of the device, by kernels that carry them as arguments: asynchronous, without staging memory;
 /// in a capture the current values become part of the graph. Launches as many kernels as needed, in sequence, and calls

@@ -34,7 +34,7 @@ void program::implementation::prepare_on_gpu() {
   const cuda::relaxed_capture_mode relaxed;
   wait();
   if (!was_captured) outgrown.clear();  // not empty if the wait in give_up_step_memory failed
-  load_write_words();
+  load_write_words(values.words());
   whole = {};
   resumed.clear();
   graph_memory = 0;
@@ -47,7 +47,7 @@ void program::implementation::prepare_on_gpu() {
     }
   }
   unroll = choose_unroll();
-  const device_traits& device = traits_of_device(where.device());
+  const device_traits device = traits_of_current(where.device());
 
   // Partial sums and tickets: one piece per step.
   resources.clear();
@@ -58,7 +58,7 @@ void program::implementation::prepare_on_gpu() {
       step_resources& made = resources[&step];
       if (measuring) {
         made.shape = step.shape(device);
-        made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device);
+        made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device, made.shape);
       }
       made.ticket = memory.take<unsigned>(1);
       std::size_t sums = step.partial_bytes() * made.shape.blocks;

@@ -19,7 +19,7 @@ pointer_cell::pointer_cell(place where, const void* pointer) : place_(where), ce
 #if WHILST_WITH_CUDA
   if (where.on_host()) return;
   const cuda::device_guard current(where.device());
-  load_write_words();
+  load_write_words({{cell_.data(), 0, sizeof(pointer)}});
 #endif
 }
 

@@ -84,10 +84,9 @@ std::shared_ptr<launch_desk::launch> launch_desk::make() {
 }
 
 void launch_desk::describe(bool in_float, index_type rows, std::chrono::steady_clock::time_point began) {
-  const machine_description machine = describe_machine(where_.on_host() ? -1 : where_.device());
   common.executor = name(recorded_.running_on());
   common.precision = in_float ? "float" : "double";
-  common.device = where_.on_host() ? machine.processor : machine.device;
+  common.device = name_of_processor(where_);
   common.note = recorded_.note();
   common.rows = rows;
   common.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -235,7 +234,7 @@ report launch_desk::report_of(const launch& which) const {
   const index_type count = std::clamp<index_type>(outcome.history_count, 0, history_capacity_);
   if (where_.on_host()) {
     fields.history.assign(which.history, which.history + count);
-  } else {
+  } else if (count > 0) {
     fields.history.resize(static_cast<std::size_t>(count));
     copy_beside("copying the history", fields.history.data(), which.history,
                 fields.history.size() * sizeof(history_record));

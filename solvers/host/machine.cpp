@@ -1,6 +1,8 @@
 #include "whilst/host/machine.hpp"
 
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "whilst/basics/error.hpp"
 #include "whilst/engine/executor.hpp"
@@ -10,7 +12,7 @@
 namespace whilst {
 namespace {
 
-std::string processor_name() {
+std::string ask_for_processor() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     const std::size_t colon = line.find(':');
@@ -29,9 +31,24 @@ std::string driver_release() {
 
 }  // namespace
 
+std::string name_of_processor(place where) {
+  // Reading /proc/cpuinfo takes up to 10 ms: some kernels measure each core's frequency for it.
+  static std::mutex lock;
+  static std::map<int, std::string> known;
+  const int key = where.on_host() ? -1 : where.device();
+  const std::lock_guard hold(lock);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+#if WHILST_WITH_CUDA
+  return known.emplace(key, where.on_host() ? ask_for_processor() : cuda::device_name(where.device())).first->second;
+#else
+  return known.emplace(key, ask_for_processor()).first->second;
+#endif
+}
+
 machine_description describe_machine([[maybe_unused]] int device) {
   machine_description found;
-  found.processor = processor_name();
+  found.processor = name_of_processor(place::host());
   found.threads = usual_host_threads();
   found.driver_release = driver_release();
   std::string no_device;

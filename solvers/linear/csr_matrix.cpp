@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "solvers/linear/host_array.hpp"
 #include "whilst/linear/operators.hpp"
 
 namespace whilst {
@@ -47,13 +48,13 @@ Offset check_offsets(index_type rows, index_type columns, std::span<const Offset
   if (row_offsets[0] != 0) {
     refuse(rows, columns, "row_offsets[0] is " + std::to_string(row_offsets[0]), "Start the offsets with 0");
   }
-  for (std::size_t i = 1; i < row_offsets.size(); ++i) {
-    if (row_offsets[i] < row_offsets[i - 1]) {
-      refuse(rows, columns,
-             "row_offsets[" + std::to_string(i) + "] is " + std::to_string(row_offsets[i]) + ", less than " +
-                 std::to_string(row_offsets[i - 1]) + " before it",
-             "Give offsets that never fall");
-    }
+  const std::size_t after =
+      detail::first_index(row_offsets.size() - 1, [&](std::size_t i) { return row_offsets[i + 1] < row_offsets[i]; });
+  if (const std::size_t i = after + 1; i < row_offsets.size()) {
+    refuse(rows, columns,
+           "row_offsets[" + std::to_string(i) + "] is " + std::to_string(row_offsets[i]) + ", less than " +
+               std::to_string(row_offsets[i - 1]) + " before it",
+           "Give offsets that never fall");
   }
   if (!std::in_range<index_type>(row_offsets.back())) {
     refuse(rows, columns, "row_offsets[rows] is " + std::to_string(row_offsets.back()),
@@ -64,12 +65,17 @@ Offset check_offsets(index_type rows, index_type columns, std::span<const Offset
 
 template <class Column>
 void check_columns(index_type rows, index_type columns, std::span<const Column> column_indices) {
-  for (std::size_t k = 0; k < column_indices.size(); ++k) {
-    if (std::cmp_less(column_indices[k], 0) || std::cmp_greater_equal(column_indices[k], columns)) {
-      refuse(rows, columns, "column_indices[" + std::to_string(k) + "] is " + std::to_string(column_indices[k]),
-             columns > 0 ? "Count columns from 0 to " + std::to_string(columns - 1)
-                         : "Give no entries to a matrix without columns");
-    }
+  // In the column's own type, where comparing takes least.
+  constexpr Column largest = std::numeric_limits<Column>::max();
+  const Column last = std::cmp_less(largest, columns - 1) ? largest : static_cast<Column>(columns - 1);
+  const std::size_t k =
+      columns == 0 ? 0 : detail::first_index(column_indices.size(), [last, given = column_indices.data()](auto at) {
+        return std::cmp_less(given[at], 0) | (given[at] > last);
+      });
+  if (k < column_indices.size()) {
+    refuse(rows, columns, "column_indices[" + std::to_string(k) + "] is " + std::to_string(column_indices[k]),
+           columns > 0 ? "Count columns from 0 to " + std::to_string(columns - 1)
+                       : "Give no entries to a matrix without columns");
   }
 }
 
@@ -85,15 +91,8 @@ void check_arrays(index_type rows, index_type columns, const integer_array& row_
 
 /// Of an array that has been checked.
 template <class Integer>
-std::vector<Integer> converted(const integer_array& array) {
-  return std::visit(
-      [](const auto& entries) {
-        std::vector<Integer> made(entries.size());
-        std::transform(entries.begin(), entries.end(), made.begin(),
-                       [](auto entry) { return static_cast<Integer>(entry); });
-        return made;
-      },
-      array);
+detail::host_array<Integer> converted(const integer_array& array) {
+  return std::visit([](const auto& entries) { return detail::host_array<Integer>(entries); }, array);
 }
 
 void check_pointers(index_type rows, index_type columns, index_type nonzeros, const void* row_offsets,
@@ -116,28 +115,46 @@ void require_host(bool is_on_device, const char* what) {
 
 }  // namespace
 
-/// Arrays in host memory, and their storage unless they are borrowed.
+/// Arrays in host memory, and what keeps them unless they are borrowed.
 template <class T>
 struct csr_matrix<T>::host_arrays {
-  struct storage {
-    std::variant<std::vector<std::int32_t>, std::vector<std::int64_t>> row_offsets;
-    std::vector<std::int32_t> column_indices;
-    std::vector<T> values;
-  };
   std::variant<std::span<const std::int32_t>, std::span<const std::int64_t>> row_offsets;
   std::span<const std::int32_t> column_indices;
   std::span<const T> values;
-  storage kept;
-  bool borrowed = false;
+  std::shared_ptr<const void> kept;  ///< null if borrowed
 
-  host_arrays(std::span<const std::int32_t> offsets, std::span<const std::int32_t> columns, std::span<const T> given)
-      : row_offsets(offsets), column_indices(columns), values(given), borrowed(true) {}
-  host_arrays(std::span<const std::int64_t> offsets, std::span<const std::int32_t> columns, std::span<const T> given)
-      : row_offsets(offsets), column_indices(columns), values(given), borrowed(true) {}
-  explicit host_arrays(storage given) : kept(std::move(given)) {
-    std::visit([&](const auto& offsets) { row_offsets = std::span(offsets); }, kept.row_offsets);
-    column_indices = kept.column_indices;
-    values = kept.values;
+  template <class Offset>
+  host_arrays(std::span<const Offset> offsets, std::span<const std::int32_t> columns, std::span<const T> given,
+              std::shared_ptr<const void> keep = nullptr)
+      : row_offsets(offsets), column_indices(columns), values(given), kept(std::move(keep)) {}
+
+  template <class Offset>
+  static std::shared_ptr<const host_arrays> adopted(std::vector<Offset> row_offsets,
+                                                    std::vector<std::int32_t> column_indices, std::vector<T> values) {
+    struct storage {
+      std::vector<Offset> row_offsets;
+      std::vector<std::int32_t> column_indices;
+      std::vector<T> values;
+    };
+    const auto made =
+        std::make_shared<const storage>(storage{std::move(row_offsets), std::move(column_indices), std::move(values)});
+    return std::make_shared<const host_arrays>(std::span(made->row_offsets), std::span(made->column_indices),
+                                               std::span(made->values), made);
+  }
+
+  /// Of arrays that have been checked.
+  template <class Offset>
+  static std::shared_ptr<const host_arrays> copied_as(const integer_array& row_offsets,
+                                                      const integer_array& column_indices, std::span<const T> values) {
+    struct storage {
+      detail::host_array<Offset> row_offsets;
+      detail::host_array<std::int32_t> column_indices;
+      detail::host_array<T> values;
+    };
+    const auto made = std::make_shared<const storage>(storage{
+        converted<Offset>(row_offsets), converted<std::int32_t>(column_indices), detail::host_array<T>(values)});
+    return std::make_shared<const host_arrays>(made->row_offsets.entries(), made->column_indices.entries(),
+                                               made->values.entries(), made);
   }
   static std::shared_ptr<const host_arrays> copied(index_type rows, index_type columns,
                                                    const integer_array& row_offsets,
@@ -145,13 +162,9 @@ struct csr_matrix<T>::host_arrays {
     check_arrays(rows, columns, row_offsets, column_indices, values.size());
     const bool is_32 = std::holds_alternative<std::span<const std::int32_t>>(row_offsets),
                is_64 = std::holds_alternative<std::span<const std::int64_t>>(row_offsets);
-    storage made{{}, converted<std::int32_t>(column_indices), {values.begin(), values.end()}};
-    if (is_32 || (!is_64 && offsets_suffice_32(static_cast<index_type>(values.size())))) {
-      made.row_offsets = converted<std::int32_t>(row_offsets);
-    } else {
-      made.row_offsets = converted<std::int64_t>(row_offsets);
-    }
-    return std::make_shared<const host_arrays>(std::move(made));
+    return is_32 || (!is_64 && offsets_suffice_32(static_cast<index_type>(values.size())))
+               ? copied_as<std::int32_t>(row_offsets, column_indices, values)
+               : copied_as<std::int64_t>(row_offsets, column_indices, values);
   }
   host_arrays(const host_arrays&) = delete;
   host_arrays& operator=(const host_arrays&) = delete;
@@ -183,16 +196,16 @@ template <class T>
 csr_matrix<T> csr_matrix<T>::adopt(index_type rows, index_type columns, std::vector<std::int32_t> row_offsets,
                                    std::vector<std::int32_t> column_indices, std::vector<T> values) {
   check_arrays(rows, columns, row_offsets, column_indices, values.size());
-  typename host_arrays::storage kept{std::move(row_offsets), std::move(column_indices), std::move(values)};
-  return csr_matrix(rows, columns, std::make_shared<const host_arrays>(std::move(kept)));
+  return csr_matrix(rows, columns,
+                    host_arrays::adopted(std::move(row_offsets), std::move(column_indices), std::move(values)));
 }
 
 template <class T>
 csr_matrix<T> csr_matrix<T>::adopt(index_type rows, index_type columns, std::vector<std::int64_t> row_offsets,
                                    std::vector<std::int32_t> column_indices, std::vector<T> values) {
   check_arrays(rows, columns, row_offsets, column_indices, values.size());
-  typename host_arrays::storage kept{std::move(row_offsets), std::move(column_indices), std::move(values)};
-  return csr_matrix(rows, columns, std::make_shared<const host_arrays>(std::move(kept)));
+  return csr_matrix(rows, columns,
+                    host_arrays::adopted(std::move(row_offsets), std::move(column_indices), std::move(values)));
 }
 
 template <class T>
@@ -248,12 +261,12 @@ csr_matrix<T> csr_matrix<T>::on_device(index_type rows, index_type columns, inde
 
 template <class T>
 bool csr_matrix<T>::is_borrowed() const {
-  return !host_ || host_->borrowed;
+  return !host_ || !host_->kept;
 }
 
 template <class T>
 csr_matrix<T> csr_matrix<T>::owned() const {
-  if (!host_ || !host_->borrowed) return *this;
+  if (is_on_device() || !is_borrowed()) return *this;
   return {rows_, columns_, host_->offsets_of_any_type(), host_->column_indices, host_->values};
 }
 

@@ -1,7 +1,6 @@
 #include "whilst/linear/prepared_solve.hpp"
 
 #include "whilst/engine/memory/pointer_check.hpp"
-#include "whilst/engine/runs_in_flight.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
@@ -18,12 +17,6 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
   const place where = request.where;
   recorded().prepare(settings_of_run(options_, where, how, request.in_kernel));
   if (where.on_host()) host_bytes_ = static_cast<index_type>(recorded().memory().bytes(name_of(where)));
-#if WHILST_WITH_CUDA
-  if (!where.on_host()) {
-    cuda::device_guard current(where.device());
-    own_stream_ = cuda::make_stream();
-  }
-#endif
   desk_.describe(sizeof(T) == 4, request.rows, began);
   report_fields& common = desk_.common;
   common.method = options_.method;
@@ -76,17 +69,17 @@ std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, st
   if (where.on_host()) return launch(nullptr, b.data(), x.data());
 #if WHILST_WITH_CUDA
   desk_.require_context("solving a linear system");  // before allocating in another context
-  if (x_on_gpu_.size() != entries_) {
-    b_on_gpu_ = buffer<T>(where, entries_);
-    x_on_gpu_ = buffer<T>(where, entries_);
+  if (!b_and_x_.is_made()) b_and_x_ = vectors_on_gpu(where, 2, entries * sizeof(T));
+  try {
+    b_and_x_.upload("copying b and x to the GPU", {b.data(), x.data()});
+    auto started = launch(b_and_x_.stream(), static_cast<const T*>(b_and_x_[0]), static_cast<T*>(b_and_x_[1]));
+    if (desk_.is_monitored() || !b_and_x_.are_staged()) desk_.wait_and_tell(*started);
+    b_and_x_.download("copying x from the GPU", 1, x.data());
+    return started;
+  } catch (...) {
+    b_and_x_.wait_quietly();  // for a run and copies in memory that the next solve fills
+    throw;
   }
-  const no_run_left_behind guard(recorded());
-  b_on_gpu_.upload(b.data());
-  x_on_gpu_.upload(x.data());
-  auto started = launch(own_stream_.get(), b_on_gpu_.data(), x_on_gpu_.data());
-  desk_.wait_and_tell(*started);
-  x_on_gpu_.download(x.data());
-  return started;
 #else
   return {};
 #endif
@@ -96,7 +89,10 @@ template <class T>
 index_type prepared_solve<T>::bytes() const {
   const program& recorded = *recorded_.recorded;
   const turns::turn mine = recorded.take_turn();
-  return recorded.where().on_host() ? host_bytes_ : b_on_gpu_.bytes() + x_on_gpu_.bytes() + recorded.device_bytes();
+#if WHILST_WITH_CUDA
+  if (!recorded.where().on_host()) return b_and_x_.bytes() + recorded.device_bytes();
+#endif
+  return host_bytes_;
 }
 
 template <class T>

@@ -371,7 +371,7 @@ TEST_CASE("a grid of some blocks, and no other, is split", "[semantics][sequel]"
   }
   using method = growing<1, by::two_warps_of_each_block>;
   const method of{};
-  const whilst::device_traits& device = whilst::traits_of_device(0);
+  const whilst::device_traits device = whilst::traits_of_device(0);
   const index_type most = index_type{2} * whilst::threads_spread * device.multiprocessors;
   const auto shape = [&](index_type n) {
     return whilst::map_step<method::map_of_thread, method::finish_in_each_block, method::told_sequel>(

@@ -11,7 +11,12 @@
 #include <utility>
 #include <vector>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 #include "tests/catch.hpp"
+#include "whilst/engine/steps/host_threads.hpp"
 
 namespace {
 
@@ -29,6 +34,24 @@ std::string message_of(Work work) {
     return problem.what();
   }
   return {};
+}
+
+/// Calls check(), which constructs matrices, with 1 to 7 threads, and on a thread that may have no others.
+template <class Check>
+void with_each_number_of_threads(const Check& check) {
+#if defined(_OPENMP)
+  const int before = omp_get_max_threads();
+  for (const int threads : {1, 2, 3, 7}) {
+    INFO(threads << " threads");
+    omp_set_num_threads(threads);
+    check();
+  }
+  omp_set_num_threads(before);
+#endif
+  check();
+  whilst::run_on_threads(2, 2, 1, [&](whilst::index_type k) {
+    if (k == 0) check();  // one thread at a time may use Catch2
+  });
 }
 
 // [1 0 2]
@@ -224,4 +247,44 @@ TEST_CASE("a borrowed matrix refers to the caller's arrays, and can be copied") 
   const offsets_32 falling{0, 2, 1, 5};
   CHECK(message_of([&] { csr_matrix<double>::borrow(3, 3, falling, small_columns, values); }) ==
         "making a CSR matrix of 3 x 3: row_offsets[2] is 1, less than 2 before it. Give offsets that never fall");
+}
+
+TEST_CASE("of many wrong entries the first is named, with any number of threads", "[sanitizer]") {
+  // A row for each entry, enough for several threads.
+  constexpr std::int64_t n = 1 << 20;
+  std::vector<std::int64_t> offsets(n + 1);
+  for (std::int64_t i = 0; i <= n; ++i) offsets[static_cast<std::size_t>(i)] = i;
+  std::vector<std::size_t> columns(n, 5);
+  const std::vector<float> values(n, 1);
+  const auto message = [&] { return message_of([&] { csr_matrix<float>(n, 9, offsets, columns, values); }); };
+  const std::string doing = "making a CSR matrix of 1048576 x 9: ";
+  CHECK(message().empty());
+
+  for (const std::size_t last : {n - 1, 3 * n / 4, n / 2 + 1, std::int64_t{131072}, std::int64_t{65535}}) {
+    columns[last] = 9;  // with those of the passes before behind it
+    with_each_number_of_threads([&] {
+      CHECK(message() == doing + "column_indices[" + std::to_string(last) + "] is 9. Count columns from 0 to 8");
+    });
+  }
+  for (const std::size_t last : {n - 1, 3 * n / 4, n / 2 + 1, std::int64_t{131072}, std::int64_t{65535}}) {
+    offsets[last] = 7;
+    const std::string before = std::to_string(offsets[last - 1]);
+    with_each_number_of_threads([&] {
+      CHECK(message() == doing + "row_offsets[" + std::to_string(last) + "] is 7, less than " + before +
+                             " before it. Give offsets that never fall");
+    });
+  }
+}
+
+TEST_CASE("a large matrix is copied whole, with any number of threads", "[sanitizer]") {
+  constexpr std::size_t n = (1 << 19) + 12345;
+  std::vector<std::size_t> offsets(n + 1), columns(n);
+  std::vector<double> values(n);
+  for (std::size_t k = 0; k < n; ++k) offsets[k + 1] = k + 1, columns[k] = 7919 * k % n, values[k] = 0.5 * k;
+  with_each_number_of_threads([&] {
+    const csr_matrix<double> A(n, n, offsets, columns, values);
+    CHECK(std::ranges::equal(A.row_offsets_32(), offsets, std::cmp_equal<std::int32_t, std::size_t>));
+    CHECK(std::ranges::equal(A.column_indices(), columns, std::cmp_equal<std::int32_t, std::size_t>));
+    CHECK(std::ranges::equal(A.values(), values));
+  });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "whilst/basics/restored.hpp"
 #include "whilst/engine/control/control.hpp"
 #include "whilst/engine/memory/arena.hpp"
 #include "whilst/engine/memory/memory.hpp"
@@ -62,41 +63,27 @@ class recorder {
 
   place where() const { return where_; }
 
-  // Steps return a handle for program::update; most callers need none.
-  template <class Map>
-  step_handle<Map, no_finish> step(const char* name, index_type n, const Map& map) {
-    if constexpr (detail::are_step<Map, no_finish>()) {
-      return add_step(name, n, map, no_finish{}, no_sequel{});
-    } else {
-      return {};
+  // Steps return a handle for program::update; most callers need none. What is no step has been refused by an
+  // assertion: nothing else is compiled for it, so that the compiler reports nothing else.
+  template <class Map, class Finish = no_finish, class Sequel = no_sequel>
+  step_handle<Map, Finish, Sequel> step(const char* name, index_type n, const Map& map, const Finish& finish = {},
+                                        const char* sequel_name = nullptr, const Sequel& sequel = {}) {
+    step_handle<Map, Finish, Sequel> made;
+    if constexpr (detail::are_step<Map, Finish>() &&
+                  detail::is_sequel_of<Sequel, Map, Finish, map_step<Map, Finish>>()) {
+      program_node node = begun(program_node::kind::step, name);
+      refuse_null(node, map);
+      refuse_null(node, finish);
+      if constexpr (map_step<Map, Finish>::takes_loop) require_loop(name);
+      auto recorded = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
+      made = {recorded.get(), nullptr, values_.owner()};
+      node.step = std::move(recorded);
+      add_writes(node, map);
+      add_writes(node, finish);
+      current_->push_back(std::move(node));
+      if constexpr (!std::is_same_v<Sequel, no_sequel>) made.sequel = step(sequel_name, n, sequel).step;
     }
-  }
-  template <class Map, class Finish>
-  step_handle<Map, Finish> step(const char* name, index_type n, const Map& map, const Finish& finish) {
-    if constexpr (detail::are_step<Map, Finish>()) {
-      return add_step(name, n, map, finish, no_sequel{});
-    } else {
-      return {};
-    }
-  }
-  template <class Map, class Finish, class Sequel>
-  step_handle<Map, Finish, Sequel> step(const char* name, index_type n, const Map& map, const Finish& finish,
-                                        const char* sequel_name, const Sequel& sequel) {
-    if constexpr (detail::are_step<Map, Finish>() && detail::are_step<Sequel, no_finish>()) {
-      static_assert(
-          detail::team_kind_of<Map>() != detail::team_kind::block &&
-              detail::team_kind_of<Sequel>() == detail::team_kind::none && !std::is_void_v<detail::map_result<Map>> &&
-              std::is_void_v<detail::map_result<Sequel>>,
-          "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
-      static_assert(
-          map_step<Map, Finish>::takes_loop && detail::hands_to<Finish, Sequel>,
-          "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
-      step_handle<Map, Finish, Sequel> made = add_step(name, n, map, finish, sequel);
-      made.sequel = step(sequel_name, n, sequel).step;
-      return made;
-    } else {
-      return {};
-    }
+    return made;
   }
   template <class Map>
   step_handle<Map, no_finish> team(const char* name, index_type n, const Map& map) {
@@ -123,8 +110,8 @@ class recorder {
     program_node node = begun(program_node::kind::loop, name);
     require_usable("recording " + node.title(), where_, {{"the control", c}});
     node.loop = c;
-    const restored<bool> outer_in_loop(in_loop_, true);
-    const restored<const char*> outer_parallel(parallel_, nullptr);
+    const detail::restored<bool> outer_in_loop(in_loop_, true);
+    const detail::restored<const char*> outer_parallel(parallel_, nullptr);
     record_into(node, node.start, start);
     record_into(node, node.body, [&](recorder& run) {
       body(run);
@@ -160,7 +147,7 @@ class recorder {
     program_node node = begun(program_node::kind::parallel, name);
     node.bodies.resize(sizeof...(Bodies));
     {
-      const restored<const char*> outer(parallel_, name);
+      const detail::restored<const char*> outer(parallel_, name);
       std::size_t k = 0;
       (record_into(node, node.bodies[k++], bodies), ...);
     }
@@ -194,41 +181,16 @@ class recorder {
   launch_values values_;
 
  private:
-  /// Changes a variable for its own lifetime: a recording refused midway leaves the recorder unchanged.
-  template <class T>
-  class restored {
-   public:
-    restored(T& variable, T meanwhile) : variable_(variable), before_(std::exchange(variable, meanwhile)) {}
-    ~restored() { variable_ = before_; }
-    restored(const restored&) = delete;
-    restored& operator=(const restored&) = delete;
-
-   private:
-    T& variable_;
-    T before_;
-  };
-
-  template <class Map, class Finish, class Sequel>
-  step_handle<Map, Finish, Sequel> add_step(const char* name, index_type n, const Map& map, const Finish& finish,
-                                            const Sequel& sequel) {
-    program_node node = begun(program_node::kind::step, name);
-    refuse_null(node, map);
-    refuse_null(node, finish);
-    if (!in_loop_ && map_step<Map, Finish>::takes_loop)
-      throw error("recording step '" + std::string(name) + "'",
-                  "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
-    if (parallel_ && map_step<Map, Finish>::takes_loop)
-      throw error("recording step '" + std::string(name) + "'",
+  /// For a finish that takes the state of the loop around it.
+  void require_loop(const char* step) const {
+    const std::string doing = "recording step '" + std::string(step) + "'";
+    if (!in_loop_)
+      throw error(doing, "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
+    if (parallel_)
+      throw error(doing,
                   "its finish takes the state of the loop around parallel '" + std::string(parallel_) +
                       "', and so may the steps beside it",
                   "Record it after the parallel bodies, or give the body a loop of its own");
-    auto made = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
-    const step_handle<Map, Finish, Sequel> handle{made.get(), nullptr, values_.owner()};
-    node.step = std::move(made);
-    add_writes(node, map);
-    add_writes(node, finish);
-    current_->push_back(std::move(node));
-    return handle;
   }
   static program_node begun(program_node::kind what, const char* name) {
     require_name("a node of a program", name);
@@ -259,7 +221,7 @@ class recorder {
   template <class Body>
   void record_into(const program_node& node, std::vector<program_node>& list, const Body& body) {
     const recorded_body named(node.title());
-    const restored<std::vector<program_node>*> outer(current_, &list);
+    const detail::restored<std::vector<program_node>*> outer(current_, &list);
     body(*this);
   }
   static bool has_finish(const std::vector<program_node>& list) {

@@ -87,6 +87,7 @@ class launch_desk {
   /// wait_and_tell(), which polls every millisecond. Both rethrow the monitor's exception once the launch has ended.
   void set_monitor(iteration_monitor::callback monitor);
   void wait_and_tell(const launch& which);
+  bool is_monitored() const { return static_cast<bool>(monitor_); }
   /// Both: of a launch that is done.
   report report_of(const launch& which) const;
   batch_report batch_report_of(const launch& which) const;

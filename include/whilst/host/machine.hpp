@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "whilst/engine/memory/memory.hpp"
+
 namespace whilst {
 
 /// Whether this build can run one executor on this machine; for a GPU, whether it contains code that the GPU can load.
@@ -46,5 +48,8 @@ struct machine_description {
 /// the first call may take as long as CUDA needs to start. A machine without a GPU is not an error; throws
 /// whilst::error if `device` does not exist.
 machine_description describe_machine(int device = -1);
+
+/// Name of the CPU, or of a GPU. The first call for each asks the system, later ones do not.
+std::string name_of_processor(place where);
 
 }  // namespace whilst

@@ -51,11 +51,10 @@ class recorded_batch {
     program_.reset(std::make_unique<program>(std::move(record).finish()));
     program_->prepare(
         {.how = where().on_host() ? whilst::executor::host : whilst::executor::stream, .threads = desk_->threads()});
-    const machine_description machine = describe_machine(where().on_host() ? -1 : where().device());
     common_.method = method;
     common_.executor = where().on_host() ? "host" : "batch";
     common_.precision = sizeof(T) == 4 ? "float" : "double";
-    common_.device = where().on_host() ? machine.processor : machine.device;
+    common_.device = name_of_processor(where());
     common_.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   }
 

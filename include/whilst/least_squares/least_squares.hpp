@@ -210,12 +210,11 @@ class least_squares_solver {
     const bool in_kernel = choice.how == whilst::executor::resident;
     const whilst::executor how = in_kernel ? whilst::executor::stream : choice.how;
     program_.prepare({.how = how, .unroll = options.unroll, .threads = options.threads});
-    const machine_description machine = describe_machine(choice.where.on_host() ? -1 : choice.where.device());
     common_.method = whole::method_type::name;
     common_.preconditioner = "none";
     common_.executor = in_kernel ? "resident" : std::string(name(program_.running_on()));
     common_.precision = sizeof(T) == 4 ? "float" : "double";
-    common_.device = choice.where.on_host() ? machine.processor : machine.device;
+    common_.device = name_of_processor(choice.where);
     common_.note = program_.note();
     common_.rows = problem_.count();
     common_.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

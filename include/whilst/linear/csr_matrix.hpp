@@ -25,6 +25,9 @@ using integer_array =
 /// A matrix given on the host is copied once and then shared, so copies of a csr_matrix are cheap. A borrowed one
 /// (borrow, on_device) is not copied, and its arrays must outlive every solver made from it. Column indices within a
 /// row need not be sorted. Values may be anything, including NaN: the outcome is the solve's reason, not an exception.
+///
+/// Arrays of half a million entries and more are checked and copied on several threads, as many as OpenMP's settings
+/// say (OMP_NUM_THREADS). Errors name the same entry with any number of them.
 template <class T>
 class csr_matrix {
  public:

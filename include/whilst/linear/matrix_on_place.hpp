@@ -43,16 +43,13 @@ class matrix_on_place {
       if (narrow) take_narrow(static_cast<const std::int64_t*>(A.row_offsets_data()));
       return;
     }
-    values_ = buffer<T>(where, A.nonzeros());
-    values_.upload(A.values_data());
+    values_ = buffer<T>(where, A.nonzeros(), A.values_data());
     request_.values = values_.data();
     const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);
-    row_offsets_ = raw_buffer(where, offset_bytes);
-    row_offsets_.upload(A.row_offsets_data(), offset_bytes);
+    row_offsets_ = raw_buffer(where, offset_bytes, A.row_offsets_data());
+    columns_ = buffer<std::int32_t>(where, A.nonzeros(), A.column_indices_data());
     request_.row_offsets = row_offsets_.data();
     if (narrow) take_narrow(static_cast<const std::int64_t*>(row_offsets_.data()));
-    columns_ = buffer<std::int32_t>(where, A.nonzeros());
-    columns_.upload(A.column_indices_data());
     request_.column_indices = columns_.data();
   }
 

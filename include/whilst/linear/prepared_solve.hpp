@@ -4,6 +4,7 @@
 #include <span>
 
 #include "whilst/host/launches.hpp"
+#include "whilst/host/vectors_on_gpu.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -52,10 +53,8 @@ class prepared_solve final : public prepared_program {
   index_type entries_, values_;  ///< of b; of all matrices together
   index_type host_bytes_ = 0;    ///< of a host program, which do not change
   recorded_solve<T> recorded_;
-  // For solves from host memory on a GPU.
-  buffer<T> b_on_gpu_, x_on_gpu_;
 #if WHILST_WITH_CUDA
-  cuda::stream own_stream_;
+  vectors_on_gpu b_and_x_;  ///< for solves from host memory; made by the first
 #endif
   launch_desk desk_;  ///< last, so that it is destroyed first: it waits for the runs in flight
 };

@@ -6,33 +6,14 @@
 #include <mutex>
 #include <string>
 
+#include "kernels/engine/memory/driver_function.hpp"
 #include "whilst/engine/memory/cuda.hpp"
-
-#if WHILST_WITH_CUDA
-#include <cuda.h>
-#endif
 
 namespace whilst::cuda {
 
 #if WHILST_WITH_CUDA
 
 namespace {
-
-/// A driver function, looked up by the runtime so that nothing links against the driver; null if there is none of that
-/// name.
-template <class Function>
-Function* of_driver(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult answer{};
-#if CUDART_VERSION >= 12050
-  constexpr unsigned version = 12000;  // the functions below have not changed since 4.0
-  const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &answer);
-#else
-  const cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &answer);
-#endif
-  if (status != cudaSuccess) cudaGetLastError();  // clears it, so that no later check finds it
-  return status == cudaSuccess && answer == cudaDriverEntryPointSuccess ? reinterpret_cast<Function*>(found) : nullptr;
-}
 
 /// Our own host memory, registered with a context. The registration ends with the context, and nothing else registers
 /// this memory, so it distinguishes lives; a device address or a context's handle may be reused.

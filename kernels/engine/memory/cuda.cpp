@@ -1,11 +1,14 @@
 // compiled by nvcc where CUDA is on
 #include "whilst/engine/memory/cuda.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "kernels/engine/memory/capture_finding.hpp"
+#include "kernels/engine/memory/driver_function.hpp"
 #include "whilst/engine/memory/memory.hpp"
 
 namespace whilst {
@@ -115,11 +118,70 @@ void abandon_capture(cudaStream_t stream, bool is_body) noexcept {
   cudaGetLastError();  // the original error is already being reported
 }
 
+namespace {
+
+struct kept_stream {
+  cudaStream_t stream;
+  context_life life;
+};
+constexpr std::size_t most_kept_streams = 64;
+struct kept_streams {
+  std::mutex lock;
+  std::vector<kept_stream> all;
+};
+/// Until the process ends: objects with static lifetime may release theirs last.
+kept_streams& streams_to_spare() {
+  static auto& kept = *new kept_streams;
+  return kept;
+}
+
+/// Keeps a stream, unless that makes too many. None with work in flight, which the next holder's would wait for, and
+/// none that a capture has been left on.
+bool keep_for_the_next(cudaStream_t stream, context_life life) noexcept {
+  cudaStreamCaptureStatus status{};
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone ||
+      cudaStreamQuery(stream) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  try {
+    kept_streams& kept = streams_to_spare();
+    const std::lock_guard hold(kept.lock);
+    if (kept.all.size() >= most_kept_streams)
+      std::erase_if(kept.all, [](const kept_stream& one) { return one.life.ended(); });
+    if (kept.all.size() >= most_kept_streams) return false;
+    kept.all.push_back({stream, life});
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void stream_release::operator()(cudaStream_t handle) const noexcept {
+  if (life.ended()) return;
+  const relaxed_capture_mode relaxed;
+  if (may_be_kept && life != context_life() && keep_for_the_next(handle, life)) return;
+  cudaStreamDestroy(handle);
+}
+
 stream make_stream() {
   const context_life life = context_life::current();
+  {
+    kept_streams& kept = streams_to_spare();
+    const std::lock_guard hold(kept.lock);
+    const auto found =
+        std::find_if(kept.all.begin(), kept.all.end(), [&](const kept_stream& one) { return one.life == life; });
+    if (found != kept.all.end()) {
+      const cudaStream_t taken = found->stream;
+      kept.all.erase(found);
+      return stream(taken, {life, true});
+    }
+  }
   cudaStream_t made = nullptr;
   WHILST_CUDA("making a stream", cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-  return stream(made, {life});
+  return stream(made, {life, true});
 }
 
 void finish_copies(std::string_view doing, cudaStream_t stream) {
@@ -130,6 +192,20 @@ void finish_copies(std::string_view doing, cudaStream_t stream) {
     cudaGetLastError();
     throw;
   }
+}
+
+std::string device_name(int device) {
+  // cudaGetDeviceProperties asks for a hundred things besides, some of them by slow ways.
+  static const auto device_of = of_driver<CUresult(CUdevice*, int)>("cuDeviceGet");
+  static const auto name_of = of_driver<CUresult(char*, int, CUdevice)>("cuDeviceGetName");
+  CUdevice found = 0;
+  char name[256] = "";
+  if (device_of && name_of && device_of(&found, device) == CUDA_SUCCESS &&
+      name_of(name, sizeof name, found) == CUDA_SUCCESS)
+    return name;
+  cudaDeviceProp properties{};
+  WHILST_CUDA("asking for a device's name", cudaGetDeviceProperties(&properties, device));
+  return properties.name;
 }
 
 std::size_t free_bytes() {
@@ -154,12 +230,11 @@ __global__ void count_down_kernel(int* left, cudaGraphConditionalHandle loop) {
 void run_while_node() {
   constexpr int trips = 3;
   const stream recording = make_stream();
-  buffer<int> left_buffer;
   int device = 0;
   WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
-  left_buffer = buffer<int>(place::gpu(device), 1);
-  int left = trips;
-  left_buffer.upload(&left);
+  const shared_memory_block counter(place::gpu(device), sizeof(int));  // costs no copies
+  int& left = *static_cast<int*>(counter.data());
+  left = trips;
   cudaGraph_t made = nullptr;
   WHILST_CUDA("making a graph", cudaGraphCreate(&made, 0));
   const graph outer(made);
@@ -182,7 +257,7 @@ void run_while_node() {
   // Destroyed before the graph, which contains the body.
   const std::unique_ptr<CUstream_st, void (*)(cudaStream_t)> open(
       recording.get(), [](cudaStream_t still_capturing) { abandon_capture(still_capturing, /*is_body=*/true); });
-  count_down_kernel<<<1, 1, 0, recording.get()>>>(left_buffer.data(), loop);
+  count_down_kernel<<<1, 1, 0, recording.get()>>>(&left, loop);
   WHILST_CUDA("recording a body", cudaGetLastError());
   cudaGraph_t body = nullptr;
   WHILST_CUDA("recording a body", cudaStreamEndCapture(recording.get(), &body));
@@ -191,7 +266,6 @@ void run_while_node() {
   const graph_exec exec(instantiated);
   WHILST_CUDA("launching a WHILE graph", cudaGraphLaunch(exec.get(), recording.get()));
   WHILST_CUDA("running a WHILE graph", cudaStreamSynchronize(recording.get()));
-  left_buffer.download(&left);
   if (left != 0) throw error("running a WHILE graph", "it made " + std::to_string(trips - left) + " trips, not 3");
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/engine/memory/pinned_pool.hpp"
 #include "whilst/engine/memory/arena.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 
@@ -96,10 +97,11 @@ void recorded_body::refuse(const std::string& doing) {
               "other programs, and what an objective or equations take in prepare(), are made before, too");
 }
 
-raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
+raw_buffer::raw_buffer(place where, std::size_t bytes, const void* source) : bytes_(bytes) {
   recorded_body::refuse("taking " + std::to_string(bytes) + " bytes on " + name_of(where));
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};
+    if (source) upload(source, bytes);
     return;
   }
 #if WHILST_WITH_CUDA
@@ -110,6 +112,10 @@ raw_buffer::raw_buffer(place where, std::size_t bytes) : bytes_(bytes) {
   const std::string doing = "allocating " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device_);
   WHILST_CUDA(doing, cudaMalloc(&memory, bytes ? bytes : 1));
   memory_ = owned_in(life_, memory, cudaFree);
+  if (source && bytes) {
+    upload(source, bytes);
+    return;
+  }
   cudaStream_t stream = stream_beside(life_);
   WHILST_CUDA(doing, cudaMemsetAsync(memory, 0, bytes, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
@@ -155,11 +161,8 @@ shared_memory_block::shared_memory_block(place where, std::size_t bytes) {
   }
 #if WHILST_WITH_CUDA
   const cuda::device_guard current(where.device());
-  const auto life = cuda::context_life::current();
-  void* memory = nullptr;
-  WHILST_CUDA("allocating pinned memory", cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-  memory_ = owned_in(life, memory, cudaFreeHost);
-  std::memset(memory, 0, bytes);
+  memory_ = take_pinned(bytes);
+  std::memset(memory_.get(), 0, bytes);
 #endif
 }
 

@@ -4,6 +4,14 @@
 
 namespace whilst {
 
+bool recorded_step::waits_for_previous(const device_traits& device, const launch_shape& shape) const {
+  if (device.compute_capability < 90) return false;
+  bool waits = false;
+  with_kernel(shape, {},
+              [&](const void* kernel, void**) { waits = device.kernels->attributes(kernel, name_).ptxVersion >= 90; });
+  return waits;
+}
+
 void recorded_step::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
                            bool overlap) const {
   cudaLaunchAttribute attributes[2]{};

@@ -79,7 +79,7 @@ index_type fast_memory_for_problem([[maybe_unused]] place where, [[maybe_unused]
   if (where.on_host()) return 0;
   // Block sums need some shared memory themselves. If there are many blocks, several should share a multiprocessor.
   constexpr index_type for_sums = 16 * 1024;
-  const device_traits& traits = traits_of_device(where.device());
+  const device_traits traits = traits_of_device(where.device());
   const index_type most = static_cast<index_type>(traits.fast_memory_bytes) - for_sums;
   return problems <= traits.multiprocessors ? most : most / 4;
 #else

@@ -119,7 +119,14 @@ struct destroyer {
 template <class Handle, cudaError_t (*destroy)(Handle)>
 using handle = std::unique_ptr<std::remove_pointer_t<Handle>, destroyer<Handle, destroy>>;
 
-using stream = handle<cudaStream_t, cudaStreamDestroy>;
+/// Releases a stream: one of make_stream's is kept for the next, since both making and destroying one take long.
+struct stream_release {
+  using pointer = cudaStream_t;
+  context_life life{};
+  bool may_be_kept = false;
+  void operator()(cudaStream_t handle) const noexcept;
+};
+using stream = std::unique_ptr<CUstream_st, stream_release>;
 using event = handle<cudaEvent_t, cudaEventDestroy>;
 using graph = handle<cudaGraph_t, cudaGraphDestroy>;
 using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
@@ -129,13 +136,17 @@ using graph_exec = handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 /// destructors.
 void abandon_capture(cudaStream_t stream, bool is_body) noexcept;
 
-/// A stream that does not synchronise with the legacy default stream.
+/// A stream that does not synchronise with the legacy default stream; new, or released by somebody else in this
+/// context.
 stream make_stream();
 event make_event(bool timed = false);
 
 /// Waits for copies on a stream that nothing else waits for. If waiting fails, waits once more before throwing: the
 /// caller may then free the source or target.
 void finish_copies(std::string_view doing, cudaStream_t stream);
+
+/// A device's name, such as "NVIDIA H200".
+std::string device_name(int device);
 
 /// Free memory of the current device; 0 if unknown.
 std::size_t free_bytes();

@@ -48,13 +48,13 @@ class recorded_body {
 /// Owns memory with an arbitrary release function.
 using owned_memory = std::unique_ptr<void, std::function<void(void*)>>;
 
-/// Bytes on a place, initially zero; owned. Nothing here disturbs, or fails because of, a capture in progress on any
-/// thread. Allocating and releasing GPU memory may wait for the GPU: never done during a solve, and refused while a
-/// body is recorded. Empty once moved from.
+/// Bytes on a place, initially zero or a copy of host memory; owned. Nothing here disturbs, or fails because of, a
+/// capture in progress on any thread. Allocating and releasing GPU memory may wait for the GPU: never done during a
+/// solve, and refused while a body is recorded. Empty once moved from.
 class raw_buffer {
  public:
   raw_buffer() = default;
-  raw_buffer(place where, std::size_t bytes);
+  raw_buffer(place where, std::size_t bytes, const void* source = nullptr);
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ ? bytes_ : 0; }
   place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
@@ -80,7 +80,8 @@ template <class T>
 class buffer {
  public:
   buffer() = default;
-  buffer(place where, index_type count) : raw_(where, detail::bytes_of_array(count, sizeof(T))), count_(count) {}
+  buffer(place where, index_type count, const T* source = nullptr)
+      : raw_(where, detail::bytes_of_array(count, sizeof(T)), source), count_(count) {}
   T* data() const { return static_cast<T*>(raw_.data()); }
   index_type size() const { return data() ? count_ : 0; }
   index_type bytes() const { return static_cast<index_type>(raw_.bytes()); }

@@ -149,4 +149,22 @@ constexpr bool are_step() {
   return false;
 }
 
+/// Whether Sequel may follow a step of this map and finish, as no_sequel always may; assertions have reported what is
+/// missing. Step: map_step<Map, Finish>.
+template <class Sequel, class Map, class Finish, class Step>
+constexpr bool is_sequel_of() {
+  if constexpr (std::is_same_v<Sequel, no_sequel>) {
+    return true;
+  } else if constexpr (are_step<Map, Finish>() && are_step<Sequel, no_finish>()) {
+    static_assert(team_kind_of<Map>() != team_kind::block && team_kind_of<Sequel>() == team_kind::none &&
+                      !std::is_void_v<map_result<Map>> && std::is_void_v<map_result<Sequel>>,
+                  "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
+    static_assert(Step::takes_loop && hands_to<Finish, Sequel>,
+                  "the finish before a sequel takes the loop's state, and both have a pointer `handed` to one struct");
+    return true;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace whilst::detail

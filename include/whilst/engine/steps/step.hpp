@@ -58,9 +58,9 @@ class recorded_step {
   /// Bytes of one block's partial sums; 0 for none.
   virtual std::size_t partial_bytes() const = 0;
   virtual launch_shape shape(const device_traits& device) const = 0;
-  /// Whether the code for this device was compiled for compute capability 9.0: it waits for the previous step, as
-  /// overlapping launches require, and supports clusters.
-  virtual bool waits_for_previous(const device_traits& device) const = 0;
+  /// Whether the code of this shape's kernel was compiled for compute capability 9.0: it waits for the previous step,
+  /// as overlapping launches require, and supports clusters.
+  bool waits_for_previous(const device_traits& device, const launch_shape& shape) const;
   /// Calls `use` with the kernel for this shape and its arguments, including map and finish.
   virtual void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const = 0;
   void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const;
@@ -185,7 +185,6 @@ class map_step final : public recorded_step {
     return 0;
   }
   launch_shape shape(const device_traits& device) const override;
-  bool waits_for_previous(const device_traits& device) const override;
   void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const override;
 #endif
 
@@ -227,16 +226,14 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
   launch_shape shape;
   auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
   if constexpr (kind == detail::team_kind::block) {
-    cudaFuncAttributes attributes{};
-    WHILST_CUDA("asking for the limits of step '" + name_ + "'", cudaFuncGetAttributes(&attributes, kernel));
+    const cudaFuncAttributes attributes = device.kernels->attributes(reinterpret_cast<const void*>(kernel), name_);
     // A method that is one kernel may need more registers than a full block leaves each thread.
     shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
     shape.blocks = static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535));
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
       const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
-      WHILST_CUDA("raising the shared memory limit of step '" + name_ + "'",
-                  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+      device.kernels->allow_fast_memory(reinterpret_cast<const void*>(kernel), most, name_);
     }
     return shape;
   }
@@ -246,10 +243,14 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     return static_cast<unsigned>(std::max<index_type>((threads + 31) / 32, least) * 32);
   };
   if constexpr (may_be_small) {
+    // A kernel that will not run is not asked about: that would load it.
+    const bool may_fit = threads_wanted <= largest_cluster * threads_of_small;
     // Blocks that need not meet in global memory finish a microsecond earlier; a single block, another half. The
     // exception: if each warp has much to do, as when a warp's finish has many sums, few should share a multiprocessor.
     constexpr bool spread = detail::by_warp<Finish>;
-    const index_type most = threads_wanted <= (spread ? 64 : threads_alone) ? 1 : largest_cluster_here(device);
+    const index_type most = !may_fit                                          ? 0
+                            : threads_wanted <= (spread ? 64 : threads_alone) ? 1
+                                                                              : largest_cluster_here(device);
     const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
     if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.form = step_form::small;
@@ -270,10 +271,8 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
     }
   }
   shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
-  int resident_blocks = 1;
-  WHILST_CUDA(
-      "asking how many blocks of step '" + name_ + "' fit a multiprocessor",
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, static_cast<int>(shape.threads), 0));
+  const int resident_blocks =
+      device.kernels->resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(shape.threads), name_);
   const index_type blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
   shape.blocks = static_cast<unsigned>(
       std::clamp<index_type>(blocks_wanted, 1, static_cast<index_type>(resident_blocks) * device.multiprocessors));
@@ -281,27 +280,12 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
 }
 
 template <class Map, class Finish, class Sequel>
-bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits& device) const {
-  if (device.compute_capability < 90) return false;
-  cudaFuncAttributes attributes{};
-  WHILST_CUDA("asking for the code version of step '" + name_ + "'",
-              cudaFuncGetAttributes(&attributes, detail::step_kernel<Map, Finish, no_sequel, false>));
-  return attributes.ptxVersion >= 90;
-}
-
-template <class Map, class Finish, class Sequel>
 index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
-  if (!waits_for_previous(device)) return 0;
-  auto* const kernel = &detail::step_kernel<Map, Finish, Sequel, true>;
-  const std::string what = "asking for the clusters of step '" + name_ + "'";
-  // More than 8 blocks need this attribute; not every device, or part of one, has room for them.
-  WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(largest_cluster);
-  config.blockDim = dim3(threads_of_small);
-  int blocks = 0;
-  WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
-  return std::min(blocks, largest_cluster);
+  launch_shape small;
+  small.form = step_form::small;
+  if (!waits_for_previous(device, small)) return 0;
+  const auto* const kernel = reinterpret_cast<const void*>(&detail::step_kernel<Map, Finish, Sequel, true>);
+  return std::min(device.kernels->cluster_blocks(kernel, threads_of_small, name_), largest_cluster);
 }
 
 template <class Map, class Finish, class Sequel>
@@ -343,10 +327,6 @@ namespace detail {
 }  // namespace detail
 template <class Map, class Finish, class Sequel>
 launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits&) const {
-  detail::not_compiled_for_gpu(name_);
-}
-template <class Map, class Finish, class Sequel>
-bool map_step<Map, Finish, Sequel>::waits_for_previous(const device_traits&) const {
   detail::not_compiled_for_gpu(name_);
 }
 template <class Map, class Finish, class Sequel>

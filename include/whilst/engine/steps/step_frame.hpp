@@ -1,6 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 
 #include "whilst/basics/index_type.hpp"
 #include "whilst/engine/control/links.hpp"
@@ -52,12 +56,42 @@ inline constexpr int threads_alone = 512;
 /// The same for a whole-warp finish: each thread then has much to do, and few should share a multiprocessor.
 inline constexpr int threads_spread = 128;
 
+#if WHILST_WITH_CUDA
+/// What CUDA tells of kernels in one context, and has been told of them there: each is asked about once. For any
+/// thread. `step` names the step in messages.
+class kernel_table {
+ public:
+  /// Loads the kernel.
+  cudaFuncAttributes attributes(const void* kernel, const std::string& step);
+  /// How many of its blocks a multiprocessor runs at once.
+  int resident_blocks(const void* kernel, int threads, const std::string& step);
+  /// Most of its blocks, of so many threads, that run as one cluster.
+  int cluster_blocks(const void* kernel, int threads, const std::string& step);
+  /// Lets its blocks take so much dynamic shared memory.
+  void allow_fast_memory(const void* kernel, int bytes, const std::string& step);
+
+ private:
+  struct facts {
+    bool has_attributes = false;
+    cudaFuncAttributes attributes{};
+    std::map<int, int> resident_blocks, cluster_blocks;  ///< by the number of threads
+    int fast_memory = 0;
+  };
+  std::mutex lock_;
+  std::map<const void*, facts> known_;
+};
+
 /// Properties of a device that decide a launch shape.
 struct device_traits {
   int device = 0;
   int multiprocessors = 1;
   int compute_capability = 0;  ///< 90 for 9.0
   std::size_t fast_memory_bytes = 0;
+  std::shared_ptr<kernel_table> kernels = std::make_shared<kernel_table>();  ///< of the context that is current
 };
-const device_traits& traits_of_device(int device);
+/// With a table of kernels that knows none.
+device_traits traits_of_device(int device);
+/// The device's, which is current, with the table of its context.
+device_traits traits_of_current(int device);
+#endif
 }  // namespace whilst

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/memory/memory.hpp"
+
+namespace whilst {
+
+#if WHILST_WITH_CUDA
+
+/// Vectors of equal length for solves from host memory: their copies on a GPU, and the stream that copies and solves.
+/// Copies wait for nothing but what is on that stream: small vectors go through pinned memory, all in one copy. Sources
+/// are borrowed until the work on the stream is done.
+class vectors_on_gpu {
+ public:
+  vectors_on_gpu() = default;
+  vectors_on_gpu(place where, std::size_t count, std::size_t bytes_each);
+
+  bool is_made() const { return stream_ != nullptr; }
+  CUstream_st* stream() const { return stream_.get(); }
+  void* operator[](std::size_t k) const { return static_cast<std::byte*>(memory_.data()) + k * stride_; }
+  index_type bytes() const { return static_cast<index_type>(memory_.bytes()); }
+  /// Whether downloads can be enqueued behind a run. Otherwise the driver may hold its locks until the run has ended,
+  /// and others could not cancel it: wait for the run first.
+  bool are_staged() const { return staged_.data() != nullptr; }
+
+  /// Enqueues copies of as many vectors.
+  void upload(std::string_view doing, std::initializer_list<const void*> sources);
+  /// Copies vector k, once all work on the stream is done. Writes to the target only then if the vectors are staged.
+  void download(std::string_view doing, std::size_t k, void* target);
+  /// Waits for the work on the stream, whatever becomes of it.
+  void wait_quietly() const noexcept;
+
+ private:
+  std::size_t bytes_each_ = 0, stride_ = 0;
+  raw_buffer memory_;
+  shared_memory_block staged_;
+  cuda::stream stream_;
+};
+
+#endif
+
+}  // namespace whilst
