@@ -439,7 +439,7 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
   };
   for (const char* executor : {"stream", "graph", "resident"})
     has(message([&] { make({.executor = executor}); }),
-        "'" + std::string(executor) + "' is for single systems. Use auto, batch or host");
+        "'" + std::string(executor) + "' is for single problems. Use auto, batch or host");
   has(message([&] { make({.executor = "cluster"}); }), "auto, host, stream");
   has(message([&] { make({.method = "sor"}); }), "cg, bicgstab");
   has(message([&] { make({.preconditioner = "ilu"}); }), "none, jacobi");
