@@ -21,8 +21,7 @@ const batch_settings& checked(const batch_settings& settings) {
     refuse(std::to_string(settings.problems) + " problems are beyond any memory", "Solve them in parts");
   if (settings.max_iterations < 0 || settings.max_iterations > std::numeric_limits<std::int32_t>::max())
     refuse("max_iterations is " + std::to_string(settings.max_iterations), "Give 0 to 2147483647");
-  if (!(settings.deadline > 0))
-    refuse("the deadline is " + std::to_string(settings.deadline) + " seconds", "Give more than 0");
+  check_deadline(settings.doing, settings.deadline);
   check_host_threads(settings.doing, settings.threads);
   const int lanes = settings.lanes;
   const bool part_of_warp = lanes > 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0;
@@ -60,7 +59,10 @@ int batch_desk::lanes_or(int suited) const {
   return settings_.lanes != 0 ? settings_.lanes : suited;
 }
 
-std::uint64_t batch_desk::deadline_nanoseconds() const { return nanoseconds_of(settings_.deadline); }
+void check_deadline(const std::string& doing, double seconds) {
+  if (!(seconds > 0)) throw error(doing, "the deadline is " + std::to_string(seconds) + " seconds", "Give more than 0");
+}
+std::uint64_t nanoseconds_of_deadline(double seconds) { return nanoseconds_of(seconds); }
 
 void batch_desk::cancel() {
   const std::uint64_t latest = latest_.load();

@@ -249,8 +249,9 @@ report launch_desk::report_of(const launch& which) const {
 
 batch_report launch_desk::batch_report_of(const launch& which) const {
   const auto count = static_cast<std::size_t>(systems_);
-  batch_report_fields fields{std::vector<system_outcome>(count), common};
-  fields.common.solve_seconds = which.seconds;
+  std::vector<system_outcome> systems(count);
+  report_fields fields = common;
+  fields.solve_seconds = which.seconds;
   std::vector<solve_outcome> copied;
   const solve_outcome* outcomes = which.target();
 #if WHILST_WITH_CUDA
@@ -263,13 +264,13 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
     float milliseconds = 0;
     if (!which.in_capture)
       WHILST_CUDA("timing a batch", cudaEventElapsedTime(&milliseconds, which.begin.get(), which.end.get()));
-    fields.common.solve_seconds = 1e-3 * milliseconds;
+    fields.solve_seconds = 1e-3 * milliseconds;
   }
 #endif
-  std::transform(outcomes, outcomes + count, fields.systems.begin(), [](const solve_outcome& one) {
+  std::transform(outcomes, outcomes + count, systems.begin(), [](const solve_outcome& one) {
     return system_outcome{one.why, one.iterations, one.residual_norm, one.rhs_norm};
   });
-  return batch_report(std::move(fields));
+  return {std::move(fields), std::move(systems)};
 }
 
 void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }

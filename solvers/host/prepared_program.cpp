@@ -55,6 +55,7 @@ prepared_program::prepared_program(std::unique_ptr<program> recorded, const desc
   common.method = what.method;
   common.preconditioner = what.preconditioner;
   common.nonzeros = what.nonzeros;
+  common.lanes = what.lanes;
   if (in_kernel) common.executor = name(what.how);
 }
 

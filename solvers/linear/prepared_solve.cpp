@@ -23,6 +23,7 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
                         .rows = request.rows,
                         .nonzeros = request.nonzeros,
                         .systems = request.systems,
+                        .lanes = made.lanes,
                         .b_bytes = static_cast<std::size_t>(request.rows * request.systems) * sizeof(T),
                         .x_bytes = static_cast<std::size_t>(request.rows * request.systems) * sizeof(T),
                         .how = how,

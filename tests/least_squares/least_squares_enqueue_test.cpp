@@ -1,5 +1,6 @@
 // compiled by nvcc where CUDA is on
 // Fits by enqueue and what all solvers share: tickets, limits, cancels, monitors, threads, captures.
+#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
 
 #include <algorithm>
 #include <functional>

@@ -72,6 +72,7 @@ class prepared_program {
     std::string method, preconditioner = "none";
     bool in_float = false;
     index_type rows = 0, nonzeros = 0, systems = 1;
+    int lanes = 1;                         ///< threads per system of a batch
     std::size_t b_bytes = 0, x_bytes = 0;  ///< of all systems; b_bytes = 0: there is no b
     /// batch or resident if the solve is a kernel of its own.
     executor how = executor::host;
