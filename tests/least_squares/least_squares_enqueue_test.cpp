@@ -1,126 +1,16 @@
 // compiled by nvcc where CUDA is on
-// Fits by enqueue and what all solvers share: tickets, limits, cancels, monitors, threads, captures.
+// Fits by enqueue and what all solvers share: tickets, limits, cancels, monitors.
 #define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
 
-#include <atomic>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
-#include "tests/host/batches.hpp"
-#include "tests/linear/systems.hpp"
-#include "whilst/least_squares.hpp"
+#include "tests/least_squares/enqueued_fits.hpp"
 
 namespace whilst_test {
 
-using whilst::buffer;
-using whilst::curve_fit;
-using whilst::index_type;
-using whilst::least_squares_options;
-using whilst::least_squares_report;
-using whilst::least_squares_ticket;
-using whilst::place;
-using whilst::progress;
-using whilst::reason;
-
-namespace {
-
-struct straight_line {
-  static constexpr int parameters = 2, variables = 1;
-  template <class S>
-  WHILST_HD S operator()(const S* b, const double* x) const {
-    return b[0] + b[1] * x[0];
-  }
-};
-/// b0 exp(-b1 x), which takes some trials from `far`. On the host, tests can have it call something.
-struct minded_decay {
-  static constexpr int parameters = 2, variables = 1;
-  template <class S>
-  WHILST_HD S operator()(const S* b, const double* x) const {
-    using std::exp;
-    mind_the_next_evaluation();
-    return b[0] * exp(b[1] * (-x[0]));
-  }
-};
-const std::vector<double> far{1, 5};
-
-/// y = intercept + slope x + noise on a grid, and the regression line with its standard errors by the textbook's sums.
-struct line_data {
-  std::vector<double> x, y;
-  double intercept, slope, error_of_intercept, error_of_slope;
-
-  explicit line_data(int which, int points = 40) {
-    double mean_x = 0, mean_y = 0;
-    for (int i = 0; i < points; ++i) {
-      x.push_back(0.1 * i - 1);
-      y.push_back(3 + which - (2 - 0.3 * which) * x.back() + 0.1 * (1 + which) * noise(i + 7 * which));
-      mean_x += x.back() / points;
-      mean_y += y.back() / points;
-    }
-    double xx = 0, xy = 0, rr = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      xx += (x[i] - mean_x) * (x[i] - mean_x);
-      xy += (x[i] - mean_x) * (y[i] - mean_y);
-    }
-    slope = xy / xx;
-    intercept = mean_y - slope * mean_x;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double r = y[i] - intercept - slope * x[i];
-      rr += r * r;
-    }
-    const double variance = rr / (points - 2);
-    error_of_slope = std::sqrt(variance / xx);
-    error_of_intercept = std::sqrt(variance * (1.0 / points + mean_x * mean_x / xx));
-  }
-
-  void check(const least_squares_report& report, const std::vector<double>& b) const {
-    // Sums of some hundred numbers of size 1 to 100, squared by J' J: some 1e5 epsilon.
-    constexpr double tolerance = 1e-10;
-    CHECK(report.converged());
-    CHECK(b[0] == Approx(intercept).epsilon(tolerance));
-    CHECK(b[1] == Approx(slope).epsilon(tolerance));
-    REQUIRE(report.errors.size() == 2);
-    CHECK(report.errors[0] == Approx(error_of_intercept).epsilon(tolerance));
-    CHECK(report.errors[1] == Approx(error_of_slope).epsilon(tolerance));
-    CHECK(report.covariance[3] == Approx(error_of_slope * error_of_slope).epsilon(tolerance));
-    CHECK(report.residual_norm() == Approx(std::sqrt(2 * report.value)));
-  }
-};
-
-struct decay_data {
-  std::vector<double> x, y;
-  decay_data() {
-    for (int i = 0; i < 40; ++i) {
-      x.push_back(0.1 * i);
-      y.push_back(3 * std::exp(-0.7 * x.back()) + 0.05 * noise(i));
-    }
-  }
-  curve_fit<double, minded_decay> fit(const least_squares_options& options) const { return {{}, x, y, options}; }
-};
-
-buffer<double> on_place(const std::string& executor, const std::vector<double>& x) {
-  buffer<double> made(executor == "host" ? place::host() : place::gpu(0), static_cast<index_type>(x.size()));
-  made.upload(x.data());
-  return made;
-}
-std::vector<double> values(const buffer<double>& from) {
-  std::vector<double> host(static_cast<std::size_t>(from.size()));
-  from.download(host.data());
-  return host;
-}
-/// On the host: what the first evaluation of the next fit calls.
-class at_first_evaluation {
- public:
-  explicit at_first_evaluation(std::function<void()> call) : call_(std::move(call)) { at_next_evaluation = &call_; }
-  ~at_first_evaluation() { at_next_evaluation = nullptr; }
-
- private:
-  std::function<void()> call_;
-};
-
-}  // namespace
+using namespace enqueued_fits;
 
 TEST_CASE("an enqueued fit finds the regression line and its errors", "[least_squares][enqueue][sanitizer]") {
   const line_data line(1);
@@ -302,32 +192,6 @@ TEST_CASE("a fit's monitor sees its iterations, cancels it, and may throw", "[le
   }
 }
 
-TEST_CASE("threads that share a fit and enqueue each get their own report", "[least_squares][enqueue][threads]") {
-  const line_data line(2, 1000);  // long enough that threads wait for one another
-  for (const std::string& executor : executors()) {
-    INFO(executor);
-    curve_fit<double, straight_line> fit({}, line.x, line.y, {.executor = executor});
-    constexpr int threads = 3, times = 100;
-    std::vector<std::vector<double>> found(threads * times);
-    std::vector<std::optional<least_squares_report>> reports(threads * times);
-    std::atomic<int> ready{0};
-    std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t)
-      all.emplace_back([&, t] {
-        ++ready;
-        while (ready < threads) std::this_thread::yield();
-        for (int k = 0; k < times; ++k) {
-          const auto at = static_cast<std::size_t>(t * times + k);
-          buffer<double> b = on_place(executor, {1.0 * t, 1.0 * k});
-          reports[at] = fit.enqueue(nullptr, b.data()).wait();
-          found[at] = values(b);
-        }
-      });
-    for (std::thread& one : all) one.join();
-    for (std::size_t k = 0; k < found.size(); ++k) line.check(*reports[k], found[k]);
-  }
-}
-
 TEST_CASE("a fit refuses hostile pointers and goes on", "[least_squares][pointers]") {
   const line_data line(0);
   for (const std::string& executor : executors()) {
@@ -388,92 +252,5 @@ TEST_CASE("tickets of fits survive a move, and refuse once the fit is gone", "[l
     CHECK(whilst::converged(ticket.outcome()->why));  // still the ticket's
   }
 }
-
-#if WHILST_WITH_CUDA
-
-namespace {
-
-bool skipped() {
-  if (has_gpu()) return false;
-  WARN("skipped: no GPU");
-  return true;
-}
-
-}  // namespace
-
-TEST_CASE("a ticket cancels a fit that waits for its turn on a GPU, and not the next",
-          "[least_squares][enqueue][gpu]") {
-  if (skipped()) return;
-  const decay_data data;
-  for (const char* executor : {"graph", "resident"}) {
-    INFO(executor);
-    auto fit = data.fit({.executor = executor});
-    buffer<double> b = on_place(executor, far), next = on_place(executor, far);
-    const whilst::cuda::stream stream = whilst::cuda::make_stream();
-    held_stream held(stream.get());
-    const least_squares_ticket waiting = fit.enqueue(stream.get(), b.data());
-    const least_squares_ticket after = fit.enqueue(stream.get(), next.data());
-    CHECK_FALSE(waiting.done());
-    waiting.cancel();
-    held.open();
-    CHECK(waiting.wait().reason() == reason::cancelled);
-    CHECK(after.wait().converged());
-  }
-}
-
-TEST_CASE("a fit becomes part of the caller's graph", "[least_squares][enqueue][gpu]") {
-  if (skipped()) return;
-  const decay_data data;
-  for (const char* executor : {"graph", "resident"}) {
-    INFO(executor);
-    auto fit = data.fit({.executor = executor});
-    buffer<double> start = on_place(executor, far), b = on_place(executor, far);
-    const whilst::cuda::stream stream = whilst::cuda::make_stream();
-    std::vector<least_squares_ticket> tickets;
-    const auto graph = captured_batch(stream.get(), [&] {
-      WHILST_CUDA("copying the start",
-                  cudaMemcpyAsync(b.data(), start.data(), 2 * sizeof(double), cudaMemcpyDeviceToDevice, stream.get()));
-      tickets.push_back(fit.enqueue(stream.get(), b.data()));
-    });
-    CHECK_FALSE(tickets[0].done());
-    CHECK_THROWS_WITH(tickets[0].wait(), contains("has not completed a launch yet"));
-    for (const std::vector<double>& from : {far, {2, 1}, {4, 0.1}}) {
-      start.upload(from.data());
-      launch_and_wait(graph, stream.get());
-      const least_squares_report report = tickets[0].wait();
-      std::vector<double> expected = from;
-      auto alone = data.fit({.executor = executor});
-      const least_squares_report told = alone.solve(expected);
-      CHECK(values(b) == expected);
-      CHECK(report.iterations() == told.iterations());
-      CHECK(report.covariance == told.covariance);
-    }
-  }
-}
-
-TEST_CASE("enqueueing a fit neither allocates nor waits", "[least_squares][enqueue][gpu]") {
-  if (skipped()) return;
-  const decay_data data;
-  for (const char* executor : {"graph", "resident"}) {
-    INFO(executor);
-    auto fit = data.fit({.executor = executor});
-    buffer<double> b = on_place(executor, far);
-    const whilst::cuda::stream stream = whilst::cuda::make_stream();
-    std::vector<std::string> calls;
-    whilst::cuda::observer() = [&](std::string_view expression) {
-      calls.emplace_back(expression);
-      return cudaSuccess;
-    };
-    const least_squares_ticket ticket = fit.enqueue(stream.get(), b.data());
-    whilst::cuda::observer() = {};
-    CHECK(calls.size() >= 2);
-    for (const std::string& call : calls)
-      for (const char* name : {"cudaMalloc", "cudaHostAlloc", "cudaFree", "Synchronize", "cudaMemcpy(", "cudaMemset("})
-        CHECK(call.find(name) == std::string::npos);
-    CHECK(ticket.wait().converged());
-  }
-}
-
-#endif
 
 }  // namespace whilst_test
