@@ -1,11 +1,9 @@
 #include "whilst/host/batch_desk.hpp"
 
-#include <cstdlib>
 #include <limits>
 
 #include "solvers/host/deadline.hpp"
 #include "whilst/basics/error.hpp"
-#include "whilst/engine/executor.hpp"
 #include "whilst/engine/steps/host_threads.hpp"
 #include "whilst/host/choose_executor.hpp"
 
@@ -23,8 +21,7 @@ const batch_settings& checked(const batch_settings& settings) {
     refuse(std::to_string(settings.problems) + " problems are beyond any memory", "Solve them in parts");
   if (settings.max_iterations < 0 || settings.max_iterations > std::numeric_limits<std::int32_t>::max())
     refuse("max_iterations is " + std::to_string(settings.max_iterations), "Give 0 to 2147483647");
-  if (!(settings.deadline > 0))
-    refuse("the deadline is " + std::to_string(settings.deadline) + " seconds", "Give more than 0");
+  check_deadline(settings.doing, settings.deadline);
   check_host_threads(settings.doing, settings.threads);
   const int lanes = settings.lanes;
   const bool part_of_warp = lanes > 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0;
@@ -34,28 +31,13 @@ const batch_settings& checked(const batch_settings& settings) {
   return settings;
 }
 
-/// The CPU if the options or the environment say so or there is no GPU; otherwise the GPU requested.
-place choose_place(const batch_settings& settings) {
-  executor how = executor_from_name(settings.executor);
-  if (how != executor::automatic && how != executor::host && how != executor::batch)
-    throw error(settings.doing, "executor '" + settings.executor + "' is for single problems",
-                "Use auto, batch or host, or " + settings.alone + " for each problem");
-  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
-    try {
-      how = executor_from_name(from_environment);
-    } catch (const error& unknown) {
-      throw error(settings.doing + " with the executor of WHILST_EXECUTOR: " + unknown.what());
-    }
-  }
-  // A resident solve is one kernel too, and runs on the same devices.
-  const bool on_host = how == executor::host || cuda::device_count() == 0;
-  return choose_executor({.executor = on_host ? "host" : "resident", .device = settings.device}, 1, false, true).where;
-}
-
 }  // namespace
 
 batch_desk::batch_desk(const batch_settings& settings)
-    : settings_(checked(settings)), where_(choose_place(settings)), frame_(where_, 1) {
+    : settings_(checked(settings)),
+      where_(
+          place_of_batch({.executor = settings.executor, .device = settings.device}, settings.doing, settings.alone)),
+      frame_(where_, 1) {
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return;
   cuda::device_guard current(where_.device());
@@ -77,7 +59,10 @@ int batch_desk::lanes_or(int suited) const {
   return settings_.lanes != 0 ? settings_.lanes : suited;
 }
 
-std::uint64_t batch_desk::deadline_nanoseconds() const { return nanoseconds_of(settings_.deadline); }
+void check_deadline(const std::string& doing, double seconds) {
+  if (!(seconds > 0)) throw error(doing, "the deadline is " + std::to_string(seconds) + " seconds", "Give more than 0");
+}
+std::uint64_t nanoseconds_of_deadline(double seconds) { return nanoseconds_of(seconds); }
 
 void batch_desk::cancel() {
   const std::uint64_t latest = latest_.load();

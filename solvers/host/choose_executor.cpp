@@ -83,10 +83,30 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
   if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
 #endif
   if (how == executor::resident && !runs_in_kernel)
-    throw error(doing, "resident is one kernel, and cannot run callbacks or steps that an operator, a preconditioner or "
-                       "the method records apart",
+    throw error(doing,
+                "resident is one kernel, and cannot run callbacks or steps that an operator, a preconditioner or "
+                "the method records apart",
                 "Use graph or stream");
   return {place::gpu(device), how};
+}
+
+place place_of_batch(const executor_wish& asked, const std::string& making, const std::string& alone, index_type rows,
+                     bool on_device) {
+  executor how = executor_from_name(asked.executor);
+  if (how != executor::automatic && how != executor::host && how != executor::batch)
+    throw error(making, "executor '" + asked.executor + "' is for single problems",
+                "Use auto, batch or host, or " + alone + " for each problem");
+  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
+    try {
+      how = executor_from_name(from_environment);
+    } catch (const error& unknown) {
+      throw error(making + " with the executor of WHILST_EXECUTOR: " + unknown.what());
+    }
+  }
+  // A resident solve is one kernel too, and runs on the same devices.
+  const bool on_host = how == executor::host || cuda::device_count() == 0;
+  return choose_executor({.executor = on_host ? "host" : "resident", .device = asked.device}, rows, on_device, true)
+      .where;
 }
 
 place place_of_executor(const std::string& executor, int device) {

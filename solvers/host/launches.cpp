@@ -34,13 +34,14 @@ const solve_outcome& seen(const ticket::state& which) { return *static_cast<cons
 }  // namespace
 
 launch_desk::launch_desk(program& recorded, index_type systems, control* outer, control* inner,
-                         index_type history_capacity)
+                         index_type history_capacity, std::size_t outcome_bytes)
     : recorded_(recorded),
       where_(recorded.where()),
       systems_(systems),
       outer_(outer),
       inner_(inner),
-      history_capacity_(history_capacity) {
+      history_capacity_(history_capacity),
+      outcome_bytes_(outcome_bytes) {
 #if WHILST_WITH_CUDA
   if (!where_.on_host()) {
     cuda::device_guard current(where_.device());
@@ -67,12 +68,15 @@ void launch_desk::add_prepared_launches(int count) {
   }
 }
 
-launch_desk::~launch_desk() { wait_quietly(recorded_); }
+launch_desk::~launch_desk() {
+  wait_quietly(recorded_);
+  for (const std::shared_ptr<launch>& one : prepared_) one->desk = nullptr;
+}
 
 std::shared_ptr<launch_desk::launch> launch_desk::make() {
   auto made = std::make_shared<launch>();
   made->desk = this;
-  made->seen = shared_memory_block(where_, sizeof(solve_outcome));
+  made->seen = shared_memory_block(where_, outcome_bytes_);
   if (is_batch()) made->of_systems = buffer<solve_outcome>(where_, systems_);
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return made;
@@ -244,8 +248,9 @@ report launch_desk::report_of(const launch& which) const {
 
 batch_report launch_desk::batch_report_of(const launch& which) const {
   const auto count = static_cast<std::size_t>(systems_);
-  batch_report_fields fields{std::vector<system_outcome>(count), common};
-  fields.common.solve_seconds = which.seconds;
+  std::vector<system_outcome> systems(count);
+  report_fields fields = common;
+  fields.solve_seconds = which.seconds;
   std::vector<solve_outcome> copied;
   const solve_outcome* outcomes = which.target();
 #if WHILST_WITH_CUDA
@@ -258,13 +263,13 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
     float milliseconds = 0;
     if (!which.in_capture)
       WHILST_CUDA("timing a batch", cudaEventElapsedTime(&milliseconds, which.begin.get(), which.end.get()));
-    fields.common.solve_seconds = 1e-3 * milliseconds;
+    fields.solve_seconds = 1e-3 * milliseconds;
   }
 #endif
-  std::transform(outcomes, outcomes + count, fields.systems.begin(), [](const solve_outcome& one) {
+  std::transform(outcomes, outcomes + count, systems.begin(), [](const solve_outcome& one) {
     return system_outcome{one.why, one.iterations, one.residual_norm, one.rhs_norm};
   });
-  return batch_report(std::move(fields));
+  return {std::move(fields), std::move(systems)};
 }
 
 void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }
@@ -351,23 +356,29 @@ const ticket::state& there(const std::shared_ptr<ticket::state>& state) {
   if (!state) detail::refuse_moved_from("ticket");
   return *state;
 }
+launch_desk& desk_of(const std::shared_ptr<ticket::state>& state) {
+  if (launch_desk* const desk = there(state).desk) return *desk;
+  throw error("using a ticket", "its solver was destroyed", "Keep a solver as long as you ask its tickets");
+}
 
 }  // namespace
 
-whilst::progress ticket::progress() const { return there(state_).desk->progress(); }
-void ticket::cancel() const { there(state_).desk->cancel(*state_); }
-bool ticket::done() const { return there(state_).desk->is_done(*state_); }
+whilst::progress ticket::progress() const { return desk_of(state_).progress(); }
+void ticket::cancel() const { desk_of(state_).cancel(*state_); }
+bool ticket::done() const { return desk_of(state_).is_done(*state_); }
 report ticket::wait() const {
-  there(state_).desk->wait(*state_);
-  return state_->desk->report_of(*state_);
+  launch_desk& desk = desk_of(state_);
+  desk.wait(*state_);
+  return desk.report_of(*state_);
 }
 const solve_outcome* ticket::outcome() const { return there(state_).target(); }
 
-void batch_ticket::cancel() const { there(state_).desk->cancel(*state_); }
-bool batch_ticket::done() const { return there(state_).desk->is_done(*state_); }
+void batch_ticket::cancel() const { desk_of(state_).cancel(*state_); }
+bool batch_ticket::done() const { return desk_of(state_).is_done(*state_); }
 batch_report batch_ticket::wait() const {
-  there(state_).desk->wait(*state_);
-  return state_->desk->batch_report_of(*state_);
+  launch_desk& desk = desk_of(state_);
+  desk.wait(*state_);
+  return desk.batch_report_of(*state_);
 }
 
 }  // namespace whilst

@@ -21,16 +21,7 @@ const std::string making = "making a batch of fits";
 
 batch_settings settings_of_fits(const least_squares_batch_options& options, index_type fits) {
   check_tolerances(making, options.tolerances);
-  return {.doing = making,
-          .alone = "a least_squares_solver",
-          .problems = fits,
-          .max_iterations = options.max_iterations,
-          .deadline = options.deadline,
-          .executor = options.executor,
-          .device = options.device,
-          .lanes = options.lanes,
-          .threads = options.threads,
-          .check_pointers = options.check_pointers};
+  return {making, "a least_squares_solver", fits, options};
 }
 
 void check_residuals(index_type residuals) {

@@ -1,7 +1,6 @@
 #include "whilst/linear/batch_linear_solver.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <string_view>
 
@@ -32,24 +31,6 @@ void check(const linear_solver_options& options, index_type rows, index_type col
   check_options(making, options);
 }
 
-/// The CPU if the options or the environment say so or there is no GPU; otherwise the GPU requested.
-place choose_place(linear_solver_options options, index_type rows, bool on_device) {
-  executor how = executor_from_name(options.executor);
-  if (how != executor::automatic && how != executor::host && how != executor::batch)
-    refuse("executor '" + options.executor + "' is for single systems",
-           "Use auto, batch or host, or a linear_solver for each system");
-  if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
-    try {
-      how = executor_from_name(from_environment);
-    } catch (const error& unknown) {
-      throw error(std::string(making) + " with the executor of WHILST_EXECUTOR: " + unknown.what());
-    }
-  }
-  // A resident solve is one kernel too, and runs on the same devices.
-  options.executor = how == executor::host || cuda::device_count() == 0 ? "host" : "resident";
-  return choose_executor(wish_of(options), rows, on_device, true).where;
-}
-
 }  // namespace
 
 template <class T>
@@ -66,14 +47,14 @@ struct batch_linear_solver<T>::implementation {
     if (!method.runs_in_kernel)
       refuse("method " + options.method + " records steps for one large system, and a batch is one kernel",
              "Use another method, or a linear_solver for each system");
-    pattern =
-        matrix_on_place<T>(given, choose_place(options, given.rows(), given.is_on_device()), options.check_pointers);
+    const place where =
+        place_of_batch(wish_of(options), std::string(making), "a linear_solver", given.rows(), given.is_on_device());
+    pattern = matrix_on_place<T>(given, where, options.check_pointers);
     solve_request<T> request = pattern.request();
     request.preconditioner = preconditioner_from_name(making, options.preconditioner);
     request.systems = systems;
     request.in_kernel = true;
-    solve = std::make_unique<prepared_solve<T>>(request, method.record(request), executor::batch, std::move(options),
-                                                began);
+    solve = std::make_unique<prepared_solve<T>>(request, method.record(request), executor::batch, options, began);
   }
 
   /// While one system is being solved, x of another may already be written.
@@ -112,6 +93,11 @@ template <class T>
 batch_linear_solver<T>& batch_linear_solver<T>::operator=(batch_linear_solver&&) noexcept = default;
 
 template <class T>
+prepared_program& batch_linear_solver<T>::prepared() const {
+  return *implementation_->solve;
+}
+
+template <class T>
 batch_report batch_linear_solver<T>::solve(std::span<const T> values, std::span<const T> b, std::span<T> x) {
   implementation& self = *implementation_;
   const report_fields& common = self.solve->common();
@@ -146,24 +132,8 @@ void batch_linear_solver<T>::set_tolerances(double rtol, double atol) {
   implementation_->solve->set_tolerances(rtol, atol);
 }
 template <class T>
-void batch_linear_solver<T>::set_max_iterations(index_type limit) {
-  implementation_->solve->set_max_iterations(limit);
-}
-template <class T>
-void batch_linear_solver<T>::set_deadline(double seconds) {
-  implementation_->solve->set_deadline(seconds);
-}
-template <class T>
-void batch_linear_solver<T>::cancel() {
-  implementation_->solve->desk().cancel_all();
-}
-template <class T>
 index_type batch_linear_solver<T>::systems() const {
   return implementation_->systems;
-}
-template <class T>
-const std::string& batch_linear_solver<T>::executor() const {
-  return implementation_->solve->common().executor;
 }
 template <class T>
 const std::string& batch_linear_solver<T>::device() const {

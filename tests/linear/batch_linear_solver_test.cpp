@@ -405,9 +405,7 @@ TEST_CASE("batches of one system and of empty systems", "[batch]") {
 
 TEST_CASE("the worst of a batch", "[batch]") {
   const auto worst_of = [](std::vector<system_outcome> systems) {
-    whilst::batch_report_fields fields;
-    fields.systems = std::move(systems);
-    return batch_report(std::move(fields)).worst();
+    return batch_report({}, std::move(systems)).worst();
   };
   const double nan = std::nan("");
   CHECK(worst_of({{reason::converged_rtol, 1, 1e-9, 1}, {reason::converged_rtol, 1, 1e-8, 1}}) == 1);
@@ -417,7 +415,7 @@ TEST_CASE("the worst of a batch", "[batch]") {
   CHECK(worst_of({{reason::nan_or_infinity, 1, nan, 1}, {reason::nan_or_infinity, 1, nan, 1}}) == 0);
   CHECK(batch_report().all_converged());
   CHECK(batch_report().message() == "0 of 0 systems converged");
-  REQUIRE_THROWS_WITH(batch_report()[0], contains("no system 0 among 0"));
+  REQUIRE_THROWS_WITH(batch_report()[0], contains("no problem 0 among 0"));
 }
 
 TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
@@ -439,7 +437,7 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
   };
   for (const char* executor : {"stream", "graph", "resident"})
     has(message([&] { make({.executor = executor}); }),
-        "'" + std::string(executor) + "' is for single systems. Use auto, batch or host");
+        "'" + std::string(executor) + "' is for single problems. Use auto, batch or host");
   has(message([&] { make({.executor = "cluster"}); }), "auto, host, stream");
   has(message([&] { make({.method = "sor"}); }), "cg, bicgstab");
   has(message([&] { make({.preconditioner = "ilu"}); }), "none, jacobi");
@@ -459,7 +457,7 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
   has(message([&] { solver.solve(values, wrong, x); }), "b has 4 entries, and 3 systems of 4 rows have 12");
   has(message([&] { solver.solve(values, b, wrong); }), "x has 4 entries, and 3 systems of 4 rows have 12");
   has(message([&] { solver.set_tolerances(-1, 0); }), "negative");
-  has(message([&] { solver.set_max_iterations(-1); }), "negative");
+  has(message([&] { solver.set_max_iterations(-1); }), "max_iterations is -1");
   has(message([&] { solver.set_deadline(0); }), "deadline");
   solver.cancel();  // nothing runs
 

@@ -4,26 +4,42 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/engine/memory/memory.hpp"
-#include "whilst/host/whole_problems.hpp"
+#include "whilst/host/batch_frame.hpp"
 
 namespace whilst::detail {
 
 /// The settings of every batch; see least_squares_batch_options.
 struct batch_settings {
+  template <class Options>
+  batch_settings(std::string doing, std::string alone, index_type problems, const Options& options)
+      : doing(std::move(doing)),
+        alone(std::move(alone)),
+        problems(problems),
+        max_iterations(options.max_iterations),
+        deadline(options.deadline),
+        executor(options.executor),
+        device(options.device),
+        lanes(options.lanes),
+        threads(options.threads),
+        check_pointers(options.check_pointers) {}
+
   std::string doing;  ///< opens every error message: "making a batch of fits"
   std::string alone;  ///< what solves a single problem: "a least_squares_solver"
-  index_type problems = 1;
-  index_type max_iterations = 0;
-  double deadline = 0;
-  std::string executor = "auto";
-  int device = -1;
-  int lanes = 0;
-  int threads = 0;
-  bool check_pointers = true;
+  index_type problems, max_iterations;
+  double deadline;
+  std::string executor;
+  int device, lanes, threads;
+  bool check_pointers;
 };
+
+/// Throws whilst::error on a deadline that is not above 0. `doing` opens the message.
+void check_deadline(const std::string& doing, double seconds);
+/// As the control of a batch holds it.
+std::uint64_t nanoseconds_of_deadline(double seconds);
 
 /// The part of a batch that depends on neither scalar nor problem: where it runs, when it began, how it is stopped.
 class batch_desk {
@@ -37,7 +53,7 @@ class batch_desk {
   void require_context(std::string_view doing) const;
   /// Threads per problem: one on the host, else the number requested, else `suited`.
   int lanes_or(int suited) const;
-  std::uint64_t deadline_nanoseconds() const;
+  double deadline() const { return settings_.deadline; }
   /// On the host: see run_settings.
   int threads() const { return settings_.threads; }
   /// Returns the number of the next launch.

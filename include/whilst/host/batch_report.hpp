@@ -2,12 +2,11 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "whilst/basics/index_type.hpp"
 #include "whilst/engine/control/reason.hpp"
+#include "whilst/host/batch_outcomes.hpp"
 #include "whilst/host/replayed_solver.hpp"
-#include "whilst/host/report.hpp"
 
 namespace whilst {
 
@@ -26,57 +25,20 @@ struct system_outcome {
   double relative_residual() const { return residual_norm == 0 ? 0 : residual_norm / rhs_norm; }
 };
 
-/// The content of a batch_report.
-struct batch_report_fields {
-  std::vector<system_outcome> systems;
-  report_fields common;  ///< shared by the whole batch; see batch_report
-};
-
-/// How the systems of a batch ended, each with its own reason. A value: a system that fails throws no exception.
-class batch_report {
+/// How the systems of a batch ended.
+class batch_report : public batch_outcomes<system_outcome> {
  public:
-  batch_report() = default;
-  explicit batch_report(batch_report_fields fields);
-
-  /// The number of systems.
-  index_type size() const { return static_cast<index_type>(fields_.systems.size()); }
-  /// System k, counted from 0. Throws whilst::error if there is none.
-  const system_outcome& operator[](index_type k) const;
-  /// All of them, for `for (const system_outcome& system : report)`.
-  auto begin() const { return fields_.systems.begin(); }
-  auto end() const { return fields_.systems.end(); }
-
-  index_type number_converged() const { return number_converged_; }
-  bool all_converged() const { return number_converged_ == size(); }
-  /// The system to look at first: any that has not converged before any that has, then the one with the largest
-  /// relative residual, NaN counting as the largest; the first in a tie.
-  index_type worst() const { return worst_; }
+  using batch_outcomes::batch_outcomes;
   /// One readable line: how many converged, and how the worst ended.
-  std::string message() const;
-
-  /// Seconds spent copying the pattern, allocating and recording: once per solver, not once per solve.
-  double setup_seconds() const { return fields_.common.setup_seconds; }
-  /// Seconds from the first to the last system, on the clock of the device that ran them, without copies to and from
-  /// the host. 0 if the solve was part of a captured graph, whose parts cannot be timed.
-  double solve_seconds() const { return fields_.common.solve_seconds; }
-  /// "batch".
-  const std::string& executor() const { return fields_.common.executor; }
-  const std::string& method() const { return fields_.common.method; }
-  const std::string& preconditioner() const { return fields_.common.preconditioner; }
-  /// "float" or "double".
-  const std::string& precision() const { return fields_.common.precision; }
-  /// Name of the device or processor.
-  const std::string& device() const { return fields_.common.device; }
+  std::string message() const { return message_about("system"); }
+  const std::string& preconditioner() const { return common().preconditioner; }
   /// Per system.
-  index_type rows() const { return fields_.common.rows; }
-  index_type nonzeros() const { return fields_.common.nonzeros; }
-
- private:
-  batch_report_fields fields_;
-  index_type number_converged_ = 0, worst_ = 0;
+  index_type rows() const { return common().rows; }
+  index_type nonzeros() const { return common().nonzeros; }
 };
 
-/// An enqueued batch. Copies refer to the same batch. The solver must outlive its tickets.
+/// An enqueued batch. Copies refer to the same batch. Once its solver has been destroyed, all members throw
+/// whilst::error.
 class batch_ticket {
  public:
   /// Asks every system that is running or waiting for its turn to stop; each does within two of its own iterations,

@@ -26,4 +26,10 @@ struct executor_wish {
 executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device, bool runs_in_kernel,
                                 index_type nonzeros = 0);
 
+/// The place of a batch: the CPU if the request or WHILST_EXECUTOR says so or there is no GPU, otherwise the GPU
+/// requested. Throws whilst::error on an executor that is not for batches. `making` opens the message; `alone` is what
+/// solves a single problem: "a linear_solver".
+place place_of_batch(const executor_wish& asked, const std::string& making, const std::string& alone,
+                     index_type rows = 1, bool on_device = false);
+
 }  // namespace whilst

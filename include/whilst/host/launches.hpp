@@ -21,10 +21,11 @@ class launch_desk;
 
 /// One enqueued solve, of a system or of a batch: the state that its tickets share.
 struct ticket::state {
-  launch_desk* desk = nullptr;
+  launch_desk* desk = nullptr;  ///< null once it has been destroyed
   std::uint64_t number = 0;
   bool in_capture = false;
-  /// A solve_outcome in memory that the host sees: complete for a single system; for a batch, only its `launch`.
+  /// A solve_outcome in memory that the host sees, and what else the solve leaves there: complete for a single system;
+  /// for a batch, only its `launch`.
   shared_memory_block seen;
   /// A batch's outcomes stay on the place that solved it until they are requested: a million of them are 56 megabytes,
   /// which kernels would write to host memory in small scattered pieces, and which a copy on the caller's stream would
@@ -53,9 +54,10 @@ class launch_desk {
 
   /// recorded outlives the desk. outer: the root loop's control, one per system. inner: the inner loop's control for a
   /// single system, null for a batch. Both on the program's place. history_capacity: records per launch, an even
-  /// number; 0 for none.
-  launch_desk(program& recorded, index_type systems, control* outer, control* inner, index_type history_capacity);
-  /// Waits for the runs in flight, which write outcomes.
+  /// number; 0 for none. outcome_bytes: of what a single system's launch writes to its target, a solve_outcome first.
+  launch_desk(program& recorded, index_type systems, control* outer, control* inner, index_type history_capacity,
+              std::size_t outcome_bytes = sizeof(solve_outcome));
+  /// Waits for the runs in flight, which write outcomes. Tickets that are left then refuse what they are asked.
   ~launch_desk();
 
   /// The fields that are the same in every report.
@@ -116,6 +118,7 @@ class launch_desk {
   index_type systems_;
   control *outer_, *inner_;
   index_type history_capacity_;
+  std::size_t outcome_bytes_;
   buffer<history_record> histories_;  ///< of the launches allocated with the desk, one after another
   std::vector<std::shared_ptr<launch>> prepared_;
   std::uint64_t latest_ = 0;
@@ -132,16 +135,6 @@ class launch_desk {
   cuda::stream beside_;         ///< for copies that must not wait for the loop
   shared_memory_block pinned_;  ///< their host side
 #endif
-};
-
-/// The implementation behind a replayed_solver.
-class prepared_program {
- public:
-  virtual ~prepared_program() = default;
-  virtual launch_desk& desk() = 0;
-  /// For later launches.
-  virtual void set_max_iterations(index_type limit) = 0;
-  virtual void set_deadline(double seconds) = 0;
 };
 
 }  // namespace whilst

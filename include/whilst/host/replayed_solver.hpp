@@ -23,7 +23,8 @@ struct progress {
   bool running = false;
 };
 
-/// An enqueued solve. Copies refer to the same solve. The solver must outlive its tickets.
+/// An enqueued solve. Copies refer to the same solve. Once its solver has been destroyed, all members but outcome()
+/// throw whilst::error.
 class ticket {
  public:
   /// Reads how far the loop has come, without stopping it. Costs a small copy alongside the running loop.
@@ -55,8 +56,8 @@ class ticket {
 
 class prepared_program;
 
-/// The common part of solvers that are recorded when constructed and replayed by each solve. One solve at a time: a
-/// second one on another stream waits for the first.
+/// The common part of solvers that are recorded when constructed and replayed by each solve, of one problem or of a
+/// batch. One solve at a time: a second one on another stream waits for the first.
 ///
 /// Any thread may use a solver at any time. Calls that solve or change it wait until other threads have returned from
 /// such calls: from solve() when it has ended, from enqueue() at once, or under executors host and stream when its
@@ -67,7 +68,7 @@ class prepared_program;
 ///
 /// On the host, solve() or enqueue() rethrows an exception from a callback or an operator; if one step throws several,
 /// that of the smallest index. x is undefined then, and the solver can be used again.
-class replayed_solver {
+class recorded_solver {
  public:
   /// Apply to later solves. Throw whilst::error on a negative limit, and on a deadline that is not above 0 seconds.
   void set_max_iterations(index_type limit);
@@ -76,6 +77,29 @@ class replayed_solver {
   /// Among the last 17 solves enqueued, stops the one in flight and those waiting for their turn, as ticket::cancel
   /// does; callable from any thread. Harmless when none is left; later solves are unaffected.
   void cancel();
+
+  /// The program as a readable tree with node counts, as Graphviz DOT, and as JSON, with the bytes that a step moves if
+  /// it declares them.
+  std::string explain() const;
+  std::string dot() const;
+  std::string json() const;
+  /// The program's memory use, itemised.
+  memory_table memory() const;
+  /// The executor in use: the one requested, the one "auto" chose, or the fallback.
+  const std::string& executor() const;
+
+ protected:
+  recorded_solver() = default;
+  recorded_solver(recorded_solver&&) noexcept = default;
+  recorded_solver& operator=(recorded_solver&&) noexcept = default;
+  virtual ~recorded_solver() = default;
+
+  virtual prepared_program& prepared() const = 0;
+};
+
+/// The same for single problems, whose progress can be watched.
+class replayed_solver : public recorded_solver {
+ public:
   /// Makes later solves call `monitor` with the number of completed iterations and the residual norm at that point
   /// (||g|| for a minimizer, ||F|| for equations); an empty function turns this off.
   /// @code
@@ -96,25 +120,6 @@ class replayed_solver {
   void set_monitor(std::function<void(const whilst::progress&)> monitor);
   /// How far the solve in flight has come; callable from any thread.
   whilst::progress progress() const;
-
-  /// The program as a readable tree with node counts, as Graphviz DOT, and as JSON, with the bytes that a step moves if
-  /// it declares them.
-  std::string explain() const;
-  std::string dot() const;
-  std::string json() const;
-  /// The program's memory use, itemised.
-  memory_table memory() const;
-  /// The executor in use: the one requested, the one "auto" chose, or the fallback.
-  const std::string& executor() const;
-
- protected:
-  replayed_solver() = default;
-  replayed_solver(replayed_solver&&) noexcept = default;
-  replayed_solver& operator=(replayed_solver&&) noexcept = default;
-  virtual ~replayed_solver() = default;
-
- private:
-  virtual prepared_program& prepared() const = 0;
 };
 
 }  // namespace whilst

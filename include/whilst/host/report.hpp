@@ -21,6 +21,7 @@ struct report_fields {
   double loop_seconds = 0;
   std::string method, preconditioner, executor, precision, device, note;
   index_type rows = 0, nonzeros = 0;
+  int lanes = 1;  ///< of a batch: threads that worked on each problem
   std::vector<history_record> history;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 #include "whilst/engine/control/reason.hpp"
 
@@ -19,5 +20,13 @@ struct solve_outcome {
   std::uint64_t launch = 0;            ///< the solver's number for this solve; written last
   reason why = reason::running;
 };
+
+/// Written last: whoever polls for the launch's number then finds the rest in place.
+WHILST_HD inline void announce(solve_outcome& outcome, std::uint64_t launch) {
+#if defined(__CUDA_ARCH__)
+  __threadfence_system();
+#endif
+  outcome.launch = launch;
+}
 
 }  // namespace whilst

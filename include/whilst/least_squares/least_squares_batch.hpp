@@ -49,7 +49,7 @@ class least_squares_batch_report : public batch_outcomes<fit_outcome> {
  public:
   using batch_outcomes::batch_outcomes;
   /// One readable line: how many converged, and how the worst ended.
-  std::string message() const { return message_about("fit", "fits"); }
+  std::string message() const { return message_about("fit"); }
 };
 
 /// What `lanes` = 0 chooses on a GPU; use it to choose a data layout, see least_squares_batch.
@@ -69,6 +69,11 @@ void check_residuals(index_type residuals);
 /// The caller's threads may share it too: solve, enqueue and wait admit one thread at a time, and wait() reports on the
 /// fits enqueued last, by any thread. The method is levenberg_marquardt, and on the host its results are those of a
 /// least_squares_solver for each problem.
+///
+/// What a batch does not have: tickets, since its outcomes are those of the launch enqueued last; progress and a
+/// monitor, since nobody outside the kernel sees how far a fit is; a history and standard errors, which would be most
+/// of a fit's memory; new limits and tolerances, which are part of the kernel's arguments. Use a least_squares_solver
+/// for those.
 ///
 /// Problem is trivially copyable; its pointers are to memory of the place. of_problem(k) returns problem k in the form
 /// that least_squares_solver takes (unknowns, count(), residual i by operator()(i, x)); count(), called on the host,
@@ -95,11 +100,9 @@ class least_squares_batch {
       const fit_settings settings{options.tolerances, bounds_.lower(), bounds_.upper()};
       const fits_type fits{problem_, settings, options.max_iterations, batch_.frame(), batch_.outcomes()};
       if (lanes == 1) {
-        record.step(name, problems, detail::batch_by_thread<fits_type>{fits});
-      } else if (lanes <= 32) {
-        record.step(name, problems, detail::batch_by_lanes<fits_type>{fits, lanes});
+        record.step(name, problems, problems_by_thread<fits_type>{fits});
       } else {
-        record.team(name, problems, detail::batch_by_block<fits_type>{fits, lanes});
+        detail::record_problems(record, name, problems, fits, lanes);
       }
     });
   }
@@ -131,6 +134,9 @@ class least_squares_batch {
   /// except those of a captured graph, which count as the same launch and are cancelled too.
   void cancel() { batch_.cancel(); }
 
+  /// For later launches. Throws whilst::error on a deadline that is not above 0 seconds.
+  void set_deadline(double seconds) { batch_.set_deadline(seconds); }
+
   /// How each fit ended, one per problem, in the memory of the place that runs them; for later kernels.
   const fit_outcome* outcomes() const { return batch_.outcomes(); }
 
@@ -139,6 +145,8 @@ class least_squares_batch {
   int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
   const std::string& executor() const { return batch_.executor(); }
+  /// The program as a readable tree.
+  std::string explain() const { return batch_.explain(); }
 
  private:
   detail::recorded_batch<T, fit_outcome, least_squares_batch_report> batch_;

@@ -86,8 +86,9 @@ struct levenberg_marquardt {
   };
 
   template <class Run>
-  WHILST_HD void iterate(Run& run) const {
-    run.step("r and J at the trial point, next trial", problem.count(), evaluate{problem, s}, judge{s, settings});
+  WHILST_HD auto iterate(Run& run) const {
+    return run.step("r and J at the trial point, next trial", problem.count(), evaluate{problem, s},
+                    judge{s, settings});
   }
 };
 

@@ -10,7 +10,7 @@
 #include "whilst/basics/teams.hpp"
 #include "whilst/engine/control/control.hpp"
 #include "whilst/engine/steps/phases.hpp"
-#include "whilst/host/whole_problems.hpp"
+#include "whilst/host/batch_frame.hpp"
 #include "whilst/least_squares/levenberg_marquardt.hpp"
 
 namespace whilst {

@@ -18,10 +18,10 @@ namespace whilst {
 ///
 /// The systems are consecutive in memory: values holds `systems` times the pattern's nonzeros, in the pattern's order;
 /// b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw
-/// whilst::error. One solve at a time: a second one on another stream waits for the first. Threads may share it: what
-/// replayed_solver says applies here too.
+/// whilst::error. Limits, deadline, cancel and the rest: see recorded_solver. A cancel and a deadline reach every
+/// system of a batch. There is no progress and no monitor: nobody outside the kernel sees how far a system is.
 template <class T>
-class batch_linear_solver {
+class batch_linear_solver : public recorded_solver {
  public:
   /// Copies the pattern (its values are not used) to its place, allocates memory for `systems` systems and records the
   /// loop.
@@ -35,7 +35,7 @@ class batch_linear_solver {
   /// Throws whilst::error on a pattern that is not square, fewer than one system, an unknown method or preconditioner,
   /// or an executor that is not for batches.
   batch_linear_solver(const csr_matrix<T>& pattern, index_type systems, linear_solver_options options = {});
-  ~batch_linear_solver();
+  ~batch_linear_solver() override;
   batch_linear_solver(batch_linear_solver&&) noexcept;
   batch_linear_solver& operator=(batch_linear_solver&&) noexcept;
 
@@ -55,20 +55,14 @@ class batch_linear_solver {
   batch_ticket enqueue(stream_handle stream, const T* values, const T* b, T* x);
 
   void set_tolerances(double rtol, double atol);
-  void set_max_iterations(index_type limit);
-  void set_deadline(double seconds);
-
-  /// Stops the batch in flight and those waiting for their turn; callable from any thread; see linear_solver::cancel.
-  void cancel();
 
   /// The number of systems.
   index_type systems() const;
-  /// "batch".
-  const std::string& executor() const;
   /// Name of the device or processor that solves.
   const std::string& device() const;
 
  private:
+  prepared_program& prepared() const override;
   struct implementation;
   detail::held<implementation> implementation_;
 };

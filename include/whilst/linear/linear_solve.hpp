@@ -9,14 +9,6 @@
 
 namespace whilst {
 
-/// Written last in an outcome: whoever polls for the number then finds the rest in place.
-WHILST_HD inline void announce(solve_outcome& outcome, const control* root) {
-#if defined(__CUDA_ARCH__)
-  __threadfence_system();
-#endif
-  outcome.launch = root->settings.launch;
-}
-
 /// The whole solve of a linear system by a method: read b and x, iterate, check the recomputed residual, write x back.
 /// The same code for every executor.
 ///
@@ -308,7 +300,7 @@ struct linear_solve {
       target.loop_nanoseconds = s->loop_nanoseconds;
       target.history_count = inner->history_count;
       target.why = outer->why;
-      announce(target, outer);
+      announce(target, outer->settings.launch);
     }
   };
 

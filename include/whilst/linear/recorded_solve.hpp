@@ -44,6 +44,7 @@ struct recorded_solve {
   parameter<solve_outcome*> outcome;
   parameter<control_settings> outer_settings, inner_settings;
   control *outer = nullptr, *inner = nullptr;  ///< on the place; one of each per system
+  int lanes = 1;                               ///< threads per system, if the solve is a kernel of its own
 };
 
 /// Where a solve's operands and controls lie; the same constructor measures and places them.
@@ -206,14 +207,14 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
                                  of_problems,
                                  bytes,
                                  in_fast_memory};
+    const int threads = by_block ? threads_for_problem(request.rows) : request.rows >= rows_for_a_warp ? 32 : 1;
     if (by_block) {
-      record.team(
-          solve_type::method_type::name, request.systems,
-          problems_by_block<problems_type>{problems, threads_for_problem(request.rows), in_fast_memory ? bytes : 0});
+      record.team(solve_type::method_type::name, request.systems,
+                  problems_by_block<problems_type>{problems, threads, in_fast_memory ? bytes : 0});
     } else {
-      record.step(solve_type::method_type::name, request.systems,
-                  problems_by_lanes<problems_type>{problems, request.rows >= rows_for_a_warp ? 32 : 1});
+      record.step(solve_type::method_type::name, request.systems, problems_by_lanes<problems_type>{problems, threads});
     }
+    if (!request.where.on_host()) made.lanes = threads;
   } else {
     throw error("recording a solve for a kernel",
                 "the method, the operator or the preconditioner records steps of its own",

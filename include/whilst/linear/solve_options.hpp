@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "whilst/engine/program.hpp"
 #include "whilst/host/choose_executor.hpp"
+#include "whilst/host/prepared_program.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -34,14 +34,11 @@ const linear_method<T>& method_from_name(std::string_view doing, std::string_vie
   throw error(doing, "there is no method called '" + std::string(asked) + "'", "Use one of " + all);
 }
 
-/// Settings for the two loops of a launch.
-control_settings outer_settings(const linear_solver_options& options, std::uint64_t launch);
-control_settings inner_settings(const linear_solver_options& options);
-
-/// Records of the history: an even number, since it is halved when full.
-inline index_type history_records(const linear_solver_options& options) { return options.history_capacity / 2 * 2; }
-
-/// How to run a recorded solve: one that is a kernel of its own is launched like a step.
-run_settings settings_of_run(const linear_solver_options& options, place where, executor how, bool in_kernel);
+/// The options that are not only linear solvers'. History: an even number, since it is halved when full.
+inline loop_options loop_options_of(const linear_solver_options& options) {
+  loop_options made(options);
+  made.history_capacity = made.history_capacity / 2 * 2;
+  return made;
+}
 
 }  // namespace whilst

@@ -1,31 +1,21 @@
 #include "solvers/nonlinear/descent/prepared_descent.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <utility>
 
-#include "solvers/host/deadline.hpp"
-#include "whilst/engine/memory/pointer_check.hpp"
-#include "whilst/engine/runs_in_flight.hpp"
 #include "whilst/host/choose_executor.hpp"
 
 namespace whilst {
 
-void loop_options::check(std::string_view making) const {
-  const auto refuse = [&](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
-  if (max_iterations < 0) refuse("max_iterations is " + std::to_string(max_iterations), "Give 0 or more");
+void descent_options::check(std::string_view making) const {
   if (max_evaluations < 0)
-    refuse("max_evaluations is " + std::to_string(max_evaluations), "Give 1 or more, or 0 to have it chosen");
-  if (!(deadline > 0)) refuse("the deadline is not above 0", "Give seconds, or infinity for none");
-  if (history_capacity < 0 || history_capacity % 2)
-    refuse("history_capacity is " + std::to_string(history_capacity), "Give an even number, or 0 for no history");
-  check_host_threads(std::string(making), threads);
-  if (unroll < 0 || unroll > 1024)
-    refuse("unroll is " + std::to_string(unroll), "Give 1 to 1024, or 0 to have it chosen");
+    throw error(making, "max_evaluations is " + std::to_string(max_evaluations),
+                "Give 1 or more, or 0 to have it chosen");
+  loop_options::check(making);
 }
 
-executor loop_options::executor_on(place where, std::string_view making, const std::string& what) const {
+executor descent_options::executor_on(place where, std::string_view making, const std::string& what) const {
   const bool is_automatic = executor == "auto";
   const whilst::executor usual = where.on_host() ? whilst::executor::host : whilst::executor::graph;
   const char* const wished = std::getenv("WHILST_EXECUTOR");
@@ -49,76 +39,46 @@ executor loop_options::executor_on(place where, std::string_view making, const s
 }
 
 template <class T>
-prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how, loop_options options,
+prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how, const descent_options& options,
                                       const descent_settings& settings, const std::string& method, index_type unknowns,
                                       clock::time_point began)
-    : n_(unknowns), options_(std::move(options)), settings_(settings), made_(std::move(recorded)) {
-  // Two or three kernels per evaluation, and tens of evaluations.
-  made_.recorded->prepare({.how = how,
-                           .unroll = options_.unroll,
-                           .usual_unroll = 8,
-                           .programmatic_launch = options_.programmatic_launch,
-                           .threads = options_.threads});
-  desk_ = std::make_unique<launch_desk>(*made_.recorded, 1, made_.loop, made_.loop, options_.history_capacity);
-#if WHILST_WITH_CUDA
-  const place where = made_.recorded->where();
-  if (!where.on_host()) {
-    cuda::device_guard current(where.device());
-    own_stream_ = cuda::make_stream();
-    x_on_gpu_ = buffer<T>(where, n_);
-  }
-#endif
-  desk_->describe(sizeof(T) == 4, n_, began);
-  desk_->common.method = method;
-  desk_->common.preconditioner = "none";
-}
+    : prepared_program(std::move(recorded.recorded),
+                       {.method = method,
+                        .in_float = sizeof(T) == 4,
+                        .rows = unknowns,
+                        .x_bytes = static_cast<std::size_t>(unknowns) * sizeof(T),
+                        .how = how,
+                        .outer = recorded.loop,
+                        .inner = recorded.loop,
+                        .usual_unroll = 8,  // two or three kernels per evaluation, and tens of evaluations
+                        .began = began},
+                       options),
+      max_evaluations_(options.max_evaluations),
+      settings_(settings),
+      made_(std::move(recorded)) {}
 
 template <class T>
-std::shared_ptr<ticket::state> prepared_descent<T>::enqueue(CUstream_st* stream, T* x) {
-  desk_->require_context("enqueueing a solve");
-  require_usable("enqueueing a solve", made_.recorded->where(), {{"x", x}}, {options_.check_pointers, stream});
-  return launch(stream, x);
-}
-
-template <class T>
-std::shared_ptr<ticket::state> prepared_descent<T>::launch(CUstream_st* stream, T* x) {
-  const turns::turn mine = made_.recorded->enter("enqueueing a solve");
-  auto started = desk_->begin();
-  program& run = *made_.recorded;
-  run.set(made_.x, x);
-  run.set(made_.outcome, started->target());
+void prepared_descent<T>::set_parameters(const ticket::state& of, const void*, void* x) {
+  program& run = recorded();
+  run.set(made_.x, static_cast<T*>(x));
+  run.set(made_.outcome, of.target());
   run.set(made_.settings, settings_);
-  control_settings loop{.limit = options_.max_iterations};
-  loop.trip_limit = trip_limit(options_.max_iterations, options_.max_evaluations);
-  loop.deadline_nanoseconds = nanoseconds_of(options_.deadline);
-  loop.launch = started->number;
-  run.set(made_.loop_settings, desk_->with_history(loop, *started));
-  desk_->run(*started, stream);
-  return started;
+  control_settings loop = root_settings(of);
+  loop.trip_limit = trip_limit(loop.limit, max_evaluations_);
+  run.set(made_.loop_settings, desk().with_history(loop, of));
 }
 
 template <class T>
 typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view doing, const std::string& what,
                                                                std::span<T> x) {
-  if (static_cast<index_type>(x.size()) != n_)
+  const index_type unknowns = common().rows;
+  if (static_cast<index_type>(x.size()) != unknowns)
     throw error(doing,
-                what + " " + std::to_string(n_) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
+                what + " " + std::to_string(unknowns) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                 "Make both agree");
-  const turns::turn mine = made_.recorded->enter(doing);
-  const place where = made_.recorded->where();
-  std::shared_ptr<ticket::state> started;
-  if (where.on_host()) {
-    started = launch(nullptr, x.data());
-  } else {
-#if WHILST_WITH_CUDA
-    const no_run_left_behind guard(*made_.recorded);
-    x_on_gpu_.upload(x.data());
-    started = launch(own_stream_.get(), x_on_gpu_.data());
-    desk_->wait_and_tell(*started);
-    x_on_gpu_.download(x.data());
-#endif
-  }
-  descent_report told{ticket(started).wait()};
+  const turns::turn mine = enter(doing);  // until the state has been read
+  const place where = recorded().where();
+  descent_report told{ticket(prepared_program::solve(doing, nullptr, x.data())).wait()};
   descent_state state;
   read(where, &state, made_.state, 1);
   told.evaluations = state.evaluations;
@@ -131,25 +91,8 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
 
 template <class T>
 void prepared_descent<T>::set_tolerances(const descent_tolerances& tolerances) {
-  const turns::turn mine = made_.recorded->take_turn();
+  const turns::turn mine = recorded().take_turn();
   settings_.tolerances = tolerances;
-}
-template <class T>
-template <class Change>
-void prepared_descent<T>::change(const Change& apply) {
-  const turns::turn mine = made_.recorded->take_turn();
-  loop_options changed = options_;
-  apply(changed);
-  changed.check("setting the options of a solver");
-  options_ = std::move(changed);
-}
-template <class T>
-void prepared_descent<T>::set_max_iterations(index_type limit) {
-  change([&](loop_options& o) { o.max_iterations = limit; });
-}
-template <class T>
-void prepared_descent<T>::set_deadline(double seconds) {
-  change([&](loop_options& o) { o.deadline = seconds; });
 }
 
 template <class T>

@@ -31,7 +31,7 @@ void check(const nonlinear_solver_options& options) {
   if (options.depth < 1 || options.depth > 10) refuse("depth is " + std::to_string(options.depth), "Give 1 to 10");
   if (!std::isfinite(options.mixing) || options.mixing == 0)
     refuse("mixing is 0 or not finite", "Give another number, as 1");
-  loop_options(options).check(making);
+  descent_options(options).check(making);
 }
 
 /// For systems written outside the library.
@@ -71,7 +71,7 @@ struct nonlinear_solver<T>::implementation {
 
   implementation(const equations<T>& system, const nonlinear_solver_options& options)
       : posed{&system, options.depth, options.mixing} {
-    const auto began = prepared_descent<T>::clock::now();
+    const auto began = prepared_program::clock::now();
     const descent_tolerances tolerances = checked(options.tolerances);
     check(options);
     const auto method = find_by_name(making, equation_methods<T>, options.method, "method");
@@ -86,7 +86,7 @@ struct nonlinear_solver<T>::implementation {
           "method '" + options.method + "' holds a dense matrix, and the system has " + std::to_string(n) + " unknowns",
           "Use newton-krylov, or make it " + std::to_string(method.most_unknowns) + " or fewer");
     if (method.wants_hessian) check(system.jacobian(), n);
-    const loop_options loop(options);
+    const descent_options loop(options);
     const whilst::executor how = loop.executor_on(system.where(), making, "the system");
     const index_type inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
     constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has its own
@@ -117,7 +117,7 @@ nonlinear_report nonlinear_solver<T>::solve(std::span<T> x) {
 }
 template <class T>
 ticket nonlinear_solver<T>::enqueue(stream_handle stream, T* x) {
-  return ticket(implementation_->prepared->enqueue(stream, x));
+  return ticket(implementation_->prepared->enqueue(stream, nullptr, x));
 }
 template <class T>
 void nonlinear_solver<T>::set_tolerances(const nonlinear_tolerances& tolerances) {

@@ -57,7 +57,7 @@ void check(const minimizer_options& options) {
   check_descent(making, options.tolerances, options.lower_bound);
   if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
     throw error(making, "first_damping is not a positive number", "Give one, as 1e-3, or 100 for a start far off");
-  loop_options(options).check(making);
+  descent_options(options).check(making);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ struct minimizer<T>::implementation {
   std::unique_ptr<prepared_descent<T>> prepared;
 
   implementation(const objective<T>& f, const minimizer_options& options) : lower_bound(options.lower_bound) {
-    const auto began = prepared_descent<T>::clock::now();
+    const auto began = prepared_program::clock::now();
     check(options);
     const descent_method<T> method = find_by_name(making, descent_methods<T>, options.method, "method");
     const line_search_kind search = line_search_from_name(making, options.line_search);
@@ -90,7 +90,7 @@ struct minimizer<T>::implementation {
     const index_type n = f.unknowns();
     if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
-    const loop_options loop(options);
+    const descent_options loop(options);
     const whilst::executor how = loop.executor_on(f.where(), making, "the function");
     const index_type inner_limit = std::max<index_type>(2 * n, 20);  // n would suffice in exact arithmetic
     prepared = std::make_unique<prepared_descent<T>>(
@@ -121,7 +121,7 @@ minimize_report minimizer<T>::solve(std::span<T> x) {
 }
 template <class T>
 ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
-  return ticket(implementation_->prepared->enqueue(stream, x));
+  return ticket(implementation_->prepared->enqueue(stream, nullptr, x));
 }
 template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {

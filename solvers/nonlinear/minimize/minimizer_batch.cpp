@@ -23,16 +23,7 @@ batch_settings settings_of_minimizations(const minimizer_batch_options& options,
   if (options.max_evaluations < 0)
     throw error(making, "max_evaluations is " + std::to_string(options.max_evaluations),
                 "Give 1 or more, or 0 to have it chosen");
-  return {.doing = making,
-          .alone = "a minimizer",
-          .problems = problems,
-          .max_iterations = options.max_iterations,
-          .deadline = options.deadline,
-          .executor = options.executor,
-          .device = options.device,
-          .lanes = options.lanes,
-          .threads = options.threads,
-          .check_pointers = options.check_pointers};
+  return {making, "a minimizer", problems, options};
 }
 
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single) {

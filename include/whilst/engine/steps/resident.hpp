@@ -1,16 +1,28 @@
 #pragma once
 
+#include <type_traits>
+
 #include "whilst/engine/steps/team_runner.hpp"
 
 namespace whilst {
 
 /// Maps that run whole problems: the executors `resident`, one problem in one block, and `batch`, many at once. As the
-/// only step of a program they need no loop on the host and no graph. Problems returns problem i, for the team that
-/// will run it, as a callable that takes a runner:
+/// only step of a program they need no loop on the host and no graph. All threads of the team that is to run problem i
+/// call problems(i, team), which either runs it or returns a callable that takes a runner:
 ///
 ///   auto solve = problems(i, team);   solve(run);
 
-/// One thread or warp per problem.
+/// A thread per problem. Problems runs them and declares blocks_wanted, the blocks per multiprocessor, at the price of
+/// registers.
+template <class Problems>
+struct problems_by_thread {
+  [[maybe_unused]] static constexpr bool whole_problem = true;
+  [[maybe_unused]] static constexpr int blocks_wanted = Problems::blocks_wanted;
+  Problems problems;
+  WHILST_HD void operator()(index_type i) const { problems(i, lanes()); }
+};
+
+/// Some lanes of a warp per problem.
 template <class Problems>
 struct problems_by_lanes {
   [[maybe_unused]] static constexpr bool whole_problem = true;
@@ -20,8 +32,12 @@ struct problems_by_lanes {
   WHILST_HD int lanes_wanted() const { return lanes_a_problem; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
-    team_runner<Team> run(team);
-    problems(i, team)(run);
+    if constexpr (std::is_void_v<decltype(problems(i, team))>) {
+      problems(i, team);
+    } else {
+      team_runner<Team> run(team);
+      problems(i, team)(run);
+    }
   }
 };
 
@@ -37,8 +53,12 @@ struct problems_by_block {
   index_type fast_memory_bytes() const { return fast_bytes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
-    team_runner<Team> run(team);
-    problems(i, team)(run);
+    if constexpr (std::is_void_v<decltype(problems(i, team))>) {
+      problems(i, team);
+    } else {
+      team_runner<Team> run(team);
+      problems(i, team)(run);
+    }
   }
 };
 

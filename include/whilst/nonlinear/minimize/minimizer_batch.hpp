@@ -57,7 +57,7 @@ class minimizer_batch_report : public batch_outcomes<minimization_outcome> {
   using batch_outcomes::batch_outcomes;
   double mean_evaluations() const;
   /// A one-line summary: how many converged, and how the worst ended.
-  std::string message() const { return message_about("minimization", "minimizations"); }
+  std::string message() const { return message_about("minimization"); }
 };
 
 /// The methods a batch is compiled for, selected by name at construction. solvers/ has more: gradient_descent,
@@ -92,6 +92,10 @@ index_type fast_memory_for_problem(place where, index_type problems);
 /// unknowns (bfgs 512), beyond which a minimizer sums in pieces. A batch of one with a block is a single minimization
 /// without a graph, for functions whose vectors fit a multiprocessor's shared memory. Methods that hold a dense matrix
 /// take as many unknowns as in a minimizer: newton 1000, bfgs 20 000.
+///
+/// What a batch does not have: tickets, since its outcomes are those of the launch enqueued last; progress, a monitor
+/// and a history, since nobody outside the kernel sees how far a minimization is; new limits and tolerances; methods of
+/// trust regions, which have a loop within their loop; the parallel line search. Use a minimizer for those.
 ///
 /// Problem is trivially copyable, its pointers to memory of the place. of_problem(k) returns the terms of function k,
 /// as partially_separable takes them. Without a pattern there is one term, the whole function of its few unknowns:
@@ -164,6 +168,9 @@ class minimizer_batch {
   /// except in a captured graph: its later launches count as the same launch and are cancelled, too.
   void cancel() { batch_.cancel(); }
 
+  /// For later launches. Throws whilst::error on a deadline that is not above 0 seconds.
+  void set_deadline(double seconds) { batch_.set_deadline(seconds); }
+
   /// How each ended, one entry per problem, in memory of the place that runs them; for kernels that follow.
   const minimization_outcome* outcomes() const { return batch_.outcomes(); }
 
@@ -172,6 +179,8 @@ class minimizer_batch {
   int lanes() const { return batch_.lanes(); }
   /// "host" or "batch".
   const std::string& executor() const { return batch_.executor(); }
+  /// The program as a readable tree.
+  std::string explain() const { return batch_.explain(); }
 
  private:
   template <template <class> class... Direction>
@@ -213,11 +222,9 @@ class minimizer_batch {
         bytes};
     batch_.record(name, pattern.unknowns, lanes, [&](recorder& record) {
       if (is_by_thread) {
-        if constexpr (by_threads::are_small) record.step(name, problems(), detail::batch_by_thread<by_threads>{{each}});
-      } else if (lanes <= 32) {
-        record.step(name, problems(), detail::batch_by_lanes<each_type>{each, lanes});
+        if constexpr (by_threads::are_small) record.step(name, problems(), problems_by_thread<by_threads>{{each}});
       } else {
-        record.team(name, problems(), detail::batch_by_block<each_type>{each, lanes});
+        detail::record_problems(record, name, problems(), each, lanes);
       }
     });
   }

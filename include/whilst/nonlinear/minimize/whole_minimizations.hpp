@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "whilst/engine/steps/team_runner.hpp"
-#include "whilst/host/whole_problems.hpp"
+#include "whilst/host/batch_frame.hpp"
 #include "whilst/nonlinear/descent/recorded_descent.hpp"
 #include "whilst/nonlinear/functions/partially_separable.hpp"
 #include "whilst/nonlinear/minimize/compact_workspace.hpp"
