@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
@@ -311,8 +313,8 @@ struct linear_solve {
     run.loop(
         "until the true residual agrees", outer,
         [&](auto& run) {
-          if constexpr (requires { A.prepare(run); }) A.prepare(run);
-          constexpr bool chooses = has_rows<Operator> && !requires { A.before_apply(run, x); };
+          prepare(run, A);
+          constexpr bool chooses = has_rows<Operator> && !runs_before<std::decay_t<decltype(run)>>;
           const residual use{s, b, x, d, chooses};
           const judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
           if constexpr (chooses) {
@@ -327,7 +329,7 @@ struct linear_solve {
           run.step("scale r, d = 0", n, scale_residual{s, r, d}, await_correction{s});
           run.loop(
               method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
-          if constexpr (requires { method.conclude(run); }) method.conclude(run);
+          conclude(run, method);
           run.step("x += d", n, add_correction{s, d, x, kept}, measure_x{s, inner});
           product(run, "r = b - A x", A, x, r, residual{s, b, x, d, false},
                   judge_restart{s, outer, inner, io.keep_best});
@@ -352,6 +354,20 @@ struct linear_solve {
         kept(memory.take<T>(A.rows())),
         method(sA, this->M, d, r, memory) {}
 
+  /// Whether the operator runs steps before each product.
+  template <class Run>
+  static constexpr bool runs_before = requires(const Operator& A, Run& run, const T* x) {
+    A.before_apply(run, x);
+  };
+  // Functions of their own, since nvcc looks into a `requires` of a lambda too early.
+  template <class Run, class Parts>
+  WHILST_HD static void prepare([[maybe_unused]] Run& run, [[maybe_unused]] const Parts& parts) {
+    if constexpr (requires { parts.prepare(run); }) parts.prepare(run);
+  }
+  template <class Run, class Part>
+  WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const Part& method) {
+    if constexpr (requires { method.conclude(run); }) method.conclude(run);
+  }
   WHILST_HD static Operator placed(const Operator& A, [[maybe_unused]] workspace& memory) {
     if constexpr (requires { A.with_memory(memory); }) {
       return A.with_memory(memory);
