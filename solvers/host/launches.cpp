@@ -70,6 +70,16 @@ void launch_desk::add_prepared_launches(int count) {
 
 launch_desk::~launch_desk() {
   wait_quietly(recorded_);
+#if WHILST_WITH_CUDA
+  // The program does not know of launches of a graph that captured it, which may still write to memory released here.
+  const bool captured =
+      std::ranges::any_of(prepared_, [](const std::shared_ptr<launch>& one) { return one->in_capture; });
+  if (captured && !life_.ended()) {
+    const cuda::relaxed_capture_mode relaxed;
+    cudaDeviceSynchronize();
+    cudaGetLastError();  // what went wrong is not this destructor's to report
+  }
+#endif
   for (const std::shared_ptr<launch>& one : prepared_) one->desk = nullptr;
 }
 

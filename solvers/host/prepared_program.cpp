@@ -62,6 +62,7 @@ control_settings prepared_program::root_settings(const ticket::state& of) const 
 
 std::shared_ptr<ticket::state> prepared_program::enqueue(CUstream_st* stream, const void* b, void* x) {
   const std::string_view doing = "enqueueing a solve";
+  const turns::turn mine = enter(doing);
   desk_.require_context(doing);  // the pointers of a destroyed one are unknown
   const pointer_check check{options_.check_pointers, stream};
   if (b_bytes_ > 0) require_usable(doing, program_->where(), {{"b", b}}, check);

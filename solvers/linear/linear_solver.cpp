@@ -30,6 +30,7 @@ struct linear_solver<T>::implementation {
   operator_parts parts;                      ///< instead of the matrix
   preconditioner_parts M;                    ///< instead of a named one
   std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
+  std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   std::unique_ptr<prepared_solve<T>> solve;  ///< after all it refers to
 
   /// M: callbacks and parts both become parts once the number of rows is known.
@@ -180,6 +181,7 @@ void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
   implementation_->solve->bind_values(implementation_->matrix.request().values);  // in case another array was bound
+  implementation_->bound.reset();
 }
 template <class T>
 void linear_solver<T>::update_values(const csr_matrix<T>& A) {
@@ -198,6 +200,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
   if (implementation_->matrix.is_read_in_place(A)) {
     implementation_->solve->bind_values(A.values_data());
+    implementation_->bound = A;
   } else {
     // Unless borrowed, they cannot have changed: they are shared, and kept alive here.
     if (values_of && !A.is_borrowed() && values_of->values_data() == A.values_data()) return;
@@ -211,6 +214,7 @@ void linear_solver<T>::bind_values(const T* values) {
   const turns::turn mine = implementation_->solve->enter("binding a matrix's values");
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
+  implementation_->bound.reset();
 }
 template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {

@@ -65,6 +65,10 @@ struct minres {
     scalars* s;
     WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
       if (loop.check(sqrt(total[1])) || !is_norm(total[0], loop)) return;
+      if (total[0] == 0) {  // though r is not: M is singular
+        loop.stop(reason::breakdown);
+        return;
+      }
       const double beta = sqrt(total[0]);
       *s = {};
       s->beta = s->phibar = beta;
@@ -123,14 +127,21 @@ struct minres {
   };
   struct dot {
     const T *z, *u;
-    WHILST_HD auto operator()(index_type i) const { return sums{static_cast<double>(z[i]) * u[i]}; }
+    WHILST_HD auto operator()(index_type i) const {
+      const double zi = z[i];
+      return sums{zi * static_cast<double>(u[i]), zi * zi};
+    }
     index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
   /// The next rotation.
   struct rotate {
     scalars* s;
-    WHILST_HD void operator()(const sums<double, 1>& total, loop_state& loop) const {
+    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
       if (!is_norm(total[0], loop)) return;
+      if (total[0] == 0 && total[1] > 0) {  // M is singular
+        loop.stop(reason::breakdown);
+        return;
+      }
       scalars now = *s;
       now.beta_before = now.beta;
       now.beta = sqrt(total[0]);
@@ -197,7 +208,7 @@ struct minres {
     const index_type n = A.rows();
     product(run, "A v, alpha = (v, A v)", A, v, Av, project{s, v, z_before}, keep_alpha{s});
     update(run, "z = A v - alpha z - beta z, u = M z", n, preconditioned(M, next_z{s, Av, z, z_before}, z, u));
-    run.step("(z,u), rotation", n, dot{z, u}, rotate{s});
+    run.step("(z,u), (z,z), rotation", n, dot{z, u}, rotate{s});
     run.step("w, x += phi w, r, v = u / beta", n, advance{s, z, u, v, w, w_before, x, r}, judge{});
   }
 };

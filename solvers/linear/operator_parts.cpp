@@ -1,6 +1,7 @@
 // compiled by nvcc where CUDA is on
 #include <utility>
 
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/products.hpp"
@@ -118,6 +119,15 @@ void detail::narrow_offsets(place where, index_type count, const std::int64_t* w
   record.step("row offsets in 32 bits", count, narrow_offset{wide, narrow});
   program copy = std::move(record).finish();
   copy.prepare({.how = where.on_host() ? executor::host : executor::stream});
+#if WHILST_WITH_CUDA
+  if (!where.on_host()) {
+    const cuda::device_guard current(where.device());
+    const cuda::stream own = cuda::make_stream();  // a null stream would wait for others
+    copy.enqueue(own.get());
+    copy.wait();
+    return;
+  }
+#endif
   copy.enqueue(nullptr);
   copy.wait();
 }

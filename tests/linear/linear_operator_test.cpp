@@ -216,6 +216,23 @@ TEST_CASE("a matrix with 64-bit offsets, read as it is", "[linear][parts]") {
   }
 }
 
+TEST_CASE("refused values leave those before in use", "[linear]") {
+  const std::vector<double> b = random_vector<double>(50, 2);
+  linear_solver<double> solver(band_matrix<double>(50, true), {.rtol = 1e-12, .executor = "host"});
+  std::vector<double> x(b.size(), 0), again = x;
+  {
+    const auto pattern = band_matrix<double>(50, true);
+    std::vector<double> twice(pattern.values().begin(), pattern.values().end());
+    for (double& value : twice) value *= 2;
+    solver.update_values(whilst::csr_matrix<double>(50, 50, pattern.row_offsets_32(), pattern.column_indices(), twice));
+  }
+  solver.solve(b, x);
+  CHECK(message_of([&] { solver.update_values(std::span<const double>(b)); }) != "no exception");
+  CHECK(message_of([&] { solver.bind_values(nullptr); }) != "no exception");
+  CHECK(solver.solve(b, again).converged());
+  CHECK((again == x));
+}
+
 TEST_CASE("parts are refused what they cannot have", "[linear][parts]") {
   const std::string making = "making a linear solver: ";
   const auto on_host = [] { return std::make_shared<band<double>>(place::host(), 3, true); };

@@ -149,6 +149,15 @@ TEST_CASE("how minres ends where it must fail", "[linear][minres]") {
       const report negative = linear_solver<double>(A, negate, {.method = "minres", .executor = executor}).solve(b, x);
       CHECK(negative.reason() == reason::indefinite_preconditioner);
       CHECK((x == std::vector<double>(6, 0.0)));
+      // M that maps all to 0, or all but the first entry: semidefinite.
+      for (const index_type kept : {0, 1}) {
+        const auto project = [kept](whilst::stream_handle, index_type n, const double* r, double* z) {
+          for (index_type i = 0; i < n; ++i) z[i] = i < kept ? r[i] : 0;
+        };
+        const report none = linear_solver<double>(A, project, {.method = "minres", .executor = executor}).solve(b, x);
+        CHECK(none.reason() == reason::breakdown);
+        for (const double value : x) CHECK(std::isfinite(value));
+      }
     }
     // diag(1, 0): b = (1, 0) is in its range, b = (1, 1) is not; then x = (1, anything) has the least residual, 1.
     triplets<double> t(2);

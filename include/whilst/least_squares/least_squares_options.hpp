@@ -84,7 +84,10 @@ class fit_reader {
 class least_squares_ticket : public ticket {
  public:
   /// As ticket::wait.
-  least_squares_report wait() const { return reader_->read(ticket::wait(), outcome()); }
+  least_squares_report wait() const {
+    report told = ticket::wait();  // throws if the solver is gone, and its reader with it
+    return reader_->read(std::move(told), outcome());
+  }
 
   least_squares_ticket(std::shared_ptr<state> s, const detail::fit_reader& reader)
       : ticket(std::move(s)), reader_(&reader) {}

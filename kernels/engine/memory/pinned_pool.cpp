@@ -27,12 +27,13 @@ struct pool {
   cuda::context_life life;
   std::array<std::vector<std::byte*>, sizes> free;  ///< by size: powers of two from the smallest
 
-  /// A piece of this size: a free one, or half of one that is twice as large, or of a new block.
+  /// A piece of this size: a free one, or half of one that is twice as large; null if there is none.
   std::byte* take(std::size_t size) {
+    if (size == sizes) return nullptr;
     std::vector<std::byte*>& same = free[size];
     if (same.empty()) {
-      std::byte* const whole = size + 1 < sizes ? take(size + 1) : static_cast<std::byte*>(allocate(largest));
-      if (size + 1 == sizes) return whole;
+      std::byte* const whole = take(size + 1);
+      if (!whole) return nullptr;
       same.push_back(whole + (smallest << size));
       return whole;
     }
@@ -69,12 +70,20 @@ owned_memory take_pinned(std::size_t bytes) {
               cudaFreeHost(held);
             }};
   const std::size_t size = std::countr_zero(std::bit_ceil(std::max(bytes, smallest))) - std::countr_zero(smallest);
-  const std::lock_guard hold(all_pools().lock);
-  if (!pool_of(life)) {
-    std::erase_if(all_pools().all, [](const pool& one) { return one.life.ended(); });
-    all_pools().all.push_back({life, {}});
-  }
-  return {pool_of(life)->take(size), [life, size](void* held) {
+  const auto taken = [&](std::byte* made) {
+    const std::lock_guard hold(all_pools().lock);
+    if (!pool_of(life)) {
+      std::erase_if(all_pools().all, [](const pool& one) { return one.life.ended(); });
+      all_pools().all.push_back({life, {}});
+    }
+    pool& from = *pool_of(life);
+    if (made) from.free[sizes - 1].push_back(made);
+    return from.take(size);
+  };
+  std::byte* piece = taken(nullptr);
+  // Allocating may wait for the driver, and a release for the lock: not with the lock held.
+  while (!piece) piece = taken(static_cast<std::byte*>(allocate(largest)));
+  return {piece, [life, size](void* held) {
             if (life.ended()) return;
             const std::lock_guard returning(all_pools().lock);
             if (pool* const from = pool_of(life)) from->free[size].push_back(static_cast<std::byte*>(held));
