@@ -23,7 +23,9 @@ class csr_parts final : public linear_operator<T> {
   csr_parts(place where, const matrix& A) : where_(where), A_(A) {}
   place where() const override { return where_; }
   index_type rows() const override { return A_.rows(); }
-  void read_values_from(constant_slot<const T> values) override { A_.values = values; }
+  void read_values_from(constant_slot<const T> values) override {
+    if (!A_.values.where) A_.values = values;
+  }
   void apply(recorder& run, const T* x, T* y) const override { product(run, "y = A x", A_, x, y, product_alone{}); }
   bool has_diagonal() const override { return true; }
   void diagonal(recorder& run, T* d) const override {
