@@ -52,16 +52,10 @@ struct conjugate_gradient {
 
   struct dots {
     static constexpr int blocks_wanted = 4;
-    const T *r, *u;
-    struct entries {
-      T u, r;
-    };
-    WHILST_HD entries read(index_type i) const {
-      const T ui = u[i];
-      return {ui, Preconditioner::is_identity ? ui : r[i]};
-    }
-    WHILST_HD auto operator()(const entries& e, T Au) const {
-      const double wi = Au, ui = e.u, ri = e.r;
+    const T* r;
+    WHILST_HD T read(index_type i) const { return Preconditioner::is_identity ? T(0) : r[i]; }
+    WHILST_HD auto operator()(T r, T w, T u) const {
+      const double wi = w, ui = u, ri = Preconditioner::is_identity ? u : r;
       if constexpr (Preconditioner::is_identity) {
         return sums{ri * ri, ri * wi};
       } else {
@@ -149,7 +143,7 @@ struct conjugate_gradient {
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    product(run, "w = A u, (r,u), (w,u)", without_factor(A), u, w, dots{r, u}, choose_step{s, factor_of(A)},
+    product(run, "w = A u, (r,u), (w,u)", without_factor(A), u, w, dots{r}, choose_step{s, factor_of(A)},
             "p, q, x += alpha p, r -= alpha q", preconditioned(M, advance{s, x, r, u, w, p, q}, r, u));
   }
 };

@@ -19,7 +19,8 @@ namespace whilst {
 /// What becomes of a product y = A x: a functor `use` with
 ///
 ///   read(i)                the entries of other vectors that it needs
-///   operator()(e, Ax)      their sums, if any, given what read returned and entry i of A x
+///   operator()(e, Ax)      their sums, if any, given what read returned and entry i of A x; or (e, Ax, xi), with
+///                          entry i of x, too: a second address of it takes registers that a long row needs
 ///   stored(e, Ax)          optional: what y_i receives instead of entry i of A x
 ///   bytes(n)               optional: what read reads besides x
 ///   blocks_wanted          optional: see step_kernel.hpp
@@ -31,6 +32,27 @@ WHILST_HD T stored_by([[maybe_unused]] const Use& use, [[maybe_unused]] const En
     return use.stored(e, Ax);
   } else {
     return Ax;
+  }
+}
+/// Entry i of x, for a use that takes it.
+template <class Use, class Entries, class T>
+concept uses_x = requires(const Use& use, const Entries& e, T value) {
+  use(e, value, value);
+};
+template <class Use, class Entries, class T>
+WHILST_HD T entry_of_x([[maybe_unused]] index_type i, [[maybe_unused]] const T* x) {
+  if constexpr (uses_x<Use, Entries, T>) {
+    return x[i];
+  } else {
+    return 0;
+  }
+}
+template <class Use, class Entries, class T>
+WHILST_HD auto call_use(const Use& use, const Entries& e, T Ax, [[maybe_unused]] T xi) {
+  if constexpr (uses_x<Use, Entries, T>) {
+    return use(e, Ax, xi);
+  } else {
+    return use(e, Ax);
   }
 }
 template <class Use>
@@ -61,7 +83,7 @@ struct product_by_rows : blocks_of<Use> {
   using use_entries = decltype(std::declval<const Use&>().read(index_type{}));
   struct entries {
     use_entries others;
-    T Ax;
+    T xi, Ax;
   };
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Team>
@@ -70,12 +92,13 @@ struct product_by_rows : blocks_of<Use> {
   }
   template <class Team, class Row>
   WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-    return {use.read(i), row_times(row, A, i, static_cast<const T*>(x), team)};
+    const T* const from = x;
+    return {use.read(i), entry_of_x<Use, use_entries>(i, from), row_times(row, A, i, from, team)};
   }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
     if (team.rank() == 0) y[i] = stored_by(use, e.others, e.Ax);
-    return use(e.others, e.Ax);
+    return call_use(use, e.others, e.Ax, e.xi);
   }
   index_type bytes(index_type n) const requires(says_bytes<Operator>&& says_what_it_reads<Use>) {
     return A.bytes() + use.bytes(n) + 2 * n * static_cast<index_type>(sizeof(T));
@@ -85,26 +108,29 @@ struct product_by_rows : blocks_of<Use> {
 /// What is made of a product that y holds, but for the operator's factor, if there is one.
 template <class T, class Use>
 struct use_of_product : blocks_of<Use> {
+  const T* x;
   T* y;
   const double* factor;
   Use use;
 
   use_of_product() = default;
-  WHILST_HD use_of_product(T* y, const double* factor, const Use& use) : y(y), factor(factor), use(use) {}
+  WHILST_HD use_of_product(const T* x, T* y, const double* factor, const Use& use)
+      : x(x), y(y), factor(factor), use(use) {}
 
   using use_entries = decltype(std::declval<const Use&>().read(index_type{}));
   struct entries {
     use_entries others;
-    T Ax;
+    T xi, Ax;
   };
   WHILST_HD entries read(index_type i) const {
     const T Ax = y[i];
-    return {use.read(i), factor ? static_cast<T>(*factor * static_cast<double>(Ax)) : Ax};
+    return {use.read(i), entry_of_x<Use, use_entries>(i, x),
+            factor ? static_cast<T>(*factor * static_cast<double>(Ax)) : Ax};
   }
   WHILST_HD auto operator()(index_type i, const entries& e) const {
     constexpr bool stores_another = requires { use.stored(e.others, e.Ax); };
     if (stores_another || factor) y[i] = stored_by(use, e.others, e.Ax);
-    return use(e.others, e.Ax);
+    return call_use(use, e.others, e.Ax, e.xi);
   }
   index_type bytes(index_type n) const requires says_what_it_reads<Use> {
     constexpr bool stores_another = requires(const entries& e) { use.stored(e.others, e.Ax); };
@@ -182,7 +208,7 @@ WHILST_HD void product(Run& run, const char* name, const Operator& A, const X& x
              rest...);
   } else {
     without_factor(A).apply(run, x, y);
-    run.step(name, A.rows(), detail::use_of_product<T, Use>(y, factor_of(A), use), rest...);
+    run.step(name, A.rows(), detail::use_of_product<T, Use>(x, y, factor_of(A), use), rest...);
   }
   (detail::record_apart(run, A.rows(), rest), ...);
 }
