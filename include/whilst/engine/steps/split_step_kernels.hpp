@@ -174,10 +174,14 @@ __global__ void __launch_bounds__(threads_spread)
   Finish here = finish;
   here.handed = &told;
   loop_state& state = controls.state();
-  history_record* const history = leads ? state.history : nullptr;
+  history_record* history = nullptr;  // saved where this block must not record
   // Two warps finish while a third finds out whether its block is the one that writes. The others wait.
   if (warp == 0) {
-    if (leads && blockIdx.x != 0) state.history = nullptr;
+    if (leads && blockIdx.x != 0) {
+      // Volatile: the compiler would have every thread read it ahead of this condition, which racecheck reports.
+      history = const_cast<history_record* volatile&>(state.history);
+      state.history = nullptr;
+    }
     here.first(whole_warp(), begin_half(), state, copies);
   } else if (warp == 1) {
     here.second(whole_warp(), begin_half(), copies);
@@ -190,7 +194,7 @@ __global__ void __launch_bounds__(threads_spread)
     __syncwarp();
     if (leads) {
       const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
-      state.history = history;
+      if (blockIdx.x != 0) state.history = history;
       goes_on = writes ? frame.links.conclude(state, wish) : frame.links.would_conclude(state, wish);
     }
   }
