@@ -189,10 +189,11 @@ template <class T, int k>
 struct shares {
   int lanes;
   WHILST_HD int lanes_wanted() const { return lanes; }
+  WHILST_HD static T of(index_type i, int j) { return static_cast<T>((i + j) % 5 + j); }
   template <class Team>
   WHILST_HD whilst::sums<T, k> operator()(index_type i, const Team&) const {
     whilst::sums<T, k> share{};
-    for (int j = 0; j < k; ++j) share.value[j] = static_cast<T>((i + j) % 5);
+    for (int j = 0; j < k; ++j) share.value[j] = of(i, j);
     return share;
   }
 };
@@ -213,7 +214,7 @@ void check_totals(const way& w, index_type n, int lanes) {
   program.prepare({.how = w.how});
   std::vector<T> expected(k);
   for (int j = 0; j < k; ++j)
-    for (index_type i = 0; i < n; ++i) expected[static_cast<std::size_t>(j)] += static_cast<T>((i + j) % 5);
+    for (index_type i = 0; i < n; ++i) expected[static_cast<std::size_t>(j)] += shares<T, k>::of(i, j);
   for (int time = 0; time < 2; ++time) {
     run(program);
     INFO(w.name << ", n = " << n << ", lanes " << lanes << ", " << k << " sums of " << sizeof(T) << " bytes");
@@ -233,7 +234,18 @@ TEST_CASE("totals are those of all indexes, wherever blocks meet", "[semantics][
         check_totals<float, 1>(w, n, lanes);
         check_totals<float, 4>(w, n, lanes);
         check_totals<double, 3>(w, n, lanes);
+        check_totals<double, 7>(w, n, lanes);
       }
+}
+
+TEST_CASE("totals of any number of sums", "[semantics][sanitizer]") {
+  for (const way& w : ways())
+    for (const index_type n : {31, 512, 4097, 40000}) {
+      check_totals<double, 5>(w, n, 1);
+      check_totals<float, 6>(w, n, 1);
+      check_totals<double, 32>(w, n, 1);
+      check_totals<double, 33>(w, n, 1);
+    }
 }
 
 TEST_CASE("a call in the start of a loop runs once a run of the loop", "[semantics]") {

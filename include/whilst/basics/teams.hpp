@@ -149,6 +149,44 @@ class lanes_of_whole_warp {
   int rank_, size_;
 };
 
+/// A whole warp's sums; every lane receives them. Bit for bit what lanes(32).sum gives: the same additions. But where 4
+/// to 32 sums are formed, lanes that meet share the work, so that each has half as many left, and the totals are
+/// exchanged at the end: for 6 sums 14 shuffles instead of 30.
+template <class T, int k>
+__device__ sums<T, k> sums_of_warp(sums<T, k> value) {
+  if constexpr (k < 4 || k > 32) {
+    return lanes(32).sum(value);
+  } else {
+    unsigned holder[k] = {};  // the lane that ends up with each sum: constants
+    int first[k];             // and where it is among those that the lane holds
+#pragma unroll
+    for (int j = 0; j < k; ++j) first[j] = j;
+    int held = k;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      const int kept = (held + 1) / 2;
+      const bool upper = threadIdx.x & distance;
+#pragma unroll
+      for (int j = 0; j < k; ++j) {
+        if (j >= kept) break;
+        const T low = value.value[j], high = value.value[j + kept < held ? j + kept : j];
+        value.value[j] = (upper ? high : low) + __shfl_xor_sync(0xffffffffu, upper ? low : high, distance);
+      }
+#pragma unroll
+      for (int j = 0; j < k; ++j) {
+        if (first[j] < kept) continue;
+        first[j] -= kept;
+        holder[j] |= distance;
+      }
+      held = kept;
+    }
+    const T mine = value.value[0];
+#pragma unroll
+    for (int j = 0; j < k; ++j) value.value[j] = __shfl_sync(0xffffffffu, mine, holder[j]);
+    return value;
+  }
+}
+
 /// Many sums: lane j % 32 holds entry j as its part j / 32. Each lane of a warp writes its values to shared memory as a
 /// row, then adds up a column: a few instructions per sum, where shuffles take 7 times as many.
 template <class T, int k>
@@ -300,7 +338,7 @@ class block_team {
   template <class T, int k>
   __device__ sums<T, k> sum(sums<T, k> value) const {
     __shared__ sums<T, k> of_warp[32];
-    value = lanes(32).sum(value);
+    value = sums_of_warp(value);
     if (blockDim.x == 32) {
       __syncwarp();
       return value;
@@ -310,7 +348,7 @@ class block_team {
     const unsigned warps = blockDim.x / 32, lane = threadIdx.x & 31;
     sums<T, k> total{};
     if (lane < warps) total = of_warp[lane];
-    total = lanes(32).sum(total);
+    total = sums_of_warp(total);
     __syncthreads();
     return total;
   }
@@ -324,11 +362,11 @@ class block_team {
   __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
     __shared__ sums<T, k> of_warp[32];
     const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
-    value = lanes(32).sum(value);
+    value = sums_of_warp(value);
     if (lane == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x >= 32) return value;
-    return warps == 1 ? value : lanes_of_whole_warp(32).sum(lane < warps ? of_warp[lane] : sums<T, k>{});
+    return warps == 1 ? value : sums_of_warp(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The same for many sums, through shared memory: the first warp gets the total, in blocks of at most that many
   /// warps. Only a few warps have rows there at a time: they keep it busy, and there is no room for more.

@@ -207,7 +207,7 @@ __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    total = lanes(32).sum(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
+    total = sums_of_warp(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
     return threadIdx.x == 0;
   }
   if (!__syncthreads_or(last)) return false;
