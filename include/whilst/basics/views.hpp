@@ -41,6 +41,25 @@ WHILST_HD T read_early(const T* address) {
   return *address;
 #endif
 }
+/// The same within a kernel whose block wrote the memory and has synchronized since. ptxas delays plain reads to save
+/// registers, and a map then waits for memory twice.
+template <class T>
+WHILST_HD T read_in_block(const T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    std::uint64_t bits;
+    asm volatile("ld.relaxed.cta.b64 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    return std::bit_cast<T>(bits);
+  } else {
+    std::uint32_t bits;
+    asm volatile("ld.relaxed.cta.b32 %0, [%1];" : "=r"(bits) : "l"(address) : "memory");
+    return std::bit_cast<T>(bits);
+  }
+#else
+  return *address;
+#endif
+}
 
 /// The k sums that a step produces, numbers of 4 or 8 bytes; added componentwise. A map returns its share, `return
 /// sums{r * u, r * r};`, and the step's finish receives the totals.

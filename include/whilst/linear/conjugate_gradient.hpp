@@ -28,10 +28,10 @@ struct conjugate_gradient {
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = true;  ///< in the norm of A
 
-  struct scalars {
-    double alpha, beta, gamma, curvature;
-    double factor;  ///< of A
-    int first;
+  struct alignas(16) scalars {
+    double alpha, beta;  ///< beta is 0 in the first iteration
+    double factor;       ///< of A
+    double gamma, curvature;
   };
 
   Operator A;
@@ -84,7 +84,7 @@ struct conjugate_gradient {
       if (loop.check(sqrt(rr))) return;
       const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
       if (gamma > 0 && curvature > 0 && fit) [[likely]] {
-        *handed = {alpha, beta, gamma, curvature, before.factor, first};
+        *handed = {alpha, beta, before.factor, gamma, curvature};
         return;
       }
       loop.stop(!is_finite(gamma) || !is_finite(delta) ? reason::nan_or_infinity
@@ -121,9 +121,10 @@ struct conjugate_gradient {
     }
     WHILST_HD T operator()(index_type i, const entries& e) const {
       const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
-      // What the first p and q hold may not even be a number.
-      const T pi = e.s.first ? e.u : e.u + beta * e.p;
-      const T wi = static_cast<T>(e.s.factor) * e.w, qi = e.s.first ? wi : wi + beta * e.q;
+      // What p and q hold at first may not even be a number.
+      const bool first = beta == 0;
+      const T pi = first ? e.u : e.u + beta * e.p;
+      const T wi = static_cast<T>(e.s.factor) * e.w, qi = first ? wi : wi + beta * e.q;
       p[i] = pi;
       q[i] = qi;
       x[i] = e.x + alpha * pi;

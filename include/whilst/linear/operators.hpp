@@ -224,8 +224,9 @@ struct csr_operator {
 #endif
     for (int j = 0; j < entries::held; ++j) {
       const int k = j * team.size();
-      e.column[j] = k < left ? read_constant(columns + k) : -1;
+      // The value first: where registers are scarce, ptxas waits for a column before it issues the loads that follow.
       e.value[j] = k < left ? read_constant(v + k) : T(0);
+      e.column[j] = k < left ? read_constant(columns + k) : -1;
     }
     e.next += static_cast<Offset>(entries::held * team.size());
   }

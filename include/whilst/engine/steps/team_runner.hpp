@@ -198,6 +198,9 @@ class team_runner {
     WHILST_HD static void* fast_memory() { return nullptr; }
     template <class T>
     WHILST_HD static T early(const T* address) {
+#if defined(__CUDA_ARCH__)
+      if constexpr (std::is_same_v<Team, block_team>) return read_in_block(address);
+#endif
       return *address;
     }
   };
