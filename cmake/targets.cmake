@@ -22,6 +22,30 @@ function(whilst_link_runtime target scope)
   target_compile_options(${target} ${scope} "$<$<COMPILE_LANGUAGE:CUDA>:${nvcc_flags}>")
 endfunction()
 
+# Replaces each source in the list variable that says so in its first line by two in the build folder, which include it
+# with WHILST_NUMBER defined as float and as double. A CUDA process loads all the kernels of a source at once: with float
+# and double in one, it would wait for both, and the build would wait twice as long for its slowest sources. Configure
+# again after adding the line.
+function(whilst_for_each_number sources)
+  set(result "")
+  foreach(source IN LISTS ${sources})
+    file(STRINGS ${source} first_line LIMIT_COUNT 1)
+    if(NOT first_line STREQUAL "// compiled for each number type, by nvcc where CUDA is on")
+      list(APPEND result ${source})
+      continue()
+    endif()
+    string(REGEX REPLACE "\\.cpp$" "" stem ${source})
+    foreach(number IN ITEMS float double)
+      set(made ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${made} @ONLY CONTENT
+        "// compiled by nvcc where CUDA is on\n#define WHILST_NUMBER ${number}\n#include \"${source}\"\n")
+      set_source_files_properties(${made} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      list(APPEND result ${made})
+    endforeach()
+  endforeach()
+  set(${sources} ${result} PARENT_SCOPE)
+endfunction()
+
 # What holds for Whilst's own targets and not for its users: warnings, the standard, which sources nvcc compiles.
 # Source properties belong to a directory: call it in the one that adds the target.
 function(whilst_own_code target)
@@ -55,7 +79,8 @@ function(whilst_own_code target)
     if("${first_lines}" MATCHES "// compiled by nvcc where CUDA is on")
       set_source_files_properties(${source} PROPERTIES LANGUAGE CUDA)
     elseif("${first_lines}" MATCHES "// compiled")
-      message(FATAL_ERROR "${source}: a file for nvcc says \"// compiled by nvcc where CUDA is on\", in these words")
+      message(FATAL_ERROR "${source}: a file for nvcc says \"// compiled by nvcc where CUDA is on\", or, in its first \
+line, \"// compiled for each number type, by nvcc where CUDA is on\", in these words")
     endif()
   endforeach()
 endfunction()

@@ -1,4 +1,4 @@
-// compiled by nvcc where CUDA is on
+// compiled for each number type, by nvcc where CUDA is on
 #include "whilst/linear/bicgstab.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
@@ -9,7 +9,6 @@ template <class T>
 linear_method<T> bicgstab_method() {
   return listed<bicgstab, T>(record_solve<bicgstab, T>);
 }
-template linear_method<float> bicgstab_method();
-template linear_method<double> bicgstab_method();
+template linear_method<WHILST_NUMBER> bicgstab_method();
 
 }  // namespace whilst

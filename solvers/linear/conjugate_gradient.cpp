@@ -1,4 +1,4 @@
-// compiled by nvcc where CUDA is on
+// compiled for each number type, by nvcc where CUDA is on
 #include "whilst/linear/conjugate_gradient.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
@@ -9,7 +9,6 @@ template <class T>
 linear_method<T> conjugate_gradient_method() {
   return listed<conjugate_gradient, T>(record_solve<conjugate_gradient, T>);
 }
-template linear_method<float> conjugate_gradient_method();
-template linear_method<double> conjugate_gradient_method();
+template linear_method<WHILST_NUMBER> conjugate_gradient_method();
 
 }  // namespace whilst

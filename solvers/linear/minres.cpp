@@ -1,4 +1,4 @@
-// compiled by nvcc where CUDA is on
+// compiled for each number type, by nvcc where CUDA is on
 #include "whilst/linear/products.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -219,7 +219,6 @@ template <class T>
 linear_method<T> minres_method() {
   return listed<minres, T>(record_from_parts<minres, T>);
 }
-template linear_method<float> minres_method();
-template linear_method<double> minres_method();
+template linear_method<WHILST_NUMBER> minres_method();
 
 }  // namespace whilst

@@ -2,11 +2,7 @@
 
 #include <type_traits>
 
-#include "whilst/basics/safe_norm.hpp"
-#include "whilst/basics/teams.hpp"
-#include "whilst/basics/views.hpp"
-#include "whilst/engine/control/control.hpp"
-#include "whilst/host/solve_outcome.hpp"
+#include "whilst/linear/linear_solve_steps.hpp"
 #include "whilst/linear/products.hpp"
 
 namespace whilst {
@@ -33,34 +29,12 @@ namespace whilst {
 /// gives x = 0 at once. Only the first and the last step touch the caller's b and x.
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
+  using steps = linear_solve_steps<T, Method>;
+  using operands = typename steps::operands;  ///< what the caller binds
+  using scalars = typename steps::scalars;
   using scaled = scaled_operator<T, Operator>;
   using method_type = Method<T, scaled, Preconditioner>;
   static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
-  /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
-  static constexpr int most_slow_restarts = 8;
-  static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite if A is
-
-  /// What the caller binds.
-  struct operands {
-    slot<const T> b;
-    slot<T> x;
-    slot<solve_outcome> outcome;
-    bool keep_best = true;
-  };
-  struct scalars {
-    double rhs_norm, x_norm;
-    double initial_norm, last_norm;
-    std::uint64_t loop_nanoseconds;
-    double to_x;                  ///< x += to_x * d
-    double to_residual;           ///< the method's r is to_residual * r
-    double operator_size, along;  ///< from A v for one v: about ||A v|| / ||v||, and a number with the sign of (v, A v)
-    int x_is_zero;                ///< as read at the start
-    int slow_restarts;
-    int pending;         ///< d has not been added to x yet
-    int take_back;       ///< the kept x is better
-    double handed_norm;  ///< of the residual of the x to return
-    double operator_factor;
-  };
 
   Operator A;
   scaled sA;
@@ -75,266 +49,37 @@ struct linear_solve {
                          workspace& memory)
       : linear_solve(A, M, io, outer, inner, memory.take<scalars>(1), memory) {}
 
-  /// Before the loops, once per solve.
-  struct bring_in {
-    operands io;
-    T *x, *b, *d;
-    WHILST_HD auto operator()(index_type i) const {
-      const T bi = io.b.get()[i], xi = io.x.get()[i];
-      b[i] = bi;
-      x[i] = xi;
-      d[i] = probe(i);
-      const squares bb = squares_of(bi), xx = squares_of(xi);
-      return sums{bb.ordinary, bb.great, bb.small, xx.ordinary, xx.great, xx.small};
-    }
-    /// A vector that A is unlikely to map to zero: entries of one size, signs from a hash of i.
-    WHILST_HD static T probe(index_type i) {
-      const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
-      return static_cast<T>(mixed >> 63 ? probe_entry : -probe_entry);
-    }
-    index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
-  };
-  struct begin {
-    scalars* s;
-    control* inner;
-    WHILST_HD void operator()(const sums<double, 6>& total) const {
-      *s = {};
-      s->rhs_norm = norm_of({total[0], total[1], total[2]});
-      s->x_norm = norm_of({total[3], total[4], total[5]});
-      s->x_is_zero = s->x_norm == 0;
-      s->last_norm = HUGE_VAL;
-      s->operator_factor = 1;
-      inner->first_iteration = 0;
-      // A solve that ends before the inner loop starts must keep nothing of the last one's.
-      inner->iteration = 0;
-      inner->residual_norm = HUGE_VAL;  // not known yet
-      inner->why = reason::running;
-      inner->forget_history();
-    }
-  };
-
-  /// What becomes of A v in r = b - A x, where v is x. The first time also the size of A, from A v for v = x, or for
-  /// the probe d if x is zero: the sums of |A v| and of v A v / ||v||.
-  struct residual {
-    const scalars* s;
-    const T *b, *x, *d;
-    bool measures;  ///< also measures A
-    struct entries {
-      T b, v;
-      bool probes;
-    };
-    WHILST_HD entries read(index_type i) const {
-      const bool probes = measures && s->x_is_zero;
-      return {b[i], measures ? (probes ? d : x)[i] : T(0), probes};
-    }
-    /// 0 times a non-finite number is NaN: x = 0 does not hide one in A.
-    WHILST_HD T stored(const entries& e, T Av) const { return e.b - (e.probes ? 0 * Av : Av); }
-    WHILST_HD auto operator()(const entries& e, T Av) const {
-      const squares rr = squares_of(stored(e, Av));
-      const double size = static_cast<double>(Av);
-      const double along = measures && size != 0 ? static_cast<double>(e.v) / (e.probes ? 1 : s->x_norm) * size : 0;
-      return sums{rr.ordinary, rr.great, rr.small, fabs(size), along};
-    }
-    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
-  };
-  /// The vector of the first product.
-  struct x_or_probe {
-    const scalars* s;
-    const T *x, *d;
-    WHILST_HD operator const T*() const { return s->x_is_zero ? d : x; }
-  };
-  using residual_sums = sums<double, 5>;
-  /// Stores what the sums of |A v| and of v A v say about A.
-  WHILST_HD static void measure(scalars* s, double sum_of_sizes, double along, index_type n) {
-    s->operator_size = sum_of_sizes / (s->x_is_zero ? probe_entry * static_cast<double>(n) : s->x_norm);
-    s->along = along;
-  }
-  /// For an operator that runs steps before each product, which need the vector when they are recorded: the probe has a
-  /// product of its own.
-  struct probe_sums {
-    const T* d;
-    WHILST_HD T read(index_type i) const { return d[i]; }
-    WHILST_HD auto operator()(T di, T Ad) const {
-      const double size = static_cast<double>(Ad);
-      return sums{fabs(size), static_cast<double>(di) * size};
-    }
-  };
-  struct note_size {
-    scalars* s;
-    index_type n;
-    WHILST_HD void operator()(const sums<double, 2>& total) const {
-      s->operator_size = total[0] / (probe_entry * static_cast<double>(n));
-      s->along = total[1];
-    }
-  };
-
-  /// The verdict on the initial residual, and the scales.
-  struct judge_start {
-    scalars* s;
-    control *outer, *inner;
-    index_type n;
-    bool measures, scales;
-    WHILST_HD void operator()(const residual_sums& total) const {
-      const double norm = norm_of({total[0], total[1], total[2]});
-      outer->set_reference(s->rhs_norm, norm);
-      s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
-      // Nothing beats 0 if b is 0; a non-finite x is no starting point, though A may not see it.
-      s->handed_norm = s->rhs_norm == 0 ? 0 : is_finite(s->x_norm) ? norm : s->x_norm;
-      if (outer->check(s->handed_norm)) return;
-      if (measures) measure(s, total[3], total[4], n);
-      int exponent = 0;
-      constexpr int most = sizeof(T) == 4 ? 120 : 1000;
-      if (scales && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
-      const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
-      // If A x is small compared to b, it may be all rounding, and so may its sign.
-      const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
-      s->operator_factor = tells && s->along < 0 ? -factor : factor;
-      begin_restart(norm, s, outer, inner);
-    }
-  };
-  /// The verdict on the residual after the inner loop.
-  struct judge_restart {
-    scalars* s;
-    control *outer, *inner;
-    bool keep_best;
-    WHILST_HD void operator()(const residual_sums& total) const {
-      const double true_norm = norm_of({total[0], total[1], total[2]});
-      const double norm = is_finite(s->x_norm) ? true_norm : s->x_norm, last = s->last_norm;
-      s->loop_nanoseconds += inner->stopped_at - inner->started_at;
-      const bool worse =
-          keep_best && norm > last && !(method_type::lowers_error && inner->why == reason::iteration_limit);
-      s->take_back = worse || !is_finite(norm);
-      s->handed_norm = s->take_back ? last : norm;
-      if (outer->check(norm)) return;
-      // The limit, a cancel, NaN and divergence end the solve. A method that lost positivity late may only have seen
-      // rounding: it restarts too, as long as that makes progress.
-      const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
-                           inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown ||
-                           inner->why == reason::stagnation;
-      s->slow_restarts = norm <= 0.5 * last ? 0 : s->slow_restarts + 1;
-      if (!hopeful || !(norm < last) || s->slow_restarts > most_slow_restarts) {
-        // A residual this small consists of rounding, and so does what the method saw in it.
-        const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
-        const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
-        outer->stop(converged(inner->why) || rounding ? reason::attainable_accuracy : inner->why);
-        return;
-      }
-      begin_restart(norm, s, outer, inner);
-    }
-  };
-  WHILST_HD static void begin_restart(double norm, scalars* s, const control* outer, control* inner) {
-    const int exponent = binary_exponent(norm);
-    s->last_norm = norm;
-    s->to_residual = power_of_two(-exponent);
-    s->to_x = power_of_two(exponent) * s->operator_factor;
-    inner->norm_exponent = exponent;
-    inner->residual_norm = norm;
-    inner->set_reference(*outer);
-    inner->first_iteration = inner->iteration;
-  }
-
-  struct scale_residual {
-    const scalars* s;
-    T *r, *d;
-    WHILST_HD void operator()(index_type i) const {
-      r[i] = static_cast<T>(static_cast<double>(r[i]) * s->to_residual);
-      d[i] = 0;
-    }
-    index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
-  };
-  struct await_correction {
-    scalars* s;
-    WHILST_HD void operator()() const { s->pending = 1; }
-  };
-  struct add_correction {
-    const scalars* s;
-    const T* d;
-    T *x, *kept;
-    WHILST_HD auto operator()(index_type i) const {
-      const T before = x[i], after = static_cast<T>(before + s->to_x * static_cast<double>(d[i]));
-      kept[i] = before;
-      x[i] = after;
-      const squares xx = squares_of(after);
-      return sums{xx.ordinary, xx.great, xx.small};
-    }
-    index_type bytes(index_type n) const { return 4 * n * static_cast<index_type>(sizeof(T)); }
-  };
-  struct measure_x {
-    scalars* s;
-    const control* inner;
-    WHILST_HD void operator()(const sums<double, 3>& xx) const {
-      s->x_norm = norm_of({xx[0], xx[1], xx[2]});
-      s->pending = 0;
-      s->take_back = !is_finite(s->x_norm);
-      s->handed_norm = s->take_back ? s->last_norm : inner->residual_norm;  // until the true one is known
-    }
-  };
-  /// After a cancel or a deadline the correction so far counts, judged by the method's own residual.
-  WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool keep_best) {
-    const double norm = inner->residual_norm;
-    return s->pending && (method_type::lowers_error || !keep_best ? is_finite(norm) : norm < s->last_norm);
-  }
-  struct hand_back {
-    const scalars* s;
-    const control* inner;
-    operands io;
-    const T *x, *d, *kept;
-    WHILST_HD void operator()(index_type i) const {
-      T value = s->rhs_norm == 0 ? 0 : s->take_back ? kept[i] : x[i];
-      if (is_worth_adding(s, inner, io.keep_best)) {
-        const T corrected = static_cast<T>(value + s->to_x * static_cast<double>(d[i]));
-        if (is_finite(static_cast<double>(corrected))) value = corrected;
-      }
-      io.x.get()[i] = value;
-    }
-    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
-  };
-  struct tell {
-    const scalars* s;
-    const control *outer, *inner;
-    operands io;
-    WHILST_HD void operator()() const {
-      solve_outcome& target = *io.outcome.get();
-      target.iterations = inner->iteration;
-      target.residual_norm = is_worth_adding(s, inner, io.keep_best) ? inner->residual_norm : s->handed_norm;
-      target.rhs_norm = s->rhs_norm;
-      target.nanoseconds = now_nanoseconds() - outer->started_at;
-      target.loop_nanoseconds = s->loop_nanoseconds;
-      target.history_count = inner->history_count;
-      target.why = outer->why;
-      announce(target, outer->settings.launch);
-    }
-  };
-
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     const index_type n = A.rows();
-    run.step("bring in b and x", n, bring_in{io, x, b, d}, begin{s, inner});
+    const bool may_rise = method_type::lowers_error || !io.keep_best;
+    run.step("bring in b and x", n, typename steps::bring_in{io, x, b, d}, typename steps::begin{s, inner});
     run.loop(
         "until the true residual agrees", outer,
         [&](auto& run) {
           prepare(run, A);
           constexpr bool chooses = has_rows<Operator> && !runs_before<std::decay_t<decltype(run)>>;
-          const residual use{s, b, x, d, chooses};
-          const judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
+          const typename steps::residual use{s, b, x, d, chooses};
+          const typename steps::judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
           if constexpr (chooses) {
-            product(run, "r = b - A x", A, x_or_probe{s, x, d}, r, use, judge);
+            product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, r, use, judge);
           } else {
-            product(run, "how large A is", A, d, r, probe_sums{d}, note_size{s, n});
+            product(run, "how large A is", A, d, r, typename steps::probe_sums{d}, typename steps::note_size{s, n});
             product(run, "r = b - A x", A, x, r, use, judge);
           }
           M.prepare(run, sA);
         },
         [&](auto& run) {
-          run.step("scale r, d = 0", n, scale_residual{s, r, d}, await_correction{s});
+          run.step("scale r, d = 0", n, typename steps::scale_residual{s, r, d}, typename steps::await_correction{s});
           run.loop(
               method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
           conclude(run, method);
-          run.step("x += d", n, add_correction{s, d, x, kept}, measure_x{s, inner});
-          product(run, "r = b - A x", A, x, r, residual{s, b, x, d, false},
-                  judge_restart{s, outer, inner, io.keep_best});
+          run.step("x += d", n, typename steps::add_correction{s, d, x, kept}, typename steps::measure_x{s, inner});
+          product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false},
+                  typename steps::judge_restart{s, outer, inner, io.keep_best, method_type::lowers_error});
         });
-    run.step("hand x back", n, hand_back{s, inner, io, x, d, kept}, tell{s, outer, inner, io});
+    run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept},
+             typename steps::tell{s, outer, inner, io, may_rise});
   }
 
  private:
