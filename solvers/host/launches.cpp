@@ -30,6 +30,9 @@ std::atomic_ref<Value> shared(const Value& value) {
 }
 
 const solve_outcome& seen(const ticket::state& which) { return *static_cast<const solve_outcome*>(which.seen.data()); }
+bool has_announced(const ticket::state& which) {
+  return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
+}
 
 }  // namespace
 
@@ -133,6 +136,7 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
     prepared_.push_back(started);
   }
   started->number = ++latest_;
+  started->has_ended = false;
   shared(seen(*started).launch).store(0, std::memory_order_relaxed);
   return started;
 }
@@ -199,8 +203,8 @@ void launch_desk::run_unmonitored(launch& started, [[maybe_unused]] CUstream_st*
 
 bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
-  if (where_.on_host() || life_.ended()) return true;
-  if (which.in_capture) return shared(seen(which).launch).load(std::memory_order_acquire) == which.number;
+  if (where_.on_host() || life_.ended() || which.has_ended) return true;
+  if (which.in_capture) return has_announced(which);
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
   // A failed solve is done too; wait() reports why.
   return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
@@ -218,9 +222,18 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
     throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
                 "Launch the graph and synchronize its stream first");
   }
+  if (which.has_ended) return;
   cuda::device_guard current(where_.device());
   WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.end.get()));
 #endif
+}
+
+bool launch_desk::ends_soon(launch& which) const {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+  while (!has_announced(which))
+    if (std::chrono::steady_clock::now() > until) return false;
+  which.has_ended = true;
+  return true;
 }
 
 /// Call with the lock held.

@@ -31,6 +31,7 @@ prepared_program::prepared_program(std::unique_ptr<program> recorded, const desc
       options_(options),
       b_bytes_(what.b_bytes),
       x_bytes_(what.x_bytes),
+      touched_once_(what.inner != nullptr),
       desk_(*program_, what.systems, what.outer, what.inner, what.inner ? options.history_capacity : 0,
             what.outcome_bytes) {
   const place where = program_->where();
@@ -85,7 +86,7 @@ std::shared_ptr<ticket::state> prepared_program::solve(std::string_view doing, c
 #if WHILST_WITH_CUDA
   desk_.require_context(doing);  // before allocating in another context
   const std::size_t count = b_bytes_ > 0 ? 2 : 1, of_x = count - 1;
-  if (!vectors_.is_made()) vectors_ = vectors_on_gpu(where, count, x_bytes_);
+  if (!vectors_.is_made()) vectors_ = vectors_on_gpu(where, count, x_bytes_, touched_once_);
   try {
     if (b_bytes_ > 0) {
       vectors_.upload("copying b and x to the GPU", {b, x});
@@ -94,7 +95,11 @@ std::shared_ptr<ticket::state> prepared_program::solve(std::string_view doing, c
     }
     auto started = launch(vectors_.stream(), vectors_[0], vectors_[of_x]);
     if (desk_.is_monitored() || !vectors_.are_staged()) desk_.wait_and_tell(*started);
-    vectors_.download("copying x from the GPU", of_x, x);
+    if (vectors_.stay() && desk_.ends_soon(*started)) {
+      vectors_.copy_out(of_x, x);
+    } else {
+      vectors_.download("copying x from the GPU", of_x, x);
+    }
     return started;
   } catch (...) {
     vectors_.wait_quietly();  // for a run and copies in memory that the next solve fills

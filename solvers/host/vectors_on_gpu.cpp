@@ -13,17 +13,18 @@ constexpr std::size_t alignment = 256;
 
 }  // namespace
 
-vectors_on_gpu::vectors_on_gpu(place where, std::size_t count, std::size_t bytes_each)
-    : bytes_each_(bytes_each), stride_((bytes_each + alignment - 1) / alignment * alignment) {
-  memory_ = raw_buffer(where, count * stride_);
+vectors_on_gpu::vectors_on_gpu(place where, std::size_t count, std::size_t bytes_each, bool touched_once)
+    : where_(where), bytes_each_(bytes_each), stride_((bytes_each + alignment - 1) / alignment * alignment) {
   if (count * stride_ <= most_staged) staged_ = shared_memory_block(where, count * stride_);
+  stay_ = touched_once && are_staged();
+  if (!stay_) memory_ = raw_buffer(where, count * stride_);
   const cuda::device_guard current(where.device());
   stream_ = cuda::make_stream();
 }
 
 void vectors_on_gpu::upload(std::string_view doing, std::initializer_list<const void*> sources) {
   if (bytes_each_ == 0) return;
-  const cuda::device_guard current(memory_.where().device());
+  const cuda::device_guard current(where_.device());
   std::size_t at = 0;
   for (const void* const source : sources) {
     if (are_staged()) {
@@ -34,17 +35,21 @@ void vectors_on_gpu::upload(std::string_view doing, std::initializer_list<const 
     }
     at += stride_;
   }
-  if (are_staged())
+  if (are_staged() && !stay_)
     WHILST_CUDA(doing, cudaMemcpyAsync(memory_.data(), staged_.data(), at, cudaMemcpyHostToDevice, stream_.get()));
 }
 
 void vectors_on_gpu::download(std::string_view doing, std::size_t k, void* target) {
-  const cuda::device_guard current(memory_.where().device());
+  const cuda::device_guard current(where_.device());
   void* const landing = are_staged() ? static_cast<std::byte*>(staged_.data()) + k * stride_ : target;
-  if (bytes_each_ > 0)
+  if (bytes_each_ > 0 && !stay_)
     WHILST_CUDA(doing, cudaMemcpyAsync(landing, (*this)[k], bytes_each_, cudaMemcpyDeviceToHost, stream_.get()));
   cuda::finish_copies(doing, stream_.get());
-  if (bytes_each_ > 0 && are_staged()) std::memcpy(target, landing, bytes_each_);
+  if (are_staged()) copy_out(k, target);
+}
+
+void vectors_on_gpu::copy_out(std::size_t k, void* target) const {
+  if (bytes_each_ > 0) std::memcpy(target, static_cast<const std::byte*>(staged_.data()) + k * stride_, bytes_each_);
 }
 
 void vectors_on_gpu::wait_quietly() const noexcept {

@@ -24,6 +24,7 @@ struct ticket::state {
   launch_desk* desk = nullptr;  ///< null once it has been destroyed
   std::uint64_t number = 0;
   bool in_capture = false;
+  bool has_ended = false;  ///< seen to, by launch_desk::ends_soon
   /// A solve_outcome in memory that the host sees, and what else the solve leaves there: complete for a single system;
   /// for a batch, only its `launch`.
   shared_memory_block seen;
@@ -85,6 +86,10 @@ class launch_desk {
 
   bool is_done(const launch& which) const;
   void wait(const launch& which) const;
+  /// Polls for a moment whether the solve of a single system has written x and its outcome, which is then done. Its
+  /// event and its stream take some microseconds longer to tell the host. For x in memory of the library's own: the
+  /// kernel may not have ended.
+  bool ends_soon(launch& which) const;
   /// Reports the iterations of later launches to the monitor: from run() if the host sees them, otherwise from
   /// wait_and_tell(), which polls every millisecond. Both rethrow the monitor's exception once the launch has ended.
   void set_monitor(iteration_monitor::callback monitor);

@@ -60,7 +60,7 @@ class prepared_program {
   /// Enqueues a solve with b and x on the place; `stream` as in program::enqueue. Throws whilst::error if the place
   /// cannot use them.
   std::shared_ptr<ticket::state> enqueue(CUstream_st* stream, const void* b, void* x);
-  /// The same with b and x in host memory, copies included. Blocks. The first call allocates memory on a GPU for both.
+  /// The same with b and x in host memory, copies included. Blocks. The first call allocates memory for both.
   /// `doing` opens the message of an exception.
   std::shared_ptr<ticket::state> solve(std::string_view doing, const void* b, void* x);
 
@@ -101,6 +101,7 @@ class prepared_program {
   std::unique_ptr<program> program_;
   loop_options options_;
   std::size_t b_bytes_, x_bytes_;
+  bool touched_once_;          ///< see vectors_on_gpu; false for a batch, whose threads read entries far apart
   index_type host_bytes_ = 0;  ///< of a host program, which do not change
 #if WHILST_WITH_CUDA
   vectors_on_gpu vectors_;  ///< for solves from host memory: b, if there is one, and x; made by the first

@@ -25,8 +25,10 @@ struct solve_outcome {
 WHILST_HD inline void announce(solve_outcome& outcome, std::uint64_t launch) {
 #if defined(__CUDA_ARCH__)
   __threadfence_system();
-#endif
+  const_cast<volatile std::uint64_t&>(outcome.launch) = launch;
+#else
   outcome.launch = launch;
+#endif
 }
 
 }  // namespace whilst

@@ -146,8 +146,8 @@ class linear_solver : public replayed_solver {
   /// The solver's memory use, itemised: the matrix, the method's vectors, the program.
   memory_table memory() const;
   /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy
-  /// of the matrix, b and x for solves from host memory, and an estimate for the instantiated graph (free memory before
-  /// and after it was made).
+  /// of the matrix, large b and x for solves from host memory, and an estimate for the instantiated graph (free memory
+  /// before and after it was made).
   index_type bytes() const;
   /// True if the CUDA context that the solver was made in has been destroyed, for example by cudaDeviceReset(), and its
   /// memory with it: solves then throw whilst::error, and the solver can only be destroyed.
