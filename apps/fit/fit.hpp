@@ -7,7 +7,7 @@
 #include "curve.hpp"
 #include "data.hpp"
 #include "fit_copies.hpp"
-#include "fit_model.hpp"
+#include "kernels/problems/curves/fit_model.hpp"
 
 /// The program that fits a curve to a file of points.
 namespace whilst::fitting {

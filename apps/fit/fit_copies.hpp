@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fit_model.hpp"
+#include "kernels/problems/curves/fit_model.hpp"
 #include "whilst/least_squares_batch.hpp"
 
 namespace whilst::fitting {

@@ -1,4 +1,3 @@
-// compiled by nvcc where CUDA is on
 #include "benchmarks/whilst-bench/nist.hpp"
 
 #include <algorithm>
@@ -8,9 +7,9 @@
 
 #include "benchmarks/whilst-bench/nist_table.hpp"
 #include "kernels/problems/curves/curve_models.hpp"
+#include "kernels/problems/curves/fit_model.hpp"
 #include "kernels/problems/curves/strd_file.hpp"
 #include "whilst/error.hpp"
-#include "whilst/least_squares.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -25,26 +24,22 @@ double digits_agreeing(double found, double certified) {
   return std::clamp(error > 0 ? -std::log10(error) : digits_certified, 0.0, digits_certified);
 }
 
-template <class Model>
-nist_fit fit(const Model& model, const whilst::strd_file& set, const std::vector<double>& start,
+nist_fit fit(const whilst::strd_file& set, const std::vector<double>& response, const std::vector<double>& start,
              const nist_options& options) {
-  std::vector<double> response = set.response;
-  for (double& y : response) y = whilst::curve_response(model, y);
-  whilst::curve_fit<double, Model> solver(model, set.predictors, response, {.executor = options.executor});
-  std::vector<double> b = start;
-  const whilst::least_squares_report report = solver.solve(b);
+  const whilst::fitting::fit_outcome fitted =
+      whilst::fitting::fit_model(set.name, set.predictors, response, start, {.executor = options.executor});
 
   nist_fit result;
-  result.executor = report.executor();
-  result.reason = std::string(whilst::name(report.reason()));
-  result.iterations = report.iterations();
-  result.seconds = report.solve_seconds();
-  result.sum_of_squares = 2 * report.value;
-  result.parameters = b;
+  result.executor = fitted.summary.executor();
+  result.reason = std::string(whilst::name(fitted.summary.reason()));
+  result.iterations = fitted.summary.iterations();
+  result.seconds = fitted.summary.solve_seconds();
+  result.sum_of_squares = fitted.sum_of_squares;
+  result.parameters = fitted.parameters;
   result.digits = digits_certified;
-  for (std::size_t j = 0; j < b.size(); ++j)
-    result.digits = std::min(result.digits, digits_agreeing(b[j], set.certified[j]));
-  const std::vector<double> errors = report.standard_errors();
+  for (std::size_t j = 0; j < result.parameters.size(); ++j)
+    result.digits = std::min(result.digits, digits_agreeing(result.parameters[j], set.certified[j]));
+  const std::vector<double>& errors = fitted.standard_errors;
   result.digits_of_errors = errors.empty() ? 0 : digits_certified;
   for (std::size_t j = 0; j < errors.size(); ++j)
     result.digits_of_errors = std::min(result.digits_of_errors, digits_agreeing(errors[j], set.certified_deviation[j]));
@@ -71,13 +66,15 @@ int run_nist(const nist_options& options) {
     const whilst::strd_file data = whilst::read_strd(file.string());
     nist_set set;
     set.name = data.name;
+    std::vector<double> response = data.response;
     const bool known = whilst::with_curve_model(data.name, [&](const auto& model) {
-      set.fits[0] = fit(model, data, data.start_1, options);
-      set.fits[1] = fit(model, data, data.start_2, options);
+      for (double& y : response) y = whilst::curve_response(model, y);
     });
     if (!known)
       throw whilst::error("fitting '" + file.string() + "'", "there is no model called '" + data.name + "'",
                           "Take the file out of the folder");
+    set.fits[0] = fit(data, response, data.start_1, options);
+    set.fits[1] = fit(data, response, data.start_2, options);
     sets.push_back(std::move(set));
   }
   return report_nist(sets, options);

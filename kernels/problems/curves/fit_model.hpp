@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "whilst/host/report.hpp"
 #include "whilst/least_squares/least_squares_tolerances.hpp"
-#include "whilst/report.hpp"
 
 namespace whilst::fitting {
 

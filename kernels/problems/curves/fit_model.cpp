@@ -1,10 +1,10 @@
 // compiled by nvcc where CUDA is on
-#include "fit_model.hpp"
+#include "kernels/problems/curves/fit_model.hpp"
 
 #include <limits>
 
 #include "kernels/problems/curves/curve_models.hpp"
-#include "whilst/least_squares.hpp"
+#include "whilst/least_squares/least_squares.hpp"
 
 namespace whilst::fitting {
 
