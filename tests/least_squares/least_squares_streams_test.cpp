@@ -86,7 +86,7 @@ TEST_CASE("a fit becomes part of the caller's graph", "[least_squares][enqueue][
     });
     CHECK_FALSE(tickets[0].done());
     CHECK_THROWS_WITH(tickets[0].wait(), contains("has not completed a launch yet"));
-    for (const std::vector<double>& from : {far, {2, 1}, {4, 0.1}}) {
+    for (const auto& from : {far, std::vector<double>{2, 1}, std::vector<double>{4, 0.1}}) {
       start.upload(from.data());
       launch_and_wait(graph, stream.get());
       const least_squares_report report = tickets[0].wait();
