@@ -72,11 +72,11 @@ inline constexpr std::size_t most_choices = 32;
 void refuse_shared_writes(const program_node& parallel);
 
 /// Refers to a step of a program, for program::update. Owns nothing.
-template <class Map, class Finish, class Sequel = no_sequel>
+template <class Map, class Finish, class Sequel = no_sequel, bool has_kernels = by_nvcc>
 struct step_handle {
-  map_step<Map, Finish, Sequel>* step = nullptr;
-  map_step<Sequel, no_finish>* sequel = nullptr;  ///< null if there is none
-  std::uint64_t owner = 0;                        ///< the program's; 0 for none
+  map_step<Map, Finish, Sequel, has_kernels>* step = nullptr;
+  map_step<Sequel, no_finish, no_sequel, has_kernels>* sequel = nullptr;  ///< null if there is none
+  std::uint64_t owner = 0;                                                ///< the program's; 0 for none
 };
 
 /// How to run a program.

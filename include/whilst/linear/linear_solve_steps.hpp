@@ -8,11 +8,10 @@
 
 namespace whilst {
 
-/// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Preconditioners share
-/// their kernels. Methods do not: their sources are compiled apart, and a process that uses one method should not load
-/// the kernels of another. Nor do operators: the linker takes a step from any source that records it, and one that was
-/// compiled for the host alone, with a user's operator, must not stand in for those of the library.
-template <class T, class Operator, template <class, class, class> class Method>
+/// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Operators and
+/// preconditioners share their kernels. Methods do not: their sources are compiled apart, and a process that uses one
+/// method should not load the kernels of another.
+template <class T, template <class, class, class> class Method>
 struct linear_solve_steps {
   /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
   static constexpr int most_slow_restarts = 8;

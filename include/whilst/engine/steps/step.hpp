@@ -110,8 +110,17 @@ bool same_team(const Map& one, const Map& other) {
 
 }  // namespace detail
 
-/// A step made of a map and optionally a finish; optionally it knows the next step, its sequel.
-template <class Map, class Finish, class Sequel = no_sequel>
+/// Whether nvcc compiles this source. Steps, handles and whatever records them name it in their types: a program may
+/// consist of sources by both compilers, and the linker keeps one of those functions that have the same name.
+#if defined(__CUDACC__)
+constexpr bool by_nvcc = true;
+#else
+constexpr bool by_nvcc = false;
+#endif
+
+/// A step made of a map and optionally a finish; optionally it knows the next step, its sequel. With kernels, if nvcc
+/// compiles the source that records it.
+template <class Map, class Finish, class Sequel = no_sequel, bool has_kernels = by_nvcc>
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
@@ -221,8 +230,8 @@ class map_step final : public recorded_step {
 #if WHILST_WITH_CUDA
 #if defined(__CUDACC__)
 
-template <class Map, class Finish, class Sequel>
-launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) const {
+template <class Map, class Finish, class Sequel, bool has_kernels>
+launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_traits& device) const {
   launch_shape shape;
   auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
   if constexpr (kind == detail::team_kind::block) {
@@ -279,8 +288,8 @@ launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits& device) c
   return shape;
 }
 
-template <class Map, class Finish, class Sequel>
-index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_traits& device) const {
+template <class Map, class Finish, class Sequel, bool has_kernels>
+index_type map_step<Map, Finish, Sequel, has_kernels>::largest_cluster_here(const device_traits& device) const {
   launch_shape small;
   small.form = step_form::small;
   if (!waits_for_previous(device, small)) return 0;
@@ -288,9 +297,9 @@ index_type map_step<Map, Finish, Sequel>::largest_cluster_here(const device_trai
   return std::min(device.kernels->cluster_blocks(kernel, threads_of_small, name_), largest_cluster);
 }
 
-template <class Map, class Finish, class Sequel>
-void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape& shape, const step_frame& frame,
-                                                const kernel_user& use) const {
+template <class Map, class Finish, class Sequel, bool has_kernels>
+void map_step<Map, Finish, Sequel, has_kernels>::with_kernel(const launch_shape& shape, const step_frame& frame,
+                                                             const kernel_user& use) const {
   step_frame filled = frame;
   filled.n = n_;
   filled.lanes = detail::lanes_wanted(map_);
@@ -325,12 +334,13 @@ namespace detail {
               "Compile files that define steps as CUDA, or record them on the host");
 }
 }  // namespace detail
-template <class Map, class Finish, class Sequel>
-launch_shape map_step<Map, Finish, Sequel>::shape(const device_traits&) const {
+template <class Map, class Finish, class Sequel, bool has_kernels>
+launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_traits&) const {
   detail::not_compiled_for_gpu(name_);
 }
-template <class Map, class Finish, class Sequel>
-void map_step<Map, Finish, Sequel>::with_kernel(const launch_shape&, const step_frame&, const kernel_user&) const {
+template <class Map, class Finish, class Sequel, bool has_kernels>
+void map_step<Map, Finish, Sequel, has_kernels>::with_kernel(const launch_shape&, const step_frame&,
+                                                             const kernel_user&) const {
   detail::not_compiled_for_gpu(name_);
 }
 
