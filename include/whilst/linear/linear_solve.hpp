@@ -29,7 +29,7 @@ namespace whilst {
 /// gives x = 0 at once. Only the first and the last step touch the caller's b and x.
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
-  using steps = linear_solve_steps<T, Method>;
+  using steps = linear_solve_steps<T, Operator, Method>;
   using operands = typename steps::operands;  ///< what the caller binds
   using scalars = typename steps::scalars;
   using scaled = scaled_operator<T, Operator>;

@@ -8,10 +8,11 @@
 
 namespace whilst {
 
-/// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Operators and
-/// preconditioners share their kernels. Methods do not: their sources are compiled apart, and a process that uses one
-/// method should not load the kernels of another.
-template <class T, template <class, class, class> class Method>
+/// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Preconditioners share
+/// their kernels. Methods do not: their sources are compiled apart, and a process that uses one method should not load
+/// the kernels of another. Nor do operators: where a user's source records the same step as the library's, the linker
+/// keeps one of the two, and the user's may be compiled for another GPU.
+template <class T, class Operator, template <class, class, class> class Method>
 struct linear_solve_steps {
   /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
   static constexpr int most_slow_restarts = 8;

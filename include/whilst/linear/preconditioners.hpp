@@ -3,6 +3,7 @@
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 #include "whilst/basics/views.hpp"
+#include "whilst/engine/steps/step.hpp"
 
 namespace whilst {
 
@@ -102,7 +103,7 @@ struct precondition_pointwise {
 };
 
 /// u = M r, if it cannot be, or has not been, fused into another step. Nothing for the identity, whose u is r.
-template <class Run, class T, class Preconditioner>
+template <class Run, class T, class Preconditioner, bool has_kernels = by_nvcc>
 WHILST_HD void precondition(Run& run, const Preconditioner& M, index_type n, const T* r, T* u) {
   if constexpr (!Preconditioner::pointwise) {
     M.record(run, n, r, u);

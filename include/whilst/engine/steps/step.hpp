@@ -110,8 +110,8 @@ bool same_team(const Map& one, const Map& other) {
 
 }  // namespace detail
 
-/// Whether nvcc compiles this source. Steps, handles and whatever records them name it in their types: a program may
-/// consist of sources by both compilers, and the linker keeps one of those functions that have the same name.
+/// Whether nvcc compiles this source. Steps and handles name it in their types, and with them run.step, run.once and
+/// run.team: where sources by both compilers record the same step, the linker would otherwise keep one of the two.
 #if defined(__CUDACC__)
 constexpr bool by_nvcc = true;
 #else
