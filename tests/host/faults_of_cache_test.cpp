@@ -43,7 +43,7 @@ answer solve_without_cache(const problem& of, const linear_solver_options& optio
 }  // namespace
 
 TEST_CASE("whichever CUDA call fails while a solver is recorded for a cache, none stays there, and nothing leaks",
-          "[cache][gpu]") {
+          "[cache][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   // Large, so that one solver is seen in the free memory; short, as there are many calls.
   const problem large = poisson(300);

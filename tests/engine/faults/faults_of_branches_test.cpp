@@ -79,7 +79,7 @@ const std::vector<whilst::run_settings> ways_to_choose{
 }  // namespace
 
 TEST_CASE("whichever CUDA call fails, choices and bodies side by side can be prepared and run again, and nothing leaks",
-          "[choices][gpu]") {
+          "[choices][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   crossroads w;
   for (const whilst::run_settings& settings : ways_to_choose) {

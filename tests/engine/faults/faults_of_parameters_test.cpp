@@ -104,7 +104,7 @@ struct copy_out {
 
 TEST_CASE(
     "whichever CUDA call fails while a program takes its memory and goes on, the next one is right, and nothing leaks",
-    "[update][gpu]") {
+    "[update][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   exchanging e;
   const auto record_and_launch = [&](const said& now) {
@@ -175,7 +175,7 @@ TEST_CASE("whichever CUDA call fails while a graph's first nodes get values, the
 }
 
 TEST_CASE("whichever CUDA call fails while a step gets another shape, it gets it in the end, and nothing leaks",
-          "[update][gpu]") {
+          "[update][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   for (const executor how : {executor::graph, executor::stream}) {
     INFO(name(how));

@@ -50,7 +50,8 @@ struct work {
 
 }  // namespace
 
-TEST_CASE("whichever CUDA call fails, a program can be prepared and run again, and nothing leaks", "[semantics][gpu]") {
+TEST_CASE("whichever CUDA call fails, a program can be prepared and run again, and nothing leaks",
+          "[semantics][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   work w;
   for (const executor how : {executor::graph, executor::stream}) {
