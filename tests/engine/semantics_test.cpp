@@ -238,7 +238,7 @@ TEST_CASE("totals are those of all indexes, wherever blocks meet", "[semantics][
       }
 }
 
-TEST_CASE("totals of any number of sums", "[semantics][sanitizer]") {
+TEST_CASE("totals of any number of sums", "[semantics]") {
   for (const way& w : ways())
     for (const index_type n : {31, 512, 4097, 40000}) {
       check_totals<double, 5>(w, n, 1);

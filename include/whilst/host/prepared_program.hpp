@@ -101,8 +101,8 @@ class prepared_program {
   std::unique_ptr<program> program_;
   loop_options options_;
   std::size_t b_bytes_, x_bytes_;
-  bool touched_once_;          ///< see vectors_on_gpu; false for a batch, whose threads read entries far apart
-  index_type host_bytes_ = 0;  ///< of a host program, which do not change
+  [[maybe_unused]] bool touched_once_;  ///< see vectors_on_gpu; false for a batch, whose threads read entries far apart
+  index_type host_bytes_ = 0;           ///< of a host program, which do not change
 #if WHILST_WITH_CUDA
   vectors_on_gpu vectors_;  ///< for solves from host memory: b, if there is one, and x; made by the first
 #endif
