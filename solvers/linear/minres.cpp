@@ -3,7 +3,6 @@
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {
-namespace {
 
 /// MINRES, for symmetric matrices, definite or not: C. C. Paige and M. A. Saunders, "Solution of sparse indefinite
 /// systems of linear equations", SIAM J. Numer. Anal. 12 (1975); preconditioned by a positive definite M as in S.-C. T.
@@ -212,8 +211,6 @@ struct minres {
     run.step("w, x += phi w, r, v = u / beta", n, advance{s, z, u, v, w, w_before, x, r}, judge{});
   }
 };
-
-}  // namespace
 
 template <class T>
 linear_method<T> minres_method() {
