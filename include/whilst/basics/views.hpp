@@ -41,10 +41,11 @@ WHILST_HD T read_early(const T* address) {
   return *address;
 #endif
 }
-/// The same within a kernel whose block wrote the memory and has synchronized since. ptxas delays plain reads to save
-/// registers, and a map then waits for memory twice.
+/// Reads what no other block writes while this kernel runs; what this block wrote is seen after it has synchronized.
+/// Such reads are issued in the order of the source. ptxas delays plain ones to save registers, and a map then waits
+/// for memory twice.
 template <class T>
-WHILST_HD T read_in_block(const T* address) {
+WHILST_HD T read_in_order(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__CUDA_ARCH__)
   if constexpr (sizeof(T) == 8) {

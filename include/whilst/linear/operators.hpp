@@ -172,8 +172,9 @@ struct csr_operator {
   template <class Team>
   WHILST_HD entries fetch(index_type i, const Team& team) const {
     entries e;
-    e.next = read_constant(row_offsets + i) + static_cast<Offset>(team.rank());
-    e.end = read_constant(row_offsets + i + 1);
+    const Offset begin = read_in_order(row_offsets + i);
+    e.end = read_in_order(row_offsets + i + 1);
+    e.next = begin + static_cast<Offset>(team.rank());
     load(e, team);
     return e;
   }
@@ -219,13 +220,19 @@ struct csr_operator {
     constexpr Offset more_than_held = 1 << 20;
     const Offset far = e.end - e.next;
     const int left = static_cast<int>(sizeof(Offset) == 4 || far < more_than_held ? far : more_than_held);
+    // The values first: where registers are scarce, ptxas waits for columns before it issues what follows.
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < entries::held; ++j) {
       const int k = j * team.size();
-      // The value first: where registers are scarce, ptxas waits for a column before it issues the loads that follow.
       e.value[j] = k < left ? read_constant(v + k) : T(0);
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < entries::held; ++j) {
+      const int k = j * team.size();
       e.column[j] = k < left ? read_constant(columns + k) : -1;
     }
     e.next += static_cast<Offset>(entries::held * team.size());

@@ -199,7 +199,7 @@ class team_runner {
     template <class T>
     WHILST_HD static T early(const T* address) {
 #if defined(__CUDA_ARCH__)
-      if constexpr (std::is_same_v<Team, block_team>) return read_in_block(address);
+      if constexpr (std::is_same_v<Team, block_team>) return read_in_order(address);
 #endif
       return *address;
     }
