@@ -124,10 +124,10 @@ template <class T>
 linear_solver<T>::linear_solver(const csr_matrix<T>& A, linear_solver_options options)
     : implementation_("linear_solver", std::make_unique<implementation>(A, nullptr, nullptr, std::move(options))) {}
 template <class T>
-linear_solver<T>::linear_solver(const csr_matrix<T>& A, preconditioner_callback M, linear_solver_options options)
+linear_solver<T>::linear_solver(called M, const csr_matrix<T>& A, linear_solver_options options)
     : implementation_("linear_solver",
                       std::make_unique<implementation>(
-                          A, checked(std::move(M), called_preconditioner_name, preconditioner_is_missing), nullptr,
+                          A, checked(std::move(M.M), called_preconditioner_name, preconditioner_is_missing), nullptr,
                           std::move(options))) {}
 template <class T>
 linear_solver<T>::linear_solver(const csr_matrix<T>& A, std::shared_ptr<preconditioner<T>> M,
@@ -142,12 +142,12 @@ linear_solver<T>::linear_solver(index_type n, operator_callback A, linear_solver
     : implementation_("linear_solver", std::make_unique<implementation>(n, std::move(A), nullptr, std::move(options))) {
 }
 template <class T>
-linear_solver<T>::linear_solver(index_type n, operator_callback A, preconditioner_callback M,
-                                linear_solver_options options)
-    : implementation_("linear_solver",
-                      std::make_unique<implementation>(
-                          n, std::move(A), checked(std::move(M), called_preconditioner_name, preconditioner_is_missing),
-                          std::move(options))) {}
+linear_solver<T>::linear_solver(called M, index_type n, operator_callback A, linear_solver_options options)
+    : implementation_(
+          "linear_solver",
+          std::make_unique<implementation>(
+              n, std::move(A), checked(std::move(M.M), called_preconditioner_name, preconditioner_is_missing),
+              std::move(options))) {}
 template <class T>
 linear_solver<T>::linear_solver(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> M,
                                 linear_solver_options options)

@@ -145,7 +145,7 @@ TEST_CASE("a child process has host threads of its own", "[host_threads]") {
 }
 
 // The address sanitizer hangs where a process ends with a thread that is not its first.
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(WHILST_SANITIZE)
 TEST_CASE("a thread that has forked may end in the child process", "[host_threads]") {
   int status = -1;
   std::thread([&] {

@@ -18,7 +18,7 @@ using whilst::report;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WHILST_SANITIZE)
 constexpr int systems_of_each_type = 5000;
 #else
 constexpr int systems_of_each_type = 50000;

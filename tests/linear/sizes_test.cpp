@@ -56,7 +56,7 @@ TEST_CASE("memory whose bytes are no number is refused", "[sizes]") {
 }
 
 // The address sanitizer ends the program where so much is asked for.
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(WHILST_SANITIZE)
 TEST_CASE("batches beyond any memory are refused", "[sizes][batch]") {
   const std::vector<std::int32_t> offsets{0, 1}, column{0};
   const std::vector<double> value{1};

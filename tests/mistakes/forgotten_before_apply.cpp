@@ -1,4 +1,4 @@
-// refused: has no member named
+// refused: no member named
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/products.hpp"
 

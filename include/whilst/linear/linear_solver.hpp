@@ -1,10 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "whilst/basics/held.hpp"
@@ -84,7 +86,9 @@ class linear_solver : public replayed_solver {
   /// not copied: shared with A, or borrowed if A borrows them. Throws whilst::error on a matrix that is not square, an
   /// unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
-  linear_solver(const csr_matrix<T>& A, preconditioner_callback M, linear_solver_options options = {});
+  template <std::convertible_to<preconditioner_callback> Callback>
+  linear_solver(const csr_matrix<T>& A, Callback M, linear_solver_options options = {})
+      : linear_solver(called{std::move(M)}, A, std::move(options)) {}
   /// The same for n equations whose matrix is known only by its products:
   /// @code
   ///   const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* x, double* y) {
@@ -96,7 +100,9 @@ class linear_solver : public replayed_solver {
   /// Throws whilst::error on a negative n, an empty callback, executor "resident", which makes no calls, and
   /// preconditioner "jacobi", which needs the diagonal: pass a preconditioner of your own.
   linear_solver(index_type n, operator_callback A, linear_solver_options options = {});
-  linear_solver(index_type n, operator_callback A, preconditioner_callback M, linear_solver_options options = {});
+  template <std::convertible_to<preconditioner_callback> Callback>
+  linear_solver(index_type n, operator_callback A, Callback M, linear_solver_options options = {})
+      : linear_solver(called{std::move(M)}, n, std::move(A), std::move(options)) {}
   /// The same for an operator and a preconditioner in parts, which record steps of their own: see
   /// whilst/linear/linear_operator.hpp. They are kept as long as the solver. An operator's place decides which device
   /// solves; M is null for none, or for the preconditioner named in the options, which may be "jacobi" if the operator
@@ -154,6 +160,13 @@ class linear_solver : public replayed_solver {
   bool is_lost() const;
 
  private:
+  // Above, the callback's type is deduced: with GCC 12's library, clang 14 fails where it asks whether {.executor =
+  // "host"} could be a std::function.
+  struct called {
+    preconditioner_callback M;
+  };
+  linear_solver(called M, const csr_matrix<T>& A, linear_solver_options options);
+  linear_solver(called M, index_type n, operator_callback A, linear_solver_options options);
   prepared_program& prepared() const override;
   struct implementation;
   detail::held<implementation> implementation_;
