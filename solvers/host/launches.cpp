@@ -295,7 +295,7 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
   return {std::move(fields), std::move(systems)};
 }
 
-void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_ = iteration_monitor(std::move(monitor)); }
+void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_.set(std::move(monitor)); }
 
 void launch_desk::tell(const launch& of, const whilst::progress& now) {
   if (!monitor_.tell(now)) return;

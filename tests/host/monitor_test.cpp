@@ -220,6 +220,31 @@ TEST_CASE("an enqueued solve on the host has a monitor, too", "[monitor]") {
   CHECK_THROWS_AS(solver.enqueue(nullptr, problem.b.data(), x.data()), std::runtime_error);
 }
 
+TEST_CASE("a monitor that runs may set another one", "[monitor][sanitizer]") {
+  const posed_poisson<double> problem;
+  for (const std::string& executor : executors()) {
+    if (executor != "host" && executor != "stream") continue;  // the others tell of iterations by the clock
+    INFO(executor);
+    linear_solver<double> solver(problem.A, {.rtol = 0, .max_iterations = 20, .executor = executor});
+    std::vector<whilst::index_type> first, second;
+    const std::vector<whilst::index_type> held(1000, 7);  // freed with the monitor: the first one reads it afterwards
+    solver.set_monitor([&, held](const progress& now) {
+      solver.set_monitor([&](const progress& later) { second.push_back(later.iteration); });
+      first = {now.iteration, held.back()};
+    });
+    std::vector<double> x(400, 0);
+    const whilst::index_type iterations = solver.solve(problem.b, x).iterations();
+    CHECK((first == std::vector<whilst::index_type>{1, 7}));
+    REQUIRE(second.size() == static_cast<std::size_t>(iterations - 1));
+    CHECK(second.front() == 2);
+
+    solver.set_monitor([&](const progress&) { solver.set_monitor({}); });
+    x.assign(400, 0);
+    CHECK(solver.solve(problem.b, x).iterations() == iterations);
+    CHECK(second.size() == static_cast<std::size_t>(iterations - 1));
+  }
+}
+
 TEST_CASE("a cached solver forgets the monitor of who had it before", "[monitor][cache]") {
   const posed_poisson<double> problem;
   whilst::program_cache cache;

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "whilst/host/replayed_solver.hpp"
@@ -13,9 +14,9 @@ namespace whilst {
 class iteration_monitor {
  public:
   using callback = std::function<void(const progress&)>;
-  iteration_monitor() = default;
-  explicit iteration_monitor(callback look) : look_(std::move(look)) {}
 
+  /// The running monitor may set another one, or none.
+  void set(callback look) { look_ = look ? std::make_shared<const callback>(std::move(look)) : nullptr; }
   explicit operator bool() const { return look_ != nullptr; }
   /// A new launch begins.
   void begin() {
@@ -26,8 +27,10 @@ class iteration_monitor {
   bool tell(const progress& now) {
     if (thrown_ || now.iteration == told_) return false;
     told_ = now.iteration;
+    const std::shared_ptr<const callback> look = look_;  // stays while it runs, whatever it sets
+    if (!look) return false;
     try {
-      look_(now);
+      (*look)(now);
     } catch (...) {
       thrown_ = std::current_exception();
     }
@@ -39,7 +42,7 @@ class iteration_monitor {
   }
 
  private:
-  callback look_;
+  std::shared_ptr<const callback> look_;
   index_type told_ = 0;
   std::exception_ptr thrown_;
 };

@@ -115,8 +115,9 @@ class replayed_solver : public recorded_solver {
   /// solution.
   ///
   /// An exception from it cancels the solve, leaves solve() or enqueue() once the loop has stopped, and does no harm to
-  /// the solver; the content of x is then unspecified. It may call cancel() and progress(), and no other member of the
-  /// solver. Do not set it while a solve runs. To watch from another thread: whilst::watch.
+  /// the solver; the content of x is then unspecified. It may call cancel(), progress() and set_monitor(), which takes
+  /// effect from the next iteration on, and no other member of the solver. Otherwise do not set it while a solve runs.
+  /// To watch from another thread: whilst::watch.
   void set_monitor(std::function<void(const whilst::progress&)> monitor);
   /// How far the solve in flight has come; callable from any thread.
   whilst::progress progress() const;
