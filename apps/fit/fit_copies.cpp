@@ -60,7 +60,8 @@ copies_outcome fit_copies(std::string_view model, std::span<const double> predic
                           const fit_settings& settings) {
   const std::string& executor = settings.executor;
   copies_outcome outcome;
-  with_curve_model(model, [&](const auto& curve) {
+  with_curve_model(model, [&](const auto& known) {
+    const curve_model_of_size curve(known);
     using model_type = std::decay_t<decltype(curve)>;
     const index_type points = static_cast<index_type>(predictors.size()) / model_type::variables;
     const bool by_point = executor != "host" && lanes_for_fits(points, copies) == 1;

@@ -269,6 +269,17 @@ TEST_CASE("a data set without one of its sections is refused, and so is every be
   REQUIRE_THROWS_AS(read_strd(std::filesystem::temp_directory_path().string()), whilst::error);
 }
 
+TEST_CASE("a curve model chosen at run time gives the bits of the model itself", "[curve_models]") {
+  whilst::for_each_curve_model([](std::string_view name, const auto& model) {
+    INFO(name);
+    const whilst::curve_model_of_size chosen(model);
+    std::vector<double> b, x;
+    for (int j = 0; j < model.parameters; ++j) b.push_back(0.3 + 0.1 * j);
+    for (int j = 0; j < model.variables; ++j) x.push_back(1.7 + j);
+    CHECK(chosen(b.data(), x.data()) == model(b.data(), x.data()));
+  });
+}
+
 TEST_CASE("curve models are found by name", "[curve_models]") {
   std::set<std::string> names;
   for (const auto& entry : whilst::curve_model_list()) {

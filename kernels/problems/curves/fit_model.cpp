@@ -12,8 +12,8 @@ fit_outcome fit_model(std::string_view model, std::span<const double> predictors
                       std::vector<double> start, const fit_settings& settings) {
   fit_outcome outcome;
   outcome.parameters = std::move(start);
-  with_curve_model(model, [&](const auto& curve) {
-    using model_type = std::decay_t<decltype(curve)>;
+  with_curve_model(model, [&](const auto& known) {
+    const curve_model_of_size curve(known);
     least_squares_options options;
     options.executor = settings.executor;
     options.max_iterations = settings.max_iterations;
@@ -21,7 +21,7 @@ fit_outcome fit_model(std::string_view model, std::span<const double> predictors
     options.tolerances = settings.tolerances;
     options.lower = settings.lower;
     options.upper = settings.upper;
-    curve_fit<double, model_type> solver(curve, predictors, response, options);
+    curve_fit<double, std::decay_t<decltype(curve)>> solver(curve, predictors, response, options);
     const least_squares_report report = solver.solve(outcome.parameters);
     outcome.standard_errors = report.standard_errors();
     const bool nothing_known = report.reason() == reason::nan_or_infinity && report.accepted == 0;
