@@ -91,7 +91,7 @@ bool with_curve_model(std::string_view name, Use&& use) {
 }
 
 /// One of the models that have these numbers of parameters and variables, chosen at run time: a solver is compiled once
-/// for all of them, 9 times instead of 27.
+/// for each size, 9 times instead of 27. It has no response(y): ask the model itself.
 template <int parameter_count, int variable_count>
 class curve_model_of_size {
   template <class... Models>
