@@ -58,6 +58,7 @@ void program::implementation::prepare_on_gpu() {
       step_resources& made = resources[&step];
       if (measuring) {
         made.shape = step.shape(device);
+        step.load(device, made.shape);
         made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device, made.shape);
       }
       made.ticket = memory.take<unsigned>(1);

@@ -12,9 +12,9 @@
 namespace whilst {
 
 /// Solves many small systems A_k x_k = b_k at once, where the A_k share one pattern but have their own values.
-/// Depending on the number of rows, a thread, a warp or a block runs the whole loop of a system inside one kernel, and
-/// each system stops when it is done, with its own reason. On the host, threads share the systems, and every system
-/// yields the same bits for any number of threads.
+/// Depending on the number of rows, a few threads of a warp, a warp or a block run the whole loop of a system inside
+/// one kernel, and each system stops when it is done, with its own reason. On the host, threads share the systems, and
+/// every system yields the same bits for any number of threads.
 ///
 /// The systems are consecutive in memory: values holds `systems` times the pattern's nonzeros, in the pattern's order;
 /// b and x hold `systems` times its rows. x may be b; other overlaps of x, with b or with the values, throw

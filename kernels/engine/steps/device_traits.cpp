@@ -10,11 +10,21 @@
 
 namespace whilst {
 
+/// CUDA would do so itself at the first launch of such a kernel, which then waits for all that the device still has to
+/// do: forever, if that waits for the host to go on. Never less than before.
+static void set_aside_local_memory(std::size_t bytes_of_thread, const std::string& step) {
+  const std::string what = "setting aside local memory for step '" + step + "'";
+  std::size_t now = 0;
+  WHILST_CUDA(what, cudaDeviceGetLimit(&now, cudaLimitStackSize));
+  if (bytes_of_thread > now) WHILST_CUDA(what, cudaDeviceSetLimit(cudaLimitStackSize, bytes_of_thread));
+}
+
 cudaFuncAttributes kernel_table::attributes(const void* kernel, const std::string& step) {
   const std::lock_guard hold(lock_);
   facts& of = known_[kernel];
   if (!of.has_attributes) {
     WHILST_CUDA("asking for the limits of step '" + step + "'", cudaFuncGetAttributes(&of.attributes, kernel));
+    set_aside_local_memory(of.attributes.localSizeBytes, step);
     of.has_attributes = true;
   }
   return of.attributes;

@@ -12,6 +12,10 @@ bool recorded_step::waits_for_previous(const device_traits& device, const launch
   return waits;
 }
 
+void recorded_step::load(const device_traits& device, const launch_shape& shape) const {
+  with_kernel(shape, {}, [&](const void* kernel, void**) { device.kernels->attributes(kernel, name_); });
+}
+
 void recorded_step::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
                            bool overlap) const {
   cudaLaunchAttribute attributes[2]{};

@@ -61,6 +61,8 @@ class recorded_step {
   /// Whether the code of this shape's kernel was compiled for compute capability 9.0: it waits for the previous step,
   /// as overlapping launches require, and supports clusters.
   bool waits_for_previous(const device_traits& device, const launch_shape& shape) const;
+  /// Loads this shape's kernel, so that no launch has to wait for that.
+  void load(const device_traits& device, const launch_shape& shape) const;
   /// Calls `use` with the kernel for this shape and its arguments, including map and finish.
   virtual void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const = 0;
   void launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame, bool overlap) const;

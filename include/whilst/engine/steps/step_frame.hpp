@@ -61,7 +61,8 @@ inline constexpr int threads_spread = 128;
 /// thread. `step` names the step in messages.
 class kernel_table {
  public:
-  /// Loads the kernel.
+  /// Loads the kernel and sets aside the local memory of its threads. If it needs more than any kernel before, that
+  /// waits for whatever the device is doing.
   cudaFuncAttributes attributes(const void* kernel, const std::string& step);
   /// How many of its blocks a multiprocessor runs at once.
   int resident_blocks(const void* kernel, int threads, const std::string& step);
