@@ -74,4 +74,22 @@ TEST_CASE("where f is a difference of large numbers the gradient falls on", "[mi
   }
 }
 
+TEST_CASE("where rounding of x alone moves the gradient more than the tolerance, nothing converges",
+          "[minimizer][cutest]") {
+  // Cosines of s_i^2 x_i^2 with s_i up to 1.6e5: where x_i is about 1 the last digit of x_i moves a derivative by 1e5.
+  // No x in double has a gradient of 1e-8. The least value is -1 for each of the n - 1 cosines.
+  for (const std::string& executor : recorded_executors()) {
+    for (const std::int32_t n : {10, 100}) {
+      for (const std::string& method : of_many_unknowns) {
+        INFO(executor << ", " << method << ", " << n << " unknowns");
+        const minimize_report r = solve("scosine", n, {.method = method, .max_iterations = 2000, .executor = executor});
+        CHECK_FALSE(r.converged());
+        CHECK(r.value >= -(n - 1) * (1 + 1e-12));
+        // Second derivatives see the scales.
+        if (method == "newton-cg") CHECK(r.value <= -0.99 * (n - 1));
+      }
+    }
+  }
+}
+
 }  // namespace whilst_test
