@@ -47,6 +47,14 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method, "cg: symmetric positive definite; minres: symmetric; bicgstab: any (default cg)",
       one_of({"cg", "bicgstab", "minres"}));
+  const auto whole = [](int most) {
+    return number<int>(
+        "INT", [=](int value) { return value >= 1 && value <= most; },
+        fmt::format("a whole number from 1 to {}", most));
+  };
+  add(to, "--restart", solver.restart, "gmres, fgmres: iterations of a cycle (default 30)", whole(1000));
+  add(to, "--shadow-dimension", solver.shadow_dimension, "idr: the s of IDR(s) (default 4)", whole(16));
+  add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
   add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
   const auto tolerance = [](double most, const char* wanted) {
     return number<double>(

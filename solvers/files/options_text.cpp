@@ -35,6 +35,9 @@ void each_field(Options& options, const Visit& visit) {
   visit("rtol", options.rtol);
   visit("atol", options.atol);
   visit("dtol", options.dtol);
+  visit("restart", options.restart);
+  visit("shadow_dimension", options.shadow_dimension);
+  visit("polynomial_degree", options.polynomial_degree);
   visit("keep_best", options.keep_best);
   visit("callback_memory", options.callback_memory);
   visit("device", options.device);

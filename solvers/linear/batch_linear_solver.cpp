@@ -52,6 +52,7 @@ struct batch_linear_solver<T>::implementation {
     pattern = matrix_on_place<T>(given, where, options.check_pointers);
     solve_request<T> request = pattern.request();
     request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    request.settings = method_settings_of(options);
     request.systems = systems;
     request.in_kernel = true;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), executor::batch, options, began);

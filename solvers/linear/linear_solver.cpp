@@ -103,7 +103,7 @@ struct linear_solver<T>::implementation {
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
     if (M) options.preconditioner = "user";
     request.preconditioner_parts = M.get();
-    request.keep_best = options.keep_best;
+    request.settings = method_settings_of(options);
     request.in_kernel = how == whilst::executor::resident;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), how, std::move(options), began);
   }

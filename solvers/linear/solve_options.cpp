@@ -10,6 +10,13 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   if (std::isinf(options.rtol) || std::isinf(options.atol))
     refuse("a tolerance is infinite, so that any x would do", "Use a finite one, as rtol = 1e-8");
   if (!(options.dtol > 0)) refuse("dtol is not above 0", "Use a large factor, as 1e8, or infinity");
+  const auto in_range = [&](const char* name, int value, int most) {
+    if (value < 1 || value > most)
+      refuse(std::string(name) + " is " + std::to_string(value), "Use 1 to " + std::to_string(most));
+  };
+  in_range("restart", options.restart, 1000);
+  in_range("shadow_dimension", options.shadow_dimension, 16);
+  in_range("polynomial_degree", options.polynomial_degree, 8);
   const auto& memory = options.callback_memory;
   if (memory != "any" && memory != "host" && memory != "device")
     refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");

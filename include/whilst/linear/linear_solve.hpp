@@ -52,7 +52,7 @@ struct linear_solve {
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
     const index_type n = A.rows();
-    const bool may_rise = method_type::lowers_error || !io.keep_best;
+    const bool may_rise = method_type::lowers_error || !io.settings.keep_best;
     run.step("bring in b and x", n, typename steps::bring_in{io, x, b, d}, typename steps::begin{s, inner});
     run.loop(
         "until the true residual agrees", outer,
@@ -76,7 +76,7 @@ struct linear_solve {
           conclude(run, method);
           run.step("x += d", n, typename steps::add_correction{s, d, x, kept}, typename steps::measure_x{s, inner});
           product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false},
-                  typename steps::judge_restart{s, outer, inner, io.keep_best, method_type::lowers_error});
+                  typename steps::judge_restart{s, outer, inner, io.settings.keep_best, method_type::lowers_error});
         });
     run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept},
              typename steps::tell{s, outer, inner, io, may_rise});
@@ -97,7 +97,17 @@ struct linear_solve {
         r(memory.take<T>(A.rows())),
         d(memory.take<T>(A.rows())),
         kept(memory.take<T>(A.rows())),
-        method(sA, this->M, d, r, memory) {}
+        method(made_method(memory)) {}
+
+  /// A method is made from (A, M, d, r, memory), or with the settings before the memory if it has any.
+  WHILST_HD method_type made_method(workspace& memory) const {
+    if constexpr (std::is_constructible_v<method_type, const scaled&, const Preconditioner&, T*, T*,
+                                          const method_settings&, workspace&>) {
+      return method_type(sA, M, d, r, io.settings, memory);
+    } else {
+      return method_type(sA, M, d, r, memory);
+    }
+  }
 
   /// Whether the operator runs steps before each product.
   template <class Run>

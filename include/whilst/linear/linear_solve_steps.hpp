@@ -5,6 +5,7 @@
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
 #include "whilst/host/solve_outcome.hpp"
+#include "whilst/linear/method_settings.hpp"
 
 namespace whilst {
 
@@ -23,7 +24,7 @@ struct linear_solve_steps {
     slot<const T> b;
     slot<T> x;
     slot<solve_outcome> outcome;
-    bool keep_best = true;
+    method_settings settings;
   };
   struct scalars {
     double rhs_norm, x_norm;

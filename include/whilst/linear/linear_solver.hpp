@@ -34,6 +34,12 @@ struct linear_solver_options {
   /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
   double dtol = 1e8;
   index_type max_iterations = 10000;
+  /// gmres and fgmres: iterations after which they restart; 1 to 1000. Each keeps a vector (fgmres two).
+  int restart = 30;
+  /// idr: the dimension s of its shadow space; 1 to 16. Each dimension keeps three vectors.
+  int shadow_dimension = 4;
+  /// bicgstabl: the degree l of its polynomials; 1 to 8. Each degree keeps two vectors.
+  int polynomial_degree = 2;
   /// If a solve does not converge, return the x with the smallest residual among those at which a restart began or
   /// ended, x0 at worst. If false, and at the iteration limit of cg, which lowers the error even when its residual
   /// rises: the last x. x is finite in either case.

@@ -114,7 +114,7 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   solve_request<T> request;
   request.where = choice.where;
   request.rows = A.rows();
-  request.keep_best = options.keep_best;
+  request.settings = method_settings_of(options);
   request.in_kernel = choice.how == executor::resident;
   options.method = solve::method_type::name;
   options.preconditioner = whole::is_identity                                ? "none"

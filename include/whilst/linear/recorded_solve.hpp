@@ -29,8 +29,7 @@ struct solve_request {
   whilst::preconditioner<T>* preconditioner_parts = nullptr;  ///< for preconditioner_kind::parts
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
   index_type systems = 1;
-  /// See linear_solver_options::keep_best.
-  bool keep_best = true;
+  method_settings settings;
   /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
   bool in_kernel = false;
 };
@@ -57,7 +56,7 @@ struct solve_frame {
   control_settings* settings;  ///< of the outer and the inner loop
   std::uint64_t* began;        ///< when a batch began, on the clock of its place
   control *outer, *inner;
-  bool keep_best;
+  method_settings of_method;
 
   solve_frame(const solve_request<T>& request, workspace& memory)
       : b(memory.take<const T*>(1)),
@@ -68,11 +67,11 @@ struct solve_frame {
         began(memory.take<std::uint64_t>(1)),
         outer(memory.take<control>(request.systems)),
         inner(memory.take<control>(request.systems)),
-        keep_best(request.keep_best) {}
+        of_method(request.settings) {}
 
   template <class Solve>
   typename Solve::operands operands() const {
-    return {{b}, {x}, {outcome}, keep_best};
+    return {{b}, {x}, {outcome}, of_method};
   }
 };
 
@@ -107,7 +106,7 @@ struct linear_problems {
     workspace of_problem(fast ? fast : memory + k * bytes_a_problem);
     const index_type n = A.rows();
     const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k),
-                                           io.keep_best};
+                                           io.settings};
     return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
   }
 

@@ -20,6 +20,11 @@ inline executor_wish wish_of(const linear_solver_options& options) {
   return {options.executor, options.device, options.callback_memory};
 }
 
+/// What of these options a solve is recorded with.
+inline method_settings method_settings_of(const linear_solver_options& options) {
+  return {options.keep_best, options.restart, options.shadow_dimension, options.polynomial_degree};
+}
+
 /// "none" or "jacobi".
 preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked);
 
