@@ -24,7 +24,7 @@ struct linear_solve_steps {
     slot<const T> b;
     slot<T> x;
     slot<solve_outcome> outcome;
-    method_settings settings;
+    method_settings settings = {};
   };
   struct scalars {
     double rhs_norm, x_norm;

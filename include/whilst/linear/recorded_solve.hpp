@@ -29,7 +29,7 @@ struct solve_request {
   whilst::preconditioner<T>* preconditioner_parts = nullptr;  ///< for preconditioner_kind::parts
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
   index_type systems = 1;
-  method_settings settings;
+  method_settings settings = {};
   /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
   bool in_kernel = false;
 };
