@@ -45,11 +45,11 @@ TEST_CASE("a prepared program waits for no local memory", "[program][gpu]") {
     std::size_t bytes = 0;
     REQUIRE(cudaDeviceGetLimit(&bytes, cudaLimitStackSize) == cudaSuccess);
     REQUIRE(bytes >= many);  // otherwise the next would never end
-    const whilst::cuda::stream stream = whilst::cuda::make_stream(), other = whilst::cuda::make_stream();
-    held_stream held(other.get());
+    const whilst::cuda::stream stream = whilst::cuda::make_stream();
+    held_stream held(stream.get());
     program.enqueue(stream.get());
-    program.wait();
     held.open();
+    program.wait();
     const std::vector<double> found = values(result);
     CHECK(found[987] == 789);
     CHECK(found[120] == 21);
