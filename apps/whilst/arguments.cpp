@@ -46,7 +46,7 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method, "cg: symmetric positive definite; minres: symmetric; bicgstab: any (default cg)",
-      one_of({"cg", "bicgstab", "minres"}));
+      one_of({"cg", "minres", "bicgstab", "gmres", "fgmres"}));
   const auto whole = [](int most) {
     return number<int>(
         "INT", [=](int value) { return value >= 1 && value <= most; },

@@ -197,6 +197,16 @@ WHILST_HD void update(Run& run, const char* name, index_type n, const Rest&... r
   (detail::record_apart(run, n, rest), ...);
 }
 
+/// Records y = A x alone, without the operator's factor, if it has one: whoever reads y puts that in.
+template <class Run, class Operator, class T>
+WHILST_HD void product_without_factor(Run& run, const char* name, const Operator& A, const T* x, T* y) {
+  if constexpr (has_rows<Operator>) {
+    product(run, name, without_factor(A), x, y, product_alone());
+  } else {
+    without_factor(A).apply(run, x, y);
+  }
+}
+
 /// Records y = A x with what `use` makes of it; then, as run.step does, the finish, and perhaps a sequel. One kernel
 /// where A has rows, otherwise A's own steps and one that reads their result.
 template <class Run, class Operator, class X, class T, class Use, class... Rest>
