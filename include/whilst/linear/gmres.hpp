@@ -17,16 +17,20 @@ struct gmres_steps {
   static constexpr double most_loss = sizeof(T) == 4 ? 0x1p-12 : 0x1p-26;
   /// Where less than this is left of (w, w), Pythagoras gives too few digits of it.
   static constexpr double least_left = 1e-6;
-  enum choice : int { orthogonalize_again, restart, go_on };
+  enum choice : int { orthogonalize_again, restart };
 
   struct alignas(16) scalars {
-    double scale;         ///< of the vector that becomes the next of the basis
-    double weight;        ///< w in memory is to be multiplied by it
-    double loss;          ///< bound for the loss of orthogonality so far
-    double first_square;  ///< (w, w) before any orthogonalization
-    int columns;          ///< of R: steps since the restart
-    int chosen;           ///< a choice
-    int restarts;         ///< after the second orthogonalization: whether the cycle is full
+    double scale;            ///< of the vector that becomes the next of the basis
+    double weight;           ///< w in memory is to be multiplied by it
+    double loss;             ///< bound for the loss of orthogonality so far
+    double square, removed;  ///< (w, w), and the part of it in the basis
+    double first_square;     ///< (w, w) before any orthogonalization
+    double last;             ///< of the new column, rotated
+    double last_of_g;        ///< of the right-hand side of R y = g, whose size is that of the residual
+    int columns;             ///< of R: steps since the restart
+    int special;             ///< whether the step ends with a choice
+    int chosen;              ///< the choice
+    int restarts;            ///< after the second orthogonalization: whether the cycle is full
   };
 
   /// All on the place. The basis holds `most` vectors of n entries each.
@@ -34,7 +38,7 @@ struct gmres_steps {
   int most;  ///< steps of a cycle
   T *basis, *w;
   index_type rows_a_piece, pieces;
-  double *partial, *found, *column, *R, *cosine, *sine, *g, *y;
+  double *partial, *work, *found, *column, *R, *cosine, *sine, *g, *y;
   scalars* s;
 
   WHILST_HD gmres_steps(index_type n, int restart, workspace& memory)
@@ -50,16 +54,23 @@ struct gmres_steps {
     basis = memory.take<T>(most * n);
     w = memory.take<T>(n);
     partial = memory.take<double>(pieces * (most + 1));
-    found = memory.take<double>(most + 1);
+    work = memory.take<double>(doubles_of_work(1));
+    found = memory.take<double>(most);
     column = memory.take<double>(most);
     R = memory.take<double>(index_type{most} * (most + 1) / 2);
     cosine = memory.take<double>(most);
     sine = memory.take<double>(most);
-    g = memory.take<double>(most + 1);
+    g = memory.take<double>(most);
     y = memory.take<double>(most);
     s = memory.take<scalars>(1);
   }
 
+  /// Threads that share the sums of one vector's pieces.
+  WHILST_HD static int parts_of(int threads, int each) { return threads > each ? threads / each : 1; }
+  WHILST_HD index_type doubles_of_work(int threads) const {
+    const int each = most + 1;
+    return index_type{parts_of(threads, each)} * each + 3 * index_type{most};
+  }
   /// Where column k of R begins.
   WHILST_HD static index_type begin_of(int k) { return index_type{k} * (k + 1) / 2; }
 
@@ -71,15 +82,14 @@ struct gmres_steps {
   /// Receives (r, r) at the start of a cycle; gives a verdict only at the start of the loop.
   struct begin_cycle {
     scalars* s;
-    double* g;
     bool at_start;
     WHILST_HD void operator()(const sums<double, 1>& rr, loop_state& loop) const {
       const double beta = sqrt(rr[0]);
       s->columns = 0;
       s->loss = precision;
       s->scale = beta > 0 ? 1 / beta : 0;
-      s->chosen = go_on;
-      g[0] = beta;
+      s->special = 0;
+      s->last_of_g = beta;
       if (at_start) {
         loop.check(beta);
       } else if (!is_finite(beta)) {
@@ -123,25 +133,71 @@ struct gmres_steps {
     }
     index_type bytes(index_type) const { return (all.most / 2 + 2) * all.n * static_cast<index_type>(sizeof(T)); }
   };
-  struct add_pieces {
+  /// Their totals, and the next column of the Hessenberg matrix under the rotations so far: the block works in shared
+  /// memory, one thread applies the rotations while another adds up what is removed from w.
+  struct rotate_column {
     static constexpr bool whole_block = true;
     gmres_steps all;
+    bool again;
     WHILST_HD static int threads_wanted() { return 256; }
+    index_type fast_memory_bytes() const {
+      return all.doubles_of_work(threads_wanted()) * index_type{sizeof(double)};  // 32 KiB for a restart of 1000
+    }
     template <class Team>
     WHILST_HD void operator()(index_type, const Team& team) const {
-      const int columns = all.s->columns, each = all.most + 1;
-      for (int j = team.rank(); j < each; j += team.size()) {
-        if (j > columns && j < all.most) continue;
+      const int each = all.most + 1, k = all.s->columns, threads = team.size();
+      const int parts = parts_of(threads, each);
+      void* const fast = team.fast_memory();
+      double* const part_sums = fast ? static_cast<double*>(fast) : all.work;
+      double *const next = part_sums + parts * each, *const c = next + all.most, *const si = c + all.most;
+      for (int t = team.rank(); t < parts * each; t += threads) {
+        const int part = t / each, j = t - part * each;
+        if (j > k && j < all.most) continue;
         double sum = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
-        for (index_type piece = 0; piece < all.pieces; ++piece) sum += all.partial[piece * each + j];
-        all.found[j] = sum;
+        for (index_type piece = part; piece < all.pieces; piece += parts) sum += all.partial[piece * each + j];
+        part_sums[t] = sum;
       }
+      for (int j = team.rank(); j < k; j += threads) {
+        c[j] = all.cosine[j];
+        si[j] = all.sine[j];
+      }
+      team.sync();
+      for (int j = team.rank(); j < each; j += threads) {
+        if (j > k && j < all.most) continue;
+        double total = 0;
+        for (int part = 0; part < parts; ++part) total += part_sums[part * each + j];
+        part_sums[j] = total;
+        if (j == all.most) {
+          all.s->square = total;
+        } else {
+          all.found[j] = total;
+          all.column[j] = next[j] = !again ? total : all.column[j] + total;
+        }
+      }
+      team.sync();
+      if (team.rank() == 0) {
+        double value = next[0];
+        for (int j = 0; j < k; ++j) {
+          const double below = next[j + 1];
+          next[j] = c[j] * value + si[j] * below;
+          value = c[j] * below - si[j] * value;
+        }
+        all.s->last = value;
+      }
+      if (team.rank() == (threads > 32 ? 32 : 0)) {
+        double removed = 0;
+        for (int j = 0; j <= k; ++j) removed += part_sums[j] * part_sums[j];
+        all.s->removed = removed;
+      }
+      team.sync();
+      double* const r = all.R + begin_of(k);
+      for (int j = team.rank(); j < k; j += threads) r[j] = next[j];
     }
   };
-  /// The next column of R, and the verdict; or that w is to be orthogonalized again.
+  /// The next rotation and the verdict; or that w is to be orthogonalized again.
   struct rotate {
     gmres_steps all;
     const double* factor;  ///< null for 1
@@ -149,60 +205,42 @@ struct gmres_steps {
     WHILST_HD void operator()(loop_state& loop) const {
       scalars now = *all.s;
       const int k = now.columns;
-      const double square = all.found[all.most];
-      double removed = 0;
-      for (int j = 0; j <= k; ++j) {
-        const double found = all.found[j];
-        removed += found * found;
-        all.column[j] = again ? all.column[j] + found : found;
-      }
       now.weight = factor ? *factor : 1;
-      if (!again) now.first_square = square;
+      if (!again) now.first_square = now.square;
       // Pythagoras; what is left may be all rounding.
-      double left = square - removed;
-      const double floor = 64 * precision * precision * now.first_square;
-      if (!(left > floor)) left = 0;
+      double left = now.square - now.removed;
+      if (!(left > 64 * precision * precision * now.first_square)) left = 0;
+      if (!is_finite(now.square) || !is_finite(now.removed)) {
+        loop.stop(reason::nan_or_infinity);
+        return;
+      }
+      now.special = 1;
       if (!again) {
-        const double loss = left > 0 ? now.loss * sqrt(square / left) : HUGE_VAL;
-        if ((loss > most_loss || left < least_left * square) && square > 0 && is_finite(square)) {
+        const double loss = left > 0 ? now.loss * sqrt(now.square / left) : HUGE_VAL;
+        if ((loss > most_loss || left < least_left * now.square) && now.square > 0) {
           now.chosen = orthogonalize_again;
           *all.s = now;
           return;
         }
         now.loss = fmax(now.loss, loss);
       }
-      const double norm = sqrt(left);
-      if (!is_finite(square) || !is_finite(removed)) {
-        *all.s = now;
-        loop.stop(reason::nan_or_infinity);
-        return;
-      }
-      double* const r = all.R + begin_of(k);
-      double next = all.column[0];
-      for (int j = 0; j < k; ++j) {
-        const double c = all.cosine[j], si = all.sine[j], below = all.column[j + 1];
-        r[j] = c * next + si * below;
-        next = c * below - si * next;
-      }
-      const double diagonal = hypot(next, norm);
-      const bool fits = is_finite(static_cast<T>(1 / norm)) || left == 0;
-      if (!(diagonal > 0) || !fits) {
-        *all.s = now;
+      const double norm = sqrt(left), diagonal = hypot(now.last, norm);
+      if (!(diagonal > 0) || (left > 0 && !is_finite(static_cast<T>(1 / norm)))) {
         loop.stop(reason::breakdown);
         return;
       }
-      const double c = next / diagonal, si = norm / diagonal, before = all.g[k];
-      r[k] = diagonal;
+      const double c = now.last / diagonal, si = norm / diagonal, before = now.last_of_g;
+      all.R[begin_of(k) + k] = diagonal;
       all.cosine[k] = c;
       all.sine[k] = si;
       all.g[k] = c * before;
-      all.g[k + 1] = -si * before;
+      now.last_of_g = -si * before;
       now.columns = k + 1;
       now.scale = left > 0 ? 1 / norm : 0;
-      now.restarts = k + 1 == all.most;
-      now.chosen = now.restarts ? restart : go_on;
+      now.restarts = now.special = k + 1 == all.most;
+      now.chosen = restart;
       *all.s = now;
-      loop.check(fabs(si * before));
+      loop.check(fabs(now.last_of_g));
     }
   };
 
@@ -359,7 +397,7 @@ struct gmres_loop {
   template <class Run>
   void start(Run& run) const {
     const index_type n = A.rows();
-    run.step("(r,r)", n, typename steps::dot_with_itself{r}, typename steps::begin_cycle{all.s, all.g, true});
+    run.step("(r,r)", n, typename steps::dot_with_itself{r}, typename steps::begin_cycle{all.s, true});
     update(run, "v = r / beta", n, preconditioned(M, typename steps::first_of_basis{all.s, r, all.basis, v}, v, u));
   }
 
@@ -372,18 +410,21 @@ struct gmres_loop {
     const auto begin_anew = [&](auto& run) {
       combine(run);
       product(run, "A M V y, (r - A M V y)^2", A, u, all.w, typename steps::dots_of_next_residual{r},
-              typename steps::begin_cycle{all.s, all.g, false});
+              typename steps::begin_cycle{all.s, false});
       run.step("x += M V y, r -= A M V y, v = r / beta", n,
                typename steps::add_and_begin{all.s, u, all.w, x, r, all.basis, v});
     };
-    run.select(
-        "orthogonalize again, restart", &all.s->chosen,
-        [&](auto& run) {
-          run.step("w -= V V'w", n, typename steps::project{all});
-          orthogonalize(run, nullptr, true);
-          run.branch("restart", &all.s->restarts, begin_anew);
-        },
-        begin_anew);
+    // A branch costs less than a select, and is seldom taken.
+    run.branch("full or not orthogonal", &all.s->special, [&](auto& run) {
+      run.select(
+          "orthogonalize again, restart", &all.s->chosen,
+          [&](auto& run) {
+            run.step("w -= V V'w", n, typename steps::project{all});
+            orthogonalize(run, nullptr, true);
+            run.branch("restart", &all.s->restarts, begin_anew);
+          },
+          begin_anew);
+    });
     update(run, "v = w - V V'w, to length 1", n, preconditioned(M, typename steps::next_of_basis{all, v}, v, u));
   }
 
@@ -397,7 +438,8 @@ struct gmres_loop {
   template <class Run>
   void orthogonalize(Run& run, const double* factor, bool again) const {
     run.step("V'w, (w,w) by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, factor});
-    run.team("V'w, (w,w), rotation", 1, typename steps::add_pieces{all}, typename steps::rotate{all, factor, again});
+    run.team("V'w, (w,w), rotation", 1, typename steps::rotate_column{all, again},
+             typename steps::rotate{all, factor, again});
   }
   /// u = M V y.
   template <class Run>
