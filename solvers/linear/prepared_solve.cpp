@@ -1,5 +1,6 @@
 #include "whilst/linear/prepared_solve.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "whilst/engine/memory/pointer_check.hpp"
@@ -8,7 +9,7 @@
 namespace whilst {
 namespace {
 
-/// Restarts are few: each at least halves the true residual.
+/// Besides those that are a method's own, restarts are few: each at least halves the true residual.
 constexpr index_type most_restarts = 200;
 
 }  // namespace
@@ -52,7 +53,7 @@ void prepared_solve<T>::set_parameters(const ticket::state& of, const void* b, v
   run.set(recorded_.x, static_cast<T*>(x));
   run.set(recorded_.outcome, of.target());
   control_settings outer = root_settings(of);
-  outer.limit = most_restarts;
+  outer.limit = most_restarts + std::min(options().max_iterations, index_type{1} << 40);
   outer.rtol = options_.rtol;
   outer.atol = options_.atol;
   outer.dtol = options_.dtol;

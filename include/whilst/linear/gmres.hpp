@@ -8,37 +8,43 @@
 
 namespace whilst {
 
-/// The steps of gmres, for methods with and without a basis of their own for x. They do not depend on the operator or
-/// the preconditioner, so all of them share kernels.
+/// The steps of gmres and fgmres. They do not depend on the operator or the preconditioner, so all share kernels.
+///
+/// One cycle, A z_j = V h_j: the basis V holds v_0 .. v_{k-1}; q is about v_k, made orthogonal to them once and scaled.
+/// With a = V'q, b = V'w and w = A M q from one reduction, the second orthogonalization is
+///
+///   v_k = (q - V a) / rho,  rho^2 = (q, q) - (a, a),  b_k = (v_k, w) = ((q, w) - (a, b)) / rho
+///
+/// and makes z_k = (M q - Z a) / rho, A z_k = (w - V H a) / rho, so that column k of the Hessenberg matrix H is (b - H
+/// a) / rho, and the next q is w - V b - b_k v_k, whose length follows from Pythagoras until the next reduction
+/// measures it. Column k - 1 was made with q in place of v_k, and is corrected: H_{., k-1} += eta a, H_{k, k-1} = eta
+/// rho.
 template <class T>
 struct gmres_steps {
-  static constexpr double precision = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52;
-  /// How far from orthogonal the basis may be, by a bound: the square of this is lost in rounding.
-  static constexpr double most_loss = sizeof(T) == 4 ? 0x1p-12 : 0x1p-26;
-  /// Where less than this is left of (w, w), Pythagoras gives too few digits of it.
-  static constexpr double least_left = 1e-6;
-  enum choice : int { orthogonalize_again, restart };
+  static constexpr double precision = 0x1p-52;
 
   struct alignas(16) scalars {
-    double scale;            ///< of the vector that becomes the next of the basis
-    double weight;           ///< w in memory is to be multiplied by it
-    double loss;             ///< bound for the loss of orthogonality so far
-    double square, removed;  ///< (w, w), and the part of it in the basis
-    double first_square;     ///< (w, w) before any orthogonalization
-    double last;             ///< of the new column, rotated
-    double last_of_g;        ///< of the right-hand side of R y = g, whose size is that of the residual
-    int columns;             ///< of R: steps since the restart
-    int special;             ///< whether the step ends with a choice
-    int chosen;              ///< the choice
-    int restarts;            ///< after the second orthogonalization: whether the cycle is full
+    double weight;  ///< w in memory is to be multiplied by it
+    double rho, b_of_v;
+    double square, left;  ///< (w, w), and of w - V b
+    double scale;         ///< of the next q
+    double eta;           ///< the length that the last column has below its diagonal, for q in place of v_k
+    double last;          ///< of that column, under the rotations before its own
+    double last_of_g;     ///< of the right-hand side of R y = g, under the rotations before the last
+    int columns;          ///< since the cycle began
+    int written;          ///< of them, those whose v is in the basis
   };
 
   /// All on the place. The basis holds `most` vectors of n entries each.
   index_type n;
-  int most;  ///< steps of a cycle
+  int most;  ///< columns of a cycle
   T *basis, *w;
   index_type rows_a_piece, pieces;
-  double *partial, *work, *found, *column, *R, *cosine, *sine, *g, *y;
+  /// a, b, (q, q), (q, w), (w, w), for each piece of the rows; and a and b of the last reduction.
+  double *partial, *work, *found;
+  double *H, *R;       ///< column j begins at begin_of(j) and has j + 2 entries in H, j + 1 in R
+  double* correction;  ///< a / rho of each column, at begin_of(j)
+  double *cosine, *sine, *g, *y, *rhos;
   scalars* s;
 
   WHILST_HD gmres_steps(index_type n, int restart, workspace& memory)
@@ -53,243 +59,297 @@ struct gmres_steps {
     pieces = (n + rows_a_piece - 1) / rows_a_piece;
     basis = memory.take<T>(most * n);
     w = memory.take<T>(n);
-    partial = memory.take<double>(pieces * (most + 1));
+    partial = memory.take<double>(pieces * sums_of_piece());
     work = memory.take<double>(doubles_of_work(1));
-    found = memory.take<double>(most);
-    column = memory.take<double>(most);
-    R = memory.take<double>(index_type{most} * (most + 1) / 2);
+    found = memory.take<double>(2 * index_type{most});
+    H = memory.take<double>(begin_of(most));
+    R = memory.take<double>(begin_of(most));
+    correction = memory.take<double>(begin_of(most));
     cosine = memory.take<double>(most);
     sine = memory.take<double>(most);
     g = memory.take<double>(most);
     y = memory.take<double>(most);
+    rhos = memory.take<double>(most);
     s = memory.take<scalars>(1);
   }
 
-  /// Threads that share the sums of one vector's pieces.
-  WHILST_HD static int parts_of(int threads, int each) { return threads > each ? threads / each : 1; }
+  WHILST_HD int sums_of_piece() const { return 2 * most + 3; }
+  WHILST_HD static index_type begin_of(int column) { return index_type{column} * (column + 3) / 2; }
+  /// Threads of a block that share the pieces of each sum.
+  WHILST_HD int parts_of(int threads) const { return threads > sums_of_piece() ? threads / sums_of_piece() : 1; }
   WHILST_HD index_type doubles_of_work(int threads) const {
-    const int each = most + 1;
-    return index_type{parts_of(threads, each)} * each + 3 * index_type{most};
+    return index_type{parts_of(threads)} * sums_of_piece() + 4 * index_type{most} + 4;
   }
-  /// Where column k of R begins.
-  WHILST_HD static index_type begin_of(int k) { return index_type{k} * (k + 1) / 2; }
 
   struct dot_with_itself {
     const T* r;
     WHILST_HD auto operator()(index_type i) const { return sums{static_cast<double>(r[i]) * r[i]}; }
     index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   };
-  /// Receives (r, r) at the start of a cycle; gives a verdict only at the start of the loop.
   struct begin_cycle {
     scalars* s;
-    bool at_start;
     WHILST_HD void operator()(const sums<double, 1>& rr, loop_state& loop) const {
       const double beta = sqrt(rr[0]);
-      s->columns = 0;
-      s->loss = precision;
-      s->scale = beta > 0 ? 1 / beta : 0;
-      s->special = 0;
+      s->columns = s->written = 0;
+      s->scale = 1 / beta;
       s->last_of_g = beta;
-      if (at_start) {
-        loop.check(beta);
-      } else if (!is_finite(beta)) {
-        loop.stop(reason::nan_or_infinity);
-      }
+      loop.check(beta);
     }
   };
   struct first_of_basis {
     const scalars* s;
     const T* r;
-    T *basis, *v;
-    WHILST_HD T operator()(index_type i) const {
-      return v[i] = basis[i] = static_cast<T>(s->scale * static_cast<double>(r[i]));
-    }
-    index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
+    T* q;
+    WHILST_HD T operator()(index_type i) const { return q[i] = static_cast<T>(s->scale * static_cast<double>(r[i])); }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
 
-  /// Partial sums of (v_j, w) for each vector of the basis, and of (w, w), of w with its factor: a warp takes one
-  /// vector and some rows.
+  /// The sums over a piece of the rows, of w with its factor: a warp takes one vector of the basis, or q and w.
   struct dots_of_piece {
     gmres_steps all;
+    const T* q;
     const double* factor;  ///< null for 1
     WHILST_HD static int lanes_wanted() { return 32; }
     template <class Team>
-    WHILST_HD void operator()(index_type k, const Team& team) const {
-      const index_type each = all.most + 1, piece = k / each, j = k - piece * each;
-      const int columns = all.s->columns;
-      if (j > columns && j < all.most) return;
-      const T* const v = j == all.most ? all.w : all.basis + j * all.n;
+    WHILST_HD void operator()(index_type index, const Team& team) const {
+      const index_type each = all.most + 1, piece = index / each;
+      const int j = static_cast<int>(index - piece * each);
+      const bool is_vector = j < all.most;
+      if (is_vector && j >= all.s->columns) return;
+      const T* const v = is_vector ? all.basis + j * all.n : q;
       const index_type begin = piece * all.rows_a_piece;
       const index_type end = begin + all.rows_a_piece < all.n ? begin + all.rows_a_piece : all.n;
-      const double of_w = factor ? *factor : 1, of_v = j == all.most ? of_w : 1;
-      double sum = 0;
+      const double of_w = factor ? *factor : 1;
+      double with_q = 0, with_w = 0, square = 0;
 #if defined(__CUDA_ARCH__)
-#pragma unroll 8
+#pragma unroll 4
 #endif
-      for (index_type i = begin + team.rank(); i < end; i += team.size())
-        sum += of_v * static_cast<double>(v[i]) * (of_w * static_cast<double>(all.w[i]));
-      sum = team.sum(sum);
-      if (team.rank() == 0) all.partial[k] = sum;
+      for (index_type i = begin + team.rank(); i < end; i += team.size()) {
+        const double vi = v[i], qi = q[i], wi = of_w * static_cast<double>(all.w[i]);
+        with_q += vi * qi;
+        with_w += vi * wi;
+        square += wi * wi;
+      }
+      with_q = team.sum(with_q);
+      with_w = team.sum(with_w);
+      square = team.sum(square);
+      if (team.rank() != 0) return;
+      double* const sums_here = all.partial + piece * all.sums_of_piece();
+      sums_here[is_vector ? j : 2 * all.most] = with_q;
+      sums_here[is_vector ? all.most + j : 2 * all.most + 1] = with_w;
+      if (!is_vector) sums_here[2 * all.most + 2] = square;
     }
     index_type bytes(index_type) const { return (all.most / 2 + 2) * all.n * static_cast<index_type>(sizeof(T)); }
   };
-  /// Their totals, and the next column of the Hessenberg matrix under the rotations so far: the block works in shared
-  /// memory, one thread applies the rotations while another adds up what is removed from w.
-  struct rotate_column {
+
+  /// The totals, the correction of the last column, and the next one under the rotations so far. A block works in
+  /// shared memory; what is one after another is done by one thread each.
+  struct next_column {
     static constexpr bool whole_block = true;
     gmres_steps all;
-    bool again;
+    const double* factor;  ///< of w; null for 1
     WHILST_HD static int threads_wanted() { return 256; }
     index_type fast_memory_bytes() const {
-      return all.doubles_of_work(threads_wanted()) * index_type{sizeof(double)};  // 32 KiB for a restart of 1000
+      return all.doubles_of_work(threads_wanted()) * index_type{sizeof(double)};  // 48 KB for a restart of 1000
     }
     template <class Team>
     WHILST_HD void operator()(index_type, const Team& team) const {
-      const int each = all.most + 1, k = all.s->columns, threads = team.size();
-      const int parts = parts_of(threads, each);
+      const int most = all.most, each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
+      const int k = all.s->columns, before = k > 0 ? k - 1 : 0, parts = all.parts_of(threads);
+      const auto has_task = [&](int task) { return rank == (threads > 32 * task ? 32 * task : 0); };
       void* const fast = team.fast_memory();
-      double* const part_sums = fast ? static_cast<double*>(fast) : all.work;
-      double *const next = part_sums + parts * each, *const c = next + all.most, *const si = c + all.most;
-      for (int t = team.rank(); t < parts * each; t += threads) {
+      double* const total = fast ? static_cast<double*>(fast) : all.work;
+      double *const h = total + parts * each, *const rotated_a = h + most + 1, *const c = rotated_a + most,
+                    *const si = c + most, *const squares = si + most;
+      const double *const a = total, *const b = total + most;
+      const double eta = all.s->eta, last_before = all.s->last, g_before = all.s->last_of_g;
+
+      const auto is_there = [&](int j) { return j >= 2 * most || (j < most ? j : j - most) < k; };
+      for (int t = rank; t < parts * each; t += threads) {
         const int part = t / each, j = t - part * each;
-        if (j > k && j < all.most) continue;
         double sum = 0;
+        if (is_there(j)) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
-        for (index_type piece = part; piece < all.pieces; piece += parts) sum += all.partial[piece * each + j];
-        part_sums[t] = sum;
+          for (index_type piece = part; piece < all.pieces; piece += parts) sum += all.partial[piece * each + j];
+        }
+        total[t] = sum;
       }
-      for (int j = team.rank(); j < k; j += threads) {
+      for (int j = rank; j + 1 < k; j += threads) {
         c[j] = all.cosine[j];
         si[j] = all.sine[j];
       }
       team.sync();
-      for (int j = team.rank(); j < each; j += threads) {
-        if (j > k && j < all.most) continue;
-        double total = 0;
-        for (int part = 0; part < parts; ++part) total += part_sums[part * each + j];
-        part_sums[j] = total;
-        if (j == all.most) {
-          all.s->square = total;
-        } else {
-          all.found[j] = total;
-          all.column[j] = next[j] = !again ? total : all.column[j] + total;
-        }
+      for (int j = rank; j < each; j += threads) {
+        double sum = 0;
+        for (int part = 0; part < parts; ++part) sum += total[part * each + j];
+        total[j] = sum;
+        if (j < 2 * most) all.found[j] = sum;
       }
       team.sync();
-      if (team.rank() == 0) {
-        double value = next[0];
+      if (has_task(0)) {
+        double aa = 0, ab = 0;
         for (int j = 0; j < k; ++j) {
-          const double below = next[j + 1];
-          next[j] = c[j] * value + si[j] * below;
+          aa += a[j] * a[j];
+          ab += a[j] * b[j];
+        }
+        squares[0] = aa;
+        squares[1] = ab;
+      }
+      if (has_task(1)) {
+        double bb = 0;
+        for (int j = 0; j < k; ++j) bb += b[j] * b[j];
+        squares[2] = bb;
+      }
+      team.sync();
+
+      const double qq = total[2 * most], aa = squares[0], rho = sqrt(qq - aa);
+      const double b_of_v = (total[2 * most + 1] - squares[1]) / rho;
+      double* const column_before = all.H + begin_of(before);
+      for (int j = rank; j < k; j += threads) {
+        column_before[j] += eta * a[j];
+        all.correction[begin_of(k) + j] = a[j] / rho;
+      }
+      if (rank == 0 && k > 0) column_before[k] = eta * rho;
+      team.sync();
+      // Where a is rounding, so is H a.
+      const bool corrects = aa > 64 * precision * precision * qq;
+      for (int i = rank; i <= k; i += threads) {
+        double part = 0;
+        for (int j = i > 0 ? i - 1 : 0; corrects && j < k; ++j) part += all.H[begin_of(j) + i] * a[j];
+        h[i] = ((i < k ? b[i] : b_of_v) - part) / rho;
+      }
+      team.sync();
+      for (int i = rank; i <= k; i += threads) all.H[begin_of(k) + i] = h[i];
+      const auto rotate_before_last = [&](double* column) {
+        double value = column[0];
+        for (int j = 0; j + 1 < k; ++j) {
+          const double below = column[j + 1];
+          column[j] = c[j] * value + si[j] * below;
           value = c[j] * below - si[j] * value;
         }
-        all.s->last = value;
-      }
-      if (team.rank() == (threads > 32 ? 32 : 0)) {
-        double removed = 0;
-        for (int j = 0; j <= k; ++j) removed += part_sums[j] * part_sums[j];
-        all.s->removed = removed;
+        if (k > 0) column[k - 1] = value;
+      };
+      for (int j = rank; j < k; j += threads) rotated_a[j] = a[j];
+      team.sync();
+      if (has_task(0)) rotate_before_last(h);
+      if (has_task(1)) rotate_before_last(rotated_a);
+      team.sync();
+      if (rank == 0) {
+        double last = h[k], last_of_g = g_before * rho;
+        if (k > 0) {
+          const double above = last_before + eta * rotated_a[k - 1], below = eta * rho, diagonal = hypot(above, below);
+          const double cosine = above / diagonal, sine = below / diagonal;
+          all.R[begin_of(k - 1) + k - 1] = diagonal;
+          all.cosine[k - 1] = cosine;
+          all.sine[k - 1] = sine;
+          all.g[k - 1] = cosine * g_before;
+          last_of_g = -sine * g_before;
+          last = cosine * h[k] - sine * h[k - 1];
+          h[k - 1] = cosine * h[k - 1] + sine * h[k];
+        }
+        scalars& now = *all.s;
+        now.weight = factor ? *factor : 1;
+        now.rho = all.rhos[k] = rho;
+        now.b_of_v = b_of_v;
+        now.square = total[2 * most + 2];
+        now.left = now.square - squares[2] - b_of_v * b_of_v;
+        now.last = last;
+        now.last_of_g = last_of_g;
+        // A q that all but lies in the basis after all would be no new direction.
+        if (!(qq - aa > 1e-4 * qq)) now.left = HUGE_VAL;
       }
       team.sync();
-      double* const r = all.R + begin_of(k);
-      for (int j = team.rank(); j < k; j += threads) r[j] = next[j];
+      double* const column_of_R = all.R + begin_of(k);
+      for (int j = rank; j < k; j += threads) column_of_R[j] = h[j];
+      double* const R_before = all.R + begin_of(before);
+      for (int j = rank; j + 1 < k; j += threads) R_before[j] += eta * rotated_a[j];
     }
   };
-  /// The next rotation and the verdict; or that w is to be orthogonalized again.
+  /// The rotation of the column with q in place of the next v, and the verdict.
   struct rotate {
     gmres_steps all;
-    const double* factor;  ///< null for 1
-    bool again;
     WHILST_HD void operator()(loop_state& loop) const {
       scalars now = *all.s;
       const int k = now.columns;
-      now.weight = factor ? *factor : 1;
-      if (!again) now.first_square = now.square;
-      // Pythagoras; what is left may be all rounding.
-      double left = now.square - now.removed;
-      if (!(left > 64 * precision * precision * now.first_square)) left = 0;
-      if (!is_finite(now.square) || !is_finite(now.removed)) {
+      if (!is_finite(now.square) || !is_finite(now.rho) || !is_finite(now.last)) {
         loop.stop(reason::nan_or_infinity);
         return;
       }
-      now.special = 1;
-      if (!again) {
-        const double loss = left > 0 ? now.loss * sqrt(now.square / left) : HUGE_VAL;
-        if ((loss > most_loss || left < least_left * now.square) && now.square > 0) {
-          now.chosen = orthogonalize_again;
-          *all.s = now;
-          return;
-        }
-        now.loss = fmax(now.loss, loss);
+      if (now.left == HUGE_VAL) {
+        loop.stop(reason::completed);
+        return;
       }
-      const double norm = sqrt(left), diagonal = hypot(now.last, norm);
-      if (!(diagonal > 0) || (left > 0 && !is_finite(static_cast<T>(1 / norm)))) {
+      // What is left may be all rounding: then the space is exhausted.
+      if (!(now.left > 16 * precision * now.square)) now.left = 0;
+      now.eta = sqrt(now.left) / now.rho;
+      const double diagonal = hypot(now.last, now.eta);
+      now.scale = now.left > 0 ? 1 / sqrt(now.left) : 0;
+      if (!(diagonal > 0) || !is_finite(static_cast<T>(now.scale))) {
         loop.stop(reason::breakdown);
         return;
       }
-      const double c = now.last / diagonal, si = norm / diagonal, before = now.last_of_g;
       all.R[begin_of(k) + k] = diagonal;
-      all.cosine[k] = c;
-      all.sine[k] = si;
-      all.g[k] = c * before;
-      now.last_of_g = -si * before;
+      all.g[k] = now.last / diagonal * now.last_of_g;
       now.columns = k + 1;
-      now.scale = left > 0 ? 1 / norm : 0;
-      now.restarts = now.special = k + 1 == all.most;
-      now.chosen = restart;
       *all.s = now;
-      loop.check(fabs(now.last_of_g));
+      const double norm = fabs(now.eta / diagonal * now.last_of_g);
+      if (loop.check(norm)) return;
+      if (now.columns == all.most) loop.stop(reason::completed);  // the caller adds to x and begins again
     }
   };
 
-  /// w minus its part in the basis.
-  WHILST_HD double without_basis(index_type i, int vectors) const {
-    double part = 0;
+  struct next_of_basis {
+    gmres_steps all;
+    T* q;
+    WHILST_HD T operator()(index_type i) const {
+      const scalars& now = *all.s;
+      const int k = now.columns - 1;
+      const double *const a = all.found, *const b = a + all.most;
+      double of_q = 0, of_w = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (int j = 0; j < vectors; ++j) part += found[j] * static_cast<double>(basis[j * n + i]);
-    return s->weight * static_cast<double>(w[i]) - part;
-  }
-  struct project {
-    gmres_steps all;
-    WHILST_HD void operator()(index_type i) const {
-      all.w[i] = static_cast<T>(all.without_basis(i, all.s->columns + 1));
+      for (int j = 0; j < k; ++j) {
+        const double v = all.basis[j * all.n + i];
+        of_q += a[j] * v;
+        of_w += b[j] * v;
+      }
+      const double v = (static_cast<double>(q[i]) - of_q) / now.rho;
+      all.basis[k * all.n + i] = static_cast<T>(v);
+      if (i == 0) all.s->written = k + 1;
+      const double next = now.weight * static_cast<double>(all.w[i]) - of_w - now.b_of_v * v;
+      return q[i] = static_cast<T>(now.scale * next);
     }
-    index_type bytes(index_type n) const { return (all.most / 2 + 2) * n * static_cast<index_type>(sizeof(T)); }
-  };
-  /// The next vector of the basis, unless a restart has just made the first.
-  struct next_of_basis {
-    gmres_steps all;
-    T* v;
-    WHILST_HD T operator()(index_type i) const {
-      const int columns = all.s->columns;
-      if (columns == 0) return v[i];
-      const T value = static_cast<T>(all.s->scale * all.without_basis(i, columns));
-      return v[i] = all.basis[columns * all.n + i] = value;
-    }
-    index_type bytes(index_type n) const { return (all.most / 2 + 3) * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return (all.most / 2 + 4) * n * static_cast<index_type>(sizeof(T)); }
   };
 
-  /// y = R^-1 g, column by column.
+  /// y = R^-1 g; then, of the combination of z_0, z_1, ... that it is, the factors of M q_0, M q_1, ...: of all, or
+  /// only of the last, whose v is not in the basis if the loop has just stopped.
   struct substitute {
     static constexpr bool whole_block = true;
     gmres_steps all;
+    bool of_all;
     WHILST_HD static int threads_wanted() { return 64; }
     template <class Team>
     WHILST_HD void operator()(index_type, const Team& team) const {
       const int columns = all.s->columns;
       for (int j = team.rank(); j < columns; j += team.size()) all.y[j] = all.g[j];
-      team.sync();
-      for (int k = columns - 1; k >= 0; --k) {
-        const double* const r = all.R + begin_of(k);
-        const double value = all.y[k] / r[k];
+      const auto eliminate = [&](int k, double by, const double* column) {
+        team.sync();
+        const double value = all.y[k] / by;
         team.sync();
         if (team.rank() == 0) all.y[k] = value;
-        for (int j = team.rank(); j < k; j += team.size()) all.y[j] -= value * r[j];
+        for (int j = team.rank(); j < k; j += team.size()) all.y[j] -= value * column[j];
+      };
+      for (int k = columns - 1; k >= 0; --k) eliminate(k, all.R[begin_of(k) + k], all.R + begin_of(k));
+      const int least = of_all ? 0 : all.s->written;
+      // correction is a / rho, and what is subtracted is y a / rho.
+      for (int k = columns - 1; k >= least; --k) {
+        eliminate(k, 1, all.correction + begin_of(k));
         team.sync();
+        if (team.rank() == 0) all.y[k] /= all.rhos[k];
       }
     }
   };
@@ -299,24 +359,25 @@ struct gmres_steps {
     WHILST_HD void operator()() const {
       bool is_good = true;
       for (int j = 0; j < all.s->columns; ++j) is_good &= is_finite(static_cast<T>(all.y[j]));
-      if (!is_good) all.s->columns = 0;
+      if (!is_good) all.s->columns = all.s->written = 0;
     }
   };
-  /// The combination of vectors that the cycle found; 0 if it has no column.
+  /// That combination, of vectors in memory and of q; 0 if there is no column.
   struct combine {
     const scalars* s;
     const double* y;
     const T* vectors;
+    const T* q;  ///< null if all are in memory
     T* sum;
     index_type n;
     int most;
     WHILST_HD T operator()(index_type i) const {
-      double value = 0;
-      const int columns = s->columns;
+      const int columns = s->columns, there = q ? s->written : columns;
+      double value = there < columns ? y[there] * static_cast<double>(q[i]) : 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-      for (int j = 0; j < columns; ++j) value += y[j] * static_cast<double>(vectors[j * n + i]);
+      for (int j = 0; j < there; ++j) value += y[j] * static_cast<double>(vectors[j * n + i]);
       return sum[i] = static_cast<T>(value);
     }
     index_type bytes(index_type n) const { return (most + 1) * n * static_cast<index_type>(sizeof(T)); }
@@ -326,28 +387,6 @@ struct gmres_steps {
     T* x;
     WHILST_HD void operator()(index_type i) const { x[i] += u[i]; }
     index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
-  };
-  struct dots_of_next_residual {
-    const T* r;
-    WHILST_HD T read(index_type i) const { return r[i]; }
-    WHILST_HD auto operator()(T r, T Au) const {
-      const double next = r - Au;
-      return sums{next * next};
-    }
-    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
-  };
-  /// x += u, r -= A u, which w is, and the first vector of the next cycle.
-  struct add_and_begin {
-    const scalars* s;
-    const T *u, *w;
-    T *x, *r, *basis, *v;
-    WHILST_HD void operator()(index_type i) const {
-      x[i] += u[i];
-      const T ri = r[i] - w[i];
-      r[i] = ri;
-      v[i] = basis[i] = static_cast<T>(s->scale * static_cast<double>(ri));
-    }
-    index_type bytes(index_type n) const { return 8 * n * static_cast<index_type>(sizeof(T)); }
   };
   struct copy {
     const scalars* s;
@@ -364,10 +403,11 @@ struct gmres_steps {
 /// that of b - A x. With a basis of its own for x, FGMRES(m), whose M may differ from step to step: Y. Saad, SIAM J.
 /// Sci. Comput. 14 (1993).
 ///
-/// The basis is made orthogonal by classical Gram-Schmidt, in one pass as long as a bound says that it stays so to half
-/// the digits, and in two from there on. The length of what is left follows from Pythagoras, so that one reduction an
-/// iteration yields a column of the Hessenberg matrix; a finish rotates it. Four steps an iteration, and three more
-/// where the second pass is needed. After m iterations x is updated and r computed anew, in the same loop.
+/// The basis is made orthogonal by classical Gram-Schmidt twice, the second time an iteration later, in the reduction
+/// and the update of the next vector, so that an iteration has one reduction and reads the basis twice: D. Bielich, J.
+/// Langou, S. Thomas, K. Swirydowicz, I. Yamazaki, E. G. Boman, "Low-synch Gram-Schmidt with delayed
+/// reorthogonalization for Krylov solvers", Parallel Computing 112 (2022). Four steps an iteration. A cycle ends with
+/// reason completed: the caller adds to x, computes r anew and starts the next.
 ///
 /// Ends with breakdown if A M maps the space to itself and is singular there.
 template <class T, class Operator, class Preconditioner, bool flexible>
@@ -380,7 +420,7 @@ struct gmres_loop {
 
   Operator A;
   Preconditioner M;
-  T *x, *r, *v, *u;
+  T *x, *r, *q, *u;
   steps all;
   T* basis_of_x;
 
@@ -389,70 +429,41 @@ struct gmres_loop {
         M(M),
         x(x),
         r(r),
-        v(memory.take<T>(A.rows())),
-        u(result_of(M, A.rows(), v, memory)),
+        q(memory.take<T>(A.rows())),
+        u(result_of(M, A.rows(), q, memory)),
         all(A.rows(), settings.restart, memory),
         basis_of_x(flexible ? memory.take<T>(A.rows() * all.most) : nullptr) {}
 
   template <class Run>
   void start(Run& run) const {
     const index_type n = A.rows();
-    run.step("(r,r)", n, typename steps::dot_with_itself{r}, typename steps::begin_cycle{all.s, true});
-    update(run, "v = r / beta", n, preconditioned(M, typename steps::first_of_basis{all.s, r, all.basis, v}, v, u));
+    run.step("(r,r)", n, typename steps::dot_with_itself{r}, typename steps::begin_cycle{all.s});
+    update(run, "q = r / beta", n, preconditioned(M, typename steps::first_of_basis{all.s, r, q}, q, u));
   }
 
   template <class Run>
   void iterate(Run& run) const {
     const index_type n = A.rows();
-    if constexpr (flexible) run.step("keep M v", n, typename steps::copy{all.s, u, basis_of_x, n});
-    product_without_factor(run, "w = A M v", A, u, all.w);
-    orthogonalize(run, factor_of(A), false);
-    const auto begin_anew = [&](auto& run) {
-      combine(run);
-      product(run, "A M V y, (r - A M V y)^2", A, u, all.w, typename steps::dots_of_next_residual{r},
-              typename steps::begin_cycle{all.s, false});
-      run.step("x += M V y, r -= A M V y, v = r / beta", n,
-               typename steps::add_and_begin{all.s, u, all.w, x, r, all.basis, v});
-    };
-    // A branch costs less than a select, and is seldom taken.
-    run.branch("full or not orthogonal", &all.s->special, [&](auto& run) {
-      run.select(
-          "orthogonalize again, restart", &all.s->chosen,
-          [&](auto& run) {
-            run.step("w -= V V'w", n, typename steps::project{all});
-            orthogonalize(run, nullptr, true);
-            run.branch("restart", &all.s->restarts, begin_anew);
-          },
-          begin_anew);
-    });
-    update(run, "v = w - V V'w, to length 1", n, preconditioned(M, typename steps::next_of_basis{all, v}, v, u));
+    if constexpr (flexible) run.step("keep M q", n, typename steps::copy{all.s, u, basis_of_x, n});
+    product_without_factor(run, "w = A M q", A, u, all.w);
+    run.step("V'q, V'w by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, q, factor_of(A)});
+    run.team("V'q, V'w, column of H, rotation", 1, typename steps::next_column{all, factor_of(A)},
+             typename steps::rotate{all});
+    update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
   }
 
   template <class Run>
   void conclude(Run& run) const {
-    combine(run);
-    run.step("x += M V y", A.rows(), typename steps::add_to_x{u, x});
-  }
-
- private:
-  template <class Run>
-  void orthogonalize(Run& run, const double* factor, bool again) const {
-    run.step("V'w, (w,w) by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, factor});
-    run.team("V'w, (w,w), rotation", 1, typename steps::rotate_column{all, again},
-             typename steps::rotate{all, factor, again});
-  }
-  /// u = M V y.
-  template <class Run>
-  void combine(Run& run) const {
     const index_type n = A.rows();
-    run.team("y = R^-1 g", 1, typename steps::substitute{all}, typename steps::check_solution{all});
+    run.team("y = R^-1 g", 1, typename steps::substitute{all, flexible}, typename steps::check_solution{all});
     using sum = typename steps::combine;
     if constexpr (flexible) {
       update(run, "M V y", n,
-             preconditioned(identity_preconditioner(), sum{all.s, all.y, basis_of_x, u, n, all.most}, u, u));
+             preconditioned(identity_preconditioner(), sum{all.s, all.y, basis_of_x, nullptr, u, n, all.most}, u, u));
     } else {
-      update(run, "V y", n, preconditioned(M, sum{all.s, all.y, all.basis, v, n, all.most}, v, u));
+      update(run, "V y", n, preconditioned(M, sum{all.s, all.y, all.basis, q, q, n, all.most}, q, u));
     }
+    run.step("x += M V y", n, typename steps::add_to_x{u, x});
   }
 };
 

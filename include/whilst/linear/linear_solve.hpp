@@ -12,8 +12,8 @@ namespace whilst {
 ///
 /// Two loops. The inner one is the method's, on its own recurrence for r. When it stops, the outer one recomputes r = b
 /// - A x: either the solve has truly converged, or the inner loop's reason stands, or the recurrence had drifted and
-/// the method restarts from x. If a restart no longer lowers the true residual, or several in a row have not halved it,
-/// only rounding is left: the reason is then attainable_accuracy.
+/// the method restarts from x. If a restart raises the true residual, or several in a row have not halved it, only
+/// rounding is left: the reason is then attainable_accuracy.
 ///
 /// The method works on numbers of about 1, whatever the scale of the problem: it solves s A d = 2^-e r for a correction
 /// d from zero, where 2^e is about ||r||, and x becomes x + 2^e s d. s is a power of two that makes s A about 1, or 1
@@ -22,7 +22,8 @@ namespace whilst {
 /// without underflow or overflow (whilst/basics/safe_norm.hpp).
 ///
 /// A method has start(run) and iterate(run), the body of the inner loop, and may have conclude(run), which completes d
-/// after the loop.
+/// after the loop. One that restarts by itself stops with reason completed: that may be as slow as it likes, and ends
+/// with stagnation where the true residual rises.
 ///
 /// The returned x is finite. With keep_best it is that of the restart with the smallest residual, or the last one for a
 /// method that lowers the error in each iteration and merely reached its limit: its residual may rise meanwhile. b = 0

@@ -176,12 +176,20 @@ struct linear_solve_steps {
       const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
                            inner->why == reason::indefinite_preconditioner || inner->why == reason::breakdown ||
                            inner->why == reason::stagnation;
-      s->slow_restarts = norm <= 0.5 * last ? 0 : s->slow_restarts + 1;
-      if (!hopeful || !(norm < last) || s->slow_restarts > most_slow_restarts) {
+      // Restarts that are the method's own may be slow and, until only rounding can be left, in vain.
+      const bool is_planned = inner->why == reason::completed;
+      s->slow_restarts = norm <= 0.5 * last || (is_planned && norm < last) ? 0 : s->slow_restarts + 1;
+      const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
+      const bool may_stand = is_planned && norm > half_the_digits * s->initial_norm;
+      if (may_stand) s->slow_restarts = 0;
+      // The same norm may be that of another x, from which the next restart gets on.
+      const bool goes_on = norm <= last;
+      if (!hopeful || !goes_on || s->slow_restarts > most_slow_restarts) {
         // A residual this small consists of rounding, and so does what the method saw in it.
-        const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
         const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
-        outer->stop(converged(inner->why) || rounding ? reason::attainable_accuracy : inner->why);
+        outer->stop(rounding || (converged(inner->why) && !is_planned) ? reason::attainable_accuracy
+                    : is_planned                                       ? reason::stagnation
+                                                                       : inner->why);
         return;
       }
       begin_restart(norm, s, outer, inner);
