@@ -46,8 +46,8 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
-      "cg: symmetric positive definite; minres, cr: symmetric; bicgstab, cgs, tfqmr: any (default cg)",
-      one_of({"cg", "bicgstab", "minres", "cr", "cgs", "tfqmr"}));
+      "cg, pipelined-cg: symmetric positive definite; minres, cr: symmetric; bicgstab, cgs, tfqmr: any (default cg)",
+      one_of({"cg", "bicgstab", "minres", "cr", "cgs", "tfqmr", "pipelined-cg"}));
   const auto whole = [](int most) {
     return number<int>(
         "INT", [=](int value) { return value >= 1 && value <= most; },

@@ -287,13 +287,19 @@ template <class T>
 linear_method<T> conjugate_gradient_squared_method();
 template <class T>
 linear_method<T> tfqmr_method();
+template <class T>
+linear_method<T> pipelined_conjugate_gradient_method();
 
 /// All methods. A new one adds a declaration above, a line here, and a file that defines it.
 template <class T>
 const std::vector<linear_method<T>>& linear_methods() {
-  static const std::vector<linear_method<T>> all{
-      conjugate_gradient_method<T>(),         bicgstab_method<T>(), minres_method<T>(), conjugate_residual_method<T>(),
-      conjugate_gradient_squared_method<T>(), tfqmr_method<T>()};
+  static const std::vector<linear_method<T>> all{conjugate_gradient_method<T>(),
+                                                 bicgstab_method<T>(),
+                                                 minres_method<T>(),
+                                                 conjugate_residual_method<T>(),
+                                                 conjugate_gradient_squared_method<T>(),
+                                                 tfqmr_method<T>(),
+                                                 pipelined_conjugate_gradient_method<T>()};
   return all;
 }
 /// The entry of a method in that list.
