@@ -278,19 +278,42 @@ struct linear_method {
 template <class T>
 linear_method<T> conjugate_gradient_method();
 template <class T>
-linear_method<T> bicgstab_method();
+linear_method<T> pipelined_conjugate_gradient_method();
 template <class T>
 linear_method<T> minres_method();
+template <class T>
+linear_method<T> conjugate_residual_method();
+template <class T>
+linear_method<T> bicgstab_method();
+template <class T>
+linear_method<T> bicgstabl_method();
+template <class T>
+linear_method<T> idr_method();
 template <class T>
 linear_method<T> gmres_method();
 template <class T>
 linear_method<T> fgmres_method();
+template <class T>
+linear_method<T> conjugate_gradient_squared_method();
+template <class T>
+linear_method<T> tfqmr_method();
 
 /// All methods. A new one adds a declaration above, a line here, and a file that defines it.
 template <class T>
 const std::vector<linear_method<T>>& linear_methods() {
-  static const std::vector<linear_method<T>> all{conjugate_gradient_method<T>(), bicgstab_method<T>(),
-                                                 minres_method<T>(), gmres_method<T>(), fgmres_method<T>()};
+  static const std::vector<linear_method<T>> all{
+      conjugate_gradient_method<T>(),
+      pipelined_conjugate_gradient_method<T>(),
+      minres_method<T>(),
+      conjugate_residual_method<T>(),
+      bicgstab_method<T>(),
+      bicgstabl_method<T>(),
+      idr_method<T>(),
+      gmres_method<T>(),
+      fgmres_method<T>(),
+      conjugate_gradient_squared_method<T>(),
+      tfqmr_method<T>(),
+  };
   return all;
 }
 /// The entry of a method in that list.
