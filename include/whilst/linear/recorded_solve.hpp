@@ -283,12 +283,14 @@ template <class T>
 linear_method<T> minres_method();
 template <class T>
 linear_method<T> idr_method();
+template <class T>
+linear_method<T> bicgstabl_method();
 
 /// All methods. A new one adds a declaration above, a line here, and a file that defines it.
 template <class T>
 const std::vector<linear_method<T>>& linear_methods() {
   static const std::vector<linear_method<T>> all{conjugate_gradient_method<T>(), bicgstab_method<T>(),
-                                                 minres_method<T>(), idr_method<T>()};
+                                                 minres_method<T>(), idr_method<T>(), bicgstabl_method<T>()};
   return all;
 }
 /// The entry of a method in that list.
