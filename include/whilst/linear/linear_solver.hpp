@@ -23,10 +23,11 @@ class preconditioner;
 /// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
-  /// "cg" (symmetric positive definite), "minres" (symmetric) or "bicgstab" (any square matrix).
+  /// For symmetric definite matrices "cg" or "pipelined-cg"; for symmetric ones "minres" or "cr"; for any square matrix
+  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr". docs/linear.md compares them.
   std::string method = "cg";
-  /// "none" or "jacobi": the inverse of the diagonal; for minres, which needs a positive definite M, of its absolute
-  /// values. A preconditioner of your own: see the constructors that take one.
+  /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
+  /// absolute values. A preconditioner of your own: see the constructors that take one.
   std::string preconditioner = "none";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned.
   double rtol = 1e-8;
@@ -36,7 +37,7 @@ struct linear_solver_options {
   index_type max_iterations = 10000;
   /// gmres and fgmres: iterations after which they restart; 1 to 1000. Each keeps a vector (fgmres two).
   int restart = 30;
-  /// idr: the dimension s of its shadow space; 1 to 16. Each dimension keeps three vectors.
+  /// idr: the dimension s of its shadow space; 1 to 16. Each dimension keeps two vectors.
   int shadow_dimension = 4;
   /// bicgstabl: the degree l of its polynomials; 1 to 8. Each degree keeps two vectors.
   int polynomial_degree = 2;
