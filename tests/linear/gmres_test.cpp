@@ -213,7 +213,7 @@ TEST_CASE("fgmres takes a preconditioner that changes from step to step", "[line
   CHECK(relative_residual(A, b, x) <= 1.1e-12);
 }
 
-TEST_CASE("gmres ends where its space does", "[linear][gmres]") {
+TEST_CASE("gmres ends where its space does", "[linear][gmres][sanitizer]") {
   for (const std::string& executor : executors_with_steps()) {
     for (const char* method : {"gmres", "fgmres"}) {
       INFO(executor << ", " << method);
