@@ -122,7 +122,7 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(completed("so") == "solve\n");
   CHECK(completed("--ver") == "--version\n");
   CHECK(completed("solve --preco") == "--preconditioner\n");
-  CHECK(completed("solve --method b") == "bicgstab\n");
+  CHECK(completed("solve --method b") == "bicgstab bicgstabl\n");
   CHECK(completed("minimize --method newton") == "newton newton-cg\n");
   CHECK(completed("compare --json " + here.at("whi")) == script + "\n");
   CHECK(completed("solve " + here.at("whi")) == script + "\n");

@@ -218,6 +218,18 @@ TEST_CASE("the number of threads changes no bit of a solution") {
   CHECK(!text_of(here.at("x1.mtx")).empty());
 }
 
+TEST_CASE("every method solves by its name and its settings") {
+  for (const char* method : {"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres"}) {
+    INFO(method);
+    const outcome result = run(with(small_host_solve, {"--method", method, "--restart", "20", "--shadow-dimension", "2",
+                                                       "--polynomial-degree", "3", "--json", "-"}));
+    CHECK(result.status == 0);
+    const json report = json::parse(result.out);
+    CHECK(report["method"] == method);
+    CHECK(report["reason"] == "converged_rtol");
+  }
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));
