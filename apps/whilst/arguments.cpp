@@ -46,7 +46,6 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
-  add(to, "--method", solver.method,
       "cg, pipelined-cg: symmetric positive definite; minres, cr: symmetric; the others: any (default cg)",
       one_of({"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs", "tfqmr"}));
   const auto whole = [](int most) {
