@@ -47,7 +47,8 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
       "cg, pipelined-cg: symmetric positive definite; minres, cr: symmetric; the others: any (default cg)",
-      one_of({"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs", "tfqmr"}));
+      one_of(
+          {"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs", "tfqmr"}));
   const auto whole = [](int most) {
     return number<int>(
         "INT", [=](int value) { return value >= 1 && value <= most; },

@@ -9,7 +9,7 @@
 namespace whilst {
 namespace {
 
-/// Besides those that are a method's own, restarts are few: each at least halves the true residual.
+/// Besides those that are a method's own, restarts are few: all but a few halve the true residual.
 constexpr index_type most_restarts = 200;
 
 }  // namespace

@@ -102,8 +102,6 @@ TEST_CASE("cosines of scales from 1 to 1.6e5 are left where the report says", "[
         for (const double g : gradient) norm = std::hypot(norm, g);
         // An angle may be large, and its last digit with it.
         CHECK(r.value == Approx(value).margin(1e-6 * n));
-        CHECK(value >= -(n - 1) * (1 + 1e-12));
-        CHECK(value <= n - 1);
         // The others say that f cannot be told to fall, or that they found no step.
         if (r.reason() == reason::converged_gradient) CHECK(norm <= 1e-7);
       }

@@ -22,6 +22,7 @@ namespace whilst {
 template <class T>
 struct gmres_steps {
   static constexpr double precision = 0x1p-52;
+  static constexpr double no_direction = -HUGE_VAL;  ///< as scalars::left
 
   struct alignas(16) scalars {
     double weight;  ///< w in memory is to be multiplied by it
@@ -205,6 +206,13 @@ struct gmres_steps {
       team.sync();
 
       const double qq = total[2 * most], aa = squares[0], rho = sqrt(qq - aa);
+      if (!(qq - aa > 1e-4 * qq)) {  // q all but lies in the basis after all: it is no new direction
+        if (rank == 0) {
+          all.s->square = qq;
+          all.s->left = no_direction;
+        }
+        return;
+      }
       const double b_of_v = (total[2 * most + 1] - squares[1]) / rho;
       double* const column_before = all.H + begin_of(before);
       for (int j = rank; j < k; j += threads) {
@@ -257,8 +265,6 @@ struct gmres_steps {
         now.left = now.square - squares[2] - b_of_v * b_of_v;
         now.last = last;
         now.last_of_g = last_of_g;
-        // A q that all but lies in the basis after all would be no new direction.
-        if (!(qq - aa > 1e-4 * qq)) now.left = HUGE_VAL;
       }
       team.sync();
       double* const column_of_R = all.R + begin_of(k);
@@ -273,12 +279,12 @@ struct gmres_steps {
     WHILST_HD void operator()(loop_state& loop) const {
       scalars now = *all.s;
       const int k = now.columns;
-      if (!is_finite(now.square) || !is_finite(now.rho) || !is_finite(now.last)) {
+      if (!is_finite(now.square) || (now.left != no_direction && !is_finite(now.last))) {
         loop.stop(reason::nan_or_infinity);
         return;
       }
-      if (now.left == HUGE_VAL) {
-        loop.stop(reason::completed);
+      if (now.left == no_direction) {
+        loop.stop(k > 0 ? reason::completed : reason::breakdown);
         return;
       }
       // What is left may be all rounding: then the space is exhausted.
@@ -286,7 +292,9 @@ struct gmres_steps {
       now.eta = sqrt(now.left) / now.rho;
       const double diagonal = hypot(now.last, now.eta);
       now.scale = now.left > 0 ? 1 / sqrt(now.left) : 0;
-      if (!(diagonal > 0) || !is_finite(static_cast<T>(now.scale))) {
+      // A column that is all rounding: A M is singular on the space.
+      const double least = 32 * (sizeof(T) == 4 ? 0x1p-23 : precision) * sqrt(now.square) / now.rho;
+      if (!(diagonal > least) || !is_finite(static_cast<T>(now.scale))) {
         loop.stop(reason::breakdown);
         return;
       }

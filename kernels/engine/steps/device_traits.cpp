@@ -24,9 +24,9 @@ cudaFuncAttributes kernel_table::attributes(const void* kernel, const std::strin
   facts& of = known_[kernel];
   if (!of.has_attributes) {
     WHILST_CUDA("asking for the limits of step '" + step + "'", cudaFuncGetAttributes(&of.attributes, kernel));
-    set_aside_local_memory(of.attributes.localSizeBytes, step);
     of.has_attributes = true;
   }
+  set_aside_local_memory(of.attributes.localSizeBytes, step);  // each time: the limit may have been lowered
   return of.attributes;
 }
 

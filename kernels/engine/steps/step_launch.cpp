@@ -13,7 +13,14 @@ bool recorded_step::waits_for_previous(const device_traits& device, const launch
 }
 
 void recorded_step::load(const device_traits& device, const launch_shape& shape) const {
-  with_kernel(shape, {}, [&](const void* kernel, void**) { device.kernels->attributes(kernel, name_); });
+  const auto load = [&](const launch_shape& of) {
+    with_kernel(of, {}, [&](const void* kernel, void**) { device.kernels->attributes(kernel, name_); });
+  };
+  load(shape);
+  if (shape.form != step_form::sums) return;
+  launch_shape rest = shape;  // which its sums are followed by
+  rest.form = step_form::finish_sequel;
+  load(rest);
 }
 
 void recorded_step::launch(cudaStream_t stream, const launch_shape& shape, const step_frame& frame,
