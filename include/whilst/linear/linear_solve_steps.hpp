@@ -183,7 +183,7 @@ struct linear_solve_steps {
       const bool may_stand = is_planned && norm > half_the_digits * s->initial_norm;
       if (may_stand) s->slow_restarts = 0;
       // The same norm may be that of another x, from which the next restart gets on.
-      const bool goes_on = norm <= last;
+      const bool goes_on = norm < last || (norm == last && converged(inner->why));
       if (!hopeful || !goes_on || s->slow_restarts > most_slow_restarts) {
         // A residual this small consists of rounding, and so does what the method saw in it.
         const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
