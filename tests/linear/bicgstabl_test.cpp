@@ -170,7 +170,7 @@ TEST_CASE("bicgstabl of degree 1 is bicgstab", "[linear][bicgstabl]") {
       }
 }
 
-TEMPLATE_TEST_CASE("bicgstabl solves systems with complex spectra", "[linear][bicgstabl][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("bicgstabl solves systems with complex spectra", "[linear][bicgstabl]", float, double) {
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
   // In float, rounding decides about larger systems that are so far from normal.
   for (const auto& A : {convection_diffusion<TestType>(sizeof(TestType) == 4 ? 20 : 400),
@@ -216,7 +216,7 @@ TEST_CASE("bicgstabl where bicgstab is slow", "[linear][bicgstabl]") {
   }
 }
 
-TEST_CASE("how bicgstabl ends where it must fail", "[linear][bicgstabl]") {
+TEST_CASE("how bicgstabl ends where it must fail", "[linear][bicgstabl][sanitizer]") {
   for (const std::string& executor : executors_for_bicgstabl())
     for (const int l : {1, 2, 8}) {
       INFO(executor << ", l = " << l);

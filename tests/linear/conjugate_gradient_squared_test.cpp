@@ -94,7 +94,7 @@ TEST_CASE("iterates of cgs are those of the paper", "[linear][cgs]") {
   }
 }
 
-TEMPLATE_TEST_CASE("cgs solves unsymmetric systems", "[linear][cgs][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("cgs solves unsymmetric systems", "[linear][cgs]", float, double) {
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
   // Rounding errors are as large as residuals on the way are: in float, larger systems are beyond the method.
   const bool is_float = sizeof(TestType) == 4;
@@ -118,7 +118,7 @@ TEMPLATE_TEST_CASE("cgs solves unsymmetric systems", "[linear][cgs][sanitizer]",
   }
 }
 
-TEST_CASE("how cgs ends where it must fail", "[linear][cgs]") {
+TEST_CASE("how cgs ends where it must fail", "[linear][cgs][sanitizer]") {
   for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     // A rotation by a quarter: (r0, A r0) = 0.

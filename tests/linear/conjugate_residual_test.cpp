@@ -95,7 +95,7 @@ TEST_CASE("iterates of cr are those of the book", "[linear][cr]") {
   }
 }
 
-TEMPLATE_TEST_CASE("cr solves symmetric systems", "[linear][cr][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("cr solves symmetric systems", "[linear][cr]", float, double) {
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
   const auto poisson = whilst::make_gallery<TestType>("poisson2d:32").matrix;
   for (const auto& A : {poisson, varied_line<TestType>(300, 4.3)}) {
@@ -117,7 +117,7 @@ TEMPLATE_TEST_CASE("cr solves symmetric systems", "[linear][cr][sanitizer]", flo
   }
 }
 
-TEST_CASE("how cr ends where it must fail", "[linear][cr]") {
+TEST_CASE("how cr ends where it must fail", "[linear][cr][sanitizer]") {
   for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     // diag(1, -1) and b = (1, 1): (r, A r) = 0.

@@ -191,7 +191,7 @@ TEST_CASE("idr ends within n + n / s products", "[linear][idr]") {
   }
 }
 
-TEMPLATE_TEST_CASE("idr solves systems with complex spectra", "[linear][idr][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("idr solves systems with complex spectra", "[linear][idr]", float, double) {
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<TestType>::epsilon());
   // In float, rounding decides about larger systems that are so far from normal.
   for (const auto& A : {convection_diffusion<TestType>(sizeof(TestType) == 4 ? 20 : 400),
@@ -243,7 +243,7 @@ TEST_CASE("idr where bicgstab stagnates", "[linear][idr]") {
   }
 }
 
-TEST_CASE("how idr ends where it must fail", "[linear][idr]") {
+TEST_CASE("how idr ends where it must fail", "[linear][idr][sanitizer]") {
   const auto finite = [](const std::vector<double>& x) {
     for (const double value : x) CHECK(std::isfinite(value));
   };

@@ -116,7 +116,7 @@ TEST_CASE("iterates of pipelined-cg are those of the paper", "[linear][pipelined
   }
 }
 
-TEMPLATE_TEST_CASE("pipelined-cg solves what cg solves", "[linear][pipelined-cg][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("pipelined-cg solves what cg solves", "[linear][pipelined-cg]", float, double) {
   const double epsilon = static_cast<double>(std::numeric_limits<TestType>::epsilon());
   for (const char* name : {"poisson2d:32", "anisotropic2d:40", "elasticity2d:16", "poisson1d:200"}) {
     const auto problem = whilst::make_gallery<TestType>(name);
@@ -144,7 +144,7 @@ TEMPLATE_TEST_CASE("pipelined-cg solves what cg solves", "[linear][pipelined-cg]
   }
 }
 
-TEST_CASE("how pipelined-cg ends where it must fail", "[linear][pipelined-cg]") {
+TEST_CASE("how pipelined-cg ends where it must fail", "[linear][pipelined-cg][sanitizer]") {
   for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     const linear_solver_options options{.method = "pipelined-cg", .executor = executor};
