@@ -21,12 +21,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_for_bicgstabl() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// The algorithm as published, of A times the preconditioner, from x = 0: x after each cycle. Its polynomial by
 /// modified Gram-Schmidt.
 std::vector<Eigen::VectorXd> textbook_bicgstabl(const Eigen::MatrixXd& A, const Eigen::MatrixXd& preconditioner,
@@ -120,7 +114,7 @@ TEST_CASE("bicgstabl takes the steps of the paper", "[linear][bicgstabl]") {
   const auto A = full_matrix(n);
   const Eigen::MatrixXd dense = Eigen::MatrixXd(to_eigen(A));
   const std::vector<double> b = random_vector<double>(n, 5);
-  for (const std::string& executor : executors_for_bicgstabl())
+  for (const std::string& executor : executors_with_steps())
     for (const char* preconditioner : {"none", "jacobi"})
       for (const int l : {1, 2, 3, 4, 5, 8}) {
         Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(n, n);
@@ -151,7 +145,7 @@ TEST_CASE("bicgstabl takes the steps of the paper", "[linear][bicgstabl]") {
 TEST_CASE("bicgstabl of degree 1 is bicgstab", "[linear][bicgstabl]") {
   const auto A = full_matrix(50);
   const std::vector<double> b = random_vector<double>(50, 9);
-  for (const std::string& executor : executors_for_bicgstabl())
+  for (const std::string& executor : executors_with_steps())
     for (const char* preconditioner : {"none", "jacobi"})
       for (int k = 1; k <= 5; ++k) {
         INFO(executor << ", " << preconditioner << ", k = " << k);
@@ -176,7 +170,7 @@ TEMPLATE_TEST_CASE("bicgstabl solves systems with complex spectra", "[linear][bi
   for (const auto& A : {convection_diffusion<TestType>(sizeof(TestType) == 4 ? 20 : 400),
                         central_convection<TestType>(24, 0.5), central_convection<TestType>(24, 4)}) {
     const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
-    for (const std::string& executor : executors_for_bicgstabl())
+    for (const std::string& executor : executors_with_steps())
       for (const char* preconditioner : {"none", "jacobi"})
         for (const int l : {2, 3, 4, 8}) {
           INFO(executor << ", " << preconditioner << ", l = " << l << ", " << A.rows() << " rows");
@@ -198,7 +192,7 @@ TEST_CASE("bicgstabl where bicgstab is slow", "[linear][bicgstabl]") {
   // Convection outweighs diffusion tenfold: a polynomial of degree 1 hardly lowers r.
   const auto A = central_convection<double>(24, 10);
   const std::vector<double> b = random_vector<double>(A.rows(), 8);
-  for (const std::string& executor : executors_for_bicgstabl()) {
+  for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     linear_solver_options options{.method = "bicgstab", .executor = executor};
     std::vector<double> x(b.size(), 0);
@@ -217,7 +211,7 @@ TEST_CASE("bicgstabl where bicgstab is slow", "[linear][bicgstabl]") {
 }
 
 TEST_CASE("how bicgstabl ends where it must fail", "[linear][bicgstabl][sanitizer]") {
-  for (const std::string& executor : executors_for_bicgstabl())
+  for (const std::string& executor : executors_with_steps())
     for (const int l : {1, 2, 8}) {
       INFO(executor << ", l = " << l);
       const linear_solver_options options{.method = "bicgstabl", .polynomial_degree = l, .executor = executor};

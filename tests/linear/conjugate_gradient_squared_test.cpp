@@ -20,12 +20,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_with_steps() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// Convection and diffusion on a line, with a diagonal that varies.
 csr_matrix<double> varied_line(int n) {
   triplets<double> t(n);

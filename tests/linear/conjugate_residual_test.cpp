@@ -20,12 +20,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_with_steps() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// Tridiagonal and symmetric, with a diagonal that varies: indefinite if `shift` is large.
 template <class T>
 csr_matrix<T> varied_line(int n, double shift) {

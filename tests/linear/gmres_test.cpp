@@ -23,12 +23,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_with_steps() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// z = M r, the k-th time.
 using dense_preconditioner = std::function<Eigen::VectorXd(int k, const Eigen::VectorXd& r)>;
 

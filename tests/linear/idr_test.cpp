@@ -21,12 +21,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_for_idr() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// The method's shadow vectors.
 Eigen::MatrixXd shadow_vectors(int n, int s) {
   Eigen::MatrixXd P(n, s);
@@ -126,7 +120,7 @@ TEST_CASE("idr takes the steps of Algorithm 913", "[linear][idr]") {
   const auto A = full_matrix(n);
   const Eigen::MatrixXd dense = Eigen::MatrixXd(to_eigen(A));
   const std::vector<double> b = random_vector<double>(n, 5);
-  for (const std::string& executor : executors_for_idr())
+  for (const std::string& executor : executors_with_steps())
     for (const char* preconditioner : {"none", "jacobi"})
       for (const int s : {1, 2, 3, 4, 8, 11, 16}) {
         Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(n, n);
@@ -161,7 +155,7 @@ TEST_CASE("idr ends within n + n / s products", "[linear][idr]") {
   for (int i = 0; i < n; ++i) shift.row({{(i + 1) % n, 1}});
   std::vector<double> unit(n, 0.0);
   unit[0] = 1;
-  for (const std::string& executor : executors_for_idr())
+  for (const std::string& executor : executors_with_steps())
     for (const int s : {1, 2, 3, 4, 6, 8, 12, 16}) {
       INFO(executor << ", s = " << s);
       const int most = n + (n + s - 1) / s;
@@ -197,7 +191,7 @@ TEMPLATE_TEST_CASE("idr solves systems with complex spectra", "[linear][idr]", f
   for (const auto& A : {convection_diffusion<TestType>(sizeof(TestType) == 4 ? 20 : 400),
                         central_convection<TestType>(24, 0.5), central_convection<TestType>(24, 4)}) {
     const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
-    for (const std::string& executor : executors_for_idr())
+    for (const std::string& executor : executors_with_steps())
       for (const char* preconditioner : {"none", "jacobi"})
         for (const int s : {1, 4, 8, 16}) {
           INFO(executor << ", " << preconditioner << ", s = " << s << ", " << A.rows() << " rows");
@@ -229,7 +223,7 @@ TEST_CASE("idr where bicgstab stagnates", "[linear][idr]") {
     }
   }
   const std::vector<double> b = random_vector<double>(n, 3);
-  for (const std::string& executor : executors_for_idr()) {
+  for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     std::vector<double> x(n, 0.0);
     CHECK_FALSE(
@@ -247,7 +241,7 @@ TEST_CASE("how idr ends where it must fail", "[linear][idr][sanitizer]") {
   const auto finite = [](const std::vector<double>& x) {
     for (const double value : x) CHECK(std::isfinite(value));
   };
-  for (const std::string& executor : executors_for_idr()) {
+  for (const std::string& executor : executors_with_steps()) {
     INFO(executor);
     // A b = 0: no product has a component along a shadow vector.
     triplets<double> t(2);

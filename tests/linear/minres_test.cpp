@@ -21,12 +21,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_with_steps() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// [D B'; B 0] with D = diag(1, 2, ..., n) and B = [I 0]: symmetric, indefinite, not singular. m rows of B.
 template <class T>
 csr_matrix<T> saddle_point(int n, int m) {

@@ -21,12 +21,6 @@ using whilst::report;
 
 namespace {
 
-std::vector<std::string> executors_with_steps() {
-  std::vector<std::string> names = executors();
-  std::erase(names, "resident");
-  return names;
-}
-
 /// Tridiagonal and symmetric, with a diagonal that varies: indefinite if `shift` is large.
 csr_matrix<double> varied_line(int n, double shift) {
   triplets<double> t(n);

@@ -46,6 +46,13 @@ inline std::vector<std::string> executors() {
   return names;
 }
 
+/// Those that run a method's steps one by one, as every method allows.
+inline std::vector<std::string> executors_with_steps() {
+  std::vector<std::string> names = executors();
+  std::erase(names, "resident");
+  return names;
+}
+
 template <class T>
 std::vector<T> random_vector(whilst::index_type n, unsigned seed) {
   std::mt19937 generator(seed);
