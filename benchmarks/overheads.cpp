@@ -1,6 +1,6 @@
 /// What comes before the first iteration, and what an iteration costs beyond its arithmetic: loops of small steps;
-/// conjugate gradients from 64 to 16.8 million unknowns, by every executor, beside the baselines; and batches of small
-/// systems. Prints tables and writes JSON.
+/// conjugate gradients from 64 to 16.8 million unknowns, by every executor, beside the baselines; the other linear
+/// methods; and batches of small systems. Prints tables and writes JSON.
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "benchmarks/overheads/batches.hpp"
 #include "benchmarks/overheads/conjugate_gradients.hpp"
 #include "benchmarks/overheads/enqueues.hpp"
+#include "benchmarks/overheads/methods.hpp"
 #include "benchmarks/overheads/setups.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/tables.hpp"
@@ -107,7 +108,8 @@ int write(const json& document, const std::string& name) {
 }
 
 int run(const settings& asked) {
-  const json setups = measure_setups(asked, whilst::cuda::device_count() > 0);  // before anything else makes a solver
+  // Before anything else makes a solver.
+  const json setups = asked.wants("setups") ? measure_setups(asked, whilst::cuda::device_count() > 0) : json();
   const whilst::machine_description machine = whilst::describe_machine();
   const bool gpu = !machine.device.empty();
   json document = describe(machine, asked);
@@ -120,17 +122,21 @@ int run(const settings& asked) {
     fmt::print("No GPU here: the host executor alone. {}\n", machine.conditional_nodes_note);
   }
   document["setups"] = setups;
-  if (asked.setups_alone) return write(document, asked.json_file);
+  if (asked.only == std::vector<std::string>{"setups"}) return write(document, asked.json_file);
   const double copy_rate = measure_copy(gpu);
   document["copy_gigabytes_per_second"] = gpu ? json(1e-9 * copy_rate) : json(nullptr);
   document["method"] =
       "An iteration's time is the difference between the medians of runs of two lengths, by the iterations between "
       "them: steps by the wall clock, conjugate gradients and batches by the report's solve_seconds, baselines by "
       "events.";
-  document["enqueues"] = measure_enqueues(asked, gpu);
-  document["step_loops"] = measure_step_loops(asked, gpu);
-  document["conjugate_gradients"] = measure_conjugate_gradients(asked, gpu, copy_rate);
-  document["batch"] = measure_batches(asked, gpu);
+  const auto add = [&](const char* suite, const auto& measure) {
+    if (asked.wants(suite)) document[suite] = measure();
+  };
+  add("enqueues", [&] { return measure_enqueues(asked, gpu); });
+  add("step_loops", [&] { return measure_step_loops(asked, gpu); });
+  add("conjugate_gradients", [&] { return measure_conjugate_gradients(asked, gpu, copy_rate); });
+  add("methods", [&] { return measure_methods(asked, gpu); });
+  add("batch", [&] { return measure_batches(asked, gpu); });
   return write(document, asked.json_file);
 }
 
@@ -144,7 +150,10 @@ int main(int count, char** arguments) {
   overheads::settings asked;
   app.add_option("--json", asked.json_file, "Write the results to FILE")->type_name("FILE");
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
-  app.add_flag("--setups", asked.setups_alone, "Only what comes before the first iteration");
+  app.add_option("--only", asked.only, "Only these suites, with a comma between them")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"setups", "enqueues", "step_loops", "conjugate_gradients", "methods", "batch"}))
+      ->type_name("SUITE,...");
   app.add_flag("--calls", asked.calls, "List the CUDA calls of setups, too; their times are longer then");
   app.add_option("--largest", asked.largest, "Leave out systems of more than N unknowns")->type_name("N");
   CLI11_PARSE(app, count, arguments);

@@ -8,62 +8,17 @@
 #include <map>
 
 #include "benchmarks/common/baselines.hpp"
-#include "whilst/engine/memory/cuda.hpp"
-#include "whilst/engine/memory/memory.hpp"
-#include "whilst/gallery.hpp"
-#include "whilst/linear_solver.hpp"
+#include "benchmarks/overheads/linear_runs.hpp"
 
 namespace overheads {
 namespace {
 
 using whilst::baseline_result;
-using whilst::csr_matrix;
 
 /// Solutions are compared up to this size; beyond it, the copies to the host would take longer than the runs.
 constexpr index_type largest_compared = 1 << 18;
 constexpr index_type largest_on_host = 1 << 20;
 constexpr index_type largest_resident = 1 << 14;
-
-/// A model problem on the place where a way needs it.
-struct problem {
-  csr_matrix<double> A;
-  std::vector<double> b;
-  whilst::raw_buffer offsets;
-  whilst::buffer<std::int32_t> columns;
-  whilst::buffer<double> values, b_on_gpu, x_on_gpu;
-  std::optional<csr_matrix<double>> A_on_gpu;
-
-  problem(const std::string& name, bool gpu) : problem(whilst::make_gallery<double>(name), gpu) {}
-  problem(whilst::gallery_problem<double> made, bool gpu) : A(std::move(made.matrix)), b(std::move(made.rhs)) {
-    if (!gpu) return;
-    const auto where = whilst::place::gpu(0);
-    const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);
-    offsets = whilst::raw_buffer(where, offset_bytes);
-    offsets.upload(A.row_offsets_data(), offset_bytes);
-    columns = whilst::buffer<std::int32_t>(where, A.nonzeros());
-    columns.upload(A.column_indices_data());
-    values = whilst::buffer<double>(where, A.nonzeros());
-    values.upload(A.values_data());
-    b_on_gpu = whilst::buffer<double>(where, A.rows());
-    b_on_gpu.upload(b.data());
-    x_on_gpu = whilst::buffer<double>(where, A.rows());
-    const auto borrow = [&](const auto* borrowed_offsets) {
-      A_on_gpu = csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), borrowed_offsets, columns.data(),
-                                               values.data());
-    };
-    if (A.has_64bit_offsets())
-      borrow(static_cast<const std::int64_t*>(offsets.data()));
-    else
-      borrow(static_cast<const std::int32_t*>(offsets.data()));
-  }
-
-  /// The bytes that an iteration of conjugate gradients in two steps must move: the matrix once, and 11 passes over a
-  /// vector (r read and w written beside the matrix; x, r, p and q updated, w read).
-  double ideal_bytes() const {
-    const auto n = static_cast<double>(A.rows());
-    return static_cast<double>(A.nonzeros()) * (8 + 4) + (n + 1) * (A.has_64bit_offsets() ? 8 : 4) + 11 * 8 * n;
-  }
-};
 
 /// The longer run ends while the recurrence for r is still a normal number: on small problems it falls below the
 /// smallest double soon after the solution has all its digits, and the solve would restart.
@@ -75,43 +30,9 @@ run_lengths lengths_for(index_type n, bool on_host) {
   return {16, n < 2000000 ? 528 : n < 8000000 ? 208 : 112};
 }
 
-/// Times the public solver by the clock of the device that ran it. x receives the solution of the longer run.
-timing time_solver(problem& given, const way& how, double budget, std::vector<double>& x) {
-  const bool on_host = how.executor == "host";
-  const run_lengths lengths = lengths_for(given.A.rows(), on_host);
-  whilst::linear_solver_options options;
-  options.executor = how.executor;
-  options.unroll = how.unroll;
-  options.programmatic_launch = how.programmatic_launch;
-  options.rtol = 0;
-  options.dtol = HUGE_VAL;
-  whilst::linear_solver<double> solver(on_host ? given.A : *given.A_on_gpu, options);
-  if (solver.executor() != how.executor) return {.why_not = "ran as " + solver.executor()};
-  const auto rows = static_cast<std::size_t>(given.A.rows());
-  if (on_host) x.resize(rows);
-  const auto run = [&](index_type iterations) {
-    solver.set_max_iterations(iterations);
-    if (on_host) {
-      x.assign(rows, 0.0);
-#if WHILST_WITH_CUDA
-    } else {
-      WHILST_CUDA("clearing x", cudaMemset(given.x_on_gpu.data(), 0, rows * sizeof(double)));
-#endif
-    }
-    const whilst::report report = on_host
-                                      ? solver.enqueue(nullptr, given.b.data(), x.data()).wait()
-                                      : solver.enqueue(nullptr, given.b_on_gpu.data(), given.x_on_gpu.data()).wait();
-    if (report.iterations() != iterations || report.reason() != whilst::reason::iteration_limit)
-      throw whilst::error("timing conjugate gradients",
-                          fmt::format("a run of {} iterations ended as '{}'", iterations, report.message()));
-    return report.solve_seconds();
-  };
-  const timing measured = time_iterations(lengths, budget, run);
-  if (!on_host && given.A.rows() <= largest_compared) {
-    x.resize(rows);
-    given.x_on_gpu.download(x.data());
-  }
-  return measured;
+timing time_conjugate_gradients(problem& given, const way& how, double budget, std::vector<double>& x) {
+  const run_lengths lengths = lengths_for(given.A.rows(), how.executor == "host");
+  return time_solver(given, "cg", how, lengths, budget, given.A.rows() <= largest_compared ? &x : nullptr);
 }
 
 /// Times a baseline, which repeats its runs by itself.
@@ -196,7 +117,7 @@ size_results measure_size(index_type side, const settings& asked, bool gpu, doub
     if (how.executor == "host" && (n > largest_on_host || (asked.quick && n > 1 << 16))) continue;
     if (how.executor == "resident" && n > largest_resident) continue;
     if (asked.quick && n > 1 << 19 && (how.executor == "stream" || how.unroll == 1)) continue;
-    add(way_json(how), [&] { return time_solver(given, how, asked.budget(), x); });
+    add(way_json(how), [&] { return time_conjugate_gradients(given, how, asked.budget(), x); });
   }
   if (!gpu) return results;
   for (const bool early : {true, false}) {

@@ -2,6 +2,7 @@
 
 /// What the measurements share: the available ways, the settings, and the reporting of a timing.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,10 +18,12 @@ using nlohmann::json;
 struct settings {
   std::string json_file;
   bool quick = false;
-  bool setups_alone = false, calls = false;
+  std::vector<std::string> only;  ///< suites; empty for all
+  bool calls = false;
   index_type largest = 4096 * 4096;
   /// Seconds of timed runs per table entry.
   double budget() const { return quick ? 0.02 : 0.1; }
+  bool wants(const std::string& suite) const { return only.empty() || std::ranges::count(only, suite) > 0; }
 };
 
 std::string name_of(const way& how);

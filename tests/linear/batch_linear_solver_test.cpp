@@ -165,7 +165,7 @@ TEMPLATE_TEST_CASE("sizes for some threads, a warp and a block, as by a solver f
         for (const std::string& method : methods_on("batch")) {
           for (const char* preconditioner : {"none", "jacobi"}) {
             INFO(executor << ", " << systems << " systems, n " << n << ", " << method << ", " << preconditioner);
-            const bool symmetric = method == "cg";
+            const bool symmetric = method != "bicgstab";
             batch<TestType> given(symmetric ? whilst::make_gallery<TestType>("poisson1d:" + std::to_string(n)).matrix
                                             : convection_diffusion<TestType>(n),
                                   systems);
@@ -474,6 +474,25 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
   ::setenv("WHILST_EXECUTOR", "host", 1);
   CHECK(batch_linear_solver<double>(A, 3).device() == whilst::describe_machine().processor);
   ::unsetenv("WHILST_EXECUTOR");
+}
+
+TEST_CASE("a method that records steps is refused where it must be one kernel", "[linear]") {
+  const auto A = convection_diffusion<double>(6);
+  const auto message_of = [](const auto& work) -> std::string {
+    try {
+      work();
+    } catch (const whilst::error& problem) {
+      return problem.what();
+    }
+    return "no exception";
+  };
+  CHECK(message_of([&] { whilst::batch_linear_solver<double>(A, 3, {.method = "idr"}); }) ==
+        "making a batch solver: method idr records steps for one large system, and a batch is one kernel. Use "
+        "another method, or a linear_solver for each system");
+  if (executors().size() > 1)
+    CHECK(message_of([&] {
+            whilst::linear_solver<double>(A, {.method = "idr", .executor = "resident"});
+          }).find("Use graph or stream") != std::string::npos);
 }
 
 #if WHILST_WITH_CUDA

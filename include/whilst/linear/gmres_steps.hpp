@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
@@ -79,7 +80,7 @@ struct gmres_steps {
   /// Threads of a block that share the pieces of each sum.
   WHILST_HD int parts_of(int threads) const { return threads > sums_of_piece() ? threads / sums_of_piece() : 1; }
   WHILST_HD index_type doubles_of_work(int threads) const {
-    return index_type{parts_of(threads)} * sums_of_piece() + 4 * index_type{most} + 4;
+    return index_type{parts_of(threads)} * sums_of_piece() + 5 * index_type{most} + 8;
   }
 
   struct dot_with_itself {
@@ -157,11 +158,15 @@ struct gmres_steps {
     WHILST_HD void operator()(index_type, const Team& team) const {
       const int most = all.most, each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
       const int k = all.s->columns, before = k > 0 ? k - 1 : 0, parts = all.parts_of(threads);
+      // One thread of another warp for each task, as long as there are warps.
       const auto has_task = [&](int task) { return rank == (threads > 32 * task ? 32 * task : 0); };
+      constexpr int first_of_many = 128;  // threads from here on have no such task, if there are so many
+      const int spare = threads > first_of_many ? rank - first_of_many : rank;
+      const int spare_threads = threads > first_of_many ? threads - first_of_many : threads;
       void* const fast = team.fast_memory();
       double* const total = fast ? static_cast<double*>(fast) : all.work;
-      double *const h = total + parts * each, *const rotated_a = h + most + 1, *const c = rotated_a + most,
-                    *const si = c + most, *const squares = si + most;
+      double *const h = total + parts * each, *const rotated_a = h + most + 1, *const Ha = rotated_a + most,
+                    *const c = Ha + most + 1, *const si = c + most, *const told = si + most;
       const double *const a = total, *const b = total + most;
       const double eta = all.s->eta, last_before = all.s->last, g_before = all.s->last_of_g;
 
@@ -187,25 +192,49 @@ struct gmres_steps {
         for (int part = 0; part < parts; ++part) sum += total[part * each + j];
         total[j] = sum;
         if (j < 2 * most) all.found[j] = sum;
-      }
-      team.sync();
-      if (has_task(0)) {
-        double aa = 0, ab = 0;
-        for (int j = 0; j < k; ++j) {
-          aa += a[j] * a[j];
-          ab += a[j] * b[j];
-        }
-        squares[0] = aa;
-        squares[1] = ab;
-      }
-      if (has_task(1)) {
-        double bb = 0;
-        for (int j = 0; j < k; ++j) bb += b[j] * b[j];
-        squares[2] = bb;
+        if (j < most) rotated_a[j] = sum;
       }
       team.sync();
 
-      const double qq = total[2 * most], aa = squares[0], rho = sqrt(qq - aa);
+      const auto dot = [&](const double* one, const double* other) {
+        double sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 8
+#endif
+        for (int j = 0; j < k; ++j) sum += one[j] * other[j];
+        return sum;
+      };
+      const auto rotate_before_last = [&](double* column) {
+        double value = column[0];
+#if defined(__CUDA_ARCH__)
+#pragma unroll 8
+#endif
+        for (int j = 0; j < k - 1; ++j) {
+          const double below = column[j + 1], cosine = c[j], sine = si[j];
+          column[j] = cosine * value + sine * below;
+          value = cosine * below - sine * value;
+        }
+        if (k > 0) column[k - 1] = value;
+      };
+      if (has_task(0)) told[0] = dot(a, a);
+      if (has_task(1)) told[1] = dot(a, b);
+      if (has_task(2)) told[2] = dot(b, b);
+      if (has_task(3)) rotate_before_last(rotated_a);
+      // H a, but for what is below the diagonal of the last column, which needs rho.
+      double* const column_before = all.H + begin_of(before);
+      for (int i = spare; i >= 0 && i < k; i += spare_threads) {
+        const double corrected = column_before[i] + eta * a[i];
+        column_before[i] = corrected;
+        double sum = corrected * a[k - 1];
+#if defined(__CUDA_ARCH__)
+#pragma unroll 16
+#endif
+        for (int j = i > 0 ? i - 1 : 0; j < k - 1; ++j) sum += all.H[begin_of(j) + i] * a[j];
+        Ha[i] = sum;
+      }
+      team.sync();
+
+      const double qq = total[2 * most], aa = told[0], rho = sqrt(qq - aa);
       if (!(qq - aa > 1e-4 * qq)) {  // q all but lies in the basis after all: it is no new direction
         if (rank == 0) {
           all.s->square = qq;
@@ -213,64 +242,49 @@ struct gmres_steps {
         }
         return;
       }
-      const double b_of_v = (total[2 * most + 1] - squares[1]) / rho;
-      double* const column_before = all.H + begin_of(before);
-      for (int j = rank; j < k; j += threads) {
-        column_before[j] += eta * a[j];
-        all.correction[begin_of(k) + j] = a[j] / rho;
-      }
-      if (rank == 0 && k > 0) column_before[k] = eta * rho;
-      team.sync();
+      const double b_of_v = (total[2 * most + 1] - told[1]) / rho, below_last = eta * rho;
       // Where a is rounding, so is H a.
       const bool corrects = aa > 64 * precision * precision * qq;
       for (int i = rank; i <= k; i += threads) {
-        double part = 0;
-        for (int j = i > 0 ? i - 1 : 0; corrects && j < k; ++j) part += all.H[begin_of(j) + i] * a[j];
-        h[i] = ((i < k ? b[i] : b_of_v) - part) / rho;
+        const double part = !corrects || k == 0 ? 0 : i < k ? Ha[i] : below_last * a[k - 1];
+        const double value = ((i < k ? b[i] : b_of_v) - part) / rho;
+        h[i] = all.H[begin_of(k) + i] = value;
+        if (i < k) all.correction[begin_of(k) + i] = a[i] / rho;
+      }
+      if (has_task(1) && k > 0) {
+        column_before[k] = below_last;
+        const double above = last_before + eta * rotated_a[k - 1], diagonal = length_of(above, below_last);
+        told[3] = above / diagonal;
+        told[4] = below_last / diagonal;
+        all.R[begin_of(k - 1) + k - 1] = diagonal;
       }
       team.sync();
-      for (int i = rank; i <= k; i += threads) all.H[begin_of(k) + i] = h[i];
-      const auto rotate_before_last = [&](double* column) {
-        double value = column[0];
-        for (int j = 0; j + 1 < k; ++j) {
-          const double below = column[j + 1];
-          column[j] = c[j] * value + si[j] * below;
-          value = c[j] * below - si[j] * value;
-        }
-        if (k > 0) column[k - 1] = value;
-      };
-      for (int j = rank; j < k; j += threads) rotated_a[j] = a[j];
-      team.sync();
-      if (has_task(0)) rotate_before_last(h);
-      if (has_task(1)) rotate_before_last(rotated_a);
-      team.sync();
-      if (rank == 0) {
+      double* const column_of_R = all.R + begin_of(k);
+      if (has_task(0)) {
+        rotate_before_last(h);
         double last = h[k], last_of_g = g_before * rho;
         if (k > 0) {
-          const double above = last_before + eta * rotated_a[k - 1], below = eta * rho, diagonal = hypot(above, below);
-          const double cosine = above / diagonal, sine = below / diagonal;
-          all.R[begin_of(k - 1) + k - 1] = diagonal;
+          const double cosine = told[3], sine = told[4], above = h[k - 1];
           all.cosine[k - 1] = cosine;
           all.sine[k - 1] = sine;
           all.g[k - 1] = cosine * g_before;
           last_of_g = -sine * g_before;
-          last = cosine * h[k] - sine * h[k - 1];
-          h[k - 1] = cosine * h[k - 1] + sine * h[k];
+          last = cosine * h[k] - sine * above;
+          column_of_R[k - 1] = cosine * above + sine * h[k];
         }
         scalars& now = *all.s;
         now.weight = factor ? *factor : 1;
         now.rho = all.rhos[k] = rho;
         now.b_of_v = b_of_v;
         now.square = total[2 * most + 2];
-        now.left = now.square - squares[2] - b_of_v * b_of_v;
+        now.left = now.square - told[2] - b_of_v * b_of_v;
         now.last = last;
         now.last_of_g = last_of_g;
       }
-      team.sync();
-      double* const column_of_R = all.R + begin_of(k);
-      for (int j = rank; j < k; j += threads) column_of_R[j] = h[j];
       double* const R_before = all.R + begin_of(before);
-      for (int j = rank; j + 1 < k; j += threads) R_before[j] += eta * rotated_a[j];
+      for (int j = spare; j >= 0 && j < k - 1; j += spare_threads) R_before[j] += eta * rotated_a[j];
+      team.sync();
+      for (int j = rank; j < k - 1; j += threads) column_of_R[j] = h[j];
     }
   };
   /// The rotation of the column with q in place of the next v, and the verdict.
@@ -290,7 +304,7 @@ struct gmres_steps {
       // What is left may be all rounding: then the space is exhausted.
       if (!(now.left > 16 * precision * now.square)) now.left = 0;
       now.eta = sqrt(now.left) / now.rho;
-      const double diagonal = hypot(now.last, now.eta);
+      const double diagonal = length_of(now.last, now.eta);
       now.scale = now.left > 0 ? 1 / sqrt(now.left) : 0;
       // A column that is all rounding: A M is singular on the space.
       const double least = 32 * (sizeof(T) == 4 ? 0x1p-23 : precision) * sqrt(now.square) / now.rho;

@@ -36,6 +36,33 @@ WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A
   }
 }
 
+/// Entries of two vectors, and the vectors: an operator that says takes_two_vectors has row(fetched, i, x, team) for
+/// such an x, too, and so reads its row once for both products.
+template <class T>
+struct two {
+  T first, second;
+  WHILST_HD two& operator+=(const two& other) {
+    first += other.first;
+    second += other.second;
+    return *this;
+  }
+  WHILST_HD friend two operator*(T factor, const two& value) { return {factor * value.first, factor * value.second}; }
+};
+template <class T>
+struct two_vectors {
+  const T *first, *second;
+  WHILST_HD two<T> operator[](index_type i) const { return {first[i], second[i]}; }
+};
+template <class Fetched, class Operator, class T, class Team>
+WHILST_HD two<T> row_times(const Fetched& fetched, const Operator& A, index_type i, const two_vectors<T>& x,
+                           const Team& team) {
+  if constexpr (requires { requires Operator::takes_two_vectors; }) {
+    return A.row(fetched, i, x, team);
+  } else {
+    return {row_times(fetched, A, i, x.first, team), row_times(fetched, A, i, x.second, team)};
+  }
+}
+
 /// Records what an operator needs to run before a step applies it to x, and returns the operator with rows for that
 /// step.
 template <class Run, class Operator, class T>
@@ -149,6 +176,7 @@ inline constexpr bool operator_runs_in_kernel = !requires {
 template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
   static constexpr bool fetches_constants = requires { requires Values::constant; };
+  static constexpr bool takes_two_vectors = true;
   index_type n;
   const Offset* row_offsets;
   const std::int32_t* column_indices;
@@ -180,12 +208,12 @@ struct csr_operator {
   }
   template <class Team>
   WHILST_HD T row(entries e, index_type, const T* x, const Team& team) const {
-    T sum = times(e, x);
-    while (e.next < e.end) {
-      load(e, team);
-      sum += times(e, x);
-    }
-    return team.sum(sum);
+    return team.sum(lane_of_row(e, x, team));
+  }
+  template <class Team>
+  WHILST_HD two<T> row(entries e, index_type, const two_vectors<T>& x, const Team& team) const {
+    const two<T> sum = lane_of_row(e, x, team);
+    return {team.sum(sum.first), team.sum(sum.second)};
   }
   template <class Team>
   WHILST_HD T row(index_type i, const T* x, const Team& team) const {
@@ -237,13 +265,25 @@ struct csr_operator {
     }
     e.next += static_cast<Offset>(entries::held * team.size());
   }
+  /// A lane's share of the row's sum.
+  template <class X, class Team>
+  WHILST_HD auto lane_of_row(entries& e, const X& x, const Team& team) const {
+    auto sum = times(e, x);
+    while (e.next < e.end) {
+      load(e, team);
+      sum += times(e, x);
+    }
+    return sum;
+  }
   /// Entries beyond the row's end are skipped, not multiplied by zero: x may hold NaN.
-  WHILST_HD static T times(const entries& e, const T* x) {
-    T factor[entries::held], sum = 0;
+  template <class X>
+  WHILST_HD static auto times(const entries& e, const X& x) {
+    using entry = std::remove_cvref_t<decltype(x[0])>;
+    entry factor[entries::held], sum{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : T(0);
+    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : entry{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif

@@ -1,24 +1,30 @@
 #pragma once
 
-#include "whilst/linear/conjugate_gradient.hpp"
+#include <cmath>
+
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/linear/products.hpp"
 
 namespace whilst {
 
 /// Pipelined conjugate gradients: P. Ghysels and W. Vanroose, "Hiding global synchronization latency in the
-/// preconditioned Conjugate Gradient algorithm", Parallel Computing 40 (2014), algorithm 4. The sums of an iteration do
-/// not wait for its product n = A m. With u = M r, w = A u and m = M w,
+/// preconditioned Conjugate Gradient algorithm", Parallel Computing 40 (2014); in the form that predicts and
+/// recomputes: T. Chen and E. Carson, "Predict-and-recompute conjugate gradient variants", SIAM J. Sci. Comput. 42
+/// (2020), algorithm 5. With u = M r, q = M s, s = A p from the last iteration, w = A u and z = A q,
 ///
-///   p = u + beta p, s = w + beta s, q = m + beta q, z = n + beta z
-///   x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z
+///   x += alpha p, r -= alpha s, u -= alpha q
+///   p = u + beta p, s = w - alpha z + beta s, q = M w - alpha M z + beta q
 ///
-/// where alpha and beta come from (r, u), (w, u) and their last values, as in conjugate_gradient. Two steps an
-/// iteration where M is pointwise and A has rows; the second, a sequel, updates all vectors. On one device this hides
-/// little, and moves more memory than conjugate_gradient, which has one reduction, too.
+/// for which beta is predicted: (r, u) - 2 alpha (u, s) + alpha^2 (s, q) will be the next (r, u). The sums of an
+/// iteration are of vectors that it leaves, so that one kernel multiplies, updates and sums where M is pointwise and A
+/// has rows; it reads A once for both products. That is one kernel less than conjugate_gradient takes, and fewer bytes:
+/// without M, 8 passes over a vector beside the matrix instead of 11.
 ///
-/// Rounding errors of s, q, z, u and w grow by these recurrences until even the signs of the sums are wrong. A restart
-/// mends that but loses p, and with it many iterations. So every 16 iterations all of them are made anew from r and p,
-/// by three products. For what drift remains the caller restarts from the recomputed residual (see linear_solve): near
-/// the attainable accuracy that takes up to 2.5 times the iterations of conjugate_gradient, or ends a little before it.
+/// The older form updates w = A u by a recurrence of its own, whose rounding errors grow until the signs of the sums
+/// are wrong; it needs residual replacement, three products more each time. Here w and z are products, and nothing is
+/// to be replaced. For what drift remains the caller restarts from the recomputed residual (see linear_solve).
 ///
 /// A and M symmetric positive definite; ends as conjugate_gradient. x is changed by finite steps only. There is none in
 /// one kernel, which has no latency to hide.
@@ -28,153 +34,158 @@ struct pipelined_conjugate_gradient {
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = false;  ///< rounding may raise it
-  /// Iterations between renewals. With 64 or none at all, elasticity2d:16 in float is taken for indefinite.
-  static constexpr index_type most_recurrent = 16;
+  static constexpr bool is_identity = Preconditioner::is_identity;
+  /// One kernel, whose rows gather what other rows update: u and q then alternate between two places.
+  static constexpr bool is_one_kernel = multiplies_two_at_once<T, Operator> && Preconditioner::pointwise;
 
-  using plain = conjugate_gradient<T, Operator, Preconditioner>;
-  using scalars = typename plain::scalars;
+  struct alignas(16) scalars {
+    double alpha, beta;
+    double factor;  ///< of A
+  };
+  struct gathered {
+    T *u, *q;
+  };
 
   Operator A;
   Preconditioner M;
-  T *x, *r, *u, *w, *m, *n, *p, *s, *q, *z;
+  T *x, *r, *p, *s;
+  gathered even, odd;
+  T *w, *z, *Mw, *Mz;  ///< where they are in memory
   scalars* handed;
-  int* renews;  ///< whether the vectors are made anew after this update
 
   WHILST_HD pipelined_conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
-    const index_type rows = A.rows();
-    u = result_of(M, rows, r, memory);
-    w = memory.take<T>(rows);
-    m = result_of(M, rows, w, memory);
-    n = memory.take<T>(rows);
-    p = memory.take<T>(rows);
-    s = memory.take<T>(rows);
-    q = result_of(M, rows, s, memory);
-    z = memory.take<T>(rows);
+    const index_type n = A.rows();
+    p = memory.take<T>(n);
+    s = memory.take<T>(n);
+    even = odd = {result_of(M, n, r, memory), result_of(M, n, s, memory)};
+    w = z = Mw = Mz = nullptr;
+    if (is_one_kernel) {
+      odd = {memory.take<T>(n), memory.take<T>(n)};
+    } else {
+      w = memory.take<T>(n);
+      z = memory.take<T>(n);
+      Mw = result_of(M, n, w, memory);
+      Mz = result_of(M, n, z, memory);
+    }
     handed = memory.take<scalars>(1);
-    renews = memory.take<int>(1);
   }
 
-  /// Of vectors that the last iteration left: entry i of n is not waited for.
-  struct dots {
-    const T *r, *u, *w;
-    struct entries {
-      T r, u, w;
-    };
-    WHILST_HD entries read(index_type i) const {
+  /// (r, u), (p, s), (u, s), (s, q), and (r, r) if u is not r.
+  WHILST_HD static auto sums_of(double r, double u, double p, double s, double q) {
+    if constexpr (is_identity) {
+      return sums{r * r, p * s, r * s, s * s};
+    } else {
+      return sums{r * u, p * s, u * s, s * q, r * r};
+    }
+  }
+  struct begin {
+    const T *r, *u, *s, *q;
+    T* p;
+    WHILST_HD auto operator()(index_type i) const {
       const T ui = u[i];
-      return {Preconditioner::is_identity ? ui : r[i], ui, w[i]};
-    }
-    WHILST_HD auto operator()(const entries& e, T) const {
-      const double ri = e.r, ui = e.u, wi = e.w;
-      if constexpr (Preconditioner::is_identity) {
-        return sums{ri * ri, ri * wi};
-      } else {
-        return sums{ri * ui, ui * wi, ri * ri};
-      }
-    }
-    index_type bytes(index_type rows) const {
-      return (Preconditioner::is_identity ? 2 : 3) * rows * static_cast<index_type>(sizeof(T));
+      p[i] = ui;
+      return sums_of(r[i], ui, ui, s[i], q[i]);
     }
   };
-  /// w has A's factor already; n gets it from the scalars.
   struct choose_step {
     scalars* handed;
-    int* renews;
     const double* factor;  ///< of A; null for 1
-    using known = typename plain::choose_step::known;
-    WHILST_HD known read() const { return {*handed, factor ? *factor : 1.0}; }
+    WHILST_HD double read() const { return factor ? *factor : 1.0; }
     template <int k>
-    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const known& before) const {
-      typename plain::choose_step{handed, nullptr}(total, loop, {before.last, 1.0});
-      handed->factor = before.factor;
-      *renews = loop.running && (loop.iteration + 1 - loop.first_iteration) % most_recurrent == 0;
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, double factor_of_A) const {
+      const double gamma = total[0], curvature = total[1], rr = total[k == 4 ? 0 : 4];
+      const double alpha = gamma / curvature;
+      const double next = gamma + alpha * (alpha * total[3] - 2 * total[2]), beta = next > 0 ? next / gamma : 0;
+      if (loop.check(sqrt(rr))) return;
+      const bool fit = is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(beta));
+      if (gamma > 0 && curvature > 0 && fit) [[likely]] {
+        *handed = {alpha, beta, factor_of_A};
+        return;
+      }
+      loop.stop(!is_finite(gamma) || !is_finite(curvature) ? reason::nan_or_infinity
+                : gamma <= 0                               ? reason::indefinite_preconditioner
+                : curvature <= 0                           ? reason::indefinite_operator
+                                                           : reason::breakdown);
     }
   };
 
-  /// Returns the entry of w, for M. Without an M, u is r, m is w and q is s.
+  /// For the products w = A u and z = A q.
   struct advance {
-    static constexpr bool fetches_constants = false;
+    static constexpr int blocks_wanted = 3;
+    Preconditioner M;
     const scalars* handed;
-    T *x, *r, *u, *w, *p, *s, *q, *z;
-    const T *m, *n;
-    struct own {
-      T x, r, u, w, m, p, s, q, z;
-    };
+    T *x, *r, *p, *s;
+    gathered from, to;
+    const T *Mw, *Mz;  ///< null where M is pointwise
     struct entries {
       scalars told;
-      own e;
-      T n;
+      T x, r, u, p, s, q;
     };
-    // The step before writes n and the scalars only.
-    template <class Team>
-    WHILST_HD own fetch(index_type i, const Team& team) const {
-      const T ri = team.early(r + i), wi = team.early(w + i), si = team.early(s + i);
-      constexpr bool same = Preconditioner::is_identity;
-      return {team.early(x + i),
-              ri,
-              same ? ri : team.early(u + i),
-              wi,
-              same ? wi : team.early(m + i),
-              team.early(p + i),
-              si,
-              same ? si : team.early(q + i),
-              team.early(z + i)};
+    WHILST_HD entries read(index_type i) const {
+      const T ui = from.u[i], qi = from.q[i];
+      return {*handed, x[i], is_identity ? ui : r[i], ui, p[i], is_identity ? qi : s[i], qi};
     }
-    template <class Team>
-    WHILST_HD entries read(index_type i, const Team&, const own& e) const {
-      return {*handed, e, n[i]};
-    }
-    WHILST_HD T operator()(index_type i, const entries& all) const {
-      const own& e = all.e;
-      const T alpha = static_cast<T>(all.told.alpha), beta = static_cast<T>(all.told.beta);
-      const T ni = static_cast<T>(all.told.factor) * all.n;
-      // What they hold at first may not even be a number.
-      const bool first = beta == 0;
-      const T pi = first ? e.u : e.u + beta * e.p, si = first ? e.w : e.w + beta * e.s;
-      const T qi = first ? e.m : e.m + beta * e.q, zi = first ? ni : ni + beta * e.z;
-      const T wi = e.w - alpha * zi;
-      p[i] = pi;
-      s[i] = si;
-      z[i] = zi;
-      x[i] = e.x + alpha * pi;
-      r[i] = e.r - alpha * si;
-      w[i] = wi;
-      if constexpr (!Preconditioner::is_identity) {
-        q[i] = qi;
-        u[i] = e.u - alpha * qi;
+    WHILST_HD auto operator()(index_type i, const entries& e, const two<T>& product) const {
+      const T alpha = static_cast<T>(e.told.alpha), beta = static_cast<T>(e.told.beta);
+      const T factor = static_cast<T>(e.told.factor);
+      const auto step_of = [&](const two<T>& of) { return factor * (of.first - alpha * of.second); };
+      const T ri = e.r - alpha * e.s, si = step_of(product) + beta * e.s;
+      x[i] = e.x + alpha * e.p;
+      T ui = ri, qi = si;
+      if constexpr (!is_identity) {
+        r[i] = ri;
+        s[i] = si;
+        ui = e.u - alpha * e.q;
+        qi = step_of(preconditioned_entries(i, product)) + beta * e.q;
       }
-      return wi;
+      const T pi = ui + beta * e.p;
+      p[i] = pi;
+      to.u[i] = ui;
+      to.q[i] = qi;
+      return sums_of(ri, ui, pi, si, qi);
     }
-    index_type bytes(index_type rows) const {  // x, r, w, p, s, z read and written, n read; u, q likewise, and m
-      return (Preconditioner::is_identity ? 13 : 18) * rows * static_cast<index_type>(sizeof(T));
+    WHILST_HD two<T> preconditioned_entries(index_type i, const two<T>& of) const {
+      if constexpr (Preconditioner::pointwise) {
+        return {M(i, of.first), M(i, of.second)};
+      } else {
+        return {Mw[i], Mz[i]};
+      }
+    }
+    index_type bytes(index_type n) const {  // x, p, u, q read and written; r and s if they are others
+      return (is_identity ? 8 : 12) * n * static_cast<index_type>(sizeof(T));
     }
   };
 
   template <class Run>
   WHILST_HD void start(Run& run) const {
-    renew_residual(run);
+    const index_type n = A.rows();
+    precondition(run, M, n, r, even.u);
+    product(run, "s = A u", A, even.u, s, product_alone{});
+    precondition(run, M, n, s, even.q);
+    run.step("p = u, (r,u), (p,s), (u,s), (s,q)", n, begin{r, even.u, s, even.q, p}, choose_step{handed, factor_of(A)});
   }
 
   template <class Run>
   WHILST_HD void iterate(Run& run) const {
-    product(run, "n = A m, (r,u), (w,u)", without_factor(A), m, n, dots{r, u, w},
-            choose_step{handed, renews, factor_of(A)}, "p, s, q, z, x += alpha p, r, u, w",
-            preconditioned(M, advance{handed, x, r, u, w, p, s, q, z, m, n}, w, m));
-    run.branch("renew the vectors", renews, [&](auto& run) {
-      renew_residual(run);
-      product(run, "s = A p", A, p, s, product_alone{});
-      precondition(run, M, A.rows(), s, q);
-      product(run, "z = A q", A, q, z, product_alone{});
-    });
+    iterate_once(run, even, odd);
+    if constexpr (is_one_kernel) iterate_once(run, odd, even);
   }
 
  private:
   template <class Run>
-  WHILST_HD void renew_residual(Run& run) const {
-    precondition(run, M, A.rows(), r, u);
-    product(run, "w = A u", A, u, w, product_alone{});
-    precondition(run, M, A.rows(), w, m);
+  WHILST_HD void iterate_once(Run& run, const gathered& from, const gathered& to) const {
+    const advance next{M, handed, x, r, p, s, from, to, Mw, Mz};
+    const choose_step choose{handed, factor_of(A)};
+    if constexpr (is_one_kernel) {
+      product_of_two(run, "w = A u, z = A q, x, r, u, p, s, q", A, from.u, from.q, next, choose);
+    } else {
+      product_without_factor(run, "w = A u", A, from.u, w);
+      product_without_factor(run, "z = A q", A, from.q, z);
+      precondition(run, M, A.rows(), w, Mw);
+      precondition(run, M, A.rows(), z, Mz);
+      use_products(run, "x, r, u, p, s, q", A.rows(), w, z, next, choose);
+    }
   }
 };
 

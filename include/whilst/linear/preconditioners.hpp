@@ -51,30 +51,34 @@ struct identity_preconditioner {
   WHILST_HD void prepare(Run&, const Operator&) const {}
 };
 
-/// The inverse of the diagonal (Jacobi), recomputed at the start of every solve, so that new matrix values count. A
-/// zero on the diagonal leaves its row unscaled.
+/// The inverse of the diagonal (Jacobi), or of its absolute values, which is positive definite for every A; recomputed
+/// at the start of every solve, so that new matrix values count. A zero on the diagonal leaves its row unscaled.
 template <class T>
 struct jacobi_preconditioner {
   static constexpr bool pointwise = true, is_identity = false, runs_in_kernel = true;
   WHILST_HD static constexpr bool made_from_operator() { return true; }
   T* inverse_diagonal = nullptr;
+  bool absolute = false;
 
   WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
-  WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const { return {memory.take<T>(n)}; }
+  WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const {
+    return {memory.take<T>(n), absolute};
+  }
 
   template <class Operator>
   struct invert_diagonal {
     Operator A;
     T* inverse_diagonal;
+    bool absolute;
     WHILST_HD void operator()(index_type i) const {
-      const T d = A.diagonal(i);
-      inverse_diagonal[i] = d == 0 ? T(1) : 1 / d;
+      const T d = A.diagonal(i), size = absolute && d < 0 ? -d : d;
+      inverse_diagonal[i] = d == 0 ? T(1) : 1 / size;
     }
   };
   template <class Run, class Operator>
   WHILST_HD void prepare(Run& run, const Operator& A) const {
-    run.step("invert the diagonal", A.rows(), invert_diagonal<Operator>{A, inverse_diagonal});
+    run.step("invert the diagonal", A.rows(), invert_diagonal<Operator>{A, inverse_diagonal, absolute});
   }
 };
 

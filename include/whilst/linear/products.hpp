@@ -16,6 +16,8 @@
 
 namespace whilst {
 
+class recorder;
+
 /// What becomes of a product y = A x: a functor `use` with
 ///
 ///   read(i)                the entries of other vectors that it needs
@@ -138,6 +140,54 @@ struct use_of_product : blocks_of<Use> {
   }
 };
 
+/// Two products row by row, in the same kernel as what is made of them.
+template <class T, class Operator, class Use>
+struct two_products_by_rows : blocks_of<Use> {
+  static constexpr bool fetches_constants = fetches_only_constants<Operator>();
+  Operator A;
+  two_vectors<T> x;
+  Use use;
+
+  two_products_by_rows() = default;
+  WHILST_HD two_products_by_rows(const Operator& A, const two_vectors<T>& x, const Use& use) : A(A), x(x), use(use) {}
+
+  struct entries {
+    decltype(std::declval<const Use&>().read(index_type{})) others;
+    two<T> Ax;
+  };
+  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(A, i, team);
+  }
+  template <class Team, class Row>
+  WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
+    return {use.read(i), row_times(row, A, i, x, team)};
+  }
+  template <class Team>
+  WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
+    decltype(use(i, e.others, e.Ax)) made{};
+    if (team.rank() == 0) made = use(i, e.others, e.Ax);
+    return made;
+  }
+  index_type bytes(index_type n) const requires(says_bytes<Operator>&& says_what_it_reads<Use>) {
+    return A.bytes() + use.bytes(n);
+  }
+};
+/// What is made of two products that are in memory.
+template <class T, class Use>
+struct use_of_two_products : blocks_of<Use> {
+  two_vectors<T> Ax;
+  Use use;
+
+  use_of_two_products() = default;
+  WHILST_HD use_of_two_products(const two_vectors<T>& Ax, const Use& use) : Ax(Ax), use(use) {}
+  WHILST_HD auto operator()(index_type i) const { return use(i, use.read(i), Ax[i]); }
+  index_type bytes(index_type n) const requires says_what_it_reads<Use> {
+    return use.bytes(n) + 2 * n * static_cast<index_type>(sizeof(T));
+  }
+};
+
 /// A map that returns the entry r_i it has made, followed by u_i = M(i, r_i) where M is pointwise. See
 /// preconditioned().
 template <class T, class Preconditioner, class Map>
@@ -221,6 +271,30 @@ WHILST_HD void product(Run& run, const char* name, const Operator& A, const X& x
     run.step(name, A.rows(), detail::use_of_product<T, Use>(x, y, factor_of(A), use), rest...);
   }
   (detail::record_apart(run, A.rows(), rest), ...);
+}
+
+/// Whether two_products() of this operator are one kernel with what is made of them.
+template <class T, class Operator>
+inline constexpr bool multiplies_two_at_once =
+    has_rows<Operator> && !requires(const Operator& A, recorder& run, const T* x) {
+  A.before_apply(run, x);
+};
+
+/// Records what `use` makes of A x1 and A x2, without the operator's factor, if it has one; and the finish: one kernel,
+/// which reads A once for both. `use` has read(i), and operator()(i, e, Ax), which writes what it likes at index i and
+/// returns the sums, given what read returned and a two<T>. For an operator that multiplies_two_at_once.
+template <class Run, class Operator, class T, class Use, class Finish>
+WHILST_HD void product_of_two(Run& run, const char* name, const Operator& A, const T* x1, const T* x2, const Use& use,
+                              const Finish& finish) {
+  const auto& rows = without_factor(A);
+  run.step(name, A.rows(),
+           detail::two_products_by_rows<T, std::remove_cvref_t<decltype(rows)>, Use>(rows, {x1, x2}, use), finish);
+}
+/// The same of products that are in memory.
+template <class Run, class T, class Use, class Finish>
+WHILST_HD void use_products(Run& run, const char* name, index_type n, const T* Ax1, const T* Ax2, const Use& use,
+                            const Finish& finish) {
+  run.step(name, n, detail::use_of_two_products<T, Use>({Ax1, Ax2}, use), finish);
 }
 
 }  // namespace whilst

@@ -260,9 +260,11 @@ template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_solve(const solve_request<T>& request) {
   if (request.parts || request.offsets_64 || request.preconditioner == preconditioner_kind::parts)
     return record_from_parts<Method>(request);
-  const auto A = csr_of<std::int32_t>(request);
-  if (request.preconditioner == preconditioner_kind::jacobi)
-    return record_with<Method, T>(request, A, jacobi_preconditioner<T>{});
+  auto A = csr_of<std::int32_t>(request);
+  if (request.preconditioner == preconditioner_kind::jacobi) {
+    constexpr bool absolute = Method<T, decltype(A), jacobi_preconditioner<T>>::needs.definite_preconditioner;
+    return record_with<Method, T>(request, A, jacobi_preconditioner<T>{.absolute = absolute});
+  }
   return record_with<Method, T>(request, A, identity_preconditioner{});
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+/// Solves of a model problem, for the suites that time linear solvers.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/overheads/timing.hpp"
+#include "whilst/engine/memory/memory.hpp"
+#include "whilst/gallery.hpp"
+
+namespace overheads {
+
+using whilst::csr_matrix;
+
+/// A model problem on the place where a way needs it.
+struct problem {
+  csr_matrix<double> A;
+  std::vector<double> b;
+  whilst::raw_buffer offsets;
+  whilst::buffer<std::int32_t> columns;
+  whilst::buffer<double> values, b_on_gpu, x_on_gpu;
+  std::optional<csr_matrix<double>> A_on_gpu;
+
+  problem(const std::string& name, bool gpu);
+
+  /// The bytes that an iteration of conjugate gradients in two steps must move: the matrix once, and 11 passes over a
+  /// vector (r read and w written beside the matrix; x, r, p and q updated, w read).
+  double ideal_bytes() const;
+
+ private:
+  problem(whilst::gallery_problem<double> made, bool gpu);
+};
+
+/// Times iterations of the public solver by the clock of the device that ran it. x, unless null, receives the solution
+/// of the longer run.
+timing time_solver(problem& given, const std::string& method, const way& how, run_lengths lengths, double budget,
+                   std::vector<double>* x);
+
+}  // namespace overheads
