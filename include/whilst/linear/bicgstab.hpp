@@ -71,6 +71,7 @@ struct bicgstab {
 
   /// (r0, v), (r0, r), (r, r).
   struct dots_with_v {
+    static constexpr int blocks_wanted = 4;
     const T *r0, *r;
     struct entries {
       T r0, r;
@@ -104,6 +105,7 @@ struct bicgstab {
   /// r becomes s = r - alpha v.
   struct half_step {
     static constexpr bool fetches_constants = false;
+    static constexpr int blocks_wanted = 4;
     const of_half* handed;
     const T* v;
     T* r;
@@ -126,6 +128,7 @@ struct bicgstab {
 
   /// (t, s), (t, t), (s, s), (r0, s), (r0, t).
   struct dots_with_t {
+    static constexpr int blocks_wanted = 4;
     const T *r0, *s;
     struct entries {
       T r0, s;
@@ -167,6 +170,7 @@ struct bicgstab {
 
   struct advance {
     static constexpr bool fetches_constants = false;
+    static constexpr int blocks_wanted = 4;
     const of_step* handed;
     const T *v, *t, *p_hat, *s_hat;
     T *x, *r, *p;

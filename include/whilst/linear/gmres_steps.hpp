@@ -144,6 +144,50 @@ struct gmres_steps {
     index_type bytes(index_type) const { return (all.most / 2 + 2) * all.n * static_cast<index_type>(sizeof(T)); }
   };
 
+  // What one thread does after another: pieces of 8 in registers, since memory answers a piece as fast as a number.
+  static constexpr int piece_in_registers = 8;
+  WHILST_HD static double dot(int k, const double* one, const double* other) {
+    double sums_of[4] = {};
+    for (int begin = 0; begin < k; begin += piece_in_registers) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < piece_in_registers; ++j)
+        if (begin + j < k) sums_of[j % 4] += one[begin + j] * other[begin + j];
+    }
+    return sums_of[0] + sums_of[1] + (sums_of[2] + sums_of[3]);
+  }
+  /// Column k of H, from its k + 1 first entries on: the rotations before that of its diagonal.
+  WHILST_HD static void rotate_before_last(int k, double* column, const double* c, const double* si) {
+    double value = column[0];
+    for (int begin = 0; begin < k - 1; begin += piece_in_registers) {
+      double cosine[piece_in_registers], sine[piece_in_registers], entry[piece_in_registers];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < piece_in_registers; ++j) {
+        const bool is_there = begin + j < k - 1;
+        cosine[j] = is_there ? c[begin + j] : 0;
+        sine[j] = is_there ? si[begin + j] : -1;  // which hands the value on
+        entry[j] = is_there ? column[begin + j + 1] : 0;
+      }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < piece_in_registers; ++j) {
+        const double below = entry[j];
+        entry[j] = cosine[j] * value + sine[j] * below;
+        value = cosine[j] * below - sine[j] * value;
+      }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < piece_in_registers; ++j)
+        if (begin + j < k - 1) column[begin + j] = entry[j];
+    }
+    if (k > 0) column[k - 1] = value;
+  }
+
   /// The totals, the correction of the last column, and the next one under the rotations so far. A block works in
   /// shared memory; what is one after another is done by one thread each.
   struct next_column {
@@ -196,30 +240,10 @@ struct gmres_steps {
       }
       team.sync();
 
-      const auto dot = [&](const double* one, const double* other) {
-        double sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-        for (int j = 0; j < k; ++j) sum += one[j] * other[j];
-        return sum;
-      };
-      const auto rotate_before_last = [&](double* column) {
-        double value = column[0];
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-        for (int j = 0; j < k - 1; ++j) {
-          const double below = column[j + 1], cosine = c[j], sine = si[j];
-          column[j] = cosine * value + sine * below;
-          value = cosine * below - sine * value;
-        }
-        if (k > 0) column[k - 1] = value;
-      };
-      if (has_task(0)) told[0] = dot(a, a);
-      if (has_task(1)) told[1] = dot(a, b);
-      if (has_task(2)) told[2] = dot(b, b);
-      if (has_task(3)) rotate_before_last(rotated_a);
+      if (has_task(0)) told[0] = dot(k, a, a);
+      if (has_task(1)) told[1] = dot(k, a, b);
+      if (has_task(2)) told[2] = dot(k, b, b);
+      if (has_task(3)) rotate_before_last(k, rotated_a, c, si);
       // H a, but for what is below the diagonal of the last column, which needs rho.
       double* const column_before = all.H + begin_of(before);
       for (int i = spare; i >= 0 && i < k; i += spare_threads) {
@@ -261,7 +285,7 @@ struct gmres_steps {
       team.sync();
       double* const column_of_R = all.R + begin_of(k);
       if (has_task(0)) {
-        rotate_before_last(h);
+        rotate_before_last(k, h, c, si);
         double last = h[k], last_of_g = g_before * rho;
         if (k > 0) {
           const double cosine = told[3], sine = told[4], above = h[k - 1];
@@ -331,7 +355,7 @@ struct gmres_steps {
       const double *const a = all.found, *const b = a + all.most;
       double of_q = 0, of_w = 0;
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
+#pragma unroll 8
 #endif
       for (int j = 0; j < k; ++j) {
         const double v = all.basis[j * all.n + i];
@@ -354,25 +378,29 @@ struct gmres_steps {
     gmres_steps all;
     bool of_all;
     WHILST_HD static int threads_wanted() { return 64; }
+    index_type fast_memory_bytes() const { return all.most * index_type{sizeof(double)}; }
     template <class Team>
     WHILST_HD void operator()(index_type, const Team& team) const {
       const int columns = all.s->columns;
-      for (int j = team.rank(); j < columns; j += team.size()) all.y[j] = all.g[j];
-      const auto eliminate = [&](int k, double by, const double* column) {
+      void* const fast = team.fast_memory();
+      double* const rest = fast ? static_cast<double*>(fast) : all.work;
+      for (int j = team.rank(); j < columns; j += team.size()) rest[j] = all.g[j];
+      // Nobody changes rest[k] while it is read; the result goes elsewhere.
+      const auto eliminate = [&](int k, double by, double factor, const double* column) {
+        const double first = team.rank() < k ? column[team.rank()] : 0;  // read before the wait
         team.sync();
-        const double value = all.y[k] / by;
-        team.sync();
-        if (team.rank() == 0) all.y[k] = value;
-        for (int j = team.rank(); j < k; j += team.size()) all.y[j] -= value * column[j];
+        const double value = rest[k] / by;
+        if (team.rank() == 0) all.y[k] = value * factor;
+        for (int j = team.rank(); j < k; j += team.size()) rest[j] -= value * (j < team.size() ? first : column[j]);
       };
-      for (int k = columns - 1; k >= 0; --k) eliminate(k, all.R[begin_of(k) + k], all.R + begin_of(k));
+      for (int k = columns - 1; k >= 0; --k) eliminate(k, all.R[begin_of(k) + k], 1, all.R + begin_of(k));
       const int least = of_all ? 0 : all.s->written;
+      team.sync();
+      for (int j = team.rank(); j < columns; j += team.size()) rest[j] = all.y[j];
       // correction is a / rho, and what is subtracted is y a / rho.
-      for (int k = columns - 1; k >= least; --k) {
-        eliminate(k, 1, all.correction + begin_of(k));
-        team.sync();
-        if (team.rank() == 0) all.y[k] /= all.rhos[k];
-      }
+      for (int k = columns - 1; k >= least; --k) eliminate(k, 1, 1 / all.rhos[k], all.correction + begin_of(k));
+      team.sync();
+      for (int j = team.rank(); j < least && j < columns; j += team.size()) all.y[j] = rest[j];
     }
   };
   /// x is changed by finite numbers only.
