@@ -43,9 +43,9 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
       ->capture_default_str();
   command->add_flag("--baseline", options.baseline, "Eigen's cg, bicgstab, gmres and minres beside them, on the host");
   command->add_option("--json", options.json, "Write the results to this file; - for standard output");
-  command->add_option(
-      "--profile", options.profile,
-      "Draw performance profiles, by time and by iterations, into this SVG file; - for standard output");
+  command->add_option("--profile", options.profile,
+                      "Draw performance profiles, by time, by iterations and by products with A, into this SVG file; - "
+                      "for standard output");
   command->footer(
       "The right-hand side is FILE_b.mtx beside FILE.mtx, or a model problem's own, or else A times ones.\n"
       "\nExamples:\n"

@@ -53,7 +53,7 @@ json summary_of(const linear_contender& by, const linear_results& results) {
   one.update({{"runs", tally.runs},
               {"solved", tally.solved},
               {"fastest", tally.fastest},
-              {"fewest_iterations", tally.fewest},
+              {"fewest_products", tally.fewest},
               {"failures", json(tally.failures)}});
   return one;
 }
@@ -83,23 +83,26 @@ json linear_json(const linear_options& options, const linear_results& results) {
 
 std::string linear_profile(const linear_options& options, const linear_results& results) {
   std::vector<std::string> labels;
-  std::vector<std::vector<double>> seconds, iterations;
+  std::vector<std::vector<double>> seconds, iterations, products;
   for (const linear_contender& by : results.contenders) {
     labels.push_back(by.label());
     seconds.emplace_back();
     iterations.emplace_back();
+    products.emplace_back();
     for (const linear_entry& entry : results.entries) {
       const linear_run* const run = entry.by(by);
       const bool solved = run && run->solved;
       constexpr double never = std::numeric_limits<double>::infinity();
       seconds.back().push_back(solved ? run->seconds : never);
       iterations.back().push_back(solved ? static_cast<double>(run->iterations) : never);
+      products.back().push_back(solved ? static_cast<double>(run->products) : never);
     }
   }
   using whilst::command::make_profile;
   return whilst::command::profile_svg(
       fmt::format("{} linear systems to {:g}", results.entries.size(), options.tolerance()),
-      {make_profile("time", labels, seconds, 1e-9), make_profile("iterations", labels, iterations, 1)},
+      {make_profile("time", labels, seconds, 1e-9), make_profile("iterations", labels, iterations, 1),
+       make_profile("products with A", labels, products, 1)},
       results.entries.size());
 }
 

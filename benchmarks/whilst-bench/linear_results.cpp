@@ -34,7 +34,7 @@ const linear_run* linear_entry::fastest() const {
   return cheapest(runs, [](const linear_run& run) { return run.seconds; });
 }
 const linear_run* linear_entry::fewest() const {
-  return cheapest(runs, [](const linear_run& run) { return run.iterations; });
+  return cheapest(runs, [](const linear_run& run) { return run.products; });
 }
 
 index_type linear_results::runs() const {
@@ -64,7 +64,7 @@ linear_tally tally_of(const linear_contender& by, const linear_results& results)
     }
     ++tally.solved;
     tally.fastest += entry.fastest() == run;
-    tally.fewest += entry.fewest()->iterations == run->iterations;
+    tally.fewest += entry.fewest()->products == run->products;
     tally.iterations += run->iterations;
     tally.seconds += run->seconds;
   }

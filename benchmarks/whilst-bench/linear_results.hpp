@@ -17,7 +17,7 @@ struct linear_entry {
 
   /// Null if it has none.
   const linear_run* by(const linear_contender& contender) const;
-  /// The solved run that took the least time, or the fewest iterations; null if none is solved.
+  /// The solved run that took the least time, or the fewest products with A; null if none is solved.
   const linear_run* fastest() const;
   const linear_run* fewest() const;
 };
@@ -36,7 +36,7 @@ struct linear_results {
 /// What became of all runs of one contender.
 struct linear_tally {
   whilst::index_type runs = 0, solved = 0;
-  /// On how many systems nobody was faster, or took fewer iterations.
+  /// On how many systems nobody was faster, or took fewer products.
   whilst::index_type fastest = 0, fewest = 0;
   whilst::index_type iterations = 0;  ///< of what is solved, and so the time
   double seconds = 0;

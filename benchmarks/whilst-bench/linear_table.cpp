@@ -89,7 +89,7 @@ void print_linear_summary(std::FILE* out, const linear_options& options, const l
     fmt::print(out, "{:<24} {:>6} {:>3} {:>8} {:>7} {:>10} {:>12}{}\n", one.label(), tally.solved, tally.runs,
                tally.fastest, tally.fewest, tally.iterations, whilst::command::duration(tally.seconds), why);
   }
-  fmt::print(out, "Iterations and time are those of what is solved.\n");
+  fmt::print(out, "fewest: products with A. Iterations and time are those of what is solved.\n");
   for (const left_out_file& file : results.left_out)
     fmt::print(out, "left out: {}{}\n", file.is_system ? "" : file.name + ": ", file.why);
   for (const linear_entry& entry : results.entries)

@@ -17,7 +17,7 @@ void print_linear_summary(std::FILE* out, const linear_options& options, const l
 /// docs/schemas/whilst-bench-linear.json describes it.
 nlohmann::ordered_json linear_json(const linear_options& options, const linear_results& results);
 
-/// Performance profiles by time and by iterations.
+/// Performance profiles by time, iterations and products with A.
 std::string linear_profile(const linear_options& options, const linear_results& results);
 
 }  // namespace whilst_bench

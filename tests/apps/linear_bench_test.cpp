@@ -139,6 +139,23 @@ TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its 
   CHECK(table.err.empty());  // progress is for terminals
 }
 
+TEST_CASE("whilst-bench linear believes no solver, but looks at the residual") {
+  // Eigen squares the norm of b, finds 0, and takes x = 0 for the solution.
+  const folder here;
+  here.with("tiny.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 3\n");
+  here.with("tiny_b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1e-170\n1e-170\n");
+  const strings arguments{"--data", here.at("."), "--methods", "cg", "--baseline", "--preconditioners", "none"};
+  const json report = report_of(arguments, 0);  // baselines do not count
+  CHECK(run_in(report, "whilst", "cg", "none")["solved"] == true);
+  const json& claim = run_in(report, "eigen", "cg", "none");
+  CHECK(claim["solved"] == false);
+  CHECK(claim["false_claim"] == true);
+  CHECK(claim["reason"] == "converged_rtol");
+  CHECK(double(claim["true_relative_residual"]) == 1);
+  CHECK(report["false_claims"] == 0);  // of the library's
+  CHECK(contains(run(arguments).out, "false claim of a baseline: tiny by eigen:cg reports converged_rtol"));
+}
+
 TEST_CASE("whilst-bench linear takes right-hand sides from files, and tells what it leaves out") {
   const folder here;
   here.with("turn.mtx", quarter_turn);
@@ -200,6 +217,6 @@ TEST_CASE("whilst-bench linear refuses what it cannot mean") {
        {{"--gallery", "poisson1d:9", "--profile", here.at("missing/profile.svg")}, "--profile"}});
   const outcome help = run({"--help"});
   CHECK(help.status == 0);
-  for (const char* part : {"Examples", "Exit status", "--cases", "--profile", "true", "FILE_b.mtx"})
+  for (const char* part : {"Examples", "Exit status", "--cases", "--profile", "in long double", "FILE_b.mtx"})
     CHECK(contains(help.out, part));
 }
