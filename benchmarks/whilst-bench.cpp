@@ -1,12 +1,12 @@
 /// Convergence suites: published problems, solved by the library's methods and compared with the published answers; and
-/// many fits or minimizations at once, timed.
+/// many fits or minimizations at once, timed; and linear systems by all methods.
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 
+#include "apps/common/program.hpp"
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/whilst-bench/fits.hpp"
+#include "benchmarks/whilst-bench/linear.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
 #include "benchmarks/whilst-bench/mgh_runs.hpp"
 #include "benchmarks/whilst-bench/minimizations.hpp"
@@ -17,7 +17,7 @@ int main(int count, char** arguments) {
   CLI::App app("Solves published test problems and counts how many agree with the published answers.");
   app.set_version_flag("-V,--version", whilst::version_text("whilst-bench"), "Print the version and leave");
   app.require_subcommand(1);
-  app.footer("Exit status: 0 all solved, 2 not all, 1 an error.");
+  app.footer("Exit status: 0 all solved, 2 not all, 3 a method reported convergence falsely, 1 an error.");
 
   whilst_bench::nist_options nist;
   CLI::App* const nist_command = app.add_subcommand(
@@ -112,18 +112,19 @@ int main(int count, char** arguments) {
       ->capture_default_str();
   minimize_command->add_option("--json", minimize.json, "Write the results to this file; - for standard output");
 
+  whilst_bench::linear_options linear;
+  const CLI::App* const linear_command = whilst_bench::add_linear_command(app, linear);
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {
     return app.exit(problem) == 0 ? 0 : 1;
   }
-  try {
+  return whilst::command::report_errors("whilst-bench", "a problem of this size", [&] {
     if (fits_command->parsed()) return whilst_bench::run_fits(fits);
     if (many_command->parsed()) return whilst_bench::run_minimizations(many);
     if (minimize_command->parsed()) return whilst_bench::run_minimize(minimize);
+    if (linear_command->parsed()) return whilst_bench::run_linear(linear);
     return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
-  } catch (const std::exception& problem) {
-    std::fprintf(stderr, "whilst-bench: %s\n", problem.what());
-    return 1;
-  }
+  });
 }

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
+
+#include "apps/common/drawing.hpp"
 
 namespace whilst::command {
 namespace {
@@ -14,33 +15,6 @@ namespace {
 constexpr double width = 800, height = 480;  // without the legend, which is below
 constexpr double first_row = height + 4;
 constexpr double left = 76, right = 776, top = 52, bottom = 420;
-
-// Distinguishable with colour blindness: Okabe and Ito (2008).
-constexpr std::array colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
-constexpr std::array dashes{"", "11 7", "2 6", "14 4 3 4", "6 4", "1 3"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return result;
-}
 
 /// The ranges of both axes, and a record's position in the picture.
 struct axes {
@@ -85,28 +59,9 @@ axes choose_axes(const std::vector<convergence_curve>& curves, double tolerance)
   return result;
 }
 
-/// 1, 2 or 5 times a power of ten, so that at most `most` steps cover the range.
-double round_step(double range, int most) {
-  double power = 1;
-  while (true) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (range <= factor * power * most) return factor * power;
-    }
-    power *= 10;
-  }
-}
-
 void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const std::string& title,
                const std::string& quantity, double legend_height) {
-  fmt::format_to(out,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-                 "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n"
-                 "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-                 width, height + legend_height);
-  // About 7.6 units a letter at this size: a longer title shrinks to fit.
-  const double fitting = std::min(1.0, (right - left) / (7.6 * static_cast<double>(std::max<size_t>(1, title.size()))));
-  fmt::format_to(out, "<text x=\"{}\" y=\"28\" text-anchor=\"middle\" font-size=\"{:.1f}\">{}</text>\n",
-                 (left + right) / 2, 15 * fitting, escaped(title));
+  fmt::format_to(out, "{}", svg_head(width, height + legend_height, title, left, right));
 
   const int decades = a.highest_decade - a.lowest_decade;
   const int decade_step = static_cast<int>(round_step(decades, 12));
@@ -138,31 +93,9 @@ void draw_axes(std::back_insert_iterator<std::string> out, const axes& a, const 
                  (top + bottom) / 2, escaped(quantity));
 }
 
-/// A circle, square, triangle or diamond, hollow so that what lies below stays visible.
-std::string marker(size_t curve, double x, double y) {
-  const char* colour = colours[curve % colours.size()];
-  const auto path = [&](const char* shape) {
-    return fmt::format("<path d=\"M{:.1f} {:.1f}{}\" fill=\"white\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y,
-                       shape, colour);
-  };
-  switch (curve % 4) {
-    case 0:
-      return path("m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z");
-    case 1:
-      return path("m-4 -4h8v8h-8z");
-    case 2:
-      return path("m0 -5l5 9h-10z");
-    default:
-      return path("m0 -5l5 5l-5 5l-5 -5z");
-  }
-}
-
 std::string stroke(size_t curve, size_t curves) {
   const double thickness = curves == 1 ? 2 : std::max(1.5, 6.0 - 1.5 * static_cast<double>(curve));
-  const char* dash = curves == 1 ? "" : dashes[curve % dashes.size()];
-  return fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{}",
-                     colours[curve % colours.size()], thickness,
-                     *dash ? fmt::format(" stroke-dasharray=\"{}\"", dash) : "");
+  return line_style(colour_of(curve), thickness, curves == 1 ? "" : dashes_of(curve));
 }
 
 /// Draws one curve and returns whether it has residuals of 0.
@@ -181,7 +114,7 @@ bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const
     if (value == 0) {
       has_zero = true;
       fmt::format_to(std::back_inserter(marks), "<path d=\"M{:.1f} {:.1f}m-5 -9h10l-5 9z\" fill=\"{}\"/>\n", x, bottom,
-                     colours[number % colours.size()]);
+                     colour_of(number));
     }
     if (!(value >= 0) || std::isinf(value)) {
       drawing = false;
@@ -197,32 +130,8 @@ bool draw_curve(std::back_insert_iterator<std::string> out, const axes& a, const
   return has_zero;
 }
 
-/// Below the axes, where it covers no curve, in as many rows as it needs.
-class legend {
- public:
-  /// symbol: what to draw from x to x + 36 at height y.
-  template <class Symbol>
-  void add(const std::string& label, Symbol symbol) {
-    const double taken = 68 + 7.4 * static_cast<double>(label.size());
-    if (x_ > left && x_ + taken > right) {
-      x_ = left;
-      y_ += row;
-    }
-    fmt::format_to(std::back_inserter(text_), "{}<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", symbol(x_, y_), x_ + 44,
-                   y_ + 5, escaped(label));
-    x_ += taken;
-  }
-  const std::string& text() const { return text_; }
-  double height() const { return text_.empty() ? 0 : y_ + row - first_row; }
-
- private:
-  static constexpr double row = 20;
-  double x_ = left, y_ = first_row;
-  std::string text_;
-};
-
 legend make_legend(const std::vector<convergence_curve>& curves, double tolerance, const std::string& zero) {
-  legend result;
+  legend result(left, right, first_row);
   for (size_t number = 0; number < curves.size(); ++number) {
     result.add(curves[number].label, [&](double x, double y) {
       return fmt::format("<path d=\"M{:.1f} {:.1f}h36\"{}/>\n{}", x, y, stroke(number, curves.size()),

@@ -10,17 +10,14 @@
 #include "whilst/watch.hpp"
 
 namespace whilst::command {
-namespace {
+status_line::status_line() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-/// The line on a terminal, cleared when this ends.
-struct rewritten_line {
-  bool shown = false;
-  ~rewritten_line() {
-    if (shown) std::fputs("\r\033[K", stderr);
-  }
-};
-
-}  // namespace
+void status_line::show(const std::string& text) {
+  if (!terminal_ || (text.empty() && !shown_)) return;
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+  shown_ = !text.empty();
+}
 
 void run_with_progress(replayed_solver& solver, const std::function<void()>& solve,
                        const std::function<std::string(const progress&)>& line, bool log) {
@@ -32,7 +29,7 @@ void run_with_progress(replayed_solver& solver, const std::function<void()>& sol
   const interrupt_watch interrupts;
 
   auto next_line = clock::now() + period;
-  rewritten_line on_terminal;
+  status_line on_terminal;
   bool stopping = false;
   watch watching(solver, between_looks, [&](const progress& now) {
     const bool stops_now = interrupts.interrupted() && !stopping;
@@ -41,9 +38,8 @@ void run_with_progress(replayed_solver& solver, const std::function<void()>& sol
     if (!(terminal || log) || !(stops_now || clock::now() >= next_line)) return;
     next_line = clock::now() + period;
     const char* const hint = stopping ? ", stopping" : terminal ? " (Ctrl-C stops)" : "";
-    fmt::print(stderr, "{}{}{}{}", terminal ? "\r\033[K" : "", line(now), hint, terminal ? "" : "\n");
-    std::fflush(stderr);
-    on_terminal.shown = terminal;
+    const std::string text = line(now) + hint;
+    terminal ? on_terminal.show(text) : fmt::print(stderr, "{}\n", text);
   });
   solve();
   watching.stop();

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include "apps/common/history.hpp"
 #include "apps/common/interrupts.hpp"
 #include "apps/common/plot.hpp"
+#include "apps/common/progress.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
 #include "benchmarks/common/measured_at.hpp"
@@ -299,29 +299,25 @@ int compare_in(const solve_options& options) {
   if (!machine.device.empty()) fmt::print(out, "host         {}\n", machine_line(machine, "host"));
   std::fflush(out);
 
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const auto show = [&](const std::string& what) {
-    if (terminal) fmt::print(stderr, "\r\033[K{}{}", what, what.empty() ? "" : " ...");
-    std::fflush(stderr);
-  };
+  status_line status;
   comparison<T> results;
   for (const auto& executor : machine.executors) {
     if (executor.name == "batch") continue;  // for many systems, and this is one
     const std::string why_not = executor.available && interrupts.interrupted() ? stopped_before : executor.why_not;
-    show(executor.name + (terminal ? " (Ctrl-C stops)" : ""));
+    status.show(executor.name + " (Ctrl-C stops) ...");
     results.rows.push_back(why_not.empty() ? run_executor(executor.name, system, options.solver, interrupts)
                                            : contender<T>{.name = executor.name, .why_not = why_not});
   }
   for (const auto& row : results.rows) results.ideal_bytes = std::max(results.ideal_bytes, row.ideal_bytes);
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
-  show("baselines");
+  status.show("baselines ...");
   // All executors do the same iterations; if rounding makes a difference, the main one's count is the reference.
   index_type iterations = results.first()->iterations;
   for (const auto& row : results.rows) {
     if (row.ran() && row.name == "graph") iterations = row.iterations;
   }
   results.baselines = run_baselines(system, options, machine, iterations, interrupts);
-  show("");
+  status.show("");
 
   print_table(out, results, results.ideal_bytes > cached_bytes);
 

@@ -10,9 +10,8 @@
 
 namespace whilst_bench {
 
-void write_results(const std::string& path, nlohmann::ordered_json head, std::string_view list,
-                   const nlohmann::ordered_json& entries) {
-  if (path.empty()) return;
+nlohmann::ordered_json results_document(nlohmann::ordered_json head, std::string_view list,
+                                        const nlohmann::ordered_json& entries) {
   const whilst::measured_at measured = whilst::measured_now();
   head["version"] = whilst::version;
   head["commit"] = measured.commit;
@@ -24,6 +23,13 @@ void write_results(const std::string& path, nlohmann::ordered_json head, std::st
                      {"driver", machine.driver_release},
                      {"toolkit_version", machine.toolkit_version}};
   head[std::string(list)] = entries;
+  return head;
+}
+
+void write_results(const std::string& path, nlohmann::ordered_json head, std::string_view list,
+                   const nlohmann::ordered_json& entries) {
+  if (path.empty()) return;
+  head = results_document(std::move(head), list, entries);
   if (path == "-") {
     std::cout << head.dump(2) << '\n';
     return;

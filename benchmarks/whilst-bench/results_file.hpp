@@ -6,9 +6,13 @@
 
 namespace whilst_bench {
 
-/// Writes a suite's results: `head`, their origin (version, commit, date, and the machine's processor and device), and
-/// `entries` under the name `list`. To standard output for "-", nowhere for "". Throws whilst::error if the file cannot
-/// be written.
+/// A suite's results: `head`, their origin (version, commit, date, and the machine's processor and device), and
+/// `entries` under the name `list`.
+nlohmann::ordered_json results_document(nlohmann::ordered_json head, std::string_view list,
+                                        const nlohmann::ordered_json& entries);
+
+/// Writes such a document to standard output for "-", nowhere for "". Throws whilst::error if the file cannot be
+/// written.
 void write_results(const std::string& path, nlohmann::ordered_json head, std::string_view list,
                    const nlohmann::ordered_json& entries);
 

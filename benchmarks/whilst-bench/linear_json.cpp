@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "apps/common/profile_plot.hpp"
+#include "benchmarks/whilst-bench/linear_table.hpp"
+#include "benchmarks/whilst-bench/results_file.hpp"
+
+namespace whilst_bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json to_json(const linear_contender& by) {
+  return {{"library", by.library}, {"method", by.method}, {"preconditioner", by.preconditioner}};
+}
+
+/// What is not finite becomes null.
+json to_json(const linear_run& run) {
+  json one = to_json(run.by);
+  one.update({{"executor", run.executor},
+              {"solved", run.solved},
+              {"false_claim", run.false_claim()},
+              {"reason", run.reason},
+              {"message", run.message}});
+  const auto if_ran = [&](auto value) { return run.ran() ? json(value) : json(nullptr); };
+  one["iterations"] = if_ran(run.iterations);
+  one["products"] = if_ran(run.products);
+  one["true_relative_residual"] = run.residual.relative;
+  one["rounding"] = if_ran(run.residual.rounding);
+  one["reported_relative_residual"] = run.reported_residual;
+  one["setup_seconds"] = run.setup_seconds;
+  one["seconds"] = run.seconds;
+  one["seconds_to_tolerance"] = run.solved ? json(run.seconds) : json(nullptr);
+  return one;
+}
+
+json to_json(const linear_entry& entry) {
+  json one{{"name", entry.from.name},
+           {"source", entry.from.gallery.empty() ? entry.from.file : entry.from.gallery},
+           {"rows", entry.rows},
+           {"nonzeros", entry.nonzeros},
+           {"right_side", entry.right_side},
+           {"right_side_file", entry.from.rhs},
+           {"runs", json::array()}};
+  for (const linear_run& run : entry.runs) one["runs"].push_back(to_json(run));
+  return one;
+}
+
+json summary_of(const linear_contender& by, const linear_results& results) {
+  const linear_tally tally = tally_of(by, results);
+  json one = to_json(by);
+  one.update({{"runs", tally.runs},
+              {"solved", tally.solved},
+              {"fastest", tally.fastest},
+              {"fewest_products", tally.fewest},
+              {"failures", json(tally.failures)}});
+  return one;
+}
+
+}  // namespace
+
+json linear_json(const linear_options& options, const linear_results& results) {
+  json head{{"suite", "linear"},
+            {"precision", options.precision},
+            {"executor", options.executor},
+            {"rtol", options.tolerance()},
+            {"max_iterations", options.max_iterations},
+            {"deadline", options.deadline},
+            {"repetitions", options.repetitions},
+            {"runs", results.runs()},
+            {"solved", results.solved()},
+            {"false_claims", results.false_claims()},
+            {"methods", json::array()},
+            {"left_out", json::array()}};
+  for (const linear_contender& by : results.contenders) head["methods"].push_back(summary_of(by, results));
+  for (const left_out_file& file : results.left_out)
+    head["left_out"].push_back({{"name", file.name}, {"why", file.why}, {"is_system", file.is_system}});
+  json problems = json::array();
+  for (const linear_entry& entry : results.entries) problems.push_back(to_json(entry));
+  return results_document(std::move(head), "problems", problems);
+}
+
+std::string linear_profile(const linear_options& options, const linear_results& results) {
+  std::vector<std::string> labels;
+  std::vector<std::vector<double>> seconds, iterations, products;
+  for (const linear_contender& by : results.contenders) {
+    labels.push_back(by.label());
+    seconds.emplace_back();
+    iterations.emplace_back();
+    products.emplace_back();
+    for (const linear_entry& entry : results.entries) {
+      const linear_run* const run = entry.by(by);
+      const bool solved = run && run->solved;
+      constexpr double never = std::numeric_limits<double>::infinity();
+      seconds.back().push_back(solved ? run->seconds : never);
+      iterations.back().push_back(solved ? static_cast<double>(run->iterations) : never);
+      products.back().push_back(solved ? static_cast<double>(run->products) : never);
+    }
+  }
+  using whilst::command::make_profile;
+  return whilst::command::profile_svg(
+      fmt::format("{} linear systems to {:g}", results.entries.size(), options.tolerance()),
+      {make_profile("time", labels, seconds, 1e-9), make_profile("iterations", labels, iterations, 1),
+       make_profile("products with A", labels, products, 1)},
+      results.entries.size());
+}
+
+}  // namespace whilst_bench

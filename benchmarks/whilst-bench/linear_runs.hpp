@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/interrupts.hpp"
+#include "benchmarks/whilst-bench/linear_cases.hpp"
+
+namespace whilst_bench {
+
+/// Who solves: a column of the table together with a preconditioner.
+struct linear_contender {
+  std::string library, method;  ///< "whilst" or "eigen"
+  std::string preconditioner;
+
+  /// "cg", "eigen:cg".
+  std::string column() const { return library == "whilst" ? method : library + ":" + method; }
+  std::string label() const { return preconditioner == "none" ? column() : column() + " + " + preconditioner; }
+  bool operator==(const linear_contender&) const = default;
+};
+
+/// ||b - A x|| / ||b||.
+struct true_residual {
+  double relative = NAN;
+  /// What a program that computes it in T may be off by, relative to ||b||.
+  double rounding = 0;
+
+  bool within(double rtol) const { return relative <= rtol + rounding; }
+};
+
+struct linear_run {
+  linear_contender by;
+  std::string executor;
+  /// Of the solver, or "error" or "not_run"; and what it says.
+  std::string reason, message;
+  whilst::index_type iterations = 0;
+  /// Products with A in these iterations, by the method's text: not those of restarts and checks.
+  whilst::index_type products = 0;
+  double setup_seconds = NAN;
+  double seconds = NAN;            ///< median of the calls that solve, by this program's clock
+  double reported_residual = NAN;  ///< relative, as the solver has it
+  true_residual residual = {};
+  bool claims = false;  ///< the solver reports convergence
+  bool solved = false;  ///< and it is true
+  bool ran() const { return reason != "error" && reason != "not_run"; }
+  bool false_claim() const { return claims && !solved; }
+};
+
+/// By no code of the library's: row by row, in long double.
+template <class T>
+true_residual residual_of(const linear_system<T>& system, const std::vector<T>& x);
+
+/// One method of the library. What it throws becomes a run with reason "error". Cancelled by an interrupt.
+template <class T>
+linear_run run_whilst(const linear_system<T>& system, const linear_contender& by, const linear_options& options,
+                      const whilst::command::interrupt_watch& interrupts);
+
+/// One method of Eigen, on the host. Where Eigen takes its own residual for small enough and it is not, it goes on from
+/// there, up to twice, as a careful caller would.
+template <class T>
+linear_run run_eigen(const linear_system<T>& system, const linear_contender& by, const linear_options& options);
+
+/// The methods of Eigen that there are.
+const std::vector<std::string>& eigen_methods();
+
+/// Calls solve() once, and if that has solved it as often as options.repetitions says, measured: the median time goes
+/// into the run. solve: one call, from x = 0; it fills the run and returns its seconds.
+template <class Solve>
+void repeat(linear_run& run, int repetitions, const Solve& solve);
+
+double median_of(std::vector<double> values);
+
+template <class Solve>
+void repeat(linear_run& run, int repetitions, const Solve& solve) {
+  run.seconds = solve();
+  std::vector<double> times;
+  while (run.solved && static_cast<int>(times.size()) < repetitions) times.push_back(solve());
+  if (run.solved) run.seconds = median_of(times);
+}
+
+}  // namespace whilst_bench
