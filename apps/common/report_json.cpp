@@ -24,6 +24,7 @@ json report_json(const report& result) {
   document["version"] = version;
   document["message"] = result.message();
   document["note"] = result.note();
+  if (!result.choice().empty()) document["choice"] = result.choice();
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "apps/common/command_line.hpp"
+#include "solvers/linear/method_table.hpp"
 
 namespace whilst::command {
 namespace {
@@ -46,9 +47,9 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
-      "cg, pipelined-cg: symmetric positive definite; minres, cr: symmetric; the others: any (default cg)",
-      one_of(
-          {"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs", "tfqmr"}));
+      "auto chooses by the matrix; cg, pipelined-cg: symmetric definite; minres, cr: symmetric; the others: any "
+      "(default cg). whilst info --methods compares them",
+      one_of(method_names()));
   const auto whole = [](int most) {
     return number<int>(
         "INT", [=](int value) { return value >= 1 && value <= most; },
@@ -262,6 +263,7 @@ arguments::arguments()
   gallery->footer("Example:\n  whilst gallery elasticity2d:32 --output A.mtx --rhs-output b.mtx");
 
   info = app.add_subcommand("info", "Say what this machine can run, and why it cannot run the rest");
+  info->add_flag("--methods", info_methods, "List the methods for linear systems instead: what each needs and costs");
   info->add_option_function<std::string>(
           "--json", [this](const std::string& path) { info_json = path.empty() ? "-" : path; },
           "Write a report; - for standard output, as without a value")

@@ -20,6 +20,7 @@ struct arguments {
   gallery_options gallery_wanted;
   /// Empty: human-readable text.
   std::string info_json;
+  bool info_methods = false;
   std::string shell;
 
   /// Declares every option; app.parse fills them in.

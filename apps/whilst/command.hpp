@@ -33,5 +33,7 @@ int run_compare(const solve_options& options);
 int run_gallery(const gallery_options& options);
 /// json: where to write the report; empty: human-readable text.
 int run_info(const std::string& json);
+/// Likewise, of the methods for linear systems.
+int run_info_methods(const std::string& json);
 
 }  // namespace whilst::command

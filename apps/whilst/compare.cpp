@@ -82,7 +82,6 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
   try {
     options.executor = name;
     linear_solver<T> solver(system.A, options);
-    result.ideal_bytes = ideal_bytes(json::parse(solver.json())["nodes"], options.method);
     std::vector<double> solve_times, iteration_times;
     const auto solve_once = [&] {
       result.x.assign(system.b.size(), T(0));
@@ -100,6 +99,7 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
            elapsed = std::chrono::duration<double>(clock::now() - begin).count())
         solve_once();
     });
+    result.ideal_bytes = ideal_bytes(json::parse(solver.json())["nodes"], result.report->method());
     result.iterations = result.report->iterations();
     result.repeats = static_cast<int>(solve_times.size());
     result.solve_seconds = median(solve_times);
@@ -112,16 +112,18 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
 
 /// The loops that a GPU program would use without Whilst, for as many iterations as Whilst took.
 template <class T>
-std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system, const solve_options& options,
-                                        const machine_description& machine, index_type iterations,
+std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>& system,
+                                        [[maybe_unused]] const solve_options& options,
+                                        const machine_description& machine, const whilst::report& solved,
                                         const interrupt_watch& interrupts) {
   std::vector<contender<T>> results{{.name = "host-driven cuSPARSE and cuBLAS"}, {.name = "hand-written WHILE graph"}};
+  [[maybe_unused]] const index_type iterations = solved.iterations();
   std::string why_not = {};
   if (!machine.cuda_build)
     why_not = "this build has no CUDA";
   else if (machine.device.empty())
     why_not = "there is no CUDA device";
-  else if (options.solver.method != "cg")
+  else if (solved.method() != "cg")
     why_not = "it is written for cg alone";
   else if (iterations == 0)
     why_not = "there is nothing to time in 0 iterations";
@@ -312,11 +314,11 @@ int compare_in(const solve_options& options) {
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
   status.show("baselines ...");
   // All executors do the same iterations; if rounding makes a difference, the main one's count is the reference.
-  index_type iterations = results.first()->iterations;
+  const whilst::report* reference = &*results.first()->report;
   for (const auto& row : results.rows) {
-    if (row.ran() && row.name == "graph") iterations = row.iterations;
+    if (row.ran() && row.name == "graph") reference = &*row.report;
   }
-  results.baselines = run_baselines(system, options, machine, iterations, interrupts);
+  results.baselines = run_baselines(system, options, machine, *reference, interrupts);
   status.show("");
 
   print_table(out, results, results.ideal_bytes > cached_bytes);

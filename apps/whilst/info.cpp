@@ -4,6 +4,7 @@
 #include "apps/common/text.hpp"
 #include "benchmarks/common/measured_at.hpp"
 #include "command.hpp"
+#include "solvers/linear/method_table.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {
@@ -33,6 +34,38 @@ int run_info(const std::string& json) {
   for (const auto& executor : machine.executors) {
     fmt::print("  {:<10} {}\n", executor.name, executor.available ? "available" : "not here: " + executor.why_not);
   }
+  return succeeded;
+}
+
+int run_info_methods(const std::string& json) {
+  const json_destination report(json);
+  const std::vector<method_description> table = method_table();
+  if (report.wanted()) {
+    nlohmann::json methods = nlohmann::json::array();
+    for (const method_description& one : table) {
+      methods.push_back({{"name", one.name},
+                         {"symmetric", one.needs.symmetric},
+                         {"definite", one.needs.definite},
+                         {"definite_preconditioner", one.needs.definite || one.needs.definite_preconditioner},
+                         {"products", one.products.text()},
+                         {"vectors", one.vectors.text()},
+                         {"runs_in_kernel", one.runs_in_kernel},
+                         {"paper", one.paper}});
+    }
+    report.write({{"version", version}, {"methods", methods}});
+    return succeeded;
+  }
+  const auto line = [](const auto&... columns) { fmt::print("{:<13} {:<19} {:<9} {:<8} {:<15} {}\n", columns...); };
+  line("method", "matrix", "products", "vectors", "also", "paper");
+  for (const method_description& one : table) {
+    line(one.name, one.matrix(), one.products.text(), one.vectors.text(), one.runs_in_kernel ? "kernel, batches" : "",
+         one.paper);
+  }
+  fmt::print(
+      "\nproducts: with the matrix, an iteration. vectors: of the method alone, with a preconditioner; a solve has "
+      "five\n"
+      "more. kernel: executor resident. m: --restart, s: --shadow-dimension, l: --polynomial-degree.\n"
+      "--method auto takes cg, minres or bicgstab by the matrix, and goes on with minres or gmres where one fails.\n");
   return succeeded;
 }
 

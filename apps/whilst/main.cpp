@@ -32,7 +32,7 @@ int run(const arguments& given) {
   if (given.minimize->parsed()) return run_minimize(given.minimizing);
   if (given.equations->parsed()) return run_equations(given.solving_equations);
   if (given.gallery->parsed()) return run_gallery(given.gallery_wanted);
-  if (given.info->parsed()) return run_info(given.info_json);
+  if (given.info->parsed()) return given.info_methods ? run_info_methods(given.info_json) : run_info(given.info_json);
   fmt::print("{}", given.man->parsed() ? man_page(given.app) : completion_script(given.app, given.shell));
   return succeeded;
 }

@@ -111,6 +111,7 @@ int solve_in(const solve_options& options) {
   fmt::print(out, "result       {}: {}\n", name(result.reason()), sentence(result.reason()));
   const std::string cure = advice(options, result.reason());
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
+  if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   fmt::print(out, "iterations   {}\n", result.iterations());
   fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",

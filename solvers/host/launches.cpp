@@ -156,7 +156,7 @@ void launch_desk::run(launch& started, CUstream_st* stream) {
       desk.on_host_.running.store(false, std::memory_order_release);
     }
   } const ends{*this};
-  monitor_.begin();
+  monitor_.begin(counted_before_);
   recorded_.tell_of_trips(inner_, [&](const loop_state& now) {
     on_host_.iteration.store(now.iteration, std::memory_order_relaxed);
     on_host_.residual_norm.store(now.residual_norm, std::memory_order_relaxed);
@@ -297,7 +297,7 @@ batch_report launch_desk::batch_report_of(const launch& which) const {
 void launch_desk::set_monitor(iteration_monitor::callback monitor) { monitor_.set(std::move(monitor)); }
 
 void launch_desk::tell(const launch& of, const whilst::progress& now) {
-  if (!monitor_.tell(now)) return;
+  if (!monitor_.tell({counted_before_ + now.iteration, now.residual_norm, now.running})) return;
   const std::lock_guard hold(lock_);
   request_cancel(cancelled_.with(of.number));
 }
@@ -315,7 +315,11 @@ void launch_desk::wait_and_tell(const launch& which) {
   monitor_.end();
 }
 
-progress launch_desk::progress() const { return look().far; }
+progress launch_desk::progress() const {
+  whilst::progress far = look().far;
+  far.iteration += counted_before_;
+  return far;
+}
 
 launch_desk::sight launch_desk::look() const {
   if (where_.on_host()) {
@@ -347,6 +351,11 @@ void launch_desk::cancel(const launch& which) {
 void launch_desk::cancel_all() {
   const std::lock_guard hold(lock_);
   if (latest_ > 0) request_cancel(launch_set::up_to(latest_));
+}
+
+bool launch_desk::is_cancelled(const launch& which) const {
+  const std::lock_guard hold(lock_);
+  return cancelled_.holds(which.number);
 }
 
 /// Reaches every system, even those not started yet: arming a loop leaves the request unchanged.

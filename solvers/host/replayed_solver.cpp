@@ -8,8 +8,8 @@ namespace whilst {
 
 void recorded_solver::set_max_iterations(index_type limit) { prepared().set_max_iterations(limit); }
 void recorded_solver::set_deadline(double seconds) { prepared().set_deadline(seconds); }
-void recorded_solver::cancel() { prepared().desk().cancel_all(); }
-progress replayed_solver::progress() const { return prepared().desk().progress(); }
+void recorded_solver::cancel() { running().desk().cancel_all(); }
+progress replayed_solver::progress() const { return running().desk().progress(); }
 void replayed_solver::set_monitor(std::function<void(const whilst::progress&)> monitor) {
   prepared().desk().set_monitor(std::move(monitor));
 }

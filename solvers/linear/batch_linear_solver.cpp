@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "solvers/linear/choose_method.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -42,6 +43,8 @@ struct batch_linear_solver<T>::implementation {
 
   implementation(const csr_matrix<T>& given, index_type number, linear_solver_options options) : systems(number) {
     const auto began = std::chrono::steady_clock::now();
+    // Not cg: the values come with each solve, too late to look at them.
+    if (options.method == automatic_method) options.method = "bicgstab";
     const linear_method<T>& method = method_from_name<T>(making, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
     if (!method.runs_in_kernel)

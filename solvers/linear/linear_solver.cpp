@@ -1,10 +1,11 @@
 #include "whilst/linear/linear_solver.hpp"
 
+#include <limits>
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/prepared_methods.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
-#include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
@@ -31,14 +32,18 @@ struct linear_solver<T>::implementation {
   preconditioner_parts M;                    ///< instead of a named one
   std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
-  std::unique_ptr<prepared_solve<T>> solve;  ///< after all it refers to
+  linear_solver_options options;             ///< what to record
+  whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
+  bool only_in_kernel = false;               ///< the executor is resident, and "auto" had no part in that
+  std::optional<prepared_methods<T>> solve;  ///< after all it refers to
 
   /// M: callbacks and parts both become parts once the number of rows is known.
   implementation(const csr_matrix<T>& A, preconditioner_callback called, preconditioner_parts given,
-                 linear_solver_options options)
-      : M(called ? make_called_preconditioner<T>(A.rows(), std::move(called)) : std::move(given)) {
+                 linear_solver_options asked)
+      : M(called ? make_called_preconditioner<T>(A.rows(), std::move(called)) : std::move(given)),
+        options(std::move(asked)) {
     const auto began = clock::now();
-    const linear_method<T>& method = checked_method(options);
+    const linear_method<T>* const named = checked_method();
     if (A.rows() != A.columns())
       throw error(
           making,
@@ -46,36 +51,43 @@ struct linear_solver<T>::implementation {
           "Give a square one");
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
-    const executor_choice choice =
-        choose_executor(wish, A.rows(), A.is_on_device(), method.runs_in_kernel && !M, A.nonzeros());
+    const bool runs_in_kernel = (!named || named->runs_in_kernel) && !M;
+    const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), runs_in_kernel, A.nonzeros());
+    how = choice.how;
+    if (!named && how == whilst::executor::resident) {
+      constexpr index_type beyond_a_block = std::numeric_limits<index_type>::max();
+      only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), true).how == how;
+    }
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
-    record(method, matrix.request(), choice.how, std::move(options), began);
+    record(
+        named, [&] { return choice_for(A.values_data()); }, began);
   }
 
-  implementation(index_type n, operator_callback A, preconditioner_callback called, linear_solver_options options)
-      : M(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr) {
+  implementation(index_type n, operator_callback A, preconditioner_callback called, linear_solver_options asked)
+      : M(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr), options(std::move(asked)) {
     const auto began = clock::now();
-    const linear_method<T>& method = checked_method(options);
+    const linear_method<T>* const named = checked_method();
     if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
     const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
     parts = make_called_operator<T>(choice.where, n, std::move(A));
-    record_parts(method, choice, std::move(options), began);
+    record_parts(named, choice, began);
   }
 
-  implementation(operator_parts A, preconditioner_parts given, linear_solver_options options)
-      : parts(checked(std::move(A), "the operator", "Give one")), M(std::move(given)) {
+  implementation(operator_parts A, preconditioner_parts given, linear_solver_options asked)
+      : parts(checked(std::move(A), "the operator", "Give one")), M(std::move(given)), options(std::move(asked)) {
     const auto began = clock::now();
-    const linear_method<T>& method = checked_method(options);
-    const executor_choice choice = choice_at(parts->where(), options);
-    record_parts(method, choice, std::move(options), began);
+    const linear_method<T>* const named = checked_method();
+    record_parts(named, choice_at(parts->where(), options), began);
   }
 
-  static const linear_method<T>& checked_method(const linear_solver_options& options) {
-    const linear_method<T>& method = method_from_name<T>(making, options.method);
+  /// Null for "auto".
+  const linear_method<T>* checked_method() const {
+    const linear_method<T>* named = nullptr;
+    if (options.method != automatic_method) named = &method_from_name<T>(making, options.method);
     check_options(making, options);
-    return method;
+    return named;
   }
 
   static executor_choice choice_at(place where, const linear_solver_options& options) {
@@ -89,23 +101,56 @@ struct linear_solver<T>::implementation {
                 "Make the operator on the place that the executor uses");
   }
 
-  void record_parts(const linear_method<T>& method, const executor_choice& choice, linear_solver_options options,
-                    clock::time_point began) {
+  void record_parts(const linear_method<T>* named, const executor_choice& choice, clock::time_point began) {
     if (!M && options.preconditioner == "jacobi" && !parts->has_diagonal())
       throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
                   "Use none, or give a preconditioner of your own");
-    record(method, {.where = choice.where, .rows = parts->rows(), .parts = parts.get()}, choice.how, std::move(options),
-           began);
+    how = choice.how;
+    record(named, choose_method_unseen, began);
   }
 
-  void record(const linear_method<T>& method, solve_request<T> request, whilst::executor how,
-              linear_solver_options options, clock::time_point began) {
+  template <class Choose>
+  void record(const linear_method<T>* named, const Choose& choose, clock::time_point began) {
+    if (named) {
+      solve.emplace(recorded(*named, began));
+      return;
+    }
+    const auto make = [this](const char* method) -> std::unique_ptr<prepared_solve<T>> {
+      const linear_method<T>& wanted = method_from_name<T>(making, method);
+      if (only_in_kernel && !wanted.runs_in_kernel) return nullptr;
+      return recorded(wanted, clock::now());
+    };
+    solve.emplace(make, choose());
+    solve->chosen().desk().common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
+  }
+
+  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, clock::time_point began) const {
+    solve_request<T> request = matrix.request();
+    linear_solver_options shown = options;
+    shown.method = method.name;
+    if (parts) {
+      request.where = parts->where();
+      request.rows = parts->rows();
+      request.parts = parts.get();
+    }
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
-    if (M) options.preconditioner = "user";
+    if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
     request.settings = method_settings_of(options);
-    request.in_kernel = how == whilst::executor::resident;
-    solve = std::make_unique<prepared_solve<T>>(request, method.record(request), how, std::move(options), began);
+    request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel;
+    const whilst::executor runs =
+        how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
+    return std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
+  }
+
+  /// The method that "auto" takes for these values of the matrix, where the matrix lies.
+  method_choice choice_for(const T* values) const {
+    const csr_matrix<T>& A = matrix.given();
+    if (A.is_on_device()) return choose_method(copied_to_host(A, values, matrix.request().where), only_in_kernel);
+    return choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())}, only_in_kernel);
+  }
+  void choose_again(const T* values) {
+    if (solve->is_automatic()) solve->choose(choice_for(values));
   }
 
   void require_matrix() const {
@@ -161,27 +206,33 @@ template <class T>
 linear_solver<T>& linear_solver<T>::operator=(linear_solver&&) noexcept = default;
 template <class T>
 prepared_program& linear_solver<T>::prepared() const {
-  return *implementation_->solve;
+  return implementation_->solve->chosen();
+}
+template <class T>
+prepared_program& linear_solver<T>::running() const {
+  return implementation_->solve->running();
 }
 
 template <class T>
 report linear_solver<T>::solve(std::span<const T> b, std::span<T> x) {
-  return ticket(implementation_->solve->solve(b, x)).wait();
+  return implementation_->solve->solve(b, x);
 }
 template <class T>
 ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
-  return ticket(implementation_->solve->enqueue(stream, b, x));
+  const auto mine = implementation_->solve->enter("enqueueing a solve");
+  return ticket(implementation_->solve->chosen().enqueue(stream, b, x));
 }
 
 template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->require_matrix();
-  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
-  implementation_->solve->recorded().wait();
+  const auto mine = implementation_->solve->enter("updating a matrix's values");
+  implementation_->solve->wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
   implementation_->solve->bind_values(implementation_->matrix.request().values);  // in case another array was bound
   implementation_->bound.reset();
+  implementation_->choose_again(values.data());
 }
 template <class T>
 void linear_solver<T>::update_values(const csr_matrix<T>& A) {
@@ -196,14 +247,16 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   if (A.is_on_device() && made_for.where.on_host())
     throw error("updating a matrix's values", "the new ones are in device memory, and the solver is on the host",
                 "Copy them to the host");
-  const turns::turn mine = implementation_->solve->enter("updating a matrix's values");
+  const auto mine = implementation_->solve->enter("updating a matrix's values");
   std::optional<csr_matrix<T>>& values_of = implementation_->values_of;
+  // Unless borrowed, they are shared, and kept alive here.
+  const bool unchanged = values_of && !A.is_borrowed() && values_of->values_data() == A.values_data();
   if (implementation_->matrix.is_read_in_place(A)) {
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
+    if (!unchanged) implementation_->choose_again(A.values_data());
   } else {
-    // Unless borrowed, they cannot have changed: they are shared, and kept alive here.
-    if (values_of && !A.is_borrowed() && values_of->values_data() == A.values_data()) return;
+    if (unchanged) return;
     update_values(A.values());
   }
   values_of = A;
@@ -211,22 +264,22 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
 template <class T>
 void linear_solver<T>::bind_values(const T* values) {
   implementation_->require_matrix();
-  const turns::turn mine = implementation_->solve->enter("binding a matrix's values");
+  const auto mine = implementation_->solve->enter("binding a matrix's values");
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
   implementation_->bound.reset();
 }
 template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {
-  implementation_->solve->set_tolerances(rtol, atol);
+  implementation_->solve->chosen().set_tolerances(rtol, atol);
 }
 template <class T>
 void linear_solver<T>::set_divergence(double dtol) {
-  implementation_->solve->set_divergence(dtol);
+  implementation_->solve->chosen().set_divergence(dtol);
 }
 template <class T>
 memory_table linear_solver<T>::memory() const {
-  memory_table table = implementation_->solve->recorded().memory();
+  memory_table table = implementation_->solve->memory();
   if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
   return table;
 }
@@ -236,7 +289,7 @@ index_type linear_solver<T>::bytes() const {
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {
-  return implementation_->solve->desk().life().ended();
+  return implementation_->solve->chosen().desk().life().ended();
 }
 
 template class linear_solver<float>;

@@ -91,6 +91,21 @@ void prepared_solve<T>::set_divergence(double dtol) {
   change([&](linear_solver_options& o) { o.dtol = dtol; });
 }
 
+template <class T>
+linear_solver_options prepared_solve<T>::settings() const {
+  linear_solver_options now = options_;
+  now.max_iterations = options().max_iterations;
+  now.deadline = options().deadline;
+  return now;
+}
+template <class T>
+void prepared_solve<T>::set_settings(const linear_solver_options& settings) {
+  set_tolerances(settings.rtol, settings.atol);
+  set_divergence(settings.dtol);
+  set_max_iterations(settings.max_iterations);
+  set_deadline(settings.deadline);
+}
+
 template class prepared_solve<float>;
 template class prepared_solve<double>;
 

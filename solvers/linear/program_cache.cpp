@@ -1,6 +1,7 @@
 #include "whilst/linear/program_cache.hpp"
 
 #include "solvers/host/program_pool.hpp"
+#include "solvers/linear/choose_method.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -22,7 +23,8 @@ struct linear_solver_key {
     options.dtol = usual.dtol;
     options.max_iterations = usual.max_iterations;
     options.deadline = usual.deadline;
-    options.executor = name(choice.how);
+    // Asked for by name, resident would rule out methods that "auto" may need.
+    if (asked.method != automatic_method || choice.how != executor::resident) options.executor = name(choice.how);
     options.device = choice.where.on_host() ? -1 : choice.where.device();
   }
 
@@ -51,7 +53,9 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   const linear_solver_key<T> key(
       A, options,
       choose_executor(wish_of(options), A.rows(), A.is_on_device(),
-                      method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel, A.nonzeros()));
+                      options.method == automatic_method ||
+                          method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel,
+                      A.nonzeros()));
   lease<linear_solver<T>> solver = borrow(key, [&] { return linear_solver<T>(A, key.options); });
   solver->set_tolerances(options.rtol, options.atol);
   solver->set_divergence(options.dtol);

@@ -218,6 +218,52 @@ TEST_CASE("the number of threads changes no bit of a solution") {
   CHECK(!text_of(here.at("x1.mtx")).empty());
 }
 
+TEST_CASE("auto says which methods ran, and why") {
+  const std::string why =
+      "cg, since the matrix is symmetric and its diagonal has one sign; then minres, since cg ended with "
+      "indefinite_operator after ";
+  const strings indefinite{"solve", "--gallery", "helmholtz2d:12", "--executor", "host", "--method", "auto"};
+  const outcome shown = run(indefinite);
+  CHECK(shown.status == 0);
+  CHECK(contains(shown.out, "method       " + why));
+  const outcome written = run(with(indefinite, {"--json", "-"}));
+  CHECK(written.status == 0);
+  const json report = json::parse(written.out);
+  CHECK(report["method"] == "minres");
+  CHECK(contains(report["choice"], why));
+  CHECK_FALSE(json::parse(run(with(small_host_solve, {"--json", "-"})).out).contains("choice"));
+  const outcome compared = run({"compare", "--gallery", "poisson1d:20", "--method", "auto", "--json", "-", "--quiet"});
+  CHECK(compared.status == 0);
+  for (const json& executor : json::parse(compared.out)["executors"])
+    if (executor["available"]) CHECK(executor["report"]["method"] == "cg");
+}
+
+TEST_CASE("info lists the methods, what they need and what they cost") {
+  const outcome table = run({"info", "--methods"});
+  CHECK(table.status == 0);
+  const outcome written = run({"info", "--methods", "--json"});
+  CHECK(written.status == 0);
+  const json methods = json::parse(written.out)["methods"];
+  const std::string help = run({"solve", "--help"}).out;
+  for (const json& one : methods) {
+    const std::string name = one["name"];
+    INFO(name);
+    CHECK(contains(table.out, "\n" + name + " "));
+    CHECK(contains(table.out, one["paper"].get<std::string>()));
+    CHECK(contains(help, "|" + name));
+  }
+  REQUIRE(methods.size() >= 11);
+  CHECK(methods[0]["name"] == "cg");
+  CHECK(methods[0]["symmetric"] == true);
+  CHECK(methods[0]["definite"] == true);
+  CHECK(methods[0]["runs_in_kernel"] == true);
+  CHECK(methods[0]["products"] == "1");
+  CHECK(methods[2]["name"] == "minres");
+  CHECK(methods[2]["definite"] == false);
+  CHECK(methods[2]["definite_preconditioner"] == true);
+  CHECK(contains(table.out, "\nbicgstabl     any                 2 l       2 l + 4"));
+}
+
 TEST_CASE("every method solves by its name and its settings") {
   for (const char* method : {"cg", "pipelined-cg", "minres", "cr", "bicgstab", "bicgstabl", "idr", "gmres", "fgmres"}) {
     INFO(method);

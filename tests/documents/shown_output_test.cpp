@@ -42,7 +42,8 @@ using whilst::place;
 using namespace whilst::shown;
 
 /// Every region of these must be quoted somewhere.
-const std::vector<std::string> samples{"tests/documents/shown_samples.cpp", "tests/documents/shown_snippets_test.cpp"};
+const std::vector<std::string> samples{"tests/documents/shown_samples.cpp", "tests/documents/shown_snippets_test.cpp",
+                                       "tests/documents/shown_methods_test.cpp"};
 
 std::optional<path> folder_to_write() {
   const char* const given = std::getenv("WHILST_WRITE_SHOWN");

@@ -18,9 +18,10 @@ class iteration_monitor {
   /// The running monitor may set another one, or none.
   void set(callback look) { look_ = look ? std::make_shared<const callback>(std::move(look)) : nullptr; }
   explicit operator bool() const { return look_ != nullptr; }
-  /// A new launch begins.
-  void begin() {
-    told_ = 0;
+  std::shared_ptr<const callback> get() const { return look_; }
+  /// A new launch begins; so many iterations have been told of.
+  void begin(index_type told) {
+    told_ = told;
     thrown_ = nullptr;
   }
   /// True if the monitor has just thrown, so that the launch must be cancelled.

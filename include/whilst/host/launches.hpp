@@ -95,12 +95,18 @@ class launch_desk {
   void set_monitor(iteration_monitor::callback monitor);
   void wait_and_tell(const launch& which);
   bool is_monitored() const { return static_cast<bool>(monitor_); }
+  /// Null if there is none.
+  std::shared_ptr<const iteration_monitor::callback> monitor() const { return monitor_.get(); }
+  /// Makes progress of later launches, told or asked for, count on from here: for one that continues another's solve.
+  void count_from(index_type iterations) { counted_before_ = iterations; }
   /// Both: of a launch that is done.
   report report_of(const launch& which) const;
   batch_report batch_report_of(const launch& which) const;
   whilst::progress progress() const;
   void cancel(const launch& which);
   void cancel_all();
+  /// Whether a cancel has named this launch, even after it had ended.
+  bool is_cancelled(const launch& which) const;
 
  private:
   std::shared_ptr<launch> make();
@@ -128,6 +134,7 @@ class launch_desk {
   std::vector<std::shared_ptr<launch>> prepared_;
   std::uint64_t latest_ = 0;
   launch_set cancelled_;
+  std::atomic<index_type> counted_before_ = 0;
   iteration_monitor monitor_;
   /// Progress of a launch on the host, for other threads: as its trips reported it.
   struct {

@@ -95,6 +95,8 @@ class recorded_solver {
   virtual ~recorded_solver() = default;
 
   virtual prepared_program& prepared() const = 0;
+  /// What a solve in flight runs, if a solver has several: for progress() and cancel().
+  virtual prepared_program& running() const { return prepared(); }
 };
 
 /// The same for single problems, whose progress can be watched.

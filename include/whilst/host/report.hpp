@@ -19,7 +19,7 @@ struct report_fields {
   double setup_seconds = 0;
   double solve_seconds = 0;
   double loop_seconds = 0;
-  std::string method, preconditioner, executor, precision, device, note;
+  std::string method, preconditioner, executor, precision, device, note, choice;
   index_type rows = 0, nonzeros = 0;
   int lanes = 1;  ///< of a batch: threads that worked on each problem
   std::vector<history_record> history;
@@ -54,6 +54,7 @@ class report {
   double seconds_per_iteration() const;
   /// The executor that actually ran: host, stream, graph, resident or batch.
   const std::string& executor() const { return fields_.executor; }
+  /// The method that ran; under "auto" the last one.
   const std::string& method() const { return fields_.method; }
   const std::string& preconditioner() const { return fields_.preconditioner; }
   /// "float" or "double".
@@ -62,11 +63,16 @@ class report {
   const std::string& device() const { return fields_.device; }
   /// Anything the caller should know, such as a fallback to another executor; usually empty.
   const std::string& note() const { return fields_.note; }
+  /// Under method "auto": which methods ran, and why these. Otherwise empty.
+  const std::string& choice() const { return fields_.choice; }
   index_type rows() const { return fields_.rows; }
   index_type nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is
   /// dropped, and from then on only every other one is kept. Empty if the solver has launched another solve since.
   const std::vector<history_record>& history() const { return fields_.history; }
+
+  /// All of the above as a value.
+  const report_fields& fields() const { return fields_; }
 
  private:
   report_fields fields_;

@@ -24,7 +24,8 @@ class preconditioner;
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
   /// For symmetric definite matrices "cg" or "pipelined-cg"; for symmetric ones "minres" or "cr"; for any square matrix
-  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr". docs/linear.md compares them.
+  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr". docs/linear.md compares them. "auto" looks at
+  /// the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
   /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
   /// absolute values. A preconditioner of your own: see the constructors that take one.
@@ -134,11 +135,13 @@ class linear_solver : public replayed_solver {
   /// writes to. Throws whilst::error on a null pointer, and on memory that the solver's GPU cannot use; nothing has
   /// been enqueued then. In a capture, memory unknown to the driver is accepted: it may be the graph's own. If this
   /// throws for another reason, the solve may be in flight all the same: synchronize the stream before you free b and
-  /// x. A capture may then hold part of the solve; discard it.
+  /// x. A capture may then hold part of the solve; discard it. Under method "auto" the method that was chosen runs
+  /// alone: to go on with another one, the host would have to wait.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
-  /// New values for the same pattern, in the order of A's values; host memory. Records nothing; undoes bind_values.
-  /// This and the next two members throw whilst::error if the solver was made for an operator_callback.
+  /// New values for the same pattern, in the order of A's values; host memory. Undoes bind_values. Records nothing but,
+  /// under method "auto", a method that these values are the first to need. This and the next two members throw
+  /// whilst::error if the solver was made for an operator_callback.
   void update_values(std::span<const T> values);
 
   /// The same with the values of a matrix that has the solver's pattern (its shape is checked, the positions of its
@@ -149,8 +152,9 @@ class linear_solver : public replayed_solver {
 
   /// From the next solve on, values are read from here: memory of the solver's place (a device pointer on a GPU), one
   /// for each nonzero of A and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch. Throws whilst::error on a pointer that enqueue would refuse, and if code called by a solve calls this
-  /// before that solve has ended: it could release values that the solve reads.
+  /// launch. Method "auto" keeps its choice, without a look at them. Throws whilst::error on a pointer that enqueue
+  /// would refuse, and if code called by a solve calls this before that solve has ended: it could release values that
+  /// the solve reads.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);
@@ -175,6 +179,7 @@ class linear_solver : public replayed_solver {
   linear_solver(called M, const csr_matrix<T>& A, linear_solver_options options);
   linear_solver(called M, index_type n, operator_callback A, linear_solver_options options);
   prepared_program& prepared() const override;
+  prepared_program& running() const override;
   struct implementation;
   detail::held<implementation> implementation_;
 };

@@ -54,6 +54,7 @@ class matrix_on_place {
   }
 
   const solve_request<T>& request() const { return request_; }
+  const csr_matrix<T>& given() const { return *A_; }
 
   /// Whether a matrix already lies where it is used.
   bool is_read_in_place(const csr_matrix<T>& A) const { return A.is_on_device() || request_.where.on_host(); }

@@ -25,6 +25,9 @@ class prepared_solve final : public prepared_program {
   void bind_values(const T* values, CUstream_st* stream = nullptr);
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
+  /// Tolerances, limit and deadline of later solves.
+  linear_solver_options settings() const;
+  void set_settings(const linear_solver_options& settings);
 
  private:
   template <class Change>

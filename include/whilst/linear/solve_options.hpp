@@ -31,10 +31,10 @@ preconditioner_kind preconditioner_from_name(std::string_view doing, std::string
 /// The registered method of that name; throws whilst::error listing all if there is none.
 template <class T>
 const linear_method<T>& method_from_name(std::string_view doing, std::string_view asked) {
-  std::string all;
+  std::string all = "auto";
   for (const linear_method<T>& known : linear_methods<T>()) {
     if (asked == known.name) return known;
-    all.append(all.empty() ? "" : ", ").append(known.name);
+    all.append(", ").append(known.name);
   }
   throw error(doing, "there is no method called '" + std::string(asked) + "'", "Use one of " + all);
 }
