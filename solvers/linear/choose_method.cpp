@@ -113,12 +113,11 @@ bool is_symmetric(const csr_matrix<T>& A) {
 }
 
 template <class T>
-method_choice choose_method(const csr_matrix<T>& A, std::span<const T> values, bool only_in_kernel) {
+method_choice choose_method(const csr_matrix<T>& A, std::span<const T> values) {
   const sorted_rows<T> rows(A, values);
   const bool symmetric = is_symmetric(rows, A.rows());
   if (symmetric && has_diagonal_of_one_sign(rows, A.rows()))
     return {"cg", "since the matrix is symmetric and its diagonal has one sign"};
-  if (only_in_kernel) return {"bicgstab", "since the matrix is not definite, or not symmetric"};
   if (!symmetric) return {"bicgstab", "since the matrix is not symmetric"};
   return {"minres", "since the matrix is symmetric and its diagonal does not have one sign"};
 }
@@ -168,7 +167,7 @@ template csr_matrix<float> copied_to_host(const csr_matrix<float>&, const float*
 template csr_matrix<double> copied_to_host(const csr_matrix<double>&, const double*, place);
 template bool is_symmetric(const csr_matrix<float>&);
 template bool is_symmetric(const csr_matrix<double>&);
-template method_choice choose_method(const csr_matrix<float>&, std::span<const float>, bool);
-template method_choice choose_method(const csr_matrix<double>&, std::span<const double>, bool);
+template method_choice choose_method(const csr_matrix<float>&, std::span<const float>);
+template method_choice choose_method(const csr_matrix<double>&, std::span<const double>);
 
 }  // namespace whilst

@@ -28,13 +28,12 @@ struct method_choice {
   const char* why;  ///< "since the matrix is not symmetric"
 };
 
-/// For a matrix in host memory, perhaps with other values. only_in_kernel: of the methods that run in a kernel of their
-/// own.
+/// For a matrix in host memory, perhaps with other values.
 template <class T>
-method_choice choose_method(const csr_matrix<T>& pattern, std::span<const T> values, bool only_in_kernel);
+method_choice choose_method(const csr_matrix<T>& pattern, std::span<const T> values);
 template <class T>
-method_choice choose_method(const csr_matrix<T>& A, bool only_in_kernel) {
-  return choose_method(A, A.values(), only_in_kernel);
+method_choice choose_method(const csr_matrix<T>& A) {
+  return choose_method(A, A.values());
 }
 
 /// The entries of a matrix in device memory, perhaps with other values there: a copy over the bus. Throws whilst::error

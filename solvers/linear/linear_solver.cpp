@@ -146,8 +146,8 @@ struct linear_solver<T>::implementation {
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
   method_choice choice_for(const T* values) const {
     const csr_matrix<T>& A = matrix.given();
-    if (A.is_on_device()) return choose_method(copied_to_host(A, values, matrix.request().where), only_in_kernel);
-    return choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())}, only_in_kernel);
+    if (A.is_on_device()) return choose_method(copied_to_host(A, values, matrix.request().where));
+    return choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())});
   }
   void choose_again(const T* values) {
     if (solve->is_automatic()) solve->choose(choice_for(values));

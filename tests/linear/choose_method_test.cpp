@@ -32,7 +32,7 @@ csr_matrix<T> matrix_of(rows_of<T> rows) {
 
 template <class T>
 std::string chosen_for(const csr_matrix<T>& A) {
-  return whilst::choose_method(A, false).method;
+  return whilst::choose_method(A).method;
 }
 template <class T>
 std::string chosen_for(rows_of<T> rows) {

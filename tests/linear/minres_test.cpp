@@ -1,7 +1,4 @@
-// compiled by nvcc where CUDA is on
 // MINRES: what the tests of all methods cannot see.
-#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
-
 #include <cmath>
 #include <limits>
 
