@@ -12,7 +12,7 @@
 namespace whilst::command {
 namespace {
 
-constexpr double first_left = 64, panel_width = 400, between = 76, top = 72, bottom = 420;
+constexpr double first_left = 64, panel_width = 400, between = 76, panel_top = 72, panel_bottom = 420;
 
 double left_of(size_t panel) { return first_left + static_cast<double>(panel) * (panel_width + between); }
 
@@ -24,7 +24,7 @@ struct profile_axes {
   double left, doublings;
 
   double x(double ratio) const { return left + panel_width * std::log2(ratio) / doublings; }
-  static double y(double share) { return bottom - (bottom - top) * share; }
+  static double y(double share) { return panel_bottom - (panel_bottom - panel_top) * share; }
 };
 
 profile_axes choose_axes(const profile_panel& panel, double left) {
@@ -47,14 +47,14 @@ void draw_axes(std::back_insert_iterator<std::string> out, const profile_axes& a
     fmt::format_to(out,
                    "<path d=\"M{0:.1f} {1}V{2}\" stroke=\"#f0f0f0\"/><path d=\"M{0:.1f} {2}v6\" stroke=\"#444\"/>"
                    "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:.6g}</text>\n",
-                   axes.x(std::exp2(power)), top, bottom, bottom + 21, std::exp2(power));
+                   axes.x(std::exp2(power)), panel_top, panel_bottom, panel_bottom + 21, std::exp2(power));
   }
   fmt::format_to(out,
                  "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" fill=\"none\" stroke=\"#444\"/>\n"
                  "<text x=\"{4}\" y=\"{5}\" text-anchor=\"middle\">{6}</text>\n"
                  "<text x=\"{4}\" y=\"{7}\" text-anchor=\"middle\">times the lowest</text>\n",
-                 axes.left, top, panel_width, bottom - top, axes.left + panel_width / 2, top - 12, escaped(caption),
-                 bottom + 44);
+                 axes.left, panel_top, panel_width, panel_bottom - panel_top, axes.left + panel_width / 2,
+                 panel_top - 12, escaped(caption), panel_bottom + 44);
 }
 
 /// A staircase that goes on to the right edge, with a marker where it begins and where it ends.
@@ -94,7 +94,7 @@ profile_panel make_profile(const std::string& caption, const std::vector<std::st
 }
 
 std::string profile_svg(const std::string& title, const std::vector<profile_panel>& panels, size_t problems) {
-  const double width = left_of(panels.size()) - between + 24, first_row = bottom + 64;
+  const double width = left_of(panels.size()) - between + 24, first_row = panel_bottom + 64;
   legend below(first_left, width - 24, first_row);
   std::string lines;
   const auto out = std::back_inserter(lines);
@@ -110,7 +110,7 @@ std::string profile_svg(const std::string& title, const std::vector<profile_pane
     });
   }
   fmt::format_to(out, "<text transform=\"translate(20 {}) rotate(-90)\" text-anchor=\"middle\">share solved</text>\n",
-                 (top + bottom) / 2);
+                 (panel_top + panel_bottom) / 2);
   return svg_head(width, first_row + below.height() + 4, title, first_left, width - 24) + lines + below.text() +
          "</svg>\n";
 }

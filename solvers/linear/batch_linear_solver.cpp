@@ -13,9 +13,9 @@ namespace whilst {
 
 namespace {
 
-constexpr std::string_view making = "making a batch solver";
+constexpr std::string_view making_batch = "making a batch solver";
 
-[[noreturn]] void refuse(const std::string& what, const std::string& cure) { throw error(making, what, cure); }
+[[noreturn]] void refuse(const std::string& what, const std::string& cure) { throw error(making_batch, what, cure); }
 
 /// Sizes are multiplied by the number of systems; neither the products nor their byte counts may overflow.
 constexpr index_type most_entries = std::numeric_limits<index_type>::max() / 64;
@@ -29,7 +29,7 @@ void check(const linear_solver_options& options, index_type rows, index_type col
   if (systems > most_entries / std::max<index_type>({rows, nonzeros, 1}))
     refuse(std::to_string(systems) + " systems of " + std::to_string(nonzeros) + " nonzeros are beyond any memory",
            "Solve them in parts");
-  check_options(making, options);
+  check_options(making_batch, options);
 }
 
 }  // namespace
@@ -45,16 +45,16 @@ struct batch_linear_solver<T>::implementation {
     const auto began = std::chrono::steady_clock::now();
     // Not cg: the values come with each solve, too late to look at them.
     if (options.method == automatic_method) options.method = "bicgstab";
-    const linear_method<T>& method = method_from_name<T>(making, options.method);
+    const linear_method<T>& method = method_from_name<T>(making_batch, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
     if (!method.runs_in_kernel)
       refuse("method " + options.method + " records steps for one large system, and a batch is one kernel",
              "Use another method, or a linear_solver for each system");
-    const place where =
-        place_of_batch(wish_of(options), std::string(making), "a linear_solver", given.rows(), given.is_on_device());
+    const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),
+                                       given.is_on_device());
     pattern = matrix_on_place<T>(given, where, options.check_pointers);
     solve_request<T> request = pattern.request();
-    request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    request.preconditioner = preconditioner_from_name(making_batch, options.preconditioner);
     request.settings = method_settings_of(options);
     request.systems = systems;
     request.in_kernel = true;
