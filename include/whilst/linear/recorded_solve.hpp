@@ -136,7 +136,8 @@ inline int threads_for_each(index_type rows) {
     index_type most_rows;
     int threads;
   };
-  for (const range of : {range{6, 4}, {30, 8}, {80, 16}, {200, 32}, {400, 128}, {800, 256}})
+  constexpr range ranges[] = {{6, 4}, {30, 8}, {80, 16}, {200, 32}, {400, 128}, {800, 256}};
+  for (const range& of : ranges)
     if (rows <= of.most_rows) return of.threads;
   return 512;
 }
