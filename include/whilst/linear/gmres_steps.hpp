@@ -196,7 +196,7 @@ struct gmres_steps {
     const double* factor;  ///< of w; null for 1
     WHILST_HD static int threads_wanted() { return 256; }
     index_type fast_memory_bytes() const {
-      return all.doubles_of_work(threads_wanted()) * index_type{sizeof(double)};  // 48 KB for a restart of 1000
+      return all.doubles_of_work(threads_wanted()) * index_type{sizeof(double)};  // 56 KB for a restart of 1000
     }
     template <class Team>
     WHILST_HD void operator()(index_type, const Team& team) const {
