@@ -1,5 +1,7 @@
 #include "benchmarks/overheads/linear_runs.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "whilst/engine/memory/cuda.hpp"
@@ -35,7 +37,7 @@ double problem::ideal_bytes() const {
 }
 
 linear_solver_options options_for(const way& how) {
-  whilst::linear_solver_options options;
+  linear_solver_options options;
   options.executor = how.executor;
   options.unroll = how.unroll;
   options.programmatic_launch = how.programmatic_launch;
@@ -44,12 +46,46 @@ linear_solver_options options_for(const way& how) {
   return options;
 }
 
+timing time_runs(problem& given, whilst::replayed_solver& solver,
+                 whilst::ticket (*enqueue)(whilst::replayed_solver& solver, const double* b, double* x), const way& how,
+                 run_lengths lengths, double budget, std::vector<double>* wanted) {
+  const bool on_host = how.executor == "host";
+  if (solver.executor() != how.executor) return {.why_not = "ran as " + solver.executor()};
+  const auto rows = static_cast<std::size_t>(given.A.rows());
+  std::vector<double> x(on_host || wanted ? rows : 0);
+  const auto run = [&](index_type iterations) {
+    solver.set_max_iterations(iterations);
+    if (on_host) {
+      x.assign(rows, 0.0);
+#if WHILST_WITH_CUDA
+    } else {
+      WHILST_CUDA("clearing x", cudaMemset(given.x_on_gpu.data(), 0, rows * sizeof(double)));
+#endif
+    }
+    const whilst::report report = on_host ? enqueue(solver, given.b.data(), x.data()).wait()
+                                          : enqueue(solver, given.b_on_gpu.data(), given.x_on_gpu.data()).wait();
+    if (report.iterations() != iterations || report.reason() != whilst::reason::iteration_limit)
+      throw whilst::error("timing " + report.method(),
+                          fmt::format("a run of {} iterations ended as '{}'", iterations, report.message()));
+    return report.solve_seconds();
+  };
+  const timing measured = time_iterations(lengths, budget, run);
+  if (!wanted) return measured;
+  if (!on_host) given.x_on_gpu.download(x.data());
+  *wanted = std::move(x);
+  return measured;
+}
+
 timing time_solver(problem& given, const std::string& method, const way& how, run_lengths lengths, double budget,
                    std::vector<double>* x) {
-  whilst::linear_solver_options options = options_for(how);
+  linear_solver_options options = options_for(how);
   options.method = method;
-  whilst::linear_solver<double> solver(how.executor == "host" ? given.A : *given.A_on_gpu, options);
-  return time_runs(given, solver, how, lengths, budget, x);
+  using solver_type = whilst::linear_solver<double>;
+  solver_type solver(how.executor == "host" ? given.A : *given.A_on_gpu, options);
+  const auto enqueue = [](whilst::replayed_solver& of, const double* b, double* into) {
+    return static_cast<solver_type&>(of).enqueue(nullptr, b, into);
+  };
+  return time_runs(given, solver, enqueue, how, lengths, budget, x);
 }
 
 }  // namespace overheads

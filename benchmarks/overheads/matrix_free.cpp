@@ -5,14 +5,25 @@
 #include "whilst/template_door.hpp"
 
 namespace overheads {
+namespace {
+
+template <template <class, class, class> class Method>
+timing time_method(problem& given, index_type side, const way& how, run_lengths lengths, double budget) {
+  const whilst::poisson_2d_operator<double> A{side, side};
+  using solver_type = whilst::operator_solver<double>;
+  solver_type solver = whilst::make_operator_solver<Method, double>(A, {}, options_for(how));
+  const auto enqueue = [](whilst::replayed_solver& of, const double* b, double* x) {
+    return static_cast<solver_type&>(of).enqueue(nullptr, b, x);
+  };
+  return time_runs(given, solver, enqueue, how, lengths, budget, nullptr);
+}
+
+}  // namespace
 
 timing time_matrix_free(problem& given, const std::string& method, index_type side, const way& how, run_lengths lengths,
                         double budget) {
-  const whilst::poisson_2d_operator<double> A{side, side};
-  const auto time = [&](auto solver) { return time_runs(given, solver, how, lengths, budget, nullptr); };
-  if (method == "cg")
-    return time(whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, {}, options_for(how)));
-  return time(whilst::make_operator_solver<whilst::pipelined_conjugate_gradient, double>(A, {}, options_for(how)));
+  if (method == "cg") return time_method<whilst::conjugate_gradient>(given, side, how, lengths, budget);
+  return time_method<whilst::pipelined_conjugate_gradient>(given, side, how, lengths, budget);
 }
 
 }  // namespace overheads

@@ -4,16 +4,18 @@
 #include <chrono>
 #include <limits>
 
+#include "solvers/linear/method_table.hpp"
 #include "whilst/error.hpp"
 #include "whilst/linear_solver.hpp"
 
 namespace whilst_bench {
 namespace {
 
-/// Products with A in an iteration, by docs/linear.md.
+/// Products with A in an iteration.
 whilst::index_type products_of(const std::string& method) {
-  if (method == "bicgstabl") return 2 * whilst::linear_solver_options{}.polynomial_degree;
-  return method == "bicgstab" || method == "cgs" || method == "tfqmr" ? 2 : 1;
+  for (const whilst::method_description& one : whilst::method_table())
+    if (one.name == method) return one.products.value({});
+  return 1;  // of another library
 }
 
 }  // namespace

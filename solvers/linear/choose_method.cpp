@@ -131,8 +131,7 @@ csr_matrix<T> copied_to_host([[maybe_unused]] const csr_matrix<T>& A, [[maybe_un
   const cuda::stream own = cuda::make_stream();
   const auto copy = [&]<class Entry>(std::vector<Entry>& into, const void* from, index_type count) {
     into.resize(static_cast<std::size_t>(count));
-    WHILST_CUDA(doing,
-                cudaMemcpyAsync(into.data(), from, into.size() * sizeof(Entry), cudaMemcpyDeviceToHost, own.get()));
+    WHILST_CUDA(doing, cudaMemcpyAsync(into.data(), from, into.size() * sizeof(Entry), cudaMemcpyDefault, own.get()));
     cuda::finish_copies(doing, own.get());
   };
   const auto copied = [&]<class Offset>(std::vector<Offset> offsets) {

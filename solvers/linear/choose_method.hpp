@@ -36,8 +36,8 @@ method_choice choose_method(const csr_matrix<T>& A) {
   return choose_method(A, A.values());
 }
 
-/// The entries of a matrix in device memory, perhaps with other values there: a copy over the bus. Throws whilst::error
-/// where they are no matrix.
+/// The entries of a matrix in device memory, perhaps with other values there: a copy over the bus. What writes them
+/// must have ended: this waits for no stream. Throws whilst::error where they are no matrix.
 template <class T>
 csr_matrix<T> copied_to_host(const csr_matrix<T>& A, const T* values, place where);
 

@@ -152,6 +152,12 @@ struct linear_solver<T>::implementation {
   void choose_again(const T* values) {
     if (solve->is_automatic()) solve->choose(choice_for(values));
   }
+  /// The same for a matrix with this pattern, which may lie elsewhere than the one given first.
+  void choose_again(const csr_matrix<T>& A) {
+    if (!solve->is_automatic()) return;
+    solve->choose(A.is_on_device() ? choose_method(copied_to_host(A, A.values_data(), matrix.request().where))
+                                   : choose_method(A));
+  }
 
   void require_matrix() const {
     if (parts)
@@ -254,7 +260,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   if (implementation_->matrix.is_read_in_place(A)) {
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
-    if (!unchanged) implementation_->choose_again(A.values_data());
+    if (!unchanged) implementation_->choose_again(A);
   } else {
     if (unchanged) return;
     update_values(A.values());

@@ -38,7 +38,7 @@ struct minres {
     double alpha, beta;                  ///< of the last step
     double c, s, phibar, dbar, epsilon;  ///< of the step before that
   };
-  /// The update of x that a loop has left to do.
+  /// The update of x that a loop has left to do if it stops before advance, be it by a verdict or by a cancel.
   struct left_over {
     double u_of_w, w_of_w, before_of_w, phi;
     int side;  ///< 0 for none, 1 if even is the side that came first in the step, 2 if it is odd
@@ -160,10 +160,8 @@ struct minres {
         loop.stop(is_finite(now.alpha) ? reason::breakdown : reason::nan_or_infinity);
         return;
       }
-      if (loop.check(norm)) {
-        if (!first && is_finite(norm)) *left = {next.u_of_w, next.w_of_w, next.before_of_w, next.phi, which};
-        return;
-      }
+      if (!first && is_finite(norm)) *left = {next.u_of_w, next.w_of_w, next.before_of_w, next.phi, which};
+      if (loop.check(norm)) return;
       now.alpha = alpha;
       now.beta = beta;
       next.Au_of_z = e.factor / beta;
@@ -190,6 +188,7 @@ struct minres {
     const T* Au;
     side now, before;
     T *x, *r;
+    left_over* left;
     struct own {
       T z, z_before, u_before, w, w_before, x, r;
     };
@@ -220,6 +219,7 @@ struct minres {
       const double zi = e.z;
       const double wi = by.u_of_w * static_cast<double>(e.u_before) - by.w_of_w * static_cast<double>(e.w) -
                         by.before_of_w * static_cast<double>(e.w_before);
+      if (i == 0) left->side = 0;
       before.w[i] = static_cast<T>(wi);
       x[i] = static_cast<T>(static_cast<double>(e.x) + by.phi * wi);
       if constexpr (!is_identity) r[i] = static_cast<T>(by.r_of_r * static_cast<double>(e.r) - by.z_of_r * zi);
@@ -267,7 +267,7 @@ struct minres {
   WHILST_HD void iterate_once(Run& run, const side& now, const side& before, int which) const {
     product(run, "A u, (z,u), (u,Au), rotation", without_factor(A), now.u, Au, dots{now.z, r},
             rotate{handed, known, left, factor_of(A), which}, "z, u = M z, w, x += phi w",
-            preconditioned(M, advance{handed, Au, now, before, x, r}, before.z, before.u));
+            preconditioned(M, advance{handed, Au, now, before, x, r, left}, before.z, before.u));
   }
 };
 

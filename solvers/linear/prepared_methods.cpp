@@ -1,5 +1,6 @@
 #include "solvers/linear/prepared_methods.hpp"
 
+#include <exception>
 #include <functional>
 #include <vector>
 
@@ -21,6 +22,7 @@ void append(report_fields& all, const report_fields& then, index_type history_ca
   all.reason = then.reason;
   all.method = then.method;
   all.executor = then.executor;
+  if (!then.note.empty()) all.note += (all.note.empty() ? "" : "; ") + then.note;
   all.residual_norm = then.residual_norm;
   all.iterations += then.iterations;
   all.solve_seconds += then.solve_seconds;
@@ -129,7 +131,15 @@ report prepared_methods<T>::solve(std::span<const T> b, std::span<T> x) {
   } const ends{*this};
   std::shared_ptr<ticket::state> last = chosen().solve(b, x);
   report_fields all = ticket(last).wait().fields();
-  while (prepared_solve<T>* const then = next(all, settings)) {
+  const auto next_if_any = [&]() -> prepared_solve<T>* {
+    try {
+      return next(all, settings);
+    } catch (const std::exception& problem) {  // memory, mostly: what the last method found counts still
+      all.choice += std::string("; then none: ") + problem.what();
+      return nullptr;
+    }
+  };
+  while (prepared_solve<T>* const then = next_if_any()) {
     prepared_solve<T>& ended = running();
     running_ = then;
     // Recording it may have taken a while, and nothing was running that a cancel could have stopped.

@@ -204,6 +204,27 @@ TEST_CASE("converged means that x is finite", "[linear]") {
   }
 }
 
+TEST_CASE("a cancelled solve hands back the x of the residual that it reports", "[linear]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:20");
+  for (const std::string& executor : executors_with_steps()) {
+    if (executor == "graph") continue;  // where the monitor sees no iterations
+    for (const std::string& method : methods_on(executor))
+      for (const char* preconditioner : {"none", "jacobi"})
+        for (const whilst::index_type last : {1, 2, 5, 8, 9}) {
+          INFO(executor << ", " << method << ", " << preconditioner << ", iteration " << last);
+          linear_solver<double> solver(problem.matrix,
+                                       {.method = method, .preconditioner = preconditioner, .executor = executor});
+          solver.set_monitor([&](const whilst::progress& now) {
+            if (now.iteration >= last) solver.cancel();
+          });
+          std::vector<double> x(problem.rhs.size(), 0.0);
+          const report r = solver.solve(problem.rhs, x);
+          CHECK(r.reason() == reason::cancelled);
+          CHECK(r.relative_residual() == Approx(true_residual(problem.matrix, problem.rhs, x)).epsilon(1e-6));
+        }
+  }
+}
+
 TEST_CASE("where a solve fails, x is no worse than it was", "[linear]") {
   // Singular and inconsistent: bicgstab wanders.
   triplets<double> t(60);

@@ -19,8 +19,8 @@ namespace whilst {
 ///
 /// for which beta is predicted: (r, u) - 2 alpha (u, s) + alpha^2 (s, q) will be the next (r, u). The sums of an
 /// iteration are of vectors that it leaves, so that one kernel multiplies, updates and sums where M is pointwise and A
-/// has rows; it reads A once for both products. That is one kernel less than conjugate_gradient takes, and fewer bytes:
-/// without M, 8 passes over a vector beside the matrix instead of 11.
+/// has rows; it reads A once for both products. conjugate_gradient takes two, and more bytes: without M, 11 passes over
+/// a vector beside the matrix instead of 8.
 ///
 /// The older form updates w = A u by a recurrence of its own, whose rounding errors grow until the signs of the sums
 /// are wrong; it needs residual replacement, three products more each time. Here w and z are products, and nothing is
@@ -65,8 +65,10 @@ struct pipelined_conjugate_gradient {
     } else {
       w = memory.take<T>(n);
       z = memory.take<T>(n);
-      Mw = result_of(M, n, w, memory);
-      Mz = result_of(M, n, z, memory);
+      if constexpr (!Preconditioner::pointwise) {
+        Mw = result_of(M, n, w, memory);
+        Mz = result_of(M, n, z, memory);
+      }
     }
     handed = memory.take<scalars>(1);
   }
@@ -182,8 +184,10 @@ struct pipelined_conjugate_gradient {
     } else {
       product_without_factor(run, "w = A u", A, from.u, w);
       product_without_factor(run, "z = A q", A, from.q, z);
-      precondition(run, M, A.rows(), w, Mw);
-      precondition(run, M, A.rows(), z, Mz);
+      if constexpr (!Preconditioner::pointwise) {
+        precondition(run, M, A.rows(), w, Mw);
+        precondition(run, M, A.rows(), z, Mz);
+      }
       use_products(run, "x, r, u, p, s, q", A.rows(), w, z, next, choose);
     }
   }

@@ -273,7 +273,7 @@ WHILST_HD void product(Run& run, const char* name, const Operator& A, const X& x
   (detail::record_apart(run, A.rows(), rest), ...);
 }
 
-/// Whether two_products() of this operator are one kernel with what is made of them.
+/// Whether product_of_two() can take this operator.
 template <class T, class Operator>
 inline constexpr bool multiplies_two_at_once =
     has_rows<Operator> && !requires(const Operator& A, recorder& run, const T* x) {
