@@ -453,4 +453,40 @@ TEST_CASE("whilst::solve and batches know auto", "[linear][auto]") {
   CHECK(both[3] == Approx(2.0 / 3));
 }
 
+#if WHILST_WITH_CUDA
+
+TEST_CASE("auto looks at a matrix in device memory", "[linear][auto][gpu]") {
+  if (!has_gpu()) return;
+  const auto where = whilst::place::gpu(0);
+  const auto on_gpu = [&]<class T>(const std::vector<T>& from) {
+    whilst::buffer<T> there(where, static_cast<index_type>(from.size()));
+    there.upload(from.data());
+    return there;
+  };
+  const auto offsets = on_gpu(std::vector<std::int32_t>{0, 2, 4}),
+             columns = on_gpu(std::vector<std::int32_t>{0, 1, 0, 1});
+  const auto symmetric = on_gpu(std::vector<double>{2, 1, 1, 3}), unsymmetric = on_gpu(std::vector<double>{2, 1, 0, 3});
+  const auto matrix_with = [&](const whilst::buffer<double>& values) {
+    return csr_matrix<double>::on_device(2, 2, 4, offsets.data(), columns.data(), values.data());
+  };
+  const auto method_of = [](linear_solver<double>& solver) {
+    std::vector<double> x{0, 0};
+    const report r = solver.solve({3, 3}, x);
+    CHECK(r.converged());
+    return r.method();
+  };
+  const linear_solver_options options{.method = "auto", .rtol = 1e-12, .executor = "graph"};
+  linear_solver<double> from_device(matrix_with(symmetric), options);
+  CHECK(method_of(from_device) == "cg");
+  from_device.update_values(matrix_with(unsymmetric));
+  CHECK(method_of(from_device) == "bicgstab");
+  from_device.update_values(std::vector<double>{2, 1, 1, 3});
+  CHECK(method_of(from_device) == "cg");
+  linear_solver<double> from_host(matrix_of<double>({{{0, 2}, {1, 1}}, {{0, 1}, {1, 3}}}), options);
+  from_host.update_values(matrix_with(unsymmetric));
+  CHECK(method_of(from_host) == "bicgstab");
+}
+
+#endif
+
 }  // namespace whilst_test
