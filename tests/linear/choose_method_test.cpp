@@ -456,7 +456,7 @@ TEST_CASE("whilst::solve and batches know auto", "[linear][auto]") {
 #if WHILST_WITH_CUDA
 
 TEST_CASE("auto looks at a matrix in device memory", "[linear][auto][gpu]") {
-  if (!has_gpu()) return;
+  if (whilst::cuda::device_count() == 0) return;
   const auto where = whilst::place::gpu(0);
   const auto on_gpu = [&]<class T>(const std::vector<T>& from) {
     whilst::buffer<T> there(where, static_cast<index_type>(from.size()));
