@@ -125,7 +125,7 @@ TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its 
   const json report = report_of({"--data", here.at("."), "--methods", "cg,gmres", "--preconditioners", "none"}, 2);
   CHECK(report["problems"][0]["name"] == "turn");
   CHECK(report["problems"][0]["right_side"] == "ones-solution");
-  const json& failed = run_in(report, "whilst", "cg", "none");
+  const json failed = run_in(report, "whilst", "cg", "none");
   CHECK(failed["solved"] == false);
   CHECK(failed["reason"] == "indefinite_operator");
   CHECK(failed["seconds_to_tolerance"].is_null());
@@ -148,7 +148,7 @@ TEST_CASE("whilst-bench linear believes no solver, but looks at the residual") {
   const strings arguments{"--data", here.at("."), "--methods", "cg", "--baseline", "--preconditioners", "none"};
   const json report = report_of(arguments, 0);  // baselines do not count
   CHECK(run_in(report, "whilst", "cg", "none")["solved"] == true);
-  const json& claim = run_in(report, "eigen", "cg", "none");
+  const json claim = run_in(report, "eigen", "cg", "none");
   CHECK(claim["solved"] == false);
   CHECK(claim["false_claim"] == true);
   CHECK(claim["reason"] == "converged_rtol");
