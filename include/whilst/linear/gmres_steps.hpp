@@ -355,7 +355,7 @@ struct gmres_steps {
       const double *const a = all.found, *const b = a + all.most;
       double of_q = 0, of_w = 0;
 #if defined(__CUDA_ARCH__)
-#pragma unroll 8
+#pragma unroll 4
 #endif
       for (int j = 0; j < k; ++j) {
         const double v = all.basis[j * all.n + i];

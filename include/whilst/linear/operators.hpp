@@ -46,6 +46,7 @@ struct two {
     second += other.second;
     return *this;
   }
+  WHILST_HD friend two operator*(T factor, const two& value) { return {factor * value.first, factor * value.second}; }
 };
 template <class T>
 struct two_vectors {
@@ -275,22 +276,19 @@ struct csr_operator {
     return sum;
   }
   /// Entries beyond the row's end are skipped, not multiplied by zero: x may hold NaN.
-  WHILST_HD static T times(const entries& e, const T* x) {
-    T factor[entries::held], sum = 0;
+  template <class X>
+  WHILST_HD static auto times(const entries& e, const X& x) {
+    using entry = std::remove_cvref_t<decltype(x[0])>;
+    entry factor[entries::held], sum{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : T(0);
+    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : entry{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < entries::held; ++j) sum += e.value[j] * factor[j];
     return sum;
-  }
-  /// One vector after the other, which takes half the registers.
-  WHILST_HD static two<T> times(const entries& e, const two_vectors<T>& x) {
-    const T first = times(e, x.first);
-    return {first, times(e, x.second)};
   }
 };
 

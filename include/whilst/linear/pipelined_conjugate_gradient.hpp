@@ -114,7 +114,7 @@ struct pipelined_conjugate_gradient {
 
   /// For the products w = A u and z = A q.
   struct advance {
-    static constexpr int blocks_wanted = 3;
+    static constexpr int blocks_wanted = 2;  // with more, registers are short
     Preconditioner M;
     const scalars* handed;
     T *x, *r, *p, *s;

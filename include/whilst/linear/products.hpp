@@ -152,8 +152,8 @@ struct two_products_by_rows : blocks_of<Use> {
   WHILST_HD two_products_by_rows(const Operator& A, const two_vectors<T>& x, const Use& use) : A(A), x(x), use(use) {}
 
   struct entries {
-    two<T> Ax;  // first, while nothing else takes registers
     decltype(std::declval<const Use&>().read(index_type{})) others;
+    two<T> Ax;
   };
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Team>
@@ -162,7 +162,7 @@ struct two_products_by_rows : blocks_of<Use> {
   }
   template <class Team, class Row>
   WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-    return {row_times(row, A, i, x, team), use.read(i)};
+    return {use.read(i), row_times(row, A, i, x, team)};
   }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
