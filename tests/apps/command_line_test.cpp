@@ -234,7 +234,8 @@ TEST_CASE("auto says which methods ran, and why") {
   CHECK_FALSE(json::parse(run(with(small_host_solve, {"--json", "-"})).out).contains("choice"));
   const outcome compared = run({"compare", "--gallery", "poisson1d:20", "--method", "auto", "--json", "-", "--quiet"});
   CHECK(compared.status == 0);
-  for (const json& executor : json::parse(compared.out)["executors"])
+  const json comparison = json::parse(compared.out);
+  for (const json& executor : comparison["executors"])
     if (executor["available"]) CHECK(executor["report"]["method"] == "cg");
 }
 
