@@ -17,6 +17,7 @@ json report_json(const report& result) {
   document["converged"] = result.converged();
   document["relative_residual"] = result.relative_residual();
   document["rhs_norm"] = result.rhs_norm();
+  if (result.normal_residual_norm() > 0) document["normal_residual_norm"] = result.normal_residual_norm();
   document["setup_seconds"] = result.setup_seconds();
   document["solve_seconds"] = result.solve_seconds();
   document["seconds_per_iteration"] = result.seconds_per_iteration();

@@ -295,6 +295,10 @@ int compare_in(const solve_options& options) {
   const result_files files(options);
   std::FILE* out = files.report.text();
   const linear_system<T> system = load_system<T>(options);
+  if (system.A.rows() != system.A.columns())
+    throw error("comparing executors",
+                fmt::format("the matrix has {} rows and {} columns", system.A.rows(), system.A.columns()),
+                "Give a square matrix, or use solve");
   const machine_description machine = describe_machine(options.solver.device);
   const interrupt_watch interrupts;
   print_header(out, system, options, machine, "");

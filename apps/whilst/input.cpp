@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "solvers/files/matrix_market_bytes.hpp"
 #include "solvers/files/text_file.hpp"
@@ -43,10 +44,6 @@ template <class T>
 linear_system<T> load_system(const solve_options& options) {
   linear_system<T> system = load_matrix<T>(options);
   const index_type n = system.A.rows();
-  if (system.A.columns() != n) {
-    throw error("reading " + detail::printable(system.name),
-                fmt::format("the matrix has {} rows and {} columns", n, system.A.columns()), "Give a square matrix");
-  }
   if (n == 0)
     throw error("reading " + detail::printable(system.name), "the matrix has no rows",
                 "Give a matrix with at least one");
@@ -85,8 +82,38 @@ double true_relative_residual(const linear_system<T>& system, std::span<const T>
   return std::sqrt(residual_squares) / std::sqrt(rhs_squares);
 }
 
+template <class T>
+double true_normal_ratio(const linear_system<T>& system, std::span<const T> x) {
+  const auto columns = system.A.column_indices();
+  const auto values = system.A.values();
+  std::vector<long double> of_residual(x.size()), of_rhs(x.size());
+  long double residual_squares = 0, rhs_squares = 0;
+  for (index_type row = 0; row < system.A.rows(); ++row) {
+    const long double rhs = system.b[static_cast<size_t>(row)];
+    const auto begin = static_cast<size_t>(system.A.row_offset(row)),
+               end = static_cast<size_t>(system.A.row_offset(row + 1));
+    long double residual = rhs;
+    for (size_t k = begin; k < end; ++k)
+      residual -= static_cast<long double>(values[k]) * x[static_cast<size_t>(columns[k])];
+    for (size_t k = begin; k < end; ++k) {
+      of_residual[static_cast<size_t>(columns[k])] += values[k] * residual;
+      of_rhs[static_cast<size_t>(columns[k])] += values[k] * rhs;
+    }
+    residual_squares += residual * residual;
+    rhs_squares += rhs * rhs;
+  }
+  const auto norm = [](const std::vector<long double>& v) {
+    return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0L));
+  };
+  const long double one = norm(of_residual), reference = norm(of_rhs);
+  if (one == 0) return 0;
+  return static_cast<double>((one / std::sqrt(residual_squares)) / (reference / std::sqrt(rhs_squares)));
+}
+
 template linear_system<float> load_system<float>(const solve_options&);
 template linear_system<double> load_system<double>(const solve_options&);
+template double true_normal_ratio<float>(const linear_system<float>&, std::span<const float>);
+template double true_normal_ratio<double>(const linear_system<double>&, std::span<const double>);
 template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
 template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
 

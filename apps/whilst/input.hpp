@@ -22,8 +22,8 @@ struct linear_system {
   std::optional<gallery_quantity<T>> quantity;
 };
 
-/// Reads or makes the matrix and its right-hand side. Throws whilst::error on files that cannot be read, a matrix that
-/// is not square and a right-hand side of another length.
+/// Reads or makes the matrix and its right-hand side. Throws whilst::error on files that cannot be read and a
+/// right-hand side of another length.
 template <class T>
 linear_system<T> load_system(const solve_options& options);
 
@@ -31,8 +31,14 @@ linear_system<T> load_system(const solve_options& options);
 template <class T>
 double true_relative_residual(const linear_system<T>& system, std::span<const T> x);
 
+/// Of r = b - A x: ||A'r|| / ||r|| over ||A'b|| / ||b||, computed here, in long double. 0 if A'r is 0.
+template <class T>
+double true_normal_ratio(const linear_system<T>& system, std::span<const T> x);
+
 extern template linear_system<float> load_system<float>(const solve_options&);
 extern template linear_system<double> load_system<double>(const solve_options&);
+extern template double true_normal_ratio<float>(const linear_system<float>&, std::span<const float>);
+extern template double true_normal_ratio<double>(const linear_system<double>&, std::span<const double>);
 extern template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
 extern template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
 

@@ -102,7 +102,7 @@ int solve_in(const solve_options& options) {
              solver.executor() == options.solver.executor ? "" : " (asked for: " + options.solver.executor + ")");
   std::fflush(out);
 
-  std::vector<T> x(system.b.size(), T(0));
+  std::vector<T> x(static_cast<std::size_t>(system.A.columns()), T(0));
   const report result = solve_with_progress(solver, system.b, x, options.monitor);
   if (options.monitor) print_history(out, result);
 
@@ -117,7 +117,12 @@ int solve_in(const solve_options& options) {
   fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",
              true_residual, result.relative_residual(), tolerance);
   // Ten times: in float the two may well differ by rounding alone.
-  if (result.converged() && !(true_residual <= 10 * tolerance)) {
+  const bool is_normal = result.reason() == reason::converged_normal;
+  const double normal_ratio = is_normal ? true_normal_ratio<T>(system, x) : 0;
+  if (is_normal)
+    fmt::print(out, "normal       {:.3e} is ||A'r|| / ||r|| over ||A'b|| / ||b||, computed here; asked for {:.3g}\n",
+               normal_ratio, options.solver.rtol);
+  if (result.converged() && !(is_normal ? normal_ratio <= 10 * options.solver.rtol : true_residual <= 10 * tolerance)) {
     fmt::print(out, "warning      the residual computed here is far from what was asked for: do not rely on x\n");
   }
   fmt::print(out, "time         set-up {}, solve {}, {} an iteration\n", duration(result.setup_seconds()),
@@ -125,6 +130,7 @@ int solve_in(const solve_options& options) {
 
   json document = report_json(result);
   document["true_relative_residual"] = true_residual;
+  if (is_normal) document["true_normal_ratio"] = normal_ratio;
   document["matrix"] = system.name;
   document["right_side"] = system.rhs_source;
   if (system.quantity) {

@@ -30,7 +30,7 @@ std::vector<linear_contender> contenders_of(const linear_case& one, bool baselin
   std::vector<linear_contender> all;
   for (const std::string& preconditioner : one.preconditioners) {
     for (const std::string& method : one.methods) all.push_back({"whilst", method, preconditioner});
-    if (!baseline) continue;
+    if (!baseline || one.is_rectangular) continue;
     for (const std::string& method : eigen_methods()) all.push_back({"eigen", method, preconditioner});
   }
   return all;
@@ -38,7 +38,8 @@ std::vector<linear_contender> contenders_of(const linear_case& one, bool baselin
 
 /// Those of all cases, in the order of the table's columns.
 std::vector<linear_contender> contenders_of(const std::vector<linear_case>& cases, bool baseline) {
-  linear_case every{.name = "", .file = "", .gallery = "", .rhs = "", .methods = {}, .preconditioners = {}};
+  linear_case every{
+      .name = "", .file = "", .gallery = "", .rhs = "", .methods = {}, .preconditioners = {}, .is_rectangular = false};
   const auto add = [](std::vector<std::string>& into, const std::vector<std::string>& more) {
     for (const std::string& name : more)
       if (std::find(into.begin(), into.end(), name) == into.end()) into.push_back(name);
@@ -54,7 +55,7 @@ template <class T>
 linear_entry run_case(const linear_case& from, const linear_options& options, const interrupt_watch& interrupts,
                       const std::function<void(const linear_contender&)>& show) {
   const linear_system<T> system = load_linear_case<T>(from);
-  linear_entry entry{from, system.A.rows(), system.A.nonzeros(), system.right_side, {}};
+  linear_entry entry{from, system.A.rows(), system.A.columns(), system.A.nonzeros(), system.right_side, {}};
   for (const linear_contender& by : contenders_of(from, options.baseline)) {
     show(by);
     if (by.library == "whilst")

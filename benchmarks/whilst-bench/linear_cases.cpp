@@ -33,6 +33,12 @@ const strings& known_methods() {
   return all;
 }
 
+bool takes_any_shape(const std::string& method) {
+  const auto& all = whilst::linear_methods<double>();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& one) { return one.name == method && one.needs.transpose; });
+}
+
 /// Those of `known` that are wanted, in its order. "all" stands for every one.
 strings chosen(const std::string& doing, const char* what, const strings& wanted, const strings& known) {
   const auto has = [](const strings& list, const std::string& name) {
@@ -55,11 +61,26 @@ std::string without_ending(const std::string& path) { return path.substr(0, path
 
 /// The right-hand side that lies beside a matrix, if there is one.
 std::string neighbour(const std::string& matrix) {
-  for (const char* ending : {"_b.mtx", "_b.mtx.gz"}) {
+  for (const char* ending : {"_b.mtx", "_b.mtx.gz", "_rhs1.mtx", "_rhs1.mtx.gz"}) {
     const std::string path = without_ending(matrix) + ending;
     if (fs::exists(path)) return path;
   }
   return "";
+}
+
+/// A rectangular matrix is for the methods that take one. One column is a vector.
+void add_or_leave_out(linear_case one, const whilst::matrix_market_header& header, linear_cases& into) {
+  const auto leave_out = [&](const char* why) {
+    into.left_out.push_back({one.name, fmt::format("{} x {}, {}", header.rows, header.columns, why), false});
+  };
+  if (header.rows == 0 || header.columns == 0 || (header.columns == 1 && header.rows > 1))
+    return leave_out("no system");
+  if (header.rows != header.columns) {
+    std::erase_if(one.methods, [](const std::string& method) { return !takes_any_shape(method); });
+    if (one.methods.empty()) return leave_out("for none of the methods");
+    one.is_rectangular = true;
+  }
+  into.all.push_back(std::move(one));
 }
 
 void add_folder(const std::string& folder, const linear_case& like, linear_cases& into) {
@@ -79,10 +100,7 @@ void add_folder(const std::string& folder, const linear_case& like, linear_cases
     one.rhs = rhs_files[k];
     try {
       const whilst::matrix_market_header header = whilst::read_matrix_market_header(files[k]);
-      if (header.rows == header.columns && header.rows > 0)
-        into.all.push_back(one);
-      else
-        into.left_out.push_back({one.name, fmt::format("{} x {}, no system", header.rows, header.columns), false});
+      add_or_leave_out(std::move(one), header, into);
     } catch (const whilst::error& problem) {
       into.left_out.push_back({one.name, problem.what()});
     }
@@ -144,9 +162,8 @@ void add_case(const json& object, const std::string& doing, const fs::path& fold
   one.name = without_ending(file);
   one.file = (folder / file).string();
   if (rhs.empty()) one.rhs = neighbour(one.file);
-  for (const std::string& path : {one.file, one.rhs})
-    if (!path.empty()) whilst::read_matrix_market_header(path);  // throws where there is none
-  into.all.push_back(std::move(one));
+  if (!one.rhs.empty()) whilst::read_matrix_market_header(one.rhs);  // throws where there is none
+  add_or_leave_out(one, whilst::read_matrix_market_header(one.file), into);
 }
 
 void add_list(const std::string& path, const linear_case& like, linear_cases& into) {
@@ -200,7 +217,7 @@ linear_cases find_linear_cases(const linear_options& options) {
   if (result.all.empty())
     throw whilst::error("--data " + options.data,
                         "none of its files is a system that can be read, as: " + result.left_out.front().why,
-                        "Give square real matrices");
+                        "Give real matrices");
   return result;
 }
 
@@ -208,9 +225,9 @@ template <class T>
 linear_system<T> load_linear_case(const linear_case& from) {
   linear_system<T> system = load_matrix<T>(from);
   const whilst::index_type n = system.A.rows();
-  if (n != system.A.columns() || n == 0)
+  if (n == 0 || system.A.columns() == 0)
     throw whilst::error("reading " + from.name, fmt::format("it is {} x {}", n, system.A.columns()),
-                        "Give a square matrix");
+                        "Give a matrix with rows and columns");
   if (!from.rhs.empty()) {
     system.b = whilst::read_vector<T>(from.rhs);
     system.right_side = "file";

@@ -15,11 +15,12 @@ struct linear_case {
   std::string file, gallery;
   std::string rhs;  ///< a file; empty: the model problem's own, or A times ones
   std::vector<std::string> methods, preconditioners;
+  bool is_rectangular = false;
 };
 
 struct left_out_file {
   std::string name, why;
-  /// False for what is no system in the first place: a vector, a rectangular matrix.
+  /// False for what is no system in the first place: a vector, or a rectangular matrix where no method takes one.
   bool is_system = true;
 };
 
@@ -39,7 +40,7 @@ struct linear_system {
   std::string right_side;  ///< "file", "gallery" or "ones-solution"
 };
 
-/// Throws whilst::error on a file that is no square system.
+/// Throws whilst::error on a file that is no system.
 template <class T>
 linear_system<T> load_linear_case(const linear_case& from);
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <cmath>
 
 #include <limits>
 
@@ -29,6 +30,10 @@ json to_json(const linear_run& run) {
   one["true_relative_residual"] = run.residual.relative;
   one["rounding"] = if_ran(run.residual.rounding);
   one["reported_relative_residual"] = run.reported_residual;
+  if (!std::isnan(run.residual.normal)) {
+    one["true_normal_ratio"] = run.residual.normal;
+    one["normal_rounding"] = run.residual.normal_rounding;
+  }
   one["setup_seconds"] = run.setup_seconds;
   one["seconds"] = run.seconds;
   one["seconds_to_tolerance"] = run.solved ? json(run.seconds) : json(nullptr);
@@ -39,6 +44,7 @@ json to_json(const linear_entry& entry) {
   json one{{"name", entry.from.name},
            {"source", entry.from.gallery.empty() ? entry.from.file : entry.from.gallery},
            {"rows", entry.rows},
+           {"columns", entry.columns},
            {"nonzeros", entry.nonzeros},
            {"right_side", entry.right_side},
            {"right_side_file", entry.from.rhs},

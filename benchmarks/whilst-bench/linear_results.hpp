@@ -11,7 +11,7 @@ namespace whilst_bench {
 /// One system and all its runs.
 struct linear_entry {
   linear_case from;
-  whilst::index_type rows = 0, nonzeros = 0;
+  whilst::index_type rows = 0, columns = 0, nonzeros = 0;
   std::string right_side;
   std::vector<linear_run> runs;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
 
 #include "solvers/linear/method_table.hpp"
 #include "whilst/error.hpp"
@@ -31,14 +32,16 @@ true_residual residual_of(const linear_system<T>& system, const std::vector<T>& 
   using wide = long double;
   const auto columns = system.A.column_indices();
   const auto values = system.A.values();
+  const bool is_square = system.A.rows() == system.A.columns();
+  std::vector<wide> of_residual(is_square ? 0 : x.size()), of_rhs(of_residual), of_rounding(of_residual);
   wide residual_squares = 0, rhs_squares = 0, rounding_squares = 0;
   for (whilst::index_type i = 0; i < system.A.rows(); ++i) {
     const wide b = system.b[static_cast<std::size_t>(i)];
-    const whilst::index_type begin = system.A.row_offset(i), end = system.A.row_offset(i + 1);
+    const auto begin = static_cast<std::size_t>(system.A.row_offset(i)),
+               end = static_cast<std::size_t>(system.A.row_offset(i + 1));
     wide residual = b, size = std::abs(b);
-    for (whilst::index_type k = begin; k < end; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      const wide product = static_cast<wide>(values[entry]) * x[static_cast<std::size_t>(columns[entry])];
+    for (std::size_t k = begin; k < end; ++k) {
+      const wide product = static_cast<wide>(values[k]) * x[static_cast<std::size_t>(columns[k])];
       residual -= product;
       size += std::abs(product);
     }
@@ -48,11 +51,24 @@ true_residual residual_of(const linear_system<T>& system, const std::vector<T>& 
     residual_squares += residual * residual;
     rhs_squares += b * b;
     rounding_squares += rounding * rounding;
+    for (std::size_t k = begin; k < end && !is_square; ++k) {
+      const auto j = static_cast<std::size_t>(columns[k]);
+      of_residual[j] += values[k] * residual;
+      of_rhs[j] += values[k] * b;
+      of_rounding[j] += std::abs(values[k]) * rounding;
+    }
   }
-  if (residual_squares == 0) return {0, 0};
-  const wide rhs = std::sqrt(rhs_squares);
-  return {static_cast<double>(std::sqrt(residual_squares) / rhs),
-          static_cast<double>(std::sqrt(rounding_squares) / rhs)};
+  const wide rhs = std::sqrt(rhs_squares), norm = std::sqrt(residual_squares);
+  true_residual found{0, 0};
+  if (norm > 0) found = {static_cast<double>(norm / rhs), static_cast<double>(std::sqrt(rounding_squares) / rhs)};
+  if (is_square) return found;
+  const auto length = [](const std::vector<wide>& v) {
+    return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), wide(0)));
+  };
+  const wide unit = norm * (length(of_rhs) / rhs);
+  found.normal = length(of_residual) > 0 ? static_cast<double>(length(of_residual) / unit) : 0;
+  found.normal_rounding = norm > 0 ? static_cast<double>(length(of_rounding) / unit) : 0;
+  return found;
 }
 
 template <class T>
@@ -72,7 +88,7 @@ linear_run run_whilst(const linear_system<T>& system, const linear_contender& by
     run.setup_seconds = std::chrono::duration<double>(clock::now() - made).count();
     std::vector<T> x;
     const auto solve = [&] {
-      x.assign(system.b.size(), T(0));
+      x.assign(static_cast<std::size_t>(system.A.columns()), T(0));
       const auto begin = clock::now();
       const whilst::report report = solver.solve(system.b, x);
       const double seconds = std::chrono::duration<double>(clock::now() - begin).count();

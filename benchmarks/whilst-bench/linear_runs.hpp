@@ -21,13 +21,15 @@ struct linear_contender {
   bool operator==(const linear_contender&) const = default;
 };
 
-/// ||b - A x|| / ||b||.
+/// ||b - A x|| / ||b||; and for rectangular matrices, r being b - A x, ||A'r|| / ||r|| over ||A'b|| / ||b||, which is
+/// small where x is a least-squares solution.
 struct true_residual {
   double relative = NAN;
   /// What a program that computes it in T may be off by, relative to ||b||.
   double rounding = 0;
+  double normal = NAN, normal_rounding = 0;  ///< likewise
 
-  bool within(double rtol) const { return relative <= rtol + rounding; }
+  bool within(double rtol) const { return relative <= rtol + rounding || normal <= rtol + normal_rounding; }
 };
 
 struct linear_run {

@@ -11,6 +11,8 @@ std::string_view name(reason why) {
   switch (why) {
     case reason::running:
       return "running";
+    case reason::converged_normal:
+      return "converged_normal";
     case reason::converged_rtol:
       return "converged_rtol";
     case reason::converged_atol:
@@ -61,6 +63,8 @@ std::string_view sentence(reason why) {
   switch (why) {
     case reason::running:
       return "the loop is still running";
+    case reason::converged_normal:
+      return "the residual is orthogonal to the columns of the matrix, as far as rtol asks";
     case reason::converged_rtol:
       return "the residual fell to rtol times the norm of the right-hand side";
     case reason::converged_atol:

@@ -85,8 +85,12 @@ std::shared_ptr<ticket::state> prepared_program::solve(std::string_view doing, c
   if (where.on_host()) return launch(nullptr, b, x);
 #if WHILST_WITH_CUDA
   desk_.require_context(doing);  // before allocating in another context
-  const std::size_t count = b_bytes_ > 0 ? 2 : 1, of_x = count - 1;
-  if (!vectors_.is_made()) vectors_ = vectors_on_gpu(where, count, x_bytes_, touched_once_);
+  const std::size_t of_x = b_bytes_ > 0 ? 1 : 0;
+  if (!vectors_.is_made()) {
+    std::vector<std::size_t> bytes{x_bytes_};
+    if (b_bytes_ > 0) bytes.insert(bytes.begin(), b_bytes_);
+    vectors_ = vectors_on_gpu(where, std::move(bytes), touched_once_);
+  }
   try {
     if (b_bytes_ > 0) {
       vectors_.upload("copying b and x to the GPU", {b, x});

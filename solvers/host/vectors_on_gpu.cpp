@@ -1,6 +1,7 @@
 #include "whilst/host/vectors_on_gpu.hpp"
 
 #include <cstring>
+#include <utility>
 
 #if WHILST_WITH_CUDA
 
@@ -13,43 +14,50 @@ constexpr std::size_t alignment = 256;
 
 }  // namespace
 
-vectors_on_gpu::vectors_on_gpu(place where, std::size_t count, std::size_t bytes_each, bool touched_once)
-    : where_(where), bytes_each_(bytes_each), stride_((bytes_each + alignment - 1) / alignment * alignment) {
-  if (count * stride_ <= most_staged) staged_ = shared_memory_block(where, count * stride_);
+vectors_on_gpu::vectors_on_gpu(place where, std::vector<std::size_t> bytes_of_each, bool touched_once)
+    : where_(where), bytes_of_(std::move(bytes_of_each)), begin_of_{0} {
+  for (const std::size_t bytes : bytes_of_)
+    begin_of_.push_back(begin_of_.back() + (bytes + alignment - 1) / alignment * alignment);
+  const std::size_t in_all = begin_of_.back();
+  if (in_all <= most_staged) staged_ = shared_memory_block(where, in_all);
   stay_ = touched_once && are_staged();
-  if (!stay_) memory_ = raw_buffer(where, count * stride_);
+  if (!stay_) memory_ = raw_buffer(where, in_all);
   const cuda::device_guard current(where.device());
   stream_ = cuda::make_stream();
 }
 
 void vectors_on_gpu::upload(std::string_view doing, std::initializer_list<const void*> sources) {
-  if (bytes_each_ == 0) return;
+  if (begin_of_.back() == 0) return;
   const cuda::device_guard current(where_.device());
-  std::size_t at = 0;
+  std::size_t k = 0;
   for (const void* const source : sources) {
+    const std::size_t at = begin_of_[k], bytes = bytes_of_[k];
+    k += 1;
+    if (bytes == 0) continue;
     if (are_staged()) {
-      std::memcpy(static_cast<std::byte*>(staged_.data()) + at, source, bytes_each_);
+      std::memcpy(static_cast<std::byte*>(staged_.data()) + at, source, bytes);
     } else {
-      WHILST_CUDA(doing, cudaMemcpyAsync(static_cast<std::byte*>(memory_.data()) + at, source, bytes_each_,
+      WHILST_CUDA(doing, cudaMemcpyAsync(static_cast<std::byte*>(memory_.data()) + at, source, bytes,
                                          cudaMemcpyHostToDevice, stream_.get()));
     }
-    at += stride_;
   }
   if (are_staged() && !stay_)
-    WHILST_CUDA(doing, cudaMemcpyAsync(memory_.data(), staged_.data(), at, cudaMemcpyHostToDevice, stream_.get()));
+    WHILST_CUDA(doing,
+                cudaMemcpyAsync(memory_.data(), staged_.data(), begin_of_[k], cudaMemcpyHostToDevice, stream_.get()));
 }
 
 void vectors_on_gpu::download(std::string_view doing, std::size_t k, void* target) {
   const cuda::device_guard current(where_.device());
-  void* const landing = are_staged() ? static_cast<std::byte*>(staged_.data()) + k * stride_ : target;
-  if (bytes_each_ > 0 && !stay_)
-    WHILST_CUDA(doing, cudaMemcpyAsync(landing, (*this)[k], bytes_each_, cudaMemcpyDeviceToHost, stream_.get()));
+  void* const landing = are_staged() ? static_cast<std::byte*>(staged_.data()) + begin_of_[k] : target;
+  if (bytes_of_[k] > 0 && !stay_)
+    WHILST_CUDA(doing, cudaMemcpyAsync(landing, (*this)[k], bytes_of_[k], cudaMemcpyDeviceToHost, stream_.get()));
   cuda::finish_copies(doing, stream_.get());
   if (are_staged()) copy_out(k, target);
 }
 
 void vectors_on_gpu::copy_out(std::size_t k, void* target) const {
-  if (bytes_each_ > 0) std::memcpy(target, static_cast<const std::byte*>(staged_.data()) + k * stride_, bytes_each_);
+  if (bytes_of_[k] == 0) return;
+  std::memcpy(target, static_cast<const std::byte*>(staged_.data()) + begin_of_[k], bytes_of_[k]);
 }
 
 void vectors_on_gpu::wait_quietly() const noexcept {

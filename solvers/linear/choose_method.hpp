@@ -14,7 +14,8 @@ namespace whilst {
 ///   A is                                          begins     goes on
 ///   symmetric, its diagonal all of one sign       cg         minres: A was indefinite
 ///   symmetric otherwise                           minres
-///   anything else, or known only by its products  bicgstab   gmres: bicgstab broke down, stagnated or diverged
+///   square otherwise, or known by its products    bicgstab   gmres: bicgstab broke down, stagnated or diverged
+///   not square                                    lsqr
 ///
 /// bicgstab's residual may drift so far that no restart gets on, which then reads as attainable accuracy: with less
 /// than half the digits that is stagnation. Where cg or minres finds a preconditioner that is not positive definite,
@@ -27,6 +28,9 @@ struct method_choice {
   const char* method;
   const char* why;  ///< "since the matrix is not symmetric"
 };
+
+/// For a matrix that is not square.
+inline constexpr method_choice method_of_rectangular{"lsqr", "since the matrix is not square"};
 
 /// For a matrix in host memory, perhaps with other values.
 template <class T>

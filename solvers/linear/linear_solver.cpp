@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "solvers/linear/prepared_methods.hpp"
+#include "solvers/linear/rectangular/transpose_on_place.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -28,6 +29,7 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   matrix_on_place<T> matrix;
+  transpose_on_place<T> transpose;           ///< of the matrix, for methods that need it
   operator_parts parts;                      ///< instead of the matrix
   preconditioner_parts M;                    ///< instead of a named one
   std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
@@ -40,15 +42,13 @@ struct linear_solver<T>::implementation {
   /// M: callbacks and parts both become parts once the number of rows is known.
   implementation(const csr_matrix<T>& A, preconditioner_callback called, preconditioner_parts given,
                  linear_solver_options asked)
-      : M(called ? make_called_preconditioner<T>(A.rows(), std::move(called)) : std::move(given)),
+      : M(called ? make_called_preconditioner<T>(A.columns(), std::move(called)) : std::move(given)),
         options(std::move(asked)) {
     const auto began = clock::now();
-    const linear_method<T>* const named = checked_method();
-    if (A.rows() != A.columns())
-      throw error(
-          making,
-          "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
-          "Give a square one");
+    const linear_method<T>* named = checked_method();
+    const bool is_square = A.rows() == A.columns(), is_automatic = !named;
+    if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
+    if (named) require_shape(*named, A.rows(), A.columns());
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
     const bool runs_in_kernel = (!named || named->runs_in_kernel) && !M;
@@ -62,6 +62,7 @@ struct linear_solver<T>::implementation {
     values_of = A;
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
+    if (!is_square && is_automatic) note_choice(method_of_rectangular);
   }
 
   implementation(index_type n, operator_callback A, preconditioner_callback called, linear_solver_options asked)
@@ -72,6 +73,21 @@ struct linear_solver<T>::implementation {
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
     const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
     parts = make_called_operator<T>(choice.where, n, std::move(A));
+    record_parts(named, choice, began);
+  }
+
+  implementation(index_type rows, index_type columns, operator_callback A, operator_callback A_transposed,
+                 preconditioner_callback called, linear_solver_options asked)
+      : M(called ? make_called_preconditioner<T>(columns, std::move(called)) : nullptr), options(std::move(asked)) {
+    const auto began = clock::now();
+    const linear_method<T>* const named = checked_method();
+    if (rows < 0 || columns < 0)
+      throw error(making, "there are " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+                  "Give 0 or more of each");
+    A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
+    A_transposed = checked(std::move(A_transposed), "the transpose's callback", "Give a function that makes y = A'x");
+    const executor_choice choice = choose_executor(wish_of(options), rows, false, /*runs_in_kernel=*/false);
+    parts = make_called_operator<T>(choice.where, rows, columns, std::move(A), std::move(A_transposed));
     record_parts(named, choice, began);
   }
 
@@ -101,12 +117,33 @@ struct linear_solver<T>::implementation {
                 "Make the operator on the place that the executor uses");
   }
 
+  /// Throws if the method cannot take such an operator.
+  void require_shape(const linear_method<T>& method, index_type rows, index_type columns) const {
+    if (method.needs.transpose && parts && !parts->has_transpose())
+      throw error(making, "method " + options.method + " needs products with the transpose, too, and there are none",
+                  "Give those, or use another method");
+    if (method.needs.transpose || rows == columns) return;
+    std::string which;
+    for (const linear_method<T>& one : linear_methods<T>())
+      if (one.needs.transpose) which += (which.empty() ? "" : ", ") + std::string(one.name);
+    throw error(making, "the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+                "Give a square one, or use a method for any shape: " + which);
+  }
+
   void record_parts(const linear_method<T>* named, const executor_choice& choice, clock::time_point began) {
-    if (!M && options.preconditioner == "jacobi" && !parts->has_diagonal())
+    const bool is_square = parts->rows() == parts->columns(), is_automatic = !named;
+    if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
+    if (named) require_shape(*named, parts->rows(), parts->columns());
+    const bool of_normal = named && named->needs.transpose;
+    if (!M && options.preconditioner == "jacobi" && !(of_normal ? parts->has_normal_diagonal() : parts->has_diagonal()))
       throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
                   "Use none, or give a preconditioner of your own");
     how = choice.how;
     record(named, choose_method_unseen, began);
+    if (!is_square && is_automatic) note_choice(method_of_rectangular);
+  }
+  void note_choice(const method_choice& choice) {
+    solve->chosen().desk().common.choice = std::string(choice.method) + ", " + choice.why;
   }
 
   template <class Choose>
@@ -124,13 +161,18 @@ struct linear_solver<T>::implementation {
     solve->chosen().desk().common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
   }
 
-  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, clock::time_point began) const {
+  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, clock::time_point began) {
     solve_request<T> request = matrix.request();
+    if (method.needs.transpose && !parts) {
+      if (!transpose.is_made()) transpose = transpose_on_place<T>(matrix.given(), request.where, request.offsets_64);
+      transpose.put_into(request);
+    }
     linear_solver_options shown = options;
     shown.method = method.name;
     if (parts) {
       request.where = parts->where();
       request.rows = parts->rows();
+      request.columns = parts->columns();
       request.parts = parts.get();
     }
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
@@ -199,6 +241,12 @@ linear_solver<T>::linear_solver(called M, index_type n, operator_callback A, lin
           std::make_unique<implementation>(
               n, std::move(A), checked(std::move(M.M), called_preconditioner_name, preconditioner_is_missing),
               std::move(options))) {}
+template <class T>
+linear_solver<T>::linear_solver(index_type rows, index_type columns, operator_callback A,
+                                operator_callback A_transposed, linear_solver_options options)
+    : implementation_("linear_solver",
+                      std::make_unique<implementation>(rows, columns, std::move(A), std::move(A_transposed), nullptr,
+                                                       std::move(options))) {}
 template <class T>
 linear_solver<T>::linear_solver(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> M,
                                 linear_solver_options options)
@@ -287,11 +335,15 @@ template <class T>
 memory_table linear_solver<T>::memory() const {
   memory_table table = implementation_->solve->memory();
   if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
+  if (const index_type bytes = implementation_->transpose.bytes())
+    table.items.insert(table.items.begin() + 1, {.name = "the transpose's pattern",
+                                                 .where = name_of(implementation_->matrix.request().where),
+                                                 .bytes = static_cast<std::size_t>(bytes)});
   return table;
 }
 template <class T>
 index_type linear_solver<T>::bytes() const {
-  return implementation_->matrix.bytes() + implementation_->solve->bytes();
+  return implementation_->matrix.bytes() + implementation_->transpose.bytes() + implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

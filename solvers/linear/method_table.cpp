@@ -24,7 +24,7 @@ int method_cost::value(const linear_solver_options& options) const {
 }
 
 const char* method_description::matrix() const {
-  return needs.definite ? "symmetric definite" : needs.symmetric ? "symmetric" : "any";
+  return needs.transpose ? "any shape" : needs.definite ? "symmetric definite" : needs.symmetric ? "symmetric" : "any";
 }
 
 std::vector<method_description> method_table() {
@@ -48,6 +48,9 @@ std::vector<method_description> method_table() {
       {"fgmres", {1}, {3, 2, "m"}, "Y. Saad, SIAM J. Sci. Comput. 14 (1993)"},
       {"cgs", {2}, {9}, "P. Sonneveld, SIAM J. Sci. Stat. Comput. 10 (1989)"},
       {"tfqmr", {2}, {10}, "R. W. Freund, SIAM J. Sci. Comput. 14 (1993), algorithm 5.1"},
+      {"lsqr", {2}, {3}, "C. C. Paige, M. A. Saunders, ACM Trans. Math. Softw. 8 (1982)"},
+      {"lsmr", {2}, {4}, "D. C.-L. Fong, M. Saunders, SIAM J. Sci. Comput. 33 (2011)"},
+      {"cgls", {2}, {4}, "M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)"},
   };
   std::vector<method_description> table;
   for (const linear_method<double>& method : linear_methods<double>()) {

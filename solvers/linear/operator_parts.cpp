@@ -40,18 +40,30 @@ class csr_parts final : public linear_operator<T> {
 template <class T>
 class called_parts final : public linear_operator<T> {
  public:
-  called_parts(place where, index_type n, vector_callback<T> apply) : where_(where), n_(n), apply_(std::move(apply)) {}
+  called_parts(place where, index_type rows, index_type columns, vector_callback<T> apply,
+               vector_callback<T> apply_transposed)
+      : where_(where),
+        rows_(rows),
+        columns_(columns),
+        apply_(std::move(apply)),
+        apply_transposed_(std::move(apply_transposed)) {}
   place where() const override { return where_; }
-  index_type rows() const override { return n_; }
-  void apply(recorder& run, const T* x, T* y) const override {
-    run.call("y = A x", [call = apply_, n = n_, x, y](CUstream_st* stream) { call(stream, n, x, y); },
-             {.scratch_only = true});
+  index_type rows() const override { return rows_; }
+  index_type columns() const override { return columns_; }
+  void apply(recorder& run, const T* x, T* y) const override { record(run, "y = A x", apply_, rows_, x, y); }
+  bool has_transpose() const override { return apply_transposed_ != nullptr; }
+  void apply_transposed(recorder& run, const T* x, T* y) const override {
+    record(run, "y = A'x", apply_transposed_, columns_, x, y);
   }
 
  private:
+  static void record(recorder& run, const char* name, const vector_callback<T>& call, index_type n, const T* x, T* y) {
+    run.call(name, [call, n, x, y](CUstream_st* stream) { call(stream, n, x, y); }, {.scratch_only = true});
+  }
+
   place where_;
-  index_type n_;
-  vector_callback<T> apply_;
+  index_type rows_, columns_;
+  vector_callback<T> apply_, apply_transposed_;
 };
 
 template <class T>
@@ -136,7 +148,13 @@ void detail::narrow_offsets(place where, index_type count, const std::int64_t* w
 
 template <class T>
 std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type n, vector_callback<T> apply) {
-  return std::make_unique<called_parts<T>>(where, n, std::move(apply));
+  return std::make_unique<called_parts<T>>(where, n, n, std::move(apply), nullptr);
+}
+template <class T>
+std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type rows, index_type columns,
+                                                         vector_callback<T> apply,
+                                                         vector_callback<T> apply_transposed) {
+  return std::make_unique<called_parts<T>>(where, rows, columns, std::move(apply), std::move(apply_transposed));
 }
 template <class T>
 std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply) {
@@ -152,13 +170,15 @@ std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute) {
   return std::make_unique<jacobi_parts<T>>(absolute);
 }
 
-#define WHILST_PARTS_OF(T)                                                                                  \
-  template std::unique_ptr<linear_operator<T>> make_called_operator(place, index_type, vector_callback<T>); \
-  template std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type, vector_callback<T>);   \
-  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                           \
-      place, const csr_operator<T, std::int32_t, constant_slot<const T>>&);                                 \
-  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                           \
-      place, const csr_operator<T, std::int64_t, constant_slot<const T>>&);                                 \
+#define WHILST_PARTS_OF(T)                                                                                             \
+  template std::unique_ptr<linear_operator<T>> make_called_operator(place, index_type, vector_callback<T>);            \
+  template std::unique_ptr<linear_operator<T>> make_called_operator(place, index_type, index_type, vector_callback<T>, \
+                                                                    vector_callback<T>);                               \
+  template std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type, vector_callback<T>);              \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
+      place, const csr_operator<T, std::int32_t, constant_slot<const T>>&);                                            \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
+      place, const csr_operator<T, std::int64_t, constant_slot<const T>>&);                                            \
   template std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool);
 WHILST_PARTS_OF(float)
 WHILST_PARTS_OF(double)

@@ -26,14 +26,15 @@ prepared_solve<T>::prepared_solve(const solve_request<T>& request, recorded_solv
                         .systems = request.systems,
                         .lanes = made.lanes,
                         .b_bytes = static_cast<std::size_t>(request.rows * request.systems) * sizeof(T),
-                        .x_bytes = static_cast<std::size_t>(request.rows * request.systems) * sizeof(T),
+                        .x_bytes = static_cast<std::size_t>(request.columns * request.systems) * sizeof(T),
                         .how = how,
                         .outer = made.outer,
                         .inner = how == executor::batch ? nullptr : made.inner,
                         .began = began},
                        loop_options_of(options)),
       options_(options),
-      entries_(request.rows * request.systems),
+      b_entries_(request.rows * request.systems),
+      x_entries_(request.columns * request.systems),
       values_(request.nonzeros * request.systems),
       recorded_(std::move(made)) {}
 
@@ -64,12 +65,13 @@ void prepared_solve<T>::set_parameters(const ticket::state& of, const void* b, v
 template <class T>
 std::shared_ptr<ticket::state> prepared_solve<T>::solve(std::span<const T> b, std::span<T> x) {
   const std::string_view doing = "solving a linear system";
-  const auto entries = static_cast<std::size_t>(entries_);
-  if (b.size() != entries || x.size() != entries)
+  const bool is_square = b_entries_ == x_entries_;
+  if (!std::cmp_equal(b.size(), b_entries_) || !std::cmp_equal(x.size(), x_entries_))
     throw error(doing,
-                "there are " + std::to_string(entries) + " rows, b has " + std::to_string(b.size()) +
-                    " entries and x has " + std::to_string(x.size()),
-                "Make all three agree");
+                "there are " + std::to_string(b_entries_) + " rows" +
+                    (is_square ? "" : " and " + std::to_string(x_entries_) + " columns") + ", b has " +
+                    std::to_string(b.size()) + " entries and x has " + std::to_string(x.size()),
+                is_square ? "Make all three agree" : "Give b as many entries as there are rows, x as many as columns");
   return prepared_program::solve(doing, b.data(), x.data());
 }
 

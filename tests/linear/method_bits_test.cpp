@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "solvers/linear/rectangular/transpose_on_place.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
@@ -58,8 +59,8 @@ void check_same_bits(const std::vector<outcome<T>>& a, const std::vector<outcome
 
 template <class Use>
 void for_each_method(const Use& use) {
-  for (const std::string& method : methods_on("graph"))
-    for (const char* preconditioner : {"none", "jacobi"}) use(method, preconditioner);
+  for (const auto& method : whilst::linear_methods<double>())
+    for (const char* preconditioner : {"none", "jacobi"}) use(method.name, preconditioner);
 }
 
 template <class T>
@@ -115,6 +116,10 @@ class bare_solve {
         history_(gpu, 512) {
     b_.upload(random_vector<T>(A.rows(), 23).data());
     whilst::solve_request<T> request = matrix_.request();
+    if (method.needs.transpose) {
+      transpose_ = whilst::transpose_on_place<T>(A, gpu, request.offsets_64);
+      transpose_.put_into(request);
+    }
     request.preconditioner = M;
     solve_ = method.record(request);
     whilst::program& program = *solve_.recorded;
@@ -157,6 +162,7 @@ class bare_solve {
 
   const whilst::place gpu = whilst::place::gpu(0);
   whilst::matrix_on_place<T> matrix_;
+  whilst::transpose_on_place<T> transpose_;
   whilst::buffer<T> b_, x_;
   whilst::buffer<whilst::solve_outcome> outcome_;
   whilst::buffer<whilst::history_record> history_;

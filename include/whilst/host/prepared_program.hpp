@@ -74,7 +74,7 @@ class prepared_program {
     bool in_float = false;
     index_type rows = 0, nonzeros = 0, systems = 1;
     int lanes = 1;                         ///< threads per system of a batch
-    std::size_t b_bytes = 0, x_bytes = 0;  ///< of all systems; equal, or b_bytes is 0: there is no b
+    std::size_t b_bytes = 0, x_bytes = 0;  ///< of all systems; b_bytes is 0 where there is no b
     /// batch or resident if the solve is a kernel of its own.
     executor how = executor::host;
     /// See launch_desk; inner is null for a batch.

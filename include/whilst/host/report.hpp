@@ -16,6 +16,7 @@ struct report_fields {
   index_type iterations = 0;
   double residual_norm = 0;
   double rhs_norm = 0;
+  double normal_residual_norm = 0;
   double setup_seconds = 0;
   double solve_seconds = 0;
   double loop_seconds = 0;
@@ -43,6 +44,9 @@ class report {
   double relative_residual() const;
   /// ||b||_2.
   double rhs_norm() const { return fields_.rhs_norm; }
+  /// Of lsqr, lsmr and cgls: ||A'(b - A x)||_2, recomputed like residual_norm(); 0 of other methods. After a cancel or
+  /// a deadline, that of the last x for which it was.
+  double normal_residual_norm() const { return fields_.normal_residual_norm; }
   /// Seconds spent copying the matrix, allocating, recording and instantiating: once per solver, not once per solve.
   double setup_seconds() const { return fields_.setup_seconds; }
   /// Seconds from when b and x have been read to the last step of the solve, on the clock of the device that ran it.

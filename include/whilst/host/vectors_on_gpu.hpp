@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/engine/memory/memory.hpp"
@@ -11,7 +12,7 @@ namespace whilst {
 
 #if WHILST_WITH_CUDA
 
-/// Vectors of equal length for solves from host memory: their copies for a GPU, and the stream that copies and solves.
+/// Vectors for solves from host memory: their copies for a GPU, and the stream that copies and solves.
 /// Copies wait for nothing but what is on that stream: small vectors go through pinned memory, all in one copy, or stay
 /// there if the solve's kernels read and write each entry only once. Sources are borrowed until the work on the stream
 /// is done.
@@ -19,12 +20,12 @@ class vectors_on_gpu {
  public:
   vectors_on_gpu() = default;
   /// touched_once: kernels read each entry once, and write it once, neighbours together.
-  vectors_on_gpu(place where, std::size_t count, std::size_t bytes_each, bool touched_once);
+  vectors_on_gpu(place where, std::vector<std::size_t> bytes_of_each, bool touched_once);
 
   bool is_made() const { return stream_ != nullptr; }
   CUstream_st* stream() const { return stream_.get(); }
   void* operator[](std::size_t k) const {
-    return static_cast<std::byte*>(stay_ ? staged_.data() : memory_.data()) + k * stride_;
+    return static_cast<std::byte*>(stay_ ? staged_.data() : memory_.data()) + begin_of_[k];
   }
   index_type bytes() const { return static_cast<index_type>(memory_.bytes()); }
   /// Whether downloads can be enqueued behind a run. Otherwise the driver may hold its locks until the run has ended,
@@ -44,7 +45,7 @@ class vectors_on_gpu {
 
  private:
   place where_ = place::host();
-  std::size_t bytes_each_ = 0, stride_ = 0;
+  std::vector<std::size_t> bytes_of_, begin_of_;  ///< of each; and behind the last
   bool stay_ = false;
   raw_buffer memory_;
   shared_memory_block staged_;

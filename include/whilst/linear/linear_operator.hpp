@@ -21,6 +21,8 @@ class linear_operator {
   /// Where its products run.
   virtual place where() const = 0;
   virtual index_type rows() const = 0;
+  /// Methods that need no transpose take square operators alone.
+  virtual index_type columns() const { return rows(); }
   /// Takes the memory that its steps need, for as long as the program. Called twice, like the layout of an arena: the
   /// second time with the memory.
   virtual void take_memory([[maybe_unused]] workspace& memory) {}
@@ -28,13 +30,22 @@ class linear_operator {
   virtual void read_values_from([[maybe_unused]] constant_slot<const T> values) {}
   /// Records what products need of the operator's present values, once in a solve.
   virtual void prepare([[maybe_unused]] recorder& run) const {}
-  /// Records y = A x; x and y have rows() entries and do not overlap. The steps may run once more after the loop has
-  /// stopped, so they write nothing but y and memory of the operator's own.
+  /// Records y = A x; x has columns() entries, y has rows(), and they do not overlap. The steps may run once more after
+  /// the loop has stopped, so they write nothing but y and memory of the operator's own.
   virtual void apply(recorder& run, const T* x, T* y) const = 0;
   /// Whether diagonal() can be called.
   virtual bool has_diagonal() const { return false; }
   /// Records d_i = A_ii.
   virtual void diagonal([[maybe_unused]] recorder& run, [[maybe_unused]] T* d) const {}
+  /// Whether apply_transposed() can be called.
+  virtual bool has_transpose() const { return false; }
+  /// Records y = A'x, as apply().
+  virtual void apply_transposed([[maybe_unused]] recorder& run, [[maybe_unused]] const T* x,
+                                [[maybe_unused]] T* y) const {}
+  /// Whether normal_diagonal() can be called.
+  virtual bool has_normal_diagonal() const { return false; }
+  /// Records d_j = (A'A)_jj.
+  virtual void normal_diagonal([[maybe_unused]] recorder& run, [[maybe_unused]] T* d) const {}
 };
 
 /// A preconditioner in parts: it records the steps of z = M r. M approximates the inverse of A; see linear_operator for
@@ -54,13 +65,17 @@ class preconditioner {
   virtual void apply(recorder& run, const T* r, T* z) const = 0;
 };
 
-/// A function that makes products: enqueues y = f(x) on a stream, which is null on the host.
+/// A function that makes products: enqueues y = f(x) on a stream, which is null on the host. n: the entries of y.
 template <class T>
 using vector_callback = std::function<void(CUstream_st* stream, index_type n, const T* x, T* y)>;
 
 /// The parts that the library has. Each is for a place and its memory, and throws what recording throws.
 template <class T>
 std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type n, vector_callback<T> apply);
+/// The same for an operator of any shape with its transpose.
+template <class T>
+std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type rows, index_type columns,
+                                                         vector_callback<T> apply, vector_callback<T> apply_transposed);
 template <class T>
 std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply);
 /// A matrix whose values are bound at launch. Offset: std::int32_t or std::int64_t.
@@ -70,6 +85,22 @@ std::unique_ptr<linear_operator<T>> make_csr_operator(place where,
 /// The inverse of the diagonal, or of its absolute values, which is positive definite for every A; 1 where it is 0.
 template <class T>
 std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute);
+
+/// The transpose of a composed_operator.
+template <class T>
+struct composed_transpose {
+  static constexpr bool applied_whole = true, runs_in_kernel = false;
+  linear_operator<T>* parts;
+
+  WHILST_HD index_type rows() const {
+#if defined(__CUDA_ARCH__)
+    return 0;
+#else
+    return parts->columns();
+#endif
+  }
+  void apply(recorder& run, const T* x, T* y) const { parts->apply_transposed(run, x, y); }
+};
 
 /// A linear_operator within a method: without rows.
 template <class T>
@@ -90,6 +121,7 @@ struct composed_operator {
     return *this;
   }
   void prepare(recorder& run) const { parts->prepare(run); }
+  composed_transpose<T> transposed() const { return {parts}; }
 };
 
 /// A preconditioner within a method; null for none.

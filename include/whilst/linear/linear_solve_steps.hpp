@@ -134,6 +134,14 @@ struct linear_solve_steps {
     }
   };
 
+  /// The power of two that makes an A of this size about 1.
+  WHILST_HD static double factor_for(double operator_size, bool scales) {
+    int exponent = 0;
+    constexpr int most = sizeof(T) == 4 ? 120 : 1000;
+    if (scales && operator_size > 0) exponent = binary_exponent(operator_size);
+    return power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
+  }
+
   /// The verdict on the initial residual, and the scales.
   struct judge_start {
     scalars* s;
@@ -148,10 +156,7 @@ struct linear_solve_steps {
       s->handed_norm = s->rhs_norm == 0 ? 0 : is_finite(s->x_norm) ? norm : s->x_norm;
       if (outer->check(s->handed_norm)) return;
       if (measures) measure(s, total[3], total[4], n);
-      int exponent = 0;
-      constexpr int most = sizeof(T) == 4 ? 120 : 1000;
-      if (scales && s->operator_size > 0) exponent = binary_exponent(s->operator_size);
-      const double factor = power_of_two(exponent < -most ? most : exponent > most ? -most : -exponent);
+      const double factor = factor_for(s->operator_size, scales);
       // If A x is small compared to b, it may be all rounding, and so may its sign.
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
       s->operator_factor = tells && s->along < 0 ? -factor : factor;

@@ -24,13 +24,16 @@ class preconditioner;
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
   /// For symmetric definite matrices "cg" or "pipelined-cg"; for symmetric ones "minres" or "cr"; for any square matrix
-  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr". docs/linear.md compares them. "auto" looks at
+  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr"; for any shape and rank, by least squares,
+  /// "lsqr", "lsmr" or "cgls". docs/linear.md compares them. "auto" looks at
   /// the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
   /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
-  /// absolute values. A preconditioner of your own: see the constructors that take one.
+  /// absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see
+  /// the constructors that take one. For the last three methods it is to be close to the inverse of A'A.
   std::string preconditioner = "none";
-  /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned.
+  /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned. lsqr, lsmr and cgls also stop, with reason
+  /// converged_normal, when r = b - A x is orthogonal to the columns of A: ||A'r|| / ||r|| <= rtol ||A'b|| / ||b||.
   double rtol = 1e-8;
   double atol = 0;
   /// Stop as diverged when ||b - A x||_2 > dtol * max(||b||_2, ||b - A x0||_2).
@@ -73,9 +76,9 @@ struct linear_solver_options {
   bool operator==(const linear_solver_options&) const = default;
 };
 
-/// Solves A x = b for one matrix and many right-hand sides: the loop is recorded when the solver is constructed and
-/// replayed by each solve. One solve at a time: a second one on another stream waits for the first. Threads may share
-/// it: see replayed_solver.
+/// Solves A x = b, or min ||b - A x||, for one matrix and many right-hand sides: the loop is recorded when the solver
+/// is constructed and replayed by each solve. One solve at a time: a second one on another stream waits for the first.
+/// Threads may share it: see replayed_solver.
 template <class T>
 class linear_solver : public replayed_solver {
  public:
@@ -111,6 +114,11 @@ class linear_solver : public replayed_solver {
   template <std::convertible_to<preconditioner_callback> Callback>
   linear_solver(index_type n, operator_callback A, Callback M, linear_solver_options options = {})
       : linear_solver(called{std::move(M)}, n, std::move(A), std::move(options)) {}
+  /// The same for an operator of any shape, known by its products and those of its transpose: x has as many entries as
+  /// there are columns, b as many as there are rows. For methods lsqr, lsmr and cgls (or "auto"), and for the others
+  /// where it is square.
+  linear_solver(index_type rows, index_type columns, operator_callback A, operator_callback A_transposed,
+                linear_solver_options options = {});
   /// The same for an operator and a preconditioner in parts, which record steps of their own: see
   /// whilst/linear/linear_operator.hpp. They are kept as long as the solver. An operator's place decides which device
   /// solves; M is null for none, or for the preconditioner named in the options, which may be "jacobi" if the operator
@@ -123,7 +131,8 @@ class linear_solver : public replayed_solver {
   linear_solver(linear_solver&&) noexcept;
   linear_solver& operator=(linear_solver&&) noexcept;
 
-  /// Solves with b and x in host memory, n entries each; x holds the initial guess and receives the solution. Blocks.
+  /// Solves with b and x in host memory, an entry a row and an entry a column; x holds the initial guess and receives
+  /// the solution. Blocks.
   report solve(std::span<const T> b, std::span<T> x);
   report solve(const std::vector<T>& b, std::vector<T>& x) { return solve(std::span<const T>(b), std::span<T>(x)); }
 

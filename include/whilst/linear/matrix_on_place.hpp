@@ -23,6 +23,7 @@ class matrix_on_place {
   matrix_on_place(const csr_matrix<T>& A, place where, bool check_pointers) : A_(std::make_unique<csr_matrix<T>>(A)) {
     request_.where = where;
     request_.rows = A.rows();
+    request_.columns = A.columns();
     request_.nonzeros = A.nonzeros();
     const bool narrow = A.has_64bit_offsets() && offsets_suffice_32(A.nonzeros());
     request_.offsets_64 = A.has_64bit_offsets() && !narrow;

@@ -113,7 +113,7 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   const executor_choice choice = choose_executor(wish_of(options), A.rows(), false, solve::runs_in_kernel);
   solve_request<T> request;
   request.where = choice.where;
-  request.rows = A.rows();
+  request.rows = request.columns = A.rows();
   request.settings = method_settings_of(options);
   request.in_kernel = choice.how == executor::resident;
   options.method = solve::method_type::name;

@@ -138,6 +138,9 @@ struct scaled_operator {
     const auto rows = rows_for(run, unscaled, x);
     return scaled_operator<T, std::remove_const_t<decltype(rows)>>{rows, factor};
   }
+  /// For an operator that has its transpose, and so may be rectangular.
+  WHILST_HD auto transposed() const requires requires { unscaled.transposed(); }
+  { return scaled_operator<T, decltype(unscaled.transposed())>{unscaled.transposed(), factor}; }
 
  private:
   WHILST_HD T times_factor(T value) const { return static_cast<T>(*factor * static_cast<double>(value)); }

@@ -20,6 +20,7 @@ namespace whilst {
 struct method_needs {
   bool symmetric = false, definite = false;  ///< A
   bool definite_preconditioner = false;      ///< though A may be indefinite: Jacobi takes absolute values
+  bool transpose = false;                    ///< products with A', too: A may be rectangular, M is for A'A
 };
 
 /// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does.

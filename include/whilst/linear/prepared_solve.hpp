@@ -34,8 +34,8 @@ class prepared_solve final : public prepared_program {
   void change(const Change& apply);
   void set_parameters(const ticket::state& of, const void* b, void* x) override;
 
-  linear_solver_options options_;  ///< their tolerances count; for limits see prepared_program
-  index_type entries_, values_;    ///< of b; of all matrices together
+  linear_solver_options options_;              ///< their tolerances count; for limits see prepared_program
+  index_type b_entries_, x_entries_, values_;  ///< of all systems together
   recorded_solve<T> recorded_;
 };
 

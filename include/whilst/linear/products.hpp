@@ -140,20 +140,21 @@ struct use_of_product : blocks_of<Use> {
   }
 };
 
-/// Two products row by row, in the same kernel as what is made of them.
-template <class T, class Operator, class Use>
-struct two_products_by_rows : blocks_of<Use> {
+/// The product row by row, for a use that writes what it makes of it itself. X: an address, or two_vectors for two
+/// products.
+template <class X, class Operator, class Use>
+struct made_by_rows : blocks_of<Use> {
   static constexpr bool fetches_constants = fetches_only_constants<Operator>();
   Operator A;
-  two_vectors<T> x;
+  X x;
   Use use;
 
-  two_products_by_rows() = default;
-  WHILST_HD two_products_by_rows(const Operator& A, const two_vectors<T>& x, const Use& use) : A(A), x(x), use(use) {}
+  made_by_rows() = default;
+  WHILST_HD made_by_rows(const Operator& A, const X& x, const Use& use) : A(A), x(x), use(use) {}
 
   struct entries {
     decltype(std::declval<const Use&>().read(index_type{})) others;
-    two<T> Ax;
+    std::remove_cvref_t<decltype(std::declval<const X&>()[0])> Ax;
   };
   WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
   template <class Team>
@@ -174,17 +175,17 @@ struct two_products_by_rows : blocks_of<Use> {
     return A.bytes() + use.bytes(n);
   }
 };
-/// What is made of two products that are in memory.
-template <class T, class Use>
-struct use_of_two_products : blocks_of<Use> {
-  two_vectors<T> Ax;
+/// The same of what is in memory.
+template <class X, class Use>
+struct made_of_products : blocks_of<Use> {
+  X Ax;
   Use use;
 
-  use_of_two_products() = default;
-  WHILST_HD use_of_two_products(const two_vectors<T>& Ax, const Use& use) : Ax(Ax), use(use) {}
+  made_of_products() = default;
+  WHILST_HD made_of_products(const X& Ax, const Use& use) : Ax(Ax), use(use) {}
   WHILST_HD auto operator()(index_type i) const { return use(i, use.read(i), Ax[i]); }
   index_type bytes(index_type n) const requires says_what_it_reads<Use> {
-    return use.bytes(n) + 2 * n * static_cast<index_type>(sizeof(T));
+    return use.bytes(n) + n * static_cast<index_type>(sizeof(Ax[0]));
   }
 };
 
@@ -280,21 +281,35 @@ inline constexpr bool multiplies_two_at_once =
   A.before_apply(run, x);
 };
 
-/// Records what `use` makes of A x1 and A x2, without the operator's factor, if it has one; and the finish: one kernel,
-/// which reads A once for both. `use` has read(i), and operator()(i, e, Ax), which writes what it likes at index i and
-/// returns the sums, given what read returned and a two<T>. For an operator that multiplies_two_at_once.
+/// Records what `use` makes of A x, without the operator's factor, if it has one; and the finish. `use` has read(i),
+/// and operator()(i, e, Ax), which writes what it likes at index i and returns the sums, given what read returned. So
+/// it may overwrite what it reads. One kernel where A has rows; otherwise `scratch` takes A x.
+template <class Run, class Operator, class T, class Use, class... Rest>
+WHILST_HD void make_from_product(Run& run, const char* name, const Operator& A, const T* x, [[maybe_unused]] T* scratch,
+                                 const Use& use, const Rest&... rest) {
+  if constexpr (has_rows<Operator>) {
+    const auto rows = rows_for(run, without_factor(A), x);
+    run.step(name, A.rows(), detail::made_by_rows<const T*, std::remove_const_t<decltype(rows)>, Use>(rows, x, use),
+             rest...);
+  } else {
+    without_factor(A).apply(run, x, scratch);
+    run.step(name, A.rows(), detail::made_of_products<const T*, Use>(scratch, use), rest...);
+  }
+}
+/// The same of A x1 and A x2, as a two<T>, in one kernel, which reads A once for both. For an operator that
+/// multiplies_two_at_once.
 template <class Run, class Operator, class T, class Use, class Finish>
 WHILST_HD void product_of_two(Run& run, const char* name, const Operator& A, const T* x1, const T* x2, const Use& use,
                               const Finish& finish) {
   const auto& rows = without_factor(A);
   run.step(name, A.rows(),
-           detail::two_products_by_rows<T, std::remove_cvref_t<decltype(rows)>, Use>(rows, {x1, x2}, use), finish);
+           detail::made_by_rows<two_vectors<T>, std::remove_cvref_t<decltype(rows)>, Use>(rows, {x1, x2}, use), finish);
 }
 /// The same of products that are in memory.
 template <class Run, class T, class Use, class Finish>
 WHILST_HD void use_products(Run& run, const char* name, index_type n, const T* Ax1, const T* Ax2, const Use& use,
                             const Finish& finish) {
-  run.step(name, n, detail::use_of_two_products<T, Use>({Ax1, Ax2}, use), finish);
+  run.step(name, n, detail::made_of_products<two_vectors<T>, Use>({Ax1, Ax2}, use), finish);
 }
 
 }  // namespace whilst

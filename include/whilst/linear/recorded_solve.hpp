@@ -18,11 +18,17 @@ enum class preconditioner_kind { none, jacobi, parts };
 template <class T>
 struct solve_request {
   place where = place::host();
-  index_type rows = 0, nonzeros = 0;
+  index_type rows = 0, columns = 0, nonzeros = 0;
   const void* row_offsets = nullptr;
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
+  /// The transpose, for methods that need it: see transposed_pattern. Offsets and sources are as wide as row_offsets.
+  struct {
+    const void* row_offsets = nullptr;
+    const std::int32_t* column_indices = nullptr;
+    const void* sources = nullptr;
+  } transposed = {};
   /// Instead of a matrix: an operator in parts.
   linear_operator<T>* parts = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
@@ -142,10 +148,10 @@ inline int threads_for_each(index_type rows) {
   return 512;
 }
 
-template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
-recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A_without_values,
-                              const Preconditioner& M) {
-  using solve_type = linear_solve<T, Operator, Preconditioner, Method>;
+/// Records a solve_type, made from A, M and what a launch binds.
+template <class solve_type, class T, class Operator, class Preconditioner>
+recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_without_values,
+                            const Preconditioner& M) {
   if constexpr (has_rows<Operator> && requires { A_without_values.lanes_wanted(); })
     detail::check_lanes("recording a solve by an operator", A_without_values.lanes_wanted());
   recorded_solve<T> made;
@@ -236,6 +242,11 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
   return made;
 }
 
+template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
+recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
+  return record_as<linear_solve<T, Operator, Preconditioner, Method>>(request, A, M);
+}
+
 /// Records the solve that `request` describes by Method, from parts: an operator and a preconditioner that record steps
 /// of their own. Compiled once for a method and a number type.
 template <template <class, class, class> class Method, class T>
@@ -300,6 +311,12 @@ template <class T>
 linear_method<T> conjugate_gradient_squared_method();
 template <class T>
 linear_method<T> tfqmr_method();
+template <class T>
+linear_method<T> lsqr_method();
+template <class T>
+linear_method<T> lsmr_method();
+template <class T>
+linear_method<T> cgls_method();
 
 /// All methods. A new one adds a declaration above, a line here, and a file that defines it.
 template <class T>
@@ -316,6 +333,9 @@ const std::vector<linear_method<T>>& linear_methods() {
       fgmres_method<T>(),
       conjugate_gradient_squared_method<T>(),
       tfqmr_method<T>(),
+      lsqr_method<T>(),
+      lsmr_method<T>(),
+      cgls_method<T>(),
   };
   return all;
 }

@@ -7,7 +7,9 @@ namespace whilst {
 /// Why a loop stopped. Positive: converged; negative: not; zero: still running. The sign convention, and the numbers
 /// where both have the case, are those of PETSc's KSPConvergedReason.
 enum class reason : int {
-  running = 0,             ///< it has not stopped: wait for it
+  running = 0,  ///< it has not stopped: wait for it
+  /// The residual is orthogonal to the columns of A as far as rtol asks: x is a least-squares solution. Nothing to do.
+  converged_normal = 1,
   converged_rtol = 2,      ///< the residual is within rtol of the right-hand side's norm: nothing to do
   converged_atol = 3,      ///< the residual is within atol: nothing to do
   completed = 4,           ///< a loop without a tolerance did what it was asked to: nothing to do
