@@ -47,8 +47,8 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
   add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
-      "auto chooses by the matrix; cg, pipelined-cg: symmetric definite; minres, cr: symmetric; the others: any "
-      "(default cg). whilst info --methods compares them",
+      "auto chooses by the matrix; cg, pipelined-cg, chebyshev, richardson: symmetric definite; minres, cr: symmetric; "
+      "lsqr, lsmr, cgls: any shape; the others: any square one (default cg). whilst info --methods compares them",
       one_of(method_names()));
   const auto whole = [](int most) {
     return number<int>(
@@ -57,6 +57,13 @@ void add_problem(CLI::App* to, solve_options& into) {
   };
   add(to, "--restart", solver.restart, "gmres, fgmres: iterations of a cycle (default 30)", whole(1000));
   add(to, "--shadow-dimension", solver.shadow_dimension, "idr: the s of IDR(s) (default 4)", whole(16));
+  const auto finite = number<double>(
+      "FLOAT", [](double value) { return std::isfinite(value); }, "a finite number, as 0.1");
+  add(to, "--least-eigenvalue", solver.least_eigenvalue,
+      "chebyshev, richardson: bounds the eigenvalues of M A from below (default: estimated)", finite);
+  add(to, "--greatest-eigenvalue", solver.greatest_eigenvalue, "the same from above", finite);
+  add(to, "--lanczos-steps", solver.lanczos_steps, "chebyshev, richardson: steps that estimate them (default 20)",
+      whole(64));
   add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
   add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
   const auto tolerance = [](double most, const char* wanted) {

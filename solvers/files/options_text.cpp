@@ -38,6 +38,9 @@ void each_field(Options& options, const Visit& visit) {
   visit("restart", options.restart);
   visit("shadow_dimension", options.shadow_dimension);
   visit("polynomial_degree", options.polynomial_degree);
+  visit("least_eigenvalue", options.least_eigenvalue);
+  visit("greatest_eigenvalue", options.greatest_eigenvalue);
+  visit("lanczos_steps", options.lanczos_steps);
   visit("keep_best", options.keep_best);
   visit("callback_memory", options.callback_memory);
   visit("device", options.device);

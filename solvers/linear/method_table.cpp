@@ -48,6 +48,8 @@ std::vector<method_description> method_table() {
       {"fgmres", {1}, {3, 2, "m"}, "Y. Saad, SIAM J. Sci. Comput. 14 (1993)"},
       {"cgs", {2}, {9}, "P. Sonneveld, SIAM J. Sci. Stat. Comput. 10 (1989)"},
       {"tfqmr", {2}, {10}, "R. W. Freund, SIAM J. Sci. Comput. 14 (1993), algorithm 5.1"},
+      {"chebyshev", {1}, {3}, "Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 12.1"},
+      {"richardson", {1}, {3}, "L. F. Richardson, Phil. Trans. R. Soc. Lond. A 210 (1911)"},
       {"lsqr", {2}, {3}, "C. C. Paige, M. A. Saunders, ACM Trans. Math. Softw. 8 (1982)"},
       {"lsmr", {2}, {4}, "D. C.-L. Fong, M. Saunders, SIAM J. Sci. Comput. 33 (2011)"},
       {"cgls", {2}, {4}, "M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)"},

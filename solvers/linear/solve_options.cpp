@@ -17,6 +17,12 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   in_range("restart", options.restart, 1000);
   in_range("shadow_dimension", options.shadow_dimension, 16);
   in_range("polynomial_degree", options.polynomial_degree, 8);
+  in_range("lanczos_steps", options.lanczos_steps, 64);
+  const double least = options.least_eigenvalue, greatest = options.greatest_eigenvalue;
+  const bool in_order = least == 0 || greatest == 0 || (least <= greatest && (least > 0) == (greatest > 0));
+  if (!std::isfinite(least) || !std::isfinite(greatest) || !in_order)
+    refuse("least_eigenvalue is " + std::to_string(least) + " and greatest_eigenvalue is " + std::to_string(greatest),
+           "Give the least first, both of one sign, or 0 for one to be estimated");
   const auto& memory = options.callback_memory;
   if (memory != "any" && memory != "host" && memory != "device")
     refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");

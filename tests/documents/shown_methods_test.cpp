@@ -128,6 +128,25 @@ TEST_CASE("the methods' examples solve", "[shown]") {
     check();
   }
   {
+    triplets<double> dominant(50);
+    for (int i = 0; i < 50; ++i) dominant.row({{(i + 49) % 50, -1}, {i, 4}, {(i + 1) % 50, -1}});
+    const auto A = dominant.matrix();
+    {
+      // shown: chebyshev
+      whilst::linear_solver<double> solver(A, {.method = "chebyshev", .preconditioner = "jacobi"});
+      report = solver.solve(b, x);
+      // end of shown
+      check();
+    }
+    {
+      // shown: richardson
+      whilst::linear_solver<double> solver(A, {.method = "richardson", .preconditioner = "jacobi"});
+      report = solver.solve(b, x);
+      // end of shown
+      check();
+    }
+  }
+  {
     triplets<double> twice(50);
     for (int i = 0; i < 100; ++i) twice.row({{i % 50, 4}, {(i + 1) % 50, -1}});
     const whilst::csr_matrix<double> A(100, 50, twice.offsets, twice.columns, twice.values);

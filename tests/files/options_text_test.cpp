@@ -115,7 +115,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
         reading +
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, rtol, atol, dtol, "
-            "restart, shadow_dimension, polynomial_degree, keep_best, "
+            "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
+            "keep_best, "
             "callback_memory, device");
   CHECK(refusal<minimizer_options>("rtol=1").find("called 'rtol'. Use method") != std::string::npos);
   CHECK(linear("rtol=1e-8,rtol=1e-8") == reading + "rtol is given twice. Give it once");

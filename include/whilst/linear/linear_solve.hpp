@@ -22,8 +22,8 @@ namespace whilst {
 /// without underflow or overflow (whilst/basics/safe_norm.hpp).
 ///
 /// A method has start(run) and iterate(run), the body of the inner loop, and may have conclude(run), which completes d
-/// after the loop. One that restarts by itself stops with reason completed: that may be as slow as it likes, and ends
-/// with stagnation where the true residual rises.
+/// after the loop, and prepare(run), once a solve, when d is memory that is free. One that restarts by itself stops
+/// with reason completed: that may be as slow as it likes, and ends with stagnation where the true residual rises.
 ///
 /// The returned x is finite. With keep_best it is that of the restart with the smallest residual, or the last one for a
 /// method that lowers the error in each iteration and merely reached its limit: its residual may rise meanwhile. b = 0
@@ -69,6 +69,7 @@ struct linear_solve {
             product(run, "r = b - A x", A, x, r, use, judge);
           }
           M.prepare(run, sA);
+          prepare(run, method);
         },
         [&](auto& run) {
           run.step("scale r, d = 0", n, typename steps::scale_residual{s, r, d}, typename steps::await_correction{s});

@@ -23,10 +23,10 @@ class preconditioner;
 /// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
-  /// For symmetric definite matrices "cg" or "pipelined-cg"; for symmetric ones "minres" or "cr"; for any square matrix
-  /// "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr"; for any shape and rank, by least squares,
-  /// "lsqr", "lsmr" or "cgls". docs/linear.md compares them. "auto" looks at
-  /// the matrix, and goes on with another method where one fails: see docs/which-solver.md.
+  /// For symmetric definite matrices "cg", "pipelined-cg", "chebyshev" or "richardson"; for symmetric ones "minres" or
+  /// "cr"; for any square matrix "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr"; for any shape and
+  /// rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares them. "auto" looks at the matrix, and
+  /// goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
   /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
   /// absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see
@@ -45,6 +45,10 @@ struct linear_solver_options {
   int shadow_dimension = 4;
   /// bicgstabl: the degree l of its polynomials; 1 to 8. Each degree keeps two vectors.
   int polynomial_degree = 2;
+  /// chebyshev, richardson: bounds of the eigenvalues of M A, of one sign; 0 for one to be estimated, by as many
+  /// Lanczos steps (1 to 64) at the start of each solve.
+  double least_eigenvalue = 0, greatest_eigenvalue = 0;
+  int lanczos_steps = 20;
   /// If a solve does not converge, return the x with the smallest residual among those at which a restart began or
   /// ended, x0 at worst. If false, and at the iteration limit of cg, which lowers the error even when its residual
   /// rises: the last x. x is finite in either case.

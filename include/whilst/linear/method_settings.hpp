@@ -8,6 +8,8 @@ struct method_settings {
   int restart = 30;
   int shadow_dimension = 4;
   int polynomial_degree = 2;
+  double least_eigenvalue = 0, greatest_eigenvalue = 0;
+  int lanczos_steps = 20;
 };
 
 }  // namespace whilst

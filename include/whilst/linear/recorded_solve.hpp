@@ -312,6 +312,10 @@ linear_method<T> conjugate_gradient_squared_method();
 template <class T>
 linear_method<T> tfqmr_method();
 template <class T>
+linear_method<T> chebyshev_method();
+template <class T>
+linear_method<T> richardson_method();
+template <class T>
 linear_method<T> lsqr_method();
 template <class T>
 linear_method<T> lsmr_method();
@@ -333,6 +337,8 @@ const std::vector<linear_method<T>>& linear_methods() {
       fgmres_method<T>(),
       conjugate_gradient_squared_method<T>(),
       tfqmr_method<T>(),
+      chebyshev_method<T>(),
+      richardson_method<T>(),
       lsqr_method<T>(),
       lsmr_method<T>(),
       cgls_method<T>(),

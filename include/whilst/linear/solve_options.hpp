@@ -22,7 +22,9 @@ inline executor_wish wish_of(const linear_solver_options& options) {
 
 /// What of these options a solve is recorded with.
 inline method_settings method_settings_of(const linear_solver_options& options) {
-  return {options.keep_best, options.restart, options.shadow_dimension, options.polynomial_degree};
+  return {options.keep_best,         options.restart,          options.shadow_dimension,
+          options.polynomial_degree, options.least_eigenvalue, options.greatest_eigenvalue,
+          options.lanczos_steps};
 }
 
 /// "none" or "jacobi".

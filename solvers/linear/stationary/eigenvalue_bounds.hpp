@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/products.hpp"
+
+namespace whilst {
+
+/// Bounds of the eigenvalues of M A, for symmetric A and positive definite M: the extreme Ritz values of some Lanczos
+/// steps, from a vector of random signs. C. Lanczos, J. Res. Nat. Bur. Standards 45 (1950), in the form of C. C. Paige,
+/// J. Inst. Math. Appl. 10 (1972), preconditioned as in solvers/linear/minres.cpp: with u = M z, beta^2 = (z, u) and
+/// alpha = (u, A u) / beta^2,
+///
+///   z_next = (A u - alpha z) / beta - (beta / beta_before) z_before
+///
+/// and alpha and beta are the entries of a tridiagonal matrix, whose eigenvalues lie between those of M A.
+template <class T, class Operator, class Preconditioner>
+struct eigenvalue_bounds {
+  static constexpr int most_steps = 64;
+  struct lanczos_matrix {
+    double alpha[most_steps], beta[most_steps];
+    int steps;
+  };
+  struct weights {
+    double product, z, before;
+  };
+
+  /// How many eigenvalues of the matrix are below a value: the negative pivots of its elimination. W. Barth, R. S.
+  /// Martin, J. H. Wilkinson, Numer. Math. 9 (1967).
+  WHILST_HD static int eigenvalues_below(const lanczos_matrix& of, double value) {
+    int count = 0;
+    double pivot = 1;
+    for (int k = 0; k < of.steps; ++k) {
+      const double beside = k == 0 ? 0 : of.beta[k] * of.beta[k];
+      pivot = of.alpha[k] - value - beside / pivot;
+      if (pivot == 0) pivot = 1e-300;
+      count += pivot < 0;
+    }
+    return count;
+  }
+  /// The eigenvalue that has `rank` below it, by bisection between Gershgorin's bounds.
+  WHILST_HD static double eigenvalue(const lanczos_matrix& of, int rank) {
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (int k = 0; k < of.steps; ++k) {
+      const double beside = (k == 0 ? 0 : fabs(of.beta[k])) + (k + 1 < of.steps ? fabs(of.beta[k + 1]) : 0);
+      low = fmin(low, of.alpha[k] - beside);
+      high = fmax(high, of.alpha[k] + beside);
+    }
+    constexpr int digits = 40;
+    WHILST_ROLLED
+    for (int halved = 0; halved < digits; ++halved) {
+      const double middle = low + (high - low) / 2;
+      (eigenvalues_below(of, middle) > rank ? high : low) = middle;
+    }
+    return rank == 0 ? low : high;
+  }
+
+  struct begin {
+    T *z, *before;
+    WHILST_HD T operator()(index_type i) const {
+      const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
+      before[i] = 0;
+      return z[i] = mixed >> 63 ? T(1) : T(-1);
+    }
+  };
+  struct forget {
+    lanczos_matrix* made;
+    WHILST_HD void operator()() const { made->steps = 0; }
+  };
+  struct dots {
+    const T* z;
+    WHILST_HD T read(index_type i) const { return z[i]; }
+    WHILST_HD auto operator()(T zi, T Au, T ui) const {
+      const double u = ui;
+      return sums{static_cast<double>(zi) * u, u * static_cast<double>(Au)};
+    }
+  };
+  struct note {
+    lanczos_matrix* made;
+    weights* handed;
+    int k;
+    WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
+      const double square = total[0], alpha = total[1] / square, beta = sqrt(square);
+      *handed = {};
+      if (square < 0 || !is_finite(square) || !is_finite(total[1])) {
+        loop.stop(square < 0 ? reason::indefinite_preconditioner : reason::nan_or_infinity);
+        return;
+      }
+      if (made->steps < k || !is_finite(alpha) || !is_finite(static_cast<T>(1 / beta))) return;  // none is left
+      made->alpha[k] = alpha;
+      made->beta[k] = beta;
+      made->steps = k + 1;
+      *handed = {1 / beta, -alpha / beta, k == 0 ? 0 : -beta / made->beta[k - 1]};
+    }
+  };
+  struct next_z {
+    const weights* handed;
+    const T *Au, *z;
+    T* next;  ///< holds the one before
+    WHILST_HD T operator()(index_type i) const {
+      return next[i] =
+                 static_cast<T>(handed->product * static_cast<double>(Au[i]) + handed->z * static_cast<double>(z[i]) +
+                                handed->before * static_cast<double>(next[i]));
+    }
+  };
+
+  /// Records `steps` of them: z, before, Au and u are vectors to work in; u may be z where there is no M.
+  static void record(recorder& run, const Operator& A, const Preconditioner& M, int steps, T* z, T* before, T* Au, T* u,
+                     lanczos_matrix* made, weights* handed) {
+    const index_type n = A.rows();
+    const bool is_plain = u == nullptr;
+    update(run, "z, u = M z", n, preconditioned(M, begin{z, before}, z, is_plain ? z : u), forget{made});
+    for (int k = 0; k < steps; ++k) {
+      product(run, "A u, (z,u), (u,Au)", A, is_plain ? z : u, Au, dots{z}, note{made, handed, k});
+      if (k + 1 == steps) break;
+      update(run, "z, u = M z", n, preconditioned(M, next_z{handed, Au, z, before}, before, is_plain ? before : u));
+      std::swap(z, before);
+    }
+  }
+};
+
+}  // namespace whilst
