@@ -153,7 +153,7 @@ struct lsqr {
 
 template <class T>
 linear_method<T> lsqr_method() {
-  return listed_least_squares<lsqr, T>();
+  return listed_least_squares<lsqr, T, /*fuses_columns=*/true>();
 }
 template linear_method<WHILST_NUMBER> lsqr_method();
 

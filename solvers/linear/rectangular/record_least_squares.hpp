@@ -9,8 +9,8 @@
 namespace whilst {
 
 /// Records the least-squares solve that `request` describes by Method. In one kernel with the method: a matrix with
-/// 32-bit offsets, alone or with its columns scaled. All else in parts.
-template <template <class, class, class> class Method, class T>
+/// 32-bit offsets, alone or, if `fuses_columns`, with its columns scaled. All else in parts.
+template <template <class, class, class> class Method, class T, bool fuses_columns>
 recorded_solve<T> record_least_squares(const solve_request<T>& request) {
   const auto recorded = [&](const auto& A, const auto& M) {
     using Operator = std::remove_cvref_t<decltype(A)>;
@@ -20,7 +20,8 @@ recorded_solve<T> record_least_squares(const solve_request<T>& request) {
   const bool by_columns = request.preconditioner == preconditioner_kind::jacobi;
   if (!request.parts && !request.offsets_64 && request.preconditioner != preconditioner_kind::parts) {
     const auto A = csr_with_transpose_of<std::int32_t>(request);
-    return by_columns ? recorded(A, column_preconditioner<T>{}) : recorded(A, identity_preconditioner{});
+    if (!by_columns) return recorded(A, identity_preconditioner{});
+    if constexpr (fuses_columns) return recorded(A, column_preconditioner<T>{});
   }
   std::unique_ptr<linear_operator<T>> matrix;
   if (!request.parts)
@@ -33,10 +34,10 @@ recorded_solve<T> record_least_squares(const solve_request<T>& request) {
 }
 
 /// The entry of a method in linear_methods().
-template <template <class, class, class> class Method, class T>
+template <template <class, class, class> class Method, class T, bool fuses_columns = false>
 linear_method<T> listed_least_squares() {
   using method = Method<T, scaled_operator<T, composed_operator<T>>, composed_preconditioner<T>>;
-  return {method::name, record_least_squares<Method, T>, method::needs, false};
+  return {method::name, record_least_squares<Method, T, fuses_columns>, method::needs, false};
 }
 
 }  // namespace whilst

@@ -11,7 +11,7 @@ struct richardson : stationary_iteration<T, Operator, Preconditioner, false> {
 
 template <class T>
 linear_method<T> richardson_method() {
-  return listed<richardson, T>(record_solve<richardson, T>);
+  return listed<richardson, T>(record_from_parts<richardson, T>);
 }
 template linear_method<WHILST_NUMBER> richardson_method();
 
