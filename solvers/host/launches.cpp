@@ -135,6 +135,7 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
     prepared_.push_back(started);
   }
   started->number = ++latest_;
+  is_announced_ = false;
   started->has_ended = false;
   shared(seen(*started).launch).store(0, std::memory_order_relaxed);
   return started;
@@ -351,7 +352,13 @@ void launch_desk::cancel(const launch& which) {
 
 void launch_desk::cancel_all() {
   const std::lock_guard hold(lock_);
-  if (latest_ > 0) request_cancel(launch_set::up_to(latest_));
+  const std::uint64_t last = latest_ + (is_announced_ ? 1 : 0);
+  if (last > 0) request_cancel(launch_set::up_to(last));
+}
+
+void launch_desk::announce_launch(bool is_to_come) {
+  const std::lock_guard hold(lock_);
+  is_announced_ = is_to_come;
 }
 
 bool launch_desk::is_cancelled(const launch& which) const {

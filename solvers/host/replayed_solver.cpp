@@ -8,7 +8,13 @@ namespace whilst {
 
 void recorded_solver::set_max_iterations(index_type limit) { prepared().set_max_iterations(limit); }
 void recorded_solver::set_deadline(double seconds) { prepared().set_deadline(seconds); }
-void recorded_solver::cancel() { running().desk().cancel_all(); }
+void recorded_solver::cancel() {
+  for (const prepared_program* cancelled = nullptr; cancelled != &running();) {
+    prepared_program& now = running();
+    now.desk().cancel_all();
+    cancelled = &now;  // another one may have taken over meanwhile
+  }
+}
 progress replayed_solver::progress() const { return running().desk().progress(); }
 void replayed_solver::set_monitor(std::function<void(const whilst::progress&)> monitor) {
   prepared().desk().set_monitor(std::move(monitor));

@@ -127,7 +127,10 @@ report prepared_methods<T>::solve(std::span<const T> b, std::span<T> x) {
     b = kept = std::vector<T>(b.begin(), b.end());
   struct until_it_ends {
     prepared_methods& of;
-    ~until_it_ends() { of.running_ = of.chosen_.load(); }
+    ~until_it_ends() {
+      of.running().desk().announce_launch(false);
+      of.running_ = of.chosen_.load();
+    }
   } const ends{*this};
   std::shared_ptr<ticket::state> last = chosen().solve(b, x);
   report_fields all = ticket(last).wait().fields();
@@ -141,6 +144,7 @@ report prepared_methods<T>::solve(std::span<const T> b, std::span<T> x) {
   };
   while (prepared_solve<T>* const then = next_if_any()) {
     prepared_solve<T>& ended = running();
+    then->desk().announce_launch(true);
     running_ = then;
     // Recording it may have taken a while, and nothing was running that a cancel could have stopped.
     if (ended.desk().is_cancelled(*last)) {

@@ -1,5 +1,6 @@
 // Method "auto": what it chooses, and what goes on where that fails. By hand, or by what a matrix is known to be.
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -8,6 +9,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "whilst/linear/prepared_solve.hpp"
 
 namespace whilst_test {
 
@@ -315,6 +317,28 @@ TEST_CASE("a monitor sees one count, and a cancel reaches what goes on", "[linea
   solver.set_monitor({});
   x.assign(b.size(), 0.0);
   CHECK(solver.solve(b, x).converged());
+}
+
+TEST_CASE("a cancel reaches a method that is about to go on", "[linear][auto]") {
+  const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 8);
+  const whilst::matrix_on_place<double> matrix(A, whilst::place::host(), true);
+  const linear_solver_options options{.executor = "host"};
+  whilst::prepared_solve<double> solve(matrix.request(),
+                                       whilst::conjugate_gradient_method<double>().record(matrix.request()),
+                                       whilst::executor::host, options, std::chrono::steady_clock::now());
+  const auto reason_of_next = [&] {
+    std::vector<double> x(b.size(), 0.0);
+    return whilst::ticket(solve.solve(b, x)).wait().reason();
+  };
+  solve.desk().announce_launch(true);
+  solve.desk().cancel_all();
+  CHECK(reason_of_next() == reason::cancelled);
+  CHECK(reason_of_next() == reason::converged_rtol);  // the announced one alone
+  solve.desk().announce_launch(true);
+  solve.desk().announce_launch(false);
+  solve.desk().cancel_all();
+  CHECK(reason_of_next() == reason::converged_rtol);
 }
 
 TEMPLATE_TEST_CASE("NaN is an outcome under auto, too", "[linear][auto]", float, double) {

@@ -107,16 +107,17 @@ whilst::csr_matrix<T> convection_diffusion(int n) {
 /// What a matrix is, for methods_on.
 enum class matrix_kind { definite, indefinite, unsymmetric };
 
-/// The names of all methods for such matrices that an executor runs; "batch" counts as one. Without those for any
-/// shape, which take the square of the iterations: rectangular_test.cpp.
+/// The names of all methods for such matrices that an executor runs; "batch" counts as one. Without those that take
+/// many more iterations than the others, and have tests of their own: for any shape, and stationary ones.
 inline std::vector<std::string> methods_on(const std::string& executor, matrix_kind kind = matrix_kind::definite) {
   std::vector<std::string> names;
   for (const auto& method : whilst::linear_methods<double>()) {
     const bool in_kernel = executor == "resident" || executor == "batch";
-    const bool fits = method.needs.transpose            ? false
-                      : kind == matrix_kind::definite   ? true
-                      : kind == matrix_kind::indefinite ? !method.needs.definite
-                                                        : !method.needs.symmetric;
+    const bool is_stationary = method.name == std::string("chebyshev") || method.name == std::string("richardson");
+    const bool fits = method.needs.transpose || is_stationary ? false
+                      : kind == matrix_kind::definite         ? true
+                      : kind == matrix_kind::indefinite       ? !method.needs.definite
+                                                              : !method.needs.symmetric;
     if (fits && (method.runs_in_kernel || !in_kernel)) names.emplace_back(method.name);
   }
   return names;

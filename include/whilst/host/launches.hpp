@@ -79,6 +79,8 @@ class launch_desk {
   /// A launch with a number and a target, to be passed to the program and then run. One that no ticket refers to is
   /// reused even while it runs, since the next run waits for it; one in a capture belongs to that graph.
   std::shared_ptr<launch> begin();
+  /// A launch is about to begin, or is not after all: until then cancel_all() counts it in.
+  void announce_launch(bool is_to_come);
   /// Adds the launch's history to the settings of the loop that records it.
   control_settings with_history(control_settings settings, const launch& of) const;
   /// Enqueues the program; `stream` as in program::enqueue.
@@ -133,6 +135,7 @@ class launch_desk {
   buffer<history_record> histories_;  ///< of the launches allocated with the desk, one after another
   std::vector<std::shared_ptr<launch>> prepared_;
   std::uint64_t latest_ = 0;
+  bool is_announced_ = false;  ///< the next one
   launch_set cancelled_;
   std::atomic<index_type> counted_before_ = 0;
   iteration_monitor monitor_;
