@@ -69,6 +69,7 @@ TEST_CASE("CUTEst's problems: in order, at the sizes they say, found by name") {
       CHECK(problem.make(place::host(), n)->unknowns() == n);
       CHECK(static_cast<index_type>(problem.start(n).size()) == n);
     }
+    CHECK(problem.size_from(100) >= 100);
     CHECK(problem.size_from(100) < 100 + problem.multiple);
     REQUIRE_THROWS_AS(problem.make(place::host(), problem.least - 1), whilst::error);
     if (problem.multiple > 1) REQUIRE_THROWS_AS(problem.make(place::host(), problem.size_from(100) + 1), whilst::error);
