@@ -34,11 +34,10 @@ std::unique_ptr<objective<double>> make_objective(place where, index_type n) {
   return f;
 }
 
-/// In long double, so that sums of many terms add no error of their own.
 template <class F>
 value_and_gradient evaluate_terms_of(const std::vector<double>& x) {
-  long double value = 0;
-  std::vector<long double> gradient(x.size());
+  double value = 0;
+  std::vector<double> gradient(x.size());
   const auto add = [&]<class Term>(const char*, const Term& term, const std::vector<std::int32_t>& unknowns) {
     constexpr int K = Term::unknowns;
     using number = dual<double, K>;
@@ -56,19 +55,24 @@ value_and_gradient evaluate_terms_of(const std::vector<double>& x) {
     }
   };
   F::wire(static_cast<std::int32_t>(x.size()), add);
-  return {static_cast<double>(value), {gradient.begin(), gradient.end()}};
+  return {value, std::move(gradient)};
 }
+
+template <class F>
+constexpr bool is_unbounded = requires {
+  F::is_unbounded;
+};
 
 template <class... F>
 void describe(problem_list<F...>, std::vector<cutest_problem>& into) {
   (into.push_back({.name = F::name,
                    .least = F::least,
                    .multiple = F::multiple,
-                   .is_unbounded = requires { F::is_unbounded;
-}
-, .minimum = F::minimum, .start = standard_start<F>, .make = make_objective<F>, .evaluate = evaluate_terms_of<F>
-}  // namespace whilst::test_functions
-),
+                   .is_unbounded = is_unbounded<F>,
+                   .minimum = F::minimum,
+                   .start = standard_start<F>,
+                   .make = make_objective<F>,
+                   .evaluate = evaluate_terms_of<F>}),
    ...);
 }
 
