@@ -1,10 +1,11 @@
 /// Convergence suites: published problems, solved by the library's methods and compared with the published answers; and
-/// many fits or minimizations at once, timed; and linear systems by all methods.
+/// many fits or minimizations at once, timed; and linear systems and functions of many unknowns by all methods.
 
 #include <CLI/CLI.hpp>
 
 #include "apps/common/program.hpp"
 #include "benchmarks/common/measured_at.hpp"
+#include "benchmarks/whilst-bench/cutest.hpp"
 #include "benchmarks/whilst-bench/fits.hpp"
 #include "benchmarks/whilst-bench/linear.hpp"
 #include "benchmarks/whilst-bench/mgh.hpp"
@@ -115,6 +116,9 @@ int main(int count, char** arguments) {
   whilst_bench::linear_options linear;
   const CLI::App* const linear_command = whilst_bench::add_linear_command(app, linear);
 
+  whilst_bench::cutest_options cutest;
+  const CLI::App* const cutest_command = whilst_bench::add_cutest_command(app, cutest);
+
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& problem) {
@@ -125,6 +129,7 @@ int main(int count, char** arguments) {
     if (many_command->parsed()) return whilst_bench::run_minimizations(many);
     if (minimize_command->parsed()) return whilst_bench::run_minimize(minimize);
     if (linear_command->parsed()) return whilst_bench::run_linear(linear);
+    if (cutest_command->parsed()) return whilst_bench::run_cutest(cutest);
     return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
   });
 }

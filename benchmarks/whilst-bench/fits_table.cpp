@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/whilst-bench/results_file.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -16,18 +16,12 @@ using json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 3> names{"b0", "b1", "b2"};
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
 }  // namespace
 
 int report_fits(const fits_result& result, const fits_options& options) {
   const whilst::least_squares_batch_report& report = result.report;
   const auto count = static_cast<double>(report.size());
-  const double launch = median(result.launch_seconds), call = median(result.call_seconds);
+  const double launch = median_of(result.launch_seconds), call = median_of(result.call_seconds);
   std::map<std::string, whilst::index_type> reasons;
   for (const whilst::fit_outcome& fit : report) ++reasons[std::string(name(fit.reason))];
 

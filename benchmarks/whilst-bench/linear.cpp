@@ -9,21 +9,13 @@
 #include "apps/common/program.hpp"
 #include "apps/common/progress.hpp"
 #include "benchmarks/whilst-bench/linear_table.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 #include "whilst/error.hpp"
-#include "whilst/machine.hpp"
 
 namespace whilst_bench {
 namespace {
 
 using namespace whilst::command;
-
-constexpr int claimed_falsely = 3;
-
-void require_executor(const std::string& wanted) {
-  for (const auto& executor : whilst::describe_machine().executors)
-    if (executor.name == wanted && !executor.available)
-      throw whilst::error("--executor " + wanted, executor.why_not, "Take another one, or auto");
-}
 
 /// Who solves this case: the library's methods, and the baselines after them.
 std::vector<linear_contender> contenders_of(const linear_case& one, bool baseline) {

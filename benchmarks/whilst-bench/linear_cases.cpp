@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "benchmarks/whilst-bench/suite.hpp"
 #include "whilst/error.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear/recorded_solve.hpp"
@@ -37,23 +38,6 @@ bool takes_any_shape(const std::string& method) {
   const auto& all = whilst::linear_methods<double>();
   return std::any_of(all.begin(), all.end(),
                      [&](const auto& one) { return one.name == method && one.needs.transpose; });
-}
-
-/// Those of `known` that are wanted, in its order. "all" stands for every one.
-strings chosen(const std::string& doing, const char* what, const strings& wanted, const strings& known) {
-  const auto has = [](const strings& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  for (const std::string& name : wanted) {
-    if (name != "all" && !has(known, name))
-      throw whilst::error(doing, fmt::format("there is no {} called \"{}\"", what, name),
-                          fmt::format("Give all, or some of {}", fmt::join(known, ", ")));
-  }
-  if (wanted.empty()) throw whilst::error(doing, fmt::format("there is no {}", what), "Give at least one, or all");
-  strings result;
-  std::copy_if(known.begin(), known.end(), std::back_inserter(result),
-               [&](const std::string& name) { return has(wanted, name) || has(wanted, "all"); });
-  return result;
 }
 
 bool ends_with_matrix(const std::string& name) { return name.ends_with(".mtx") || name.ends_with(".mtx.gz"); }

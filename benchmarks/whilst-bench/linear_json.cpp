@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <cmath>
 
-#include <limits>
-
-#include "apps/common/profile_plot.hpp"
 #include "benchmarks/whilst-bench/linear_table.hpp"
 #include "benchmarks/whilst-bench/results_file.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -89,26 +87,16 @@ json linear_json(const linear_options& options, const linear_results& results) {
 
 std::string linear_profile(const linear_options& options, const linear_results& results) {
   std::vector<std::string> labels;
-  std::vector<std::vector<double>> seconds, iterations, products;
-  for (const linear_contender& by : results.contenders) {
-    labels.push_back(by.label());
-    seconds.emplace_back();
-    iterations.emplace_back();
-    products.emplace_back();
-    for (const linear_entry& entry : results.entries) {
-      const linear_run* const run = entry.by(by);
-      const bool solved = run && run->solved;
-      constexpr double never = std::numeric_limits<double>::infinity();
-      seconds.back().push_back(solved ? run->seconds : never);
-      iterations.back().push_back(solved ? static_cast<double>(run->iterations) : never);
-      products.back().push_back(solved ? static_cast<double>(run->products) : never);
-    }
-  }
-  using whilst::command::make_profile;
+  for (const linear_contender& by : results.contenders) labels.push_back(by.label());
+  const auto run_of = [](const linear_entry& entry, const linear_contender& by) { return entry.by(by); };
+  const auto panel = [&](const char* caption, double least, const auto& cost) {
+    return profile_by(caption, labels, results.contenders, results.entries, run_of, least, cost);
+  };
   return whilst::command::profile_svg(
       fmt::format("{} linear systems to {:g}", results.entries.size(), options.tolerance()),
-      {make_profile("time", labels, seconds, 1e-9), make_profile("iterations", labels, iterations, 1),
-       make_profile("products with A", labels, products, 1)},
+      {panel("time", 1e-9, [](const linear_run& run) { return run.seconds; }),
+       panel("iterations", 1, [](const linear_run& run) { return run.iterations; }),
+       panel("products with A", 1, [](const linear_run& run) { return run.products; })},
       results.entries.size());
 }
 

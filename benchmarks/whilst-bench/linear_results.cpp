@@ -7,14 +7,6 @@ namespace {
 
 using whilst::index_type;
 
-template <class Cost>
-const linear_run* cheapest(const std::vector<linear_run>& runs, const Cost& cost) {
-  const linear_run* best = nullptr;
-  for (const linear_run& run : runs)
-    if (run.solved && (!best || cost(run) < cost(*best))) best = &run;
-  return best;
-}
-
 template <class Which>
 index_type count(const linear_results& results, const Which& which) {
   index_type total = 0;

@@ -1,6 +1,5 @@
 #include "benchmarks/whilst-bench/linear_runs.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <numeric>
@@ -20,12 +19,6 @@ whilst::index_type products_of(const std::string& method) {
 }
 
 }  // namespace
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 template <class T>
 true_residual residual_of(const linear_system<T>& system, const std::vector<T>& x) {

@@ -7,6 +7,7 @@
 
 #include "apps/common/interrupts.hpp"
 #include "benchmarks/whilst-bench/linear_cases.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 
 namespace whilst_bench {
 
@@ -66,20 +67,5 @@ linear_run run_eigen(const linear_system<T>& system, const linear_contender& by,
 
 /// The methods of Eigen that there are.
 const std::vector<std::string>& eigen_methods();
-
-/// Calls solve() once, and if that has solved it as often as options.repetitions says, measured: the median time goes
-/// into the run. solve: one call, from x = 0; it fills the run and returns its seconds.
-template <class Solve>
-void repeat(linear_run& run, int repetitions, const Solve& solve);
-
-double median_of(std::vector<double> values);
-
-template <class Solve>
-void repeat(linear_run& run, int repetitions, const Solve& solve) {
-  run.seconds = solve();
-  std::vector<double> times;
-  while (run.solved && static_cast<int>(times.size()) < repetitions) times.push_back(solve());
-  if (run.solved) run.seconds = median_of(times);
-}
 
 }  // namespace whilst_bench

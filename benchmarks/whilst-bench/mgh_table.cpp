@@ -6,6 +6,7 @@
 
 #include "benchmarks/whilst-bench/mgh_runs.hpp"
 #include "benchmarks/whilst-bench/results_file.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -36,15 +37,6 @@ std::string why_missed(const mgh_run& run, whilst::index_type limit) {
     default:
       return std::string(sentence(run.reason));
   }
-}
-
-std::string short_name(const std::string& method) {
-  return method == "levenberg-marquardt"      ? "l-m"
-         : method == "levenberg-marquardt-cg" ? "l-m-cg"
-         : method == "conjugate-gradient-pr"  ? "cg-pr"
-         : method == "conjugate-gradient-hz"  ? "cg-hz"
-         : method == "gradient-descent"       ? "descent"
-                                              : method;
 }
 
 void print_all(std::FILE* out, const std::vector<std::string>& methods, const std::vector<mgh_entry>& entries) {

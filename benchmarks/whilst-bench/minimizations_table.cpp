@@ -1,28 +1,19 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/whilst-bench/minimizations.hpp"
 #include "benchmarks/whilst-bench/results_file.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 
 namespace whilst_bench {
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
-}  // namespace
 
 int report_minimizations(const minimizations_result& result, const minimizations_options& options) {
   const whilst::minimizer_batch_report& report = result.report;
   const auto count = static_cast<double>(report.size());
-  const double launch = median(result.launch_seconds), call = median(result.call_seconds);
+  const double launch = median_of(result.launch_seconds), call = median_of(result.call_seconds);
   const double evaluations = report.mean_evaluations() * count;
   std::map<std::string, whilst::index_type> reasons;
   for (const whilst::minimization_outcome& one : report) ++reasons[std::string(name(one.reason))];

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "benchmarks/whilst-bench/results_file.hpp"
+#include "benchmarks/whilst-bench/suite.hpp"
 #include "kernels/problems/test_problems/test_problems.hpp"
 #include "whilst/error.hpp"
 #include "whilst/machine.hpp"
@@ -41,12 +42,6 @@ std::optional<double> entry_of_minimizer(const std::string& function) {
   return {};
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 std::vector<std::string> chosen_executors(const minimize_options& options) {
   if (!options.executors.empty()) return options.executors;
   std::vector<std::string> chosen;
@@ -75,8 +70,8 @@ measured measure(const minimize_options& options, const whilst::test_problem& pr
     solves.push_back(found.report.solve_seconds());
     calls.push_back(call.count());
   }
-  found.solve_seconds = median(solves);
-  found.call_seconds = median(calls);
+  found.solve_seconds = median_of(solves);
+  found.call_seconds = median_of(calls);
   if (const auto known = entry_of_minimizer(problem.name)) {
     found.error = 0;
     for (const double entry : found.x) found.error = std::fmax(*found.error, std::abs(entry - *known));

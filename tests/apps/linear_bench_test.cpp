@@ -1,6 +1,5 @@
 // Runs whilst-bench linear as a script would. Eigen's own solvers say how many iterations there should be.
 
-#include <algorithm>
 #include <cmath>
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
@@ -11,6 +10,7 @@
 
 #include "tests/apps/json_schema.hpp"
 #include "tests/apps/run_program.hpp"
+#include "tests/apps/well_formed.hpp"
 #include "tests/catch.hpp"
 #include "whilst/gallery.hpp"
 
@@ -73,24 +73,6 @@ constexpr const char* quarter_turn = "%%MatrixMarket matrix coordinate real gene
 constexpr const char* rectangle = "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 -1\n";
 constexpr const char* broken = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 -1\n";
 constexpr const char* b_of_two = "%%MatrixMarket matrix array real general\n2 1\n-2\n1\n";
-
-/// True if each tag that is opened is closed in its order.
-bool is_well_formed(const std::string& text) {
-  strings open;
-  for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
-    const std::size_t end = text.find('>', at);
-    if (end == std::string::npos) return false;
-    const std::string tag = text.substr(at + 1, end - at - 1);
-    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0 || contains(tag, "<")) return false;
-    if (tag[0] == '/') {
-      if (open.empty() || open.back() != tag.substr(1)) return false;
-      open.pop_back();
-    } else if (tag.back() != '/') {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    }
-  }
-  return open.empty();
-}
 
 }  // namespace
 
@@ -186,7 +168,7 @@ TEST_CASE("whilst-bench linear reads a list of cases and draws performance profi
   CHECK(report["problems"][0]["runs"].size() == 2);
   CHECK(report["problems"][1]["runs"].size() == 2);
   const std::string picture = text_of(here / "profile.svg");
-  CHECK(is_well_formed(picture));
+  CHECK(whilst_test::is_well_formed(picture));
   for (const char* part : {"<svg xmlns=\"http://www.w3.org/2000/svg\"", ">time</text>", ">iterations</text>",
                            ">gmres</text>", ">gmres + jacobi</text>", "2 linear systems to 1e-08"}) {
     INFO(part);

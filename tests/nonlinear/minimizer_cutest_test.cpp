@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/problems/test_problems/cutest_problems.hpp"
 #include "tests/catch.hpp"
 #include "tests/nonlinear/minimizer_functions.hpp"
 
@@ -14,9 +15,10 @@ using whilst::reason;
 namespace {
 
 minimize_report solve(const std::string& name, std::int32_t n, const minimizer_options& options) {
-  const cutest_function made = make_cutest(whilst::place_of_executor(options.executor), name, n);
-  std::vector<double> x = made.start;
-  const minimize_report r = whilst::minimizer<double>(*made.f, options).solve(x);
+  const whilst::cutest_problem& problem = whilst::find_cutest_problem(name);
+  const auto f = problem.make(whilst::place_of_executor(options.executor), n);
+  std::vector<double> x = problem.start(n);
+  const minimize_report r = whilst::minimizer<double>(*f, options).solve(x);
   for (const double value : x) REQUIRE(std::isfinite(value));
   return r;
 }
@@ -83,11 +85,11 @@ TEST_CASE("cosines of scales from 1 to 1.6e5 are left where the report says", "[
     for (const int n : {10, 100}) {
       for (const std::string& method : of_many_unknowns) {
         INFO(executor << ", " << method << ", " << n << " unknowns");
-        const cutest_function made = make_cutest(whilst::place_of_executor(executor), "scosine", n);
-        std::vector<double> x = made.start;
+        const whilst::cutest_problem& problem = whilst::find_cutest_problem("scosine");
+        const auto f = problem.make(whilst::place_of_executor(executor), n);
+        std::vector<double> x = problem.start(n);
         const minimize_report r =
-            whilst::minimizer<double>(*made.f, {.method = method, .max_iterations = 2000, .executor = executor})
-                .solve(x);
+            whilst::minimizer<double>(*f, {.method = method, .max_iterations = 2000, .executor = executor}).solve(x);
         const auto scale = [&](int i) { return std::exp(12.0 * i / (n - 1)); };
         std::vector<double> gradient(x.size(), 0.0);
         double value = 0;

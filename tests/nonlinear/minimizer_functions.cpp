@@ -3,7 +3,6 @@
 
 #include "tests/nonlinear/minimizer_functions.hpp"
 
-#include "kernels/problems/test_functions/cutest.hpp"
 #include "kernels/problems/test_functions/test_functions.hpp"
 #include "whilst/partially_separable.hpp"
 
@@ -108,29 +107,7 @@ bundled_function bundled(whilst::place where, const Problem& problem, double lea
   return made;
 }
 
-template <class F>
-cutest_function cutest(whilst::place where, std::int32_t n) {
-  cutest_function made;
-  auto f = std::make_unique<partially_separable<double>>(where, n);
-  F::wire(n, [&](const char* name, const auto& term, const std::vector<std::int32_t>& unknowns) {
-    f->add(name, term, unknowns);
-  });
-  for (std::int32_t j = 0; j < n; ++j) made.start.push_back(F::start(j, n));
-  made.f = std::move(f);
-  return made;
-}
-
 }  // namespace
-
-cutest_function make_cutest(whilst::place where, const std::string& name, std::int32_t n) {
-  if (name == "indef") return cutest<problems::indef>(where, n);
-  if (name == "sinquad") return cutest<problems::sinquad>(where, n);
-  if (name == "scosine") return cutest<problems::scosine>(where, n);
-  if (name == "curly10") return cutest<problems::curly10>(where, n);
-  if (name == "sparsine") return cutest<problems::sparsine>(where, n);
-  if (name == "arwhead") return cutest<problems::arwhead>(where, n);
-  return cutest<problems::craggy>(where, n);
-}
 
 Eigen::SparseMatrix<double> spring_line::matrix(int n) {
   std::vector<Eigen::Triplet<double>> entries;

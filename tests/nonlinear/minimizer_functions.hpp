@@ -88,13 +88,6 @@ inline const std::vector<std::string> bundled_names{"beale", "helical_valley", "
                                                     "brown_and_dennis"};
 bundled_function make_bundled(whilst::place where, const std::string& name);
 
-/// A function of CUTEst's by the name that it has in the code.
-struct cutest_function {
-  function<double> f;
-  std::vector<double> start;
-};
-cutest_function make_cutest(whilst::place where, const std::string& name, std::int32_t n);
-
 /// A minimizer of a function of its own, on the place of an executor.
 template <class T>
 struct own_minimizer {

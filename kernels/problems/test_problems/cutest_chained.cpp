@@ -1,0 +1,10 @@
+// compiled by nvcc where CUDA is on
+#include "kernels/problems/test_functions/cutest_chained.hpp"
+
+#include "kernels/problems/test_problems/cutest_parts.hpp"
+
+namespace whilst::test_functions {
+
+void describe_chained(std::vector<cutest_problem>& into) { describe(chained_problems{}, into); }
+
+}  // namespace whilst::test_functions
