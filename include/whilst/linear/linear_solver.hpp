@@ -30,6 +30,10 @@ struct linear_solver_options {
   /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
   /// absolute values. A preconditioner of your own: see the constructors that take one.
   std::string preconditioner = "none";
+  /// How products read the matrix: "csr", "bsr", "sell", "ell" or "balanced"; "auto" looks at its pattern. Every one
+  /// but csr is a copy of the matrix, for executors host, stream and graph. docs/formats.md compares them. No effect on
+  /// an operator that has rows of its own.
+  std::string format = "auto";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned.
   double rtol = 1e-8;
   double atol = 0;
