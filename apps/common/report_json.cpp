@@ -26,6 +26,8 @@ json report_json(const report& result) {
   document["message"] = result.message();
   document["note"] = result.note();
   if (!result.choice().empty()) document["choice"] = result.choice();
+  if (!result.format().empty()) document["format"] = result.format();
+  if (!result.format_choice().empty()) document["format_choice"] = result.format_choice();
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "apps/common/command_line.hpp"
+#include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
 
 namespace whilst::command {
@@ -66,6 +67,9 @@ void add_problem(CLI::App* to, solve_options& into) {
       whole(64));
   add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
   add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
+  add(to, "--format", solver.format,
+      "How products read the matrix; auto looks at its pattern (default auto). docs/formats.md compares them",
+      one_of(format_names()));
   const auto tolerance = [](double most, const char* wanted) {
     return number<double>(
         "FLOAT", [=](double value) { return value >= 0 && value < most; }, wanted);

@@ -112,6 +112,7 @@ int solve_in(const solve_options& options) {
   const std::string cure = advice(options, result.reason());
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
   if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
+  fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   fmt::print(out, "iterations   {}\n", result.iterations());
   fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",

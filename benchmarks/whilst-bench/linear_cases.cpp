@@ -199,7 +199,7 @@ linear_cases find_linear_cases(const linear_options& options) {
   for (const std::string& name : options.gallery) add_gallery(name, "--gallery " + name, like, result);
   if (!options.cases.empty()) add_list(options.cases, like, result);
   if (result.all.empty())
-    throw whilst::error("--data " + options.data,
+    throw whilst::error(options.data.empty() ? "--cases " + options.cases : "--data " + options.data,
                         "none of its files is a system that can be read, as: " + result.left_out.front().why,
                         "Give real matrices");
   return result;

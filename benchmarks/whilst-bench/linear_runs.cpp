@@ -59,6 +59,7 @@ true_residual residual_of(const linear_system<T>& system, const std::vector<T>& 
     return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), wide(0)));
   };
   const wide unit = norm * (length(of_rhs) / rhs);
+  if (unit == 0) return found;
   found.normal = length(of_residual) > 0 ? static_cast<double>(length(of_residual) / unit) : 0;
   found.normal_rounding = norm > 0 ? static_cast<double>(length(of_rounding) / unit) : 0;
   return found;

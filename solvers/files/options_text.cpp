@@ -32,6 +32,7 @@ requires std::is_same_v<std::remove_const_t<Options>, linear_solver_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("preconditioner", options.preconditioner);
+  visit("format", options.format);
   visit("rtol", options.rtol);
   visit("atol", options.atol);
   visit("dtol", options.dtol);

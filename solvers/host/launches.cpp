@@ -358,6 +358,8 @@ void launch_desk::cancel_all() {
 
 void launch_desk::announce_launch(bool is_to_come) {
   const std::lock_guard hold(lock_);
+  // A number that was cancelled in vain must not be the next one's.
+  if (is_announced_ && !is_to_come && cancelled_.holds(latest_ + 1)) ++latest_;
   is_announced_ = is_to_come;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/formats/formats.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -50,6 +51,9 @@ struct batch_linear_solver<T>::implementation {
     if (!method.runs_in_kernel)
       refuse("method " + options.method + " records steps for one large system, and a batch is one kernel",
              "Use another method, or a linear_solver for each system");
+    if (!is_format_for_kernels(options.format))
+      refuse("format " + options.format + " records steps for one large system, and a batch is one kernel",
+             "Use format csr or auto, or a linear_solver for each system");
     const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),
                                        given.is_on_device());
     pattern = matrix_on_place<T>(given, where, options.check_pointers);
@@ -59,6 +63,7 @@ struct batch_linear_solver<T>::implementation {
     request.systems = systems;
     request.in_kernel = true;
     solve = std::make_unique<prepared_solve<T>>(request, method.record(request), executor::batch, options, began);
+    solve->desk().common.format = csr_format;
   }
 
   /// While one system is being solved, x of another may already be written.

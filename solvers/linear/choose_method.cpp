@@ -126,7 +126,7 @@ template <class T>
 csr_matrix<T> copied_to_host([[maybe_unused]] const csr_matrix<T>& A, [[maybe_unused]] const T* values,
                              [[maybe_unused]] place where) {
 #if WHILST_WITH_CUDA
-  const std::string_view doing = "copying a matrix to the host, to choose a method";
+  const std::string_view doing = "copying a matrix to the host";
   const cuda::device_guard current(where.device());
   const cuda::stream own = cuda::make_stream();
   const auto copy = [&]<class Entry>(std::vector<Entry>& into, const void* from, index_type count) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/rectangular/transpose_on_place.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
@@ -29,10 +30,12 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   matrix_on_place<T> matrix;
-  transpose_on_place<T> transpose;           ///< of the matrix, for methods that need it
-  operator_parts parts;                      ///< instead of the matrix
-  preconditioner_parts M;                    ///< instead of a named one
-  std::optional<csr_matrix<T>> values_of;    ///< the matrix whose values are on the place; none if unknown
+  format_choice format;                            ///< of the matrix; empty if there is none
+  std::unique_ptr<formatted_matrix<T>> formatted;  ///< the matrix, if its format is not csr
+  transpose_on_place<T> transpose;                 ///< of the matrix, for methods that need it
+  operator_parts parts;                            ///< instead of the matrix
+  preconditioner_parts M;                          ///< instead of a named one
+  std::optional<csr_matrix<T>> values_of;          ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   linear_solver_options options;             ///< what to record
   whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
@@ -51,7 +54,10 @@ struct linear_solver<T>::implementation {
     if (named) require_shape(*named, A.rows(), A.columns());
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
-    const bool runs_in_kernel = (!named || named->runs_in_kernel) && !M;
+    if (options.executor == "resident" && !is_format_for_kernels(options.format))
+      throw error(making, "format " + options.format + " records steps of its own, and executor resident is one kernel",
+                  "Use format csr or auto, or executor graph or stream");
+    const bool runs_in_kernel = (!named || named->runs_in_kernel) && !M && is_format_for_kernels(options.format);
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), runs_in_kernel, A.nonzeros());
     how = choice.how;
     if (!named && how == whilst::executor::resident) {
@@ -60,6 +66,7 @@ struct linear_solver<T>::implementation {
     }
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
+    if (!named || !named->needs.transpose) store(A);
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -106,6 +113,15 @@ struct linear_solver<T>::implementation {
     return named;
   }
 
+  /// Chooses the matrix's format, and lays it out where that is not csr.
+  void store(const csr_matrix<T>& A) {
+    format = format_for(A, options, how);
+    if (format.format == csr_format) return;
+    const solve_request<T>& placed = matrix.request();
+    formatted = make_formatted_matrix<T>(
+        format.format, A.is_on_device() ? copied_to_host(A, A.values_data(), placed.where) : A, placed);
+  }
+
   static executor_choice choice_at(place where, const linear_solver_options& options) {
     executor_wish wish{options.executor, where.on_host() ? -1 : where.device(), "any"};
     if (options.executor == "auto") wish.callback_memory = where.on_host() ? "host" : "device";
@@ -119,6 +135,11 @@ struct linear_solver<T>::implementation {
 
   /// Throws if the method cannot take such an operator.
   void require_shape(const linear_method<T>& method, index_type rows, index_type columns) const {
+    if (method.needs.transpose && !is_format_for_kernels(options.format))
+      throw error(
+          making,
+          "format " + options.format + " has no products with the transpose, which method " + options.method + " needs",
+          "Use format csr or auto");
     if (method.needs.transpose && parts && !parts->has_transpose())
       throw error(making, "method " + options.method + " needs products with the transpose, too, and there are none",
                   "Give those, or use another method");
@@ -138,6 +159,8 @@ struct linear_solver<T>::implementation {
     if (!M && options.preconditioner == "jacobi" && !(of_normal ? parts->has_normal_diagonal() : parts->has_diagonal()))
       throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
                   "Use none, or give a preconditioner of your own");
+    if (!is_format_for_kernels(options.format))
+      throw error(making, "format " + options.format + " is of a matrix, and there is none", "Leave the format out");
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -175,6 +198,7 @@ struct linear_solver<T>::implementation {
       request.columns = parts->columns();
       request.parts = parts.get();
     }
+    if (formatted) request.parts = formatted.get();
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
     if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
@@ -182,7 +206,11 @@ struct linear_solver<T>::implementation {
     request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel;
     const whilst::executor runs =
         how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
-    return std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
+    auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
+    report_fields& told = made->desk().common;
+    told.format = format.format;
+    if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
+    return made;
   }
 
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
@@ -292,7 +320,7 @@ template <class T>
 void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   implementation_->require_matrix();
   const solve_request<T>& made_for = implementation_->matrix.request();
-  if (A.rows() != made_for.rows || A.nonzeros() != made_for.nonzeros)
+  if (A.rows() != made_for.rows || A.columns() != made_for.columns || A.nonzeros() != made_for.nonzeros)
     throw error("updating a matrix's values",
                 "the new matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.nonzeros()) +
                     " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
@@ -334,6 +362,10 @@ void linear_solver<T>::set_divergence(double dtol) {
 template <class T>
 memory_table linear_solver<T>::memory() const {
   memory_table table = implementation_->solve->memory();
+  if (const auto& formatted = implementation_->formatted)
+    table.items.insert(table.items.begin(), {.name = "the pattern as " + implementation_->format.format,
+                                             .where = name_of(formatted->where()),
+                                             .bytes = static_cast<std::size_t>(formatted->bytes())});
   if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
   if (const index_type bytes = implementation_->transpose.bytes())
     table.items.insert(table.items.begin() + 1, {.name = "the transpose's pattern",
@@ -343,7 +375,9 @@ memory_table linear_solver<T>::memory() const {
 }
 template <class T>
 index_type linear_solver<T>::bytes() const {
-  return implementation_->matrix.bytes() + implementation_->transpose.bytes() + implementation_->solve->bytes();
+  const index_type of_format = implementation_->formatted ? implementation_->formatted->bytes() : 0;
+  return implementation_->matrix.bytes() + of_format + implementation_->transpose.bytes() +
+         implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

@@ -2,6 +2,7 @@
 
 #include "solvers/host/program_pool.hpp"
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/formats/formats.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -53,8 +54,9 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   const linear_solver_key<T> key(
       A, options,
       choose_executor(wish_of(options), A.rows(), A.is_on_device(),
-                      options.method == automatic_method ||
-                          method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel,
+                      is_format_for_kernels(options.format) &&
+                          (options.method == automatic_method ||
+                           method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel),
                       A.nonzeros()));
   lease<linear_solver<T>> solver = borrow(key, [&] { return linear_solver<T>(A, key.options); });
   solver->set_tolerances(options.rtol, options.atol);

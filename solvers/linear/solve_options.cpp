@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "solvers/linear/formats/formats.hpp"
+
 namespace whilst {
 
 void check_options(std::string_view doing, const linear_solver_options& options) {
@@ -26,6 +28,7 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   const auto& memory = options.callback_memory;
   if (memory != "any" && memory != "host" && memory != "device")
     refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");
+  check_format(doing, options.format);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
   loop_options_of(options).check(doing);
 }

@@ -61,6 +61,8 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
            {with(problem, {"--shadow-dimension", "17"}), "--shadow-dimension", "from 1 to 16"},
            {with(problem, {"--polynomial-degree", "two"}), "--polynomial-degree", "from 1 to 8"},
            {with(problem, {"--preconditioner", "ilu"}), "--preconditioner", "none, jacobi"},
+           {with(problem, {"--format", "coo"}), "--format", "auto, csr, bsr, sell, ell, balanced"},
+           {with(problem, {"--format", "bsr"}), "storing a matrix as bsr", "auto"},
            {with(problem, {"--precision", "half"}), "--precision", "double, float"},
            {with(problem, {"--tolerance", "1"}), "--tolerance", "solve --help"},
            {with(problem, {"--output", "-", "--json", "-"}), "--json -", "same file as --output"},

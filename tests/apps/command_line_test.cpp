@@ -239,6 +239,27 @@ TEST_CASE("auto says which methods ran, and why") {
     if (executor["available"]) CHECK(executor["report"]["method"] == "cg");
 }
 
+TEST_CASE("solve says in which format, and why") {
+  for (const std::string format : {"csr", "sell", "ell", "balanced"}) {
+    const outcome named = run(with(small_host_solve, {"--format", format, "--preconditioner", "jacobi"}));
+    INFO(named.out << named.err);
+    CHECK(named.status == 0);
+    CHECK(contains(named.out, "\nformat       " + format + "\n"));
+    const json report = json::parse(run(with(small_host_solve, {"--format", format, "--json", "-"})).out);
+    CHECK(report["format"] == format);
+    CHECK_FALSE(report.contains("format_choice"));
+  }
+  const std::string why = "csr, since the matrix has fewer than 10000000 nonzeros and no very long row";
+  CHECK(contains(run(small_host_solve).out, "\nformat       " + why + "\n"));
+  const json report = json::parse(run(with(small_host_solve, {"--json", "-"})).out);
+  CHECK(report["format"] == "csr");
+  CHECK(report["format_choice"] == why);
+  const outcome blocks = run({"solve", "--gallery", "elasticity3d:2", "--format", "bsr", "--json", "-", "--executor",
+                              "host", "--preconditioner", "jacobi"});
+  CHECK(blocks.status == 0);
+  CHECK(json::parse(blocks.out)["format"] == "bsr");
+}
+
 TEST_CASE("info lists the methods, what they need and what they cost") {
   const outcome table = run({"info", "--methods"});
   CHECK(table.status == 0);

@@ -1,6 +1,7 @@
 // The pages of the methods: their examples run, and what they say of costs is what the program says.
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,8 +65,19 @@ TEST_CASE("the methods' examples solve", "[shown]") {
     // end of shown
     check();
   }
-  b.resize(50);
-  x.resize(50);
+  {
+    const auto A = whilst::make_gallery<double>("elasticity3d:2").matrix;
+    b.assign(static_cast<std::size_t>(A.rows()), 1.0);
+    x.assign(b.size(), 0.0);
+    // shown: format
+    whilst::linear_solver<double> solver(A, {.preconditioner = "jacobi", .format = "bsr"});
+    report = solver.solve(b, x);
+    std::printf("%s\n", report.format().c_str());  // bsr; by "auto", report.format_choice() also says why
+    // end of shown
+    check();
+  }
+  b.assign(50, 1.0);
+  x.assign(50, 0.0);
   {
     const auto& A = unsymmetric;
     // shown: bicgstab

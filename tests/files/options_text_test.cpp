@@ -114,7 +114,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
   CHECK(linear("tol=1e-8") ==
         reading +
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
-            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, rtol, atol, dtol, "
+            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, format, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

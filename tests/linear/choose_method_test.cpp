@@ -336,6 +336,10 @@ TEST_CASE("a cancel reaches a method that is about to go on", "[linear][auto]") 
   CHECK(reason_of_next() == reason::cancelled);
   CHECK(reason_of_next() == reason::converged_rtol);  // the announced one alone
   solve.desk().announce_launch(true);
+  solve.desk().cancel_all();
+  solve.desk().announce_launch(false);
+  CHECK(reason_of_next() == reason::converged_rtol);
+  solve.desk().announce_launch(true);
   solve.desk().announce_launch(false);
   solve.desk().cancel_all();
   CHECK(reason_of_next() == reason::converged_rtol);

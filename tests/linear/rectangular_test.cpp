@@ -267,6 +267,30 @@ TEMPLATE_TEST_CASE("least squares of any scale are solved", "[linear][rectangula
     }
 }
 
+TEST_CASE("least squares return the x that they call converged", "[linear][rectangular]") {
+  // ||A'r|| rises in the first step, and ||r|| falls below the tolerance.
+  for (const auto& [small, first, rtol] :
+       {std::tuple(1e-10, 1e-29, 1e-8), std::tuple(1e-5, 1e-13, 1e-2), std::tuple(1e-5, 1e-13, 1e-9)}) {
+    triplets<double> t(2);
+    t.row({{0, 1}});
+    t.row({{1, small}});
+    const std::vector<double> b{first, 1};
+    for (const std::string method : methods)
+      for (const std::string& executor : executors_with_steps()) {
+        INFO(method << ", " << executor << ", " << small);
+        std::vector<double> x(2, 0.0);
+        const report r =
+            linear_solver<double>(t.matrix(), {.method = method, .rtol = rtol, .executor = executor}).solve(b, x);
+        const norms<double> found(t.matrix(), b, x);
+        CHECK(r.residual_norm() == Approx(found.residual).epsilon(1e-6));
+        if (r.reason() == reason::converged_rtol) CHECK(found.residual <= 1.01 * rtol);
+        if (r.reason() == reason::converged_normal)
+          CHECK(found.normal <= 1.01 * rtol * found.ratio_at_b * found.residual);
+        CHECK(r.converged());
+      }
+  }
+}
+
 TEST_CASE("least squares of a matrix that is known by its products", "[linear][rectangular]") {
   const auto A = scattered<double>(70, 30);
   const auto matrix = to_eigen(A);

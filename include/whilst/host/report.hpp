@@ -21,6 +21,7 @@ struct report_fields {
   double solve_seconds = 0;
   double loop_seconds = 0;
   std::string method, preconditioner, executor, precision, device, note, choice;
+  std::string format, format_choice;
   index_type rows = 0, nonzeros = 0;
   int lanes = 1;  ///< of a batch: threads that worked on each problem
   std::vector<history_record> history;
@@ -69,6 +70,10 @@ class report {
   const std::string& note() const { return fields_.note; }
   /// Under method "auto": which methods ran, and why these. Otherwise empty.
   const std::string& choice() const { return fields_.choice; }
+  /// How the matrix was stored: see linear_solver_options. Empty where there was none.
+  const std::string& format() const { return fields_.format; }
+  /// Under format "auto": which one was taken, and why. Otherwise empty.
+  const std::string& format_choice() const { return fields_.format_choice; }
   index_type rows() const { return fields_.rows; }
   index_type nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is

@@ -44,8 +44,9 @@ class linear_operator {
                                 [[maybe_unused]] T* y) const {}
   /// Whether normal_diagonal() can be called.
   virtual bool has_normal_diagonal() const { return false; }
-  /// Records d_j = (A'A)_jj.
-  virtual void normal_diagonal([[maybe_unused]] recorder& run, [[maybe_unused]] T* d) const {}
+  /// Records d_j = (A'A)_jj for *factor times A, which is about 1; factor is memory of the place.
+  virtual void normal_diagonal([[maybe_unused]] recorder& run, [[maybe_unused]] const double* factor,
+                               [[maybe_unused]] T* d) const {}
 };
 
 /// A preconditioner in parts: it records the steps of z = M r. M approximates the inverse of A; see linear_operator for

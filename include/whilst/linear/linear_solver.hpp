@@ -32,6 +32,10 @@ struct linear_solver_options {
   /// absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see
   /// the constructors that take one. For the last three methods it is to be close to the inverse of A'A.
   std::string preconditioner = "none";
+  /// How products read the matrix: "csr", "bsr", "sell", "ell" or "balanced"; "auto" looks at its pattern. Every one
+  /// but csr is a copy of the matrix, for executors host, stream and graph. docs/formats.md compares them. No effect on
+  /// an operator that has rows of its own.
+  std::string format = "auto";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned. lsqr, lsmr and cgls also stop, with reason
   /// converged_normal, when r = b - A x is orthogonal to the columns of A: ||A'r|| / ||r|| <= rtol ||A'b|| / ||b||.
   double rtol = 1e-8;
@@ -50,8 +54,8 @@ struct linear_solver_options {
   double least_eigenvalue = 0, greatest_eigenvalue = 0;
   int lanczos_steps = 20;
   /// If a solve does not converge, return the x with the smallest residual among those at which a restart began or
-  /// ended, x0 at worst. If false, and at the iteration limit of cg, which lowers the error even when its residual
-  /// rises: the last x. x is finite in either case.
+  /// ended, x0 at worst. If false, and at the iteration limit of cg, lsqr, lsmr and cgls, which lower the error even
+  /// when a residual rises: the last x. x is finite in either case.
   bool keep_best = true;
   /// Seconds the loop may run, counted from when it starts on its device.
   double deadline = std::numeric_limits<double>::infinity();
@@ -98,8 +102,9 @@ class linear_solver : public replayed_solver {
   using operator_callback = std::function<void(stream_handle stream, index_type n, const T* x, T* y)>;
 
   /// Copies A to its place, records the loop and prepares it. Under executor "host" A's arrays are read in place and
-  /// not copied: shared with A, or borrowed if A borrows them. Throws whilst::error on a matrix that is not square, an
-  /// unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not have.
+  /// not copied: shared with A, or borrowed if A borrows them. Throws whilst::error on a shape that the method cannot
+  /// take, an unknown method, preconditioner or executor, an empty callback, or an executor that this machine does not
+  /// have.
   explicit linear_solver(const csr_matrix<T>& A, linear_solver_options options = {});
   template <std::convertible_to<preconditioner_callback> Callback>
   linear_solver(const csr_matrix<T>& A, Callback M, linear_solver_options options = {})

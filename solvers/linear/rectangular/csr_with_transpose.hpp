@@ -52,16 +52,17 @@ struct csr_with_transpose : csr_operator<T, Offset, constant_slot<const T>> {
   }
 };
 
-/// Entry j of the diagonal of A'A, where A' is stored by rows; duplicates are added first, as in A.
+/// Entry j of the diagonal of A'A for `factor` times A, where A' is stored by rows; duplicates are added first, as in
+/// A.
 template <class Transpose>
-WHILST_HD double squares_of_column(const Transpose& At, index_type j) {
+WHILST_HD double squares_of_column(const Transpose& At, index_type j, double factor) {
   const auto* const v = At.values.get();
   double sum = 0;
   for (auto k = At.row_offsets[j]; k < At.row_offsets[j + 1];) {
     double entry = 0;
     const std::int32_t row = At.column_indices[k];
     for (; k < At.row_offsets[j + 1] && At.column_indices[k] == row; ++k) entry += static_cast<double>(v[k]);
-    sum += entry * entry;
+    sum += factor * entry * (factor * entry);
   }
   return sum;
 }
@@ -83,7 +84,7 @@ struct column_preconditioner {
     const double* factor;
     T* inverse_squares;
     WHILST_HD void operator()(index_type j) const {
-      const T inverse = static_cast<T>(1 / (*factor * *factor * squares_of_column(At, j)));
+      const T inverse = static_cast<T>(1 / squares_of_column(At, j, *factor));
       inverse_squares[j] = inverse > 0 && inverse - inverse == 0 ? inverse : T(1);
     }
   };

@@ -9,8 +9,9 @@ namespace {
 template <class T, class Transpose>
 struct squares_of_columns {
   Transpose At;
+  const double* factor;
   T* d;
-  WHILST_HD void operator()(index_type j) const { d[j] = static_cast<T>(squares_of_column(At, j)); }
+  WHILST_HD void operator()(index_type j) const { d[j] = static_cast<T>(squares_of_column(At, j, *factor)); }
 };
 
 template <class T, class Offset>
@@ -34,9 +35,9 @@ class csr_with_transpose_parts final : public linear_operator<T> {
     product(run, "y = A'x", A_.transposed(), x, y, product_alone{});
   }
   bool has_normal_diagonal() const override { return true; }
-  void normal_diagonal(recorder& run, T* d) const override {
+  void normal_diagonal(recorder& run, const double* factor, T* d) const override {
     const auto At = A_.transposed();
-    run.step("the diagonal of A'A", At.rows(), squares_of_columns<T, typename matrix::transpose>{At, d});
+    run.step("the diagonal of A'A", At.rows(), squares_of_columns<T, typename matrix::transpose>{At, factor, d});
   }
 
  private:
@@ -46,10 +47,9 @@ class csr_with_transpose_parts final : public linear_operator<T> {
 
 template <class T>
 struct invert_squares {
-  const double* factor;
   T* inverse;
   WHILST_HD void operator()(index_type j) const {
-    const T made = static_cast<T>(1 / (*factor * *factor * static_cast<double>(inverse[j])));
+    const T made = 1 / inverse[j];
     inverse[j] = made > 0 && made - made == 0 ? made : T(1);
   }
 };
@@ -70,8 +70,8 @@ class column_parts final : public preconditioner<T> {
   }
   bool made_from_operator() const override { return true; }
   void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
-    A.normal_diagonal(run, inverse_);
-    run.step("invert the diagonal of A'A", n_, invert_squares<T>{factor, inverse_});
+    A.normal_diagonal(run, factor, inverse_);
+    run.step("invert the diagonal of A'A", n_, invert_squares<T>{inverse_});
   }
   void apply(recorder& run, const T* r, T* z) const override {
     run.step("v = M p", n_, scale_entries<T>{inverse_, r, z});

@@ -154,8 +154,8 @@ struct least_squares_steps {
       shared::begin_restart(s->residual_norm, s, outer, inner);
     }
   };
-  /// The verdict on the residual after the inner loop. Progress is that of ||A'r||: ||r|| may be as small as it gets
-  /// long before x is.
+  /// The verdict on the residual after the inner loop. Either norm may rise while the other falls: ||r|| is as small as
+  /// it gets long before x is, and A'r of an ill-conditioned A jumps.
   struct judge_restart {
     scalars* s;
     control *outer, *inner;
@@ -165,14 +165,23 @@ struct least_squares_steps {
       const double norm = s->residual_norm, normal_norm = s->normal_norm, last = s->last_normal_norm;
       s->loop_nanoseconds += inner->stopped_at - inner->started_at;
       // At the limit the last x is the best: each iteration lowers its error.
-      const bool worse = keep_best && normal_norm > last && inner->why != reason::iteration_limit;
+      const bool worse =
+          keep_best && norm >= s->last_norm && normal_norm > last && inner->why != reason::iteration_limit;
       s->take_back = worse || !is_finite(norm) || !is_finite(normal_norm);
       s->handed_norm = s->take_back ? s->last_norm : norm;
       s->handed_normal_norm = s->take_back ? last : normal_norm;
-      if (verdict(s, outer)) return;
+      if (verdict(s, outer)) {
+        if (converged(outer->why)) {  // of this x
+          s->take_back = 0;
+          s->handed_norm = norm;
+          s->handed_normal_norm = normal_norm;
+        }
+        return;
+      }
       const bool hopeful = converged(inner->why) || inner->why == reason::breakdown;
-      s->slow_restarts = normal_norm <= 0.5 * last ? 0 : s->slow_restarts + 1;
-      if (!hopeful || !(normal_norm < last) || s->slow_restarts > shared::most_slow_restarts) {
+      s->slow_restarts = normal_norm <= 0.5 * last || norm <= 0.5 * s->last_norm ? 0 : s->slow_restarts + 1;
+      const bool goes_on = normal_norm < last || norm < s->last_norm;
+      if (!hopeful || !goes_on || s->slow_restarts > shared::most_slow_restarts) {
         const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
         const bool rounding = hopeful && s->handed_normal_norm <= half_the_digits * s->first_normal_norm;
         outer->stop(rounding || converged(inner->why) ? reason::attainable_accuracy : inner->why);

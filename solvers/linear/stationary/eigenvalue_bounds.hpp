@@ -48,7 +48,7 @@ struct eigenvalue_bounds {
       low = fmin(low, of.alpha[k] - beside);
       high = fmax(high, of.alpha[k] + beside);
     }
-    constexpr int digits = 40;
+    constexpr int digits = 60;
     WHILST_ROLLED
     for (int halved = 0; halved < digits; ++halved) {
       const double middle = low + (high - low) / 2;

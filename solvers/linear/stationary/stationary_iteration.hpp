@@ -62,13 +62,20 @@ struct stationary_iteration {
       const bool estimates = lanczos->steps > 0;
       double least = unit * (unit < 0 ? greatest_given : least_given);
       double greatest = unit * (unit < 0 ? least_given : greatest_given);
-      if (least == 0 && estimates) least = bounds_of::eigenvalue(*lanczos, 0);
-      constexpr double margin = 1.1;
-      if (greatest == 0 && estimates) greatest = margin * bounds_of::eigenvalue(*lanczos, lanczos->steps - 1);
+      constexpr double margin = 1.1, epsilon = sizeof(T) == 4 ? 0x1p-23 : 0x1p-52;
+      const double found = estimates ? bounds_of::eigenvalue(*lanczos, lanczos->steps - 1) : 0;
+      if (least == 0 && estimates) {
+        least = bounds_of::eigenvalue(*lanczos, 0);
+        const double rounding = bounds_of::most_steps * epsilon * found;
+        if (fabs(least) < rounding) least = rounding;
+      }
+      if (greatest == 0 && estimates) greatest = margin * found;
       known->theta = (greatest + least) / 2;
       known->delta = accelerates ? (greatest - least) / 2 : 0;
       if (least > 0 && greatest >= least && greatest < HUGE_VAL) return;
-      loop.stop(is_finite(greatest - least) ? reason::indefinite_operator : reason::nan_or_infinity);
+      loop.stop(!is_finite(greatest - least) ? reason::nan_or_infinity
+                : least > 0                  ? reason::breakdown  // a bound given contradicts what was found
+                                             : reason::indefinite_operator);
     }
   };
   struct no_steps {

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+
+#include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/formats/host_pattern.hpp"
+#include "solvers/linear/host_array.hpp"
+
+namespace whilst {
+namespace {
+
+index_type longest_row(const host_pattern& A) {
+  std::atomic<index_type> longest{0};
+  detail::visit_ranges(static_cast<std::size_t>(A.rows()), [&](std::size_t begin, std::size_t end) {
+    index_type of_range = 0;
+    for (std::size_t i = begin; i < end; ++i) of_range = std::max(of_range, A.length(static_cast<index_type>(i)));
+    index_type known = longest.load();
+    while (known < of_range && !longest.compare_exchange_weak(known, of_range)) {
+    }
+  });
+  return longest;
+}
+
+/// Whether the nonzeros form full blocks, with the columns of each row in order. Ends at the first that do not.
+bool has_full_blocks(const host_pattern& A, int block) {
+  if (A.rows() % block != 0 || A.columns() % block != 0 || A.nonzeros() % (block * block) != 0) return false;
+  const auto rows = static_cast<std::size_t>(A.rows() / block);
+  const auto is_other = [&](std::size_t row) {
+    const index_type first = static_cast<index_type>(row) * block, begin = A.begin(first), length = A.length(first);
+    if (length % block != 0) return true;
+    for (index_type k = 0; k < length; ++k) {
+      const std::int32_t column = A.column(begin + k);
+      if (k % block == 0 ? column % block != 0 : column != A.column(begin + k - 1) + 1) return true;
+    }
+    for (int r = 1; r < block; ++r) {
+      if (A.length(first + r) != length) return true;
+      const index_type of_row = A.begin(first + r);
+      for (index_type k = 0; k < length; ++k)
+        if (A.column(of_row + k) != A.column(begin + k)) return true;
+    }
+    return false;
+  };
+  // Most matrices without blocks show it here; first_index would look at all of a range.
+  if (rows > 0 && is_other(0)) return false;
+  return detail::first_index(rows, is_other) == rows;
+}
+
+std::string one_decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+}  // namespace
+
+template <class T>
+format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
+  const host_pattern pattern(A);
+  const index_type nonzeros = A.nonzeros();
+  const double average = A.rows() > 0 ? static_cast<double>(nonzeros) / static_cast<double>(A.rows()) : 0;
+  const index_type longest = longest_row(pattern), of_thread = longest / lanes_for_row(average);
+  if (of_thread >= rule.least_entries_a_thread &&
+      static_cast<double>(of_thread) > rule.least_part * static_cast<double>(nonzeros))
+    return {"balanced",
+            "since the longest row has " + std::to_string(longest) + " nonzeros, the average " + one_decimal(average)};
+  if (nonzeros < rule.least_nonzeros)
+    return {"csr", "since the matrix has fewer than " + std::to_string(rule.least_nonzeros) +
+                       " nonzeros and no very long row"};
+  for (int block = 6; block >= rule.least_block; --block)
+    if (has_full_blocks(pattern, block))
+      return {"bsr", "since its nonzeros form full blocks of " + std::to_string(block) + " x " + std::to_string(block)};
+  return {"csr", "since the matrix has neither very long rows nor full blocks"};
+}
+
+template <class T>
+format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how) {
+  if (options.format != automatic_format) return {options.format, ""};
+  if (how == executor::resident) return {"csr", "since executor resident has no other"};
+  if (options.method == "pipelined-cg") return {"csr", "since pipelined-cg reads it once for two products"};
+  if (A.is_on_device()) return {"csr", "since the matrix is in device memory"};
+  return choose_format(A);
+}
+
+template format_choice choose_format(const csr_matrix<float>&, const format_rule&);
+template format_choice format_for(const csr_matrix<float>&, const linear_solver_options&, executor);
+template format_choice format_for(const csr_matrix<double>&, const linear_solver_options&, executor);
+template format_choice choose_format(const csr_matrix<double>&, const format_rule&);
+
+}  // namespace whilst

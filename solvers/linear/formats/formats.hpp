@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "whilst/linear/csr_matrix.hpp"
+#include "whilst/linear/linear_operator.hpp"
+#include "whilst/linear/linear_solver.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+/// Matrix formats of a linear solver. "csr" reads the arrays as they were given, in the same kernels as the methods'
+/// vectors. Every other one is a linear_operator with a layout of its own, made once from the pattern; each solve
+/// begins by gathering the present CSR values into it, so that values change as they do with "csr".
+///
+///   bsr        blocks of 2 x 2 to 6 x 6, one column index each
+///   sell       SELL-C-sigma: slices of 32 rows, stored by columns; rows of similar length side by side
+///   ell        the same with the rows in their own order
+///   balanced   equal pieces of nonzeros, whatever the rows' lengths
+///
+/// docs/formats.md has what each stores and when it pays.
+
+inline constexpr std::string_view automatic_format = "auto", csr_format = "csr";
+
+/// All names, "auto" first.
+std::vector<std::string> format_names();
+/// Throws whilst::error on a name that is not one of them. `doing` opens the message.
+void check_format(std::string_view doing, std::string_view format);
+/// Whether a solve in one kernel, resident or of a batch, can have it: "csr", and "auto", which is csr there.
+bool is_format_for_kernels(std::string_view format);
+
+struct format_choice {
+  std::string format;
+  std::string why;  ///< "since its nonzeros form full blocks of 3 x 3"
+};
+
+/// When "auto" leaves csr. Estimates from bytes and from an H200's latencies, to be tuned by measurements.
+struct format_rule {
+  /// Blocks: below this many nonzeros a matrix is not much larger than a GPU's L2 cache, and fused kernels count more
+  /// than bytes.
+  index_type least_nonzeros = 10'000'000;
+  int least_block = 3;  ///< rows of a block; smaller ones save less than the fused kernels
+  /// Skewed rows: a thread of the longest row has at least so many entries, which it reads 7 at a time, about a
+  /// microsecond each,
+  index_type least_entries_a_thread = 512;
+  /// and more than this part of all nonzeros; a thread's fair share is about a 250 000th.
+  double least_part = 1e-4;
+};
+
+/// Format "auto" for a matrix in host memory, by its pattern: "balanced", "bsr" or "csr". One pass over the row
+/// offsets, and over the column indices as long as these form blocks.
+template <class T>
+format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule = {});
+
+/// The format of a linear solver with these options on this executor: the one named, or what "auto" takes. csr where no
+/// other can be had or be better, and for a matrix in device memory, whose pattern only a format asked for by name is
+/// worth a copy to the host.
+template <class T>
+format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how);
+
+/// A matrix in a format other than csr, on the place of a CSR matrix whose arrays it needs as long as it lives.
+template <class T>
+class formatted_matrix : public linear_operator<T> {
+ public:
+  /// Memory of its place, without the values: these are the programs', each of which has its own.
+  virtual index_type bytes() const = 0;
+  /// What a product reads of the matrix, and what it writes besides y. in_float: every value has an equal float, which
+  /// "sell" and "ell" then read.
+  virtual index_type bytes_a_product(bool in_float) const = 0;
+};
+
+/// Lays out a matrix. format: any but "auto" and "csr". pattern: in host memory; its values are not read. csr: the same
+/// matrix on its place. Throws whilst::error if the format cannot hold it: more than about 2^31 stored entries, or no
+/// blocks for "bsr".
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_formatted_matrix(std::string_view format, const csr_matrix<T>& pattern,
+                                                           const solve_request<T>& csr);
+
+/// The formats by themselves; see their files.
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_bsr_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr);
+/// sorted: by length, within windows of a few thousand rows.
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
+                                                      bool sorted);
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_balanced_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr);
+
+}  // namespace whilst

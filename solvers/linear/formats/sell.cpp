@@ -1,0 +1,264 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include <algorithm>
+#include <numeric>
+
+#include "solvers/linear/formats/gathered_matrix.hpp"
+#include "solvers/linear/host_array.hpp"
+
+namespace whilst {
+namespace {
+
+/// SELL-C-sigma: M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, "A unified sparse matrix data format for
+/// efficient general sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci.
+/// Comput. 36 (2014). Slices of C = 32 rows, a warp, padded to the longest of them and stored by columns: thread k of
+/// the warp reads entry j of its row beside those of its neighbours. Within each sigma rows the longest come first, so
+/// that rows of a slice are about equally long; y is written in the matrix's own order.
+///
+/// Two things are stored in half the bytes where nothing is lost by it: columns, as 16-bit distances from the row, if
+/// all fit; and values in double, as float, in each solve whose values all have one.
+constexpr index_type slice_rows = 32, sigma = 4096;
+constexpr std::int32_t padding = -1;
+using distance = std::int16_t;
+constexpr std::int32_t farthest = 32767;
+constexpr distance no_distance = -32768;
+
+struct sell_layout {
+  std::vector<std::int32_t> slice_offsets;           ///< in entries
+  std::vector<std::int32_t> column_indices, origin;  ///< of each stored entry; `padding`, and -1
+  std::vector<std::int32_t> row_of;                  ///< of each place in a slice, -1 beyond the last; empty: in order
+  std::vector<distance> distances;                   ///< of columns from rows; empty if they do not fit
+};
+
+/// The rows by falling length within each sigma, those of equal length in order.
+std::vector<std::int32_t> sorted_rows(const host_pattern& A) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(A.rows()));
+  std::iota(order.begin(), order.end(), 0);
+  detail::visit_ranges(order.size(), [&](std::size_t begin, std::size_t end) {  // ranges of 65 536, so of whole windows
+    for (std::size_t first = begin; first < end; first += sigma)
+      std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(first),
+                       order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(first + sigma, end)),
+                       [&](std::int32_t one, std::int32_t other) { return A.length(one) > A.length(other); });
+  });
+  return order;
+}
+
+std::vector<distance> distances_of(const sell_layout& of) {
+  const std::size_t slices = of.slice_offsets.size() - 1;
+  std::vector<distance> made(of.column_indices.size(), no_distance);
+  for (std::size_t slice = 0; slice < slices; ++slice) {
+    const auto begin = static_cast<std::size_t>(of.slice_offsets[slice]);
+    for (std::size_t k = begin; k < static_cast<std::size_t>(of.slice_offsets[slice + 1]); ++k) {
+      if (of.column_indices[k] == padding) continue;
+      const std::size_t place = slice * slice_rows + (k - begin) % slice_rows;
+      const auto row = of.row_of.empty() ? static_cast<std::int32_t>(place) : of.row_of[place];
+      const std::int64_t far = std::int64_t{of.column_indices[k]} - row;
+      if (far < -farthest || far > farthest) return {};
+      made[k] = static_cast<distance>(far);
+    }
+  }
+  return made;
+}
+
+sell_layout lay_out(const host_pattern& A, bool sorted, std::string_view format) {
+  sell_layout made;
+  const index_type slices = (A.rows() + slice_rows - 1) / slice_rows, places = slices * slice_rows;
+  if (sorted) {
+    made.row_of = sorted_rows(A);
+    if (std::is_sorted(made.row_of.begin(), made.row_of.end())) made.row_of.clear();
+    if (!made.row_of.empty()) made.row_of.resize(static_cast<std::size_t>(places), -1);
+  }
+  const auto row_at = [&](index_type place) {
+    if (!made.row_of.empty()) return static_cast<index_type>(made.row_of[static_cast<std::size_t>(place)]);
+    return place < A.rows() ? place : index_type{-1};
+  };
+  made.slice_offsets.assign(static_cast<std::size_t>(slices) + 1, 0);
+  index_type stored = 0;
+  for (index_type slice = 0; slice < slices; ++slice) {
+    index_type longest = 0;
+    for (index_type place = slice * slice_rows; place < (slice + 1) * slice_rows; ++place)
+      if (row_at(place) >= 0) longest = std::max(longest, A.length(row_at(place)));
+    stored += longest * slice_rows;
+    check_stored_entries(format, stored);
+    made.slice_offsets[static_cast<std::size_t>(slice) + 1] = static_cast<std::int32_t>(stored);
+  }
+  made.column_indices.assign(static_cast<std::size_t>(stored), padding);
+  made.origin.assign(static_cast<std::size_t>(stored), -1);
+  detail::visit_ranges(static_cast<std::size_t>(places), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+      const index_type row = row_at(static_cast<index_type>(place));
+      if (row < 0) continue;
+      std::size_t to = static_cast<std::size_t>(made.slice_offsets[place / slice_rows]) + place % slice_rows;
+      for (index_type k = A.begin(row); k < A.begin(row + 1); ++k, to += slice_rows) {
+        made.column_indices[to] = A.column(k);
+        made.origin[to] = static_cast<std::int32_t>(k);
+      }
+    }
+  });
+  made.distances = distances_of(made);
+  return made;
+}
+
+/// The values as float, and how many are not the same.
+struct shorten {
+  const double* values;
+  float* in_float;
+  WHILST_HD auto operator()(index_type k) const {
+    const double value = values[k];
+    const float nearest = static_cast<float>(value);
+    in_float[k] = nearest;
+    return sums{static_cast<double>(nearest) == value ? 0.0 : 1.0};
+  }
+  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(double) + sizeof(float)); }
+};
+struct note_whether_exact {
+  int* is_exact;
+  WHILST_HD void operator()(const sums<double, 1>& others) const { *is_exact = others[0] == 0; }
+};
+
+/// At each place of the slices, a row's entry of y. Column: 32 bits for a column, 16 for its distance.
+template <class T, class Column>
+struct sell_product {
+  static constexpr bool fetches_constants = true;  // the pattern, which no step writes
+  const std::int32_t *slice_offsets, *row_of;
+  const Column* column_indices;
+  const T* values;
+  const float* in_float;  ///< the values where *is_exact; both null where T is float
+  const int* is_exact;
+  index_type rows;
+  index_type matrix_bytes;
+  const T* x;
+  T* y;
+
+  /// Some entries of a row, whose reads are all in flight at once.
+  struct piece {
+    static constexpr int held = on_device ? 8 : 1;
+    std::int32_t column[held];
+    std::int32_t next, end, row;
+  };
+  struct entry_of_y {
+    T value;
+    std::int32_t row;
+  };
+  template <class Team>
+  WHILST_HD piece fetch(index_type place, const Team&) const {
+    const index_type slice = place / slice_rows;
+    piece p;
+    p.next = read_constant(slice_offsets + slice) + static_cast<std::int32_t>(place % slice_rows);
+    p.end = read_constant(slice_offsets + slice + 1);
+    p.row = row_of ? read_constant(row_of + place) : static_cast<std::int32_t>(place < rows ? place : -1);
+    load_columns(p);
+    return p;
+  }
+  template <class Team>
+  WHILST_HD entry_of_y read(index_type, const Team&, const piece& p) const {
+    return {is_exact && *is_exact ? row(p, in_float) : row(p, values), p.row};
+  }
+  WHILST_HD void operator()(index_type, const entry_of_y& e) const {
+    if (e.row >= 0) y[e.row] = e.value;
+  }
+  index_type bytes(index_type) const { return matrix_bytes + 2 * rows * static_cast<index_type>(sizeof(T)); }
+
+ private:
+  static_assert(slice_rows == 32);
+  template <class Value>
+  WHILST_HD T row(piece p, const Value* from) const {
+    T sum = times(p, from);
+    for (p.next += piece::held * 32; p.next < p.end; p.next += piece::held * 32) {
+      load_columns(p);
+      sum += times(p, from);
+    }
+    return sum;
+  }
+  WHILST_HD void load_columns(piece& p) const {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < piece::held; ++j) {
+      const std::int32_t k = p.next + j * 32;
+      if constexpr (sizeof(Column) == sizeof(distance)) {
+        const distance far = k < p.end ? read_constant(column_indices + k) : no_distance;
+        p.column[j] = far == no_distance ? padding : p.row + far;
+      } else {
+        p.column[j] = k < p.end ? read_constant(column_indices + k) : padding;
+      }
+    }
+  }
+  /// Padding is skipped, not multiplied by zero: x may hold NaN.
+  template <class Value>
+  WHILST_HD T times(const piece& p, const Value* from) const {
+    T value[piece::held], factor[piece::held], sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < piece::held; ++j) {  // not by the column, which may still be on its way
+      const std::int32_t k = p.next + j * 32;
+      value[j] = k < p.end ? static_cast<T>(from[k]) : T(0);
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < piece::held; ++j) factor[j] = p.column[j] >= 0 ? x[p.column[j]] : T(0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < piece::held; ++j) sum += value[j] * factor[j];
+    return sum;
+  }
+};
+
+template <class T, class Column>
+class sell_matrix final : public gathered_matrix<T> {
+  static constexpr bool may_shorten = sizeof(T) > sizeof(float);
+
+ public:
+  sell_matrix(const solve_request<T>& csr, const sell_layout& made, const std::vector<Column>& columns)
+      : gathered_matrix<T>(csr, made.origin),
+        places_(static_cast<index_type>(made.slice_offsets.size() - 1) * slice_rows),
+        slice_offsets_(this->keep(made.slice_offsets)),
+        row_of_(made.row_of.empty() ? nullptr : this->keep(made.row_of)),
+        column_indices_(this->keep(columns)) {}
+
+  void take_memory(workspace& memory) override {
+    gathered_matrix<T>::take_memory(memory);
+    if (!may_shorten) return;
+    in_float_ = memory.take<float>(this->stored());
+    is_exact_ = memory.take<int>(1);
+  }
+  void prepare(recorder& run) const override {
+    gathered_matrix<T>::prepare(run);
+    if constexpr (may_shorten)
+      run.step("values in float", this->stored(), shorten{this->values(), in_float_}, note_whether_exact{is_exact_});
+  }
+  index_type bytes_a_product(bool in_float) const override {
+    constexpr index_type index = sizeof(std::int32_t);
+    return this->stored() * static_cast<index_type>((in_float ? sizeof(float) : sizeof(T)) + sizeof(Column)) +
+           (places_ / slice_rows + 1) * index + (row_of_ ? places_ * index : 0);
+  }
+  void apply(recorder& run, const T* x, T* y) const override {
+    run.step("y = A x", places_,
+             sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, is_exact_,
+                                     this->rows(), bytes_a_product(false), x, y});
+  }
+
+ private:
+  index_type places_;
+  const std::int32_t *slice_offsets_, *row_of_;
+  const Column* column_indices_;
+  float* in_float_ = nullptr;
+  int* is_exact_ = nullptr;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
+                                                      bool sorted) {
+  const sell_layout made = lay_out(host_pattern(pattern), sorted, sorted ? "sell" : "ell");
+  if (made.distances.size() == made.column_indices.size())
+    return std::make_unique<sell_matrix<T, distance>>(csr, made, made.distances);
+  return std::make_unique<sell_matrix<T, std::int32_t>>(csr, made, made.column_indices);
+}
+template std::unique_ptr<formatted_matrix<WHILST_NUMBER>> make_sell_matrix(const csr_matrix<WHILST_NUMBER>&,
+                                                                           const solve_request<WHILST_NUMBER>&, bool);
+
+}  // namespace whilst

@@ -1,0 +1,227 @@
+// Linear solvers with each matrix format: every method, new values, matrices in device memory, what is refused.
+
+#include <limits>
+#include <string>
+
+#include "solvers/linear/formats/formats.hpp"
+#include "tests/catch.hpp"
+#include "tests/linear/format_patterns.hpp"
+#include "whilst/batch_linear_solver.hpp"
+
+namespace whilst_test {
+
+using whilst::buffer;
+using whilst::csr_matrix;
+using whilst::index_type;
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+using whilst::place;
+using whilst::report;
+
+namespace {
+
+const std::vector<std::string> formats{"csr", "bsr", "sell", "ell", "balanced"};
+
+template <class Work>
+std::string message_of(Work work) {
+  try {
+    work();
+  } catch (const whilst::error& problem) {
+    return problem.what();
+  }
+  return "no exception";
+}
+
+/// Symmetric positive definite in full blocks of 3, with one long row and column; row i has its diagonal 3 above the
+/// sum of the others. Condition number below 100, whatever n.
+template <class T>
+csr_matrix<T> star_of_blocks(int nodes) {
+  std::vector<std::int32_t> offsets{0}, columns;
+  std::vector<T> values;
+  for (int i = 0; i < nodes; ++i)
+    for (int r = 0; r < 3; ++r) {
+      for (int j = 0; j < nodes; ++j) {
+        if (i != 0 && j != 0 && j != i && j != i + 1 && j + 1 != i) continue;
+        for (int c = 0; c < 3; ++c) {
+          const double size = i == 0 || j == 0 ? 1.0 / nodes : 1;
+          columns.push_back(j * 3 + c);
+          values.push_back(static_cast<T>(i == j && r == c ? 12 : -size * (1 + (r * c) % 2) / 2));
+        }
+      }
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+  return {nodes * 3, nodes * 3, offsets, columns, values};
+}
+
+template <class T>
+constexpr double tight = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+template <class T>
+std::vector<T> solved(linear_solver<T>& solver, const csr_matrix<T>& A) {
+  const std::vector<T> b = random_vector<T>(A.rows(), 5);
+  std::vector<T> x(b.size(), T(0));
+  const report told = solver.solve(b, x);
+  CHECK(told.converged());
+  CHECK(relative_residual(A, b, x) <= 2 * tight<T>);
+  return x;
+}
+
+template <class T>
+csr_matrix<T> with_values(const csr_matrix<T>& A, const std::vector<T>& values) {
+  return {A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), values};
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("every method solves with every format", "[linear][format][sanitizer]", float, double) {
+  const auto A = star_of_blocks<TestType>(60);
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string& format : formats)
+      for (const std::string& method : methods_on(executor))
+        for (const char* preconditioner : {"none", "jacobi"}) {
+          INFO(executor << ", " << format << ", " << method << ", " << preconditioner);
+          linear_solver<TestType> solver(A, {.method = method,
+                                             .preconditioner = preconditioner,
+                                             .format = format,
+                                             .rtol = tight<TestType>,
+                                             .executor = executor});
+          const auto x = solved(solver, A);
+          CHECK((solved(solver, A) == x));
+        }
+}
+
+TEMPLATE_TEST_CASE("values change in every format", "[linear][format]", float, double) {
+  const auto A = star_of_blocks<TestType>(40);
+  std::vector<TestType> twice(A.values().begin(), A.values().end()), other = twice;
+  for (TestType& value : twice) value *= 2;
+  for (std::size_t k = 0; k < other.size(); ++k) other[k] *= A.column_indices()[k] == 0 ? TestType(0.5) : TestType(1);
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string& format : formats)
+      for (const char* method : {"bicgstab", "auto"}) {
+        INFO(executor << ", " << format << ", " << method);
+        linear_solver<TestType> solver(A, {.method = method,
+                                           .preconditioner = "jacobi",
+                                           .format = format,
+                                           .rtol = tight<TestType>,
+                                           .executor = executor});
+        solved(solver, A);
+        solver.update_values(std::span<const TestType>(twice));
+        solved(solver, with_values(A, twice));
+        // Unsymmetric: auto records bicgstab for them, with memory of its own for the values.
+        solver.update_values(with_values(A, other));
+        solved(solver, with_values(A, other));
+        const buffer<TestType> bound(executor == "host" ? place::host() : place::gpu(0), A.nonzeros(), twice.data());
+        solver.bind_values(bound.data());
+        solved(solver, with_values(A, twice));
+        solver.update_values(A);
+        solved(solver, A);
+      }
+}
+
+TEST_CASE("a matrix in device memory in every format", "[linear][format]") {
+  const auto A = star_of_blocks<double>(40);
+  for (const std::string& executor : executors_with_steps()) {
+    if (executor == "host") continue;
+    const buffer<std::int32_t> offsets(place::gpu(0), A.rows() + 1, A.row_offsets_32().data());
+    const buffer<std::int32_t> columns(place::gpu(0), A.nonzeros(), A.column_indices().data());
+    const buffer<double> values(place::gpu(0), A.nonzeros(), A.values().data());
+    const auto there = csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), offsets.data(),
+                                                     columns.data(), values.data());
+    for (const std::string& format : formats) {
+      INFO(executor << ", " << format);
+      linear_solver<double> solver(
+          there, {.preconditioner = "jacobi", .format = format, .rtol = tight<double>, .executor = executor});
+      solved(solver, A);
+    }
+    linear_solver<double> automatic(there, {.executor = executor});
+    std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0), x(b.size());
+    CHECK(automatic.solve(b, x).format_choice() == "csr, since the matrix is in device memory");
+  }
+}
+
+TEST_CASE("the report names the format, and auto says why", "[linear][format]") {
+  const auto A = star_of_blocks<double>(40);
+  std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0), x(b.size());
+  const auto told = [&](const csr_matrix<double>& matrix, const linear_solver_options& options) {
+    b.assign(static_cast<std::size_t>(matrix.rows()), 1.0);
+    x.assign(b.size(), 0.0);
+    return linear_solver<double>(matrix, options).solve(b, x);
+  };
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    for (const std::string& format : formats) {
+      const report named = told(A, {.format = format, .executor = executor});
+      CHECK(named.format() == format);
+      CHECK(named.format_choice().empty());
+    }
+    const report small = told(A, {.executor = executor});
+    CHECK(small.format() == "csr");
+    CHECK(small.format_choice() == "csr, since the matrix has fewer than 10000000 nonzeros and no very long row");
+    const report skewed = told(star_of_blocks<double>(2000), {.executor = executor});
+    CHECK(skewed.format() == "balanced");
+    CHECK(skewed.format_choice() == "balanced, since the longest row has 6000 nonzeros, the average 15.0");
+    const report pipelined = told(star_of_blocks<double>(2000), {.method = "pipelined-cg", .executor = executor});
+    CHECK(pipelined.format_choice() == "csr, since pipelined-cg reads it once for two products");
+  }
+  for (const std::string& executor : executors())
+    if (executor == "resident")
+      CHECK(told(A, {.executor = executor}).format_choice() == "csr, since executor resident has no other");
+  // Under method auto it is the same format, whichever methods run.
+  const report automatic = told(star_of_blocks<double>(2000), {.method = "auto", .executor = "host"});
+  CHECK(automatic.method() == "cg");
+  CHECK(automatic.format() == "balanced");
+  // Without a matrix there is none.
+  const auto apply = [](whilst::stream_handle, whilst::index_type n, const double* from, double* to) {
+    for (whilst::index_type i = 0; i < n; ++i) to[i] = 2 * from[i];
+  };
+  linear_solver<double> called(5, apply, {.callback_memory = "host"});
+  b.assign(5, 1.0);
+  x.assign(5, 0.0);
+  CHECK(called.solve(b, x).format().empty());
+}
+
+TEST_CASE("a format's memory is listed", "[linear][format]") {
+  const auto A = star_of_blocks<double>(40);
+  const linear_solver<double> csr(A, {.format = "csr", .executor = "host"});
+  const linear_solver<double> bsr(A, {.format = "bsr", .executor = "host"});
+  // Of each stored entry where it comes from; of a block its column. The values are the program's.
+  const index_type nonzeros = A.nonzeros(), blocks = nonzeros / 9, of_pattern = 4 * (nonzeros + blocks + 40 + 1);
+  bool found = false;
+  for (const auto& item : bsr.memory().items)
+    if (item.name == "the pattern as bsr") found = static_cast<index_type>(item.bytes) == of_pattern;
+  CHECK(found);
+  CHECK(bsr.bytes() >= csr.bytes() + of_pattern + 8 * nonzeros);
+}
+
+TEST_CASE("formats are refused where they cannot be had", "[linear][format]") {
+  const auto A = star_of_blocks<double>(5);
+  CHECK(message_of([&] { linear_solver<double>(A, {.format = "coo"}); }) ==
+        "making a linear solver: there is no format called 'coo'. Use one of auto, csr, bsr, sell, ell, balanced");
+  CHECK(message_of([&] { linear_solver<double>(A, {.format = "sell", .executor = "resident"}); }) ==
+        "making a linear solver: format sell records steps of its own, and executor resident is one kernel. Use "
+        "format csr or auto, or executor graph or stream");
+  CHECK(message_of([&] { whilst::batch_linear_solver<double>(A, 3, {.format = "sell"}); }) ==
+        "making a batch solver: format sell records steps for one large system, and a batch is one kernel. Use "
+        "format csr or auto, or a linear_solver for each system");
+  whilst::batch_linear_solver<double>(A, 3, {.format = "csr"});
+  const auto apply = [](whilst::stream_handle, whilst::index_type, const double*, double*) {};
+  CHECK(message_of([&] { linear_solver<double>(5, apply, {.format = "ell"}); }) ==
+        "making a linear solver: format ell is of a matrix, and there is none. Leave the format out");
+  CHECK(message_of([&] {
+          linear_solver<double>(whilst::make_gallery<double>("poisson1d:20").matrix, {.format = "bsr"});
+        }).find("storing a matrix as bsr: in blocks of any size") == 0);
+}
+
+TEST_CASE("whilst::solve keeps formats apart", "[linear][format]") {
+  const auto A = star_of_blocks<double>(20);
+  whilst::program_cache cache;
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  for (const char* format : {"csr", "sell", "csr", "sell"}) {
+    std::vector<double> x(b.size());
+    const auto lent = cache.borrow(A, {.format = format});
+    CHECK(lent->solve(b, x).format() == format);
+  }
+  CHECK(cache.counters().records == 2);
+}
+
+}  // namespace whilst_test
