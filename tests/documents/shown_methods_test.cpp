@@ -238,7 +238,9 @@ TEST_CASE("the vectors in the table of methods are those that a solver has", "[l
     constexpr int rows = 65536;
     const double vectors = (bytes_of_vectors(one.name, 2 * rows) - bytes_of_vectors(one.name, rows)) / rows / 8;
     const int transpose = one.needs.transpose ? 3 : 0;  // its values
-    CHECK(vectors == Approx(5 + 1 + transpose + one.vectors.value({})).margin(0.05));
+    // With jacobi they are in parts, which leave their products in memory.
+    const int products = one.name == std::string("lsmr") || one.name == std::string("cgls") ? 2 : 0;
+    CHECK(vectors == Approx(5 + 1 + transpose + products + one.vectors.value({})).margin(0.05));
   }
 }
 
