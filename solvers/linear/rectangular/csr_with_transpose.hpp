@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "whilst/basics/views.hpp"
 #include "whilst/linear/operators.hpp"
 #include "whilst/linear/preconditioners.hpp"
@@ -91,7 +93,8 @@ struct column_preconditioner {
   template <class Run, class Operator>
   void prepare(Run& run, const Operator& A) const {
     const auto At = A.unscaled.transposed();
-    run.step("invert the diagonal of A'A", At.rows(), invert<decltype(At)>{At, A.factor, inverse_squares});
+    run.step("invert the diagonal of A'A", At.rows(),
+             invert<std::remove_const_t<decltype(At)>>{At, A.factor, inverse_squares});
   }
 };
 
