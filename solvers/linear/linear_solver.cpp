@@ -66,7 +66,7 @@ struct linear_solver<T>::implementation {
     }
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
-    if (!named || !named->needs.transpose) store(A);
+    store(A, named && named->needs.transpose);
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -84,8 +84,8 @@ struct linear_solver<T>::implementation {
   }
 
   implementation(index_type rows, index_type columns, operator_callback A, operator_callback A_transposed,
-                 preconditioner_callback called, linear_solver_options asked)
-      : M(called ? make_called_preconditioner<T>(columns, std::move(called)) : nullptr), options(std::move(asked)) {
+                 linear_solver_options asked)
+      : options(std::move(asked)) {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     if (rows < 0 || columns < 0)
@@ -114,8 +114,11 @@ struct linear_solver<T>::implementation {
   }
 
   /// Chooses the matrix's format, and lays it out where that is not csr.
-  void store(const csr_matrix<T>& A) {
-    format = format_for(A, options, how);
+  void store(const csr_matrix<T>& A, bool needs_transpose) {
+    const bool is_automatic = options.format == automatic_format;
+    format = !needs_transpose ? format_for(A, options, how)
+             : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
+                              : format_choice{"csr", ""};
     if (format.format == csr_format) return;
     const solve_request<T>& placed = matrix.request();
     formatted = make_formatted_matrix<T>(
@@ -272,9 +275,8 @@ linear_solver<T>::linear_solver(called M, index_type n, operator_callback A, lin
 template <class T>
 linear_solver<T>::linear_solver(index_type rows, index_type columns, operator_callback A,
                                 operator_callback A_transposed, linear_solver_options options)
-    : implementation_("linear_solver",
-                      std::make_unique<implementation>(rows, columns, std::move(A), std::move(A_transposed), nullptr,
-                                                       std::move(options))) {}
+    : implementation_("linear_solver", std::make_unique<implementation>(rows, columns, std::move(A),
+                                                                        std::move(A_transposed), std::move(options))) {}
 template <class T>
 linear_solver<T>::linear_solver(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> M,
                                 linear_solver_options options)

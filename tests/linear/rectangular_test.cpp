@@ -399,7 +399,12 @@ TEST_CASE("what does not fit a rectangular matrix is refused in words", "[linear
              contains("resident"));
   linear_solver<double> solver(A, {.method = "auto", .executor = "host"});
   std::vector<double> x(4, 0.0), wrong(6, 0.0);
-  CHECK(solver.solve(std::vector<double>(6, 1.0), x).choice() == "lsqr, since the matrix is not square");
+  const report automatic = solver.solve(std::vector<double>(6, 1.0), x);
+  CHECK(automatic.choice() == "lsqr, since the matrix is not square");
+  CHECK(automatic.format() == "csr");
+  CHECK(automatic.format_choice() == "csr, since no other has its transpose");
+  CHECK_THAT(message([&] { linear_solver<double>(A, {.method = "lsqr", .format = "sell", .executor = "host"}); }),
+             contains("format sell has no products with the transpose"));
   CHECK_THAT(message([&] { solver.solve(std::vector<double>(6, 1.0), wrong); }),
              contains("6 rows and 4 columns") && contains("x has 6"));
   CHECK_THAT(message([&] { solver.solve(std::vector<double>(4, 1.0), x); }), contains("b has 4"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "whilst/basics/random_sign.hpp"
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
@@ -53,11 +54,8 @@ struct linear_solve_steps {
       const squares bb = squares_of(bi), xx = squares_of(xi);
       return sums{bb.ordinary, bb.great, bb.small, xx.ordinary, xx.great, xx.small};
     }
-    /// A vector that A is unlikely to map to zero: entries of one size, signs from a hash of i.
-    WHILST_HD static T probe(index_type i) {
-      const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
-      return static_cast<T>(mixed >> 63 ? probe_entry : -probe_entry);
-    }
+    /// A vector that A is unlikely to map to zero, with entries of one size.
+    WHILST_HD static T probe(index_type i) { return static_cast<T>(random_sign(i) * probe_entry); }
     index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
   };
   struct begin {

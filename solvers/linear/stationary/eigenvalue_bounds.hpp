@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "whilst/basics/random_sign.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/products.hpp"
 
@@ -60,9 +61,8 @@ struct eigenvalue_bounds {
   struct begin {
     T *z, *before;
     WHILST_HD T operator()(index_type i) const {
-      const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
       before[i] = 0;
-      return z[i] = mixed >> 63 ? T(1) : T(-1);
+      return z[i] = static_cast<T>(random_sign(i));
     }
   };
   struct forget {
