@@ -209,7 +209,7 @@ TEST_CASE("what each format reads", "[linear][format]") {
   const auto bytes = [&](const char* format, bool in_float = false) {
     return product<double>(A, format, "host").matrix().bytes_a_product(in_float);
   };
-  CHECK(bytes("bsr") == 9000 * 8 + 1000 * 4 + 101 * 4);
+  CHECK(bytes("bsr") == 9000 * 8 + 1000 * 4 + 11 * 4);  // ten rows of blocks a slice
   // 300 rows are 10 slices, the last of 12 rows and padding for 20; rows are equally long, so none moves. Columns are
   // near the diagonal.
   CHECK(bytes("ell") == 320 * 30 * (8 + 2) + 11 * 4);

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "solvers/linear/formats/formats.hpp"
-#include "solvers/linear/formats/host_pattern.hpp"
+#include "solvers/linear/formats/row_slices.hpp"
 #include "solvers/linear/host_array.hpp"
 
 namespace whilst {
@@ -45,6 +45,15 @@ bool has_full_blocks(const host_pattern& A, int block) {
   return detail::first_index(rows, is_other) == rows;
 }
 
+/// How many blocks bsr stores for each there is: slices are as wide as their longest row.
+double padding_of_blocks(const host_pattern& A, int block) {
+  const index_type rows_each = warp_threads / block;
+  const row_slices made = slice_rows_of(
+      A.rows() / block, rows_each, true, [&](index_type I) { return A.length(I * block) / block; }, "bsr",
+      rows_each * block * block);
+  return static_cast<double>(made.steps() * rows_each * block * block) / static_cast<double>(A.nonzeros());
+}
+
 std::string one_decimal(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
@@ -67,7 +76,7 @@ format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
     return {"csr", "since the matrix has fewer than " + std::to_string(rule.least_nonzeros) +
                        " nonzeros and no very long row"};
   for (int block = 6; block >= rule.least_block; --block)
-    if (has_full_blocks(pattern, block))
+    if (has_full_blocks(pattern, block) && padding_of_blocks(pattern, block) <= rule.most_padding)
       return {"bsr", "since its nonzeros form full blocks of " + std::to_string(block) + " x " + std::to_string(block)};
   return {"csr", "since the matrix has neither very long rows nor full blocks"};
 }

@@ -43,6 +43,8 @@ struct format_rule {
   /// than bytes.
   index_type least_nonzeros = 10'000'000;
   int least_block = 3;  ///< rows of a block; smaller ones save less than the fused kernels
+  /// Blocks stored for each there is, since slices are as wide as their longest row; beyond, csr reads as little.
+  double most_padding = 1.2;
   /// Skewed rows: a thread of the longest row has at least so many entries, which it reads 7 at a time, about a
   /// microsecond each,
   index_type least_entries_a_thread = 512;

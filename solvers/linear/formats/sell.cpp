@@ -1,9 +1,6 @@
 // compiled for each number type, by nvcc where CUDA is on
-#include <algorithm>
-#include <numeric>
-
 #include "solvers/linear/formats/gathered_matrix.hpp"
-#include "solvers/linear/host_array.hpp"
+#include "solvers/linear/formats/row_slices.hpp"
 
 namespace whilst {
 namespace {
@@ -11,12 +8,12 @@ namespace {
 /// SELL-C-sigma: M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, "A unified sparse matrix data format for
 /// efficient general sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci.
 /// Comput. 36 (2014). Slices of C = 32 rows, a warp, padded to the longest of them and stored by columns: thread k of
-/// the warp reads entry j of its row beside those of its neighbours. Within each sigma rows the longest come first, so
-/// that rows of a slice are about equally long; y is written in the matrix's own order.
+/// the warp reads entry j of its row beside those of its neighbours. Within each sigma = 4096 rows the longest come
+/// first, so that rows of a slice are about equally long; y is written in the matrix's own order.
 ///
 /// Two things are stored in half the bytes where nothing is lost by it: columns, as 16-bit distances from the row, if
 /// all fit; and values in double, as float, in each solve whose values all have one.
-constexpr index_type slice_rows = 32, sigma = 4096;
+constexpr index_type slice_rows = warp_threads;
 constexpr std::int32_t padding = -1;
 using distance = std::int16_t;
 constexpr std::int32_t farthest = 32767;
@@ -28,19 +25,6 @@ struct sell_layout {
   std::vector<std::int32_t> row_of;                  ///< of each place in a slice, -1 beyond the last; empty: in order
   std::vector<distance> distances;                   ///< of columns from rows; empty if they do not fit
 };
-
-/// The rows by falling length within each sigma, those of equal length in order.
-std::vector<std::int32_t> sorted_rows(const host_pattern& A) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(A.rows()));
-  std::iota(order.begin(), order.end(), 0);
-  detail::visit_ranges(order.size(), [&](std::size_t begin, std::size_t end) {  // ranges of 65 536, so of whole windows
-    for (std::size_t first = begin; first < end; first += sigma)
-      std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(first),
-                       order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(first + sigma, end)),
-                       [&](std::int32_t one, std::int32_t other) { return A.length(one) > A.length(other); });
-  });
-  return order;
-}
 
 std::vector<distance> distances_of(const sell_layout& of) {
   const std::size_t slices = of.slice_offsets.size() - 1;
@@ -60,33 +44,20 @@ std::vector<distance> distances_of(const sell_layout& of) {
 }
 
 sell_layout lay_out(const host_pattern& A, bool sorted, std::string_view format) {
+  row_slices slices = slice_rows_of(
+      A.rows(), slice_rows, sorted, [&](index_type row) { return A.length(row); }, format, slice_rows);
   sell_layout made;
-  const index_type slices = (A.rows() + slice_rows - 1) / slice_rows, places = slices * slice_rows;
-  if (sorted) {
-    made.row_of = sorted_rows(A);
-    if (std::is_sorted(made.row_of.begin(), made.row_of.end())) made.row_of.clear();
-    if (!made.row_of.empty()) made.row_of.resize(static_cast<std::size_t>(places), -1);
-  }
-  const auto row_at = [&](index_type place) {
-    if (!made.row_of.empty()) return static_cast<index_type>(made.row_of[static_cast<std::size_t>(place)]);
-    return place < A.rows() ? place : index_type{-1};
-  };
-  made.slice_offsets.assign(static_cast<std::size_t>(slices) + 1, 0);
-  index_type stored = 0;
-  for (index_type slice = 0; slice < slices; ++slice) {
-    index_type longest = 0;
-    for (index_type place = slice * slice_rows; place < (slice + 1) * slice_rows; ++place)
-      if (row_at(place) >= 0) longest = std::max(longest, A.length(row_at(place)));
-    stored += longest * slice_rows;
-    check_stored_entries(format, stored);
-    made.slice_offsets[static_cast<std::size_t>(slice) + 1] = static_cast<std::int32_t>(stored);
-  }
-  made.column_indices.assign(static_cast<std::size_t>(stored), padding);
-  made.origin.assign(static_cast<std::size_t>(stored), -1);
-  detail::visit_ranges(static_cast<std::size_t>(places), [&](std::size_t begin, std::size_t end) {
+  const auto places = static_cast<std::size_t>(slices.count() * slice_rows);
+  const auto stored = static_cast<std::size_t>(slices.steps() * slice_rows);
+  made.row_of = std::move(slices.row_of);
+  made.slice_offsets = std::move(slices.offsets);
+  for (std::int32_t& offset : made.slice_offsets) offset *= static_cast<std::int32_t>(slice_rows);
+  made.column_indices.assign(stored, padding);
+  made.origin.assign(stored, -1);
+  detail::visit_ranges(places, [&](std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
-      const index_type row = row_at(static_cast<index_type>(place));
-      if (row < 0) continue;
+      const index_type row = made.row_of.empty() ? static_cast<index_type>(place) : made.row_of[place];
+      if (row < 0 || row >= A.rows()) continue;
       std::size_t to = static_cast<std::size_t>(made.slice_offsets[place / slice_rows]) + place % slice_rows;
       for (index_type k = A.begin(row); k < A.begin(row + 1); ++k, to += slice_rows) {
         made.column_indices[to] = A.column(k);
