@@ -8,6 +8,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/whilst.hpp"
 
 namespace whilst_test {
@@ -18,11 +19,7 @@ using whilst::report;
 
 namespace {
 
-#if defined(WHILST_SANITIZE)
-constexpr int systems_of_each_type = 5000;
-#else
-constexpr int systems_of_each_type = 50000;
-#endif
+constexpr int systems_of_each_type = under_sanitizers ? 5000 : 50000;
 
 template <class T>
 struct random_system {

@@ -7,6 +7,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/whilst.hpp"
 
@@ -110,6 +111,7 @@ TEMPLATE_TEST_CASE("right-hand sides and matrices of every scale", "[linear][san
             const double of_x = of_b / of_A;  // entries of x are between this and some dozens of it
             const double range = is_float ? 1e36 : 1e305;
             if (!(of_x > 1 / range && of_x < range)) continue;
+            if (under_sanitizers && of_A != 1 && of_b != 1) continue;
             INFO(executor << ", " << method << ", " << preconditioner << ", A " << of_A << ", b " << of_b);
             const csr_matrix<TestType> A = times(of_A, problem.matrix);
             std::vector<TestType> b(problem.rhs.size(), static_cast<TestType>(of_b)), x(b.size(), 0);
@@ -257,7 +259,8 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
     const auto problem = whilst::make_gallery<TestType>(name);
     for (const std::string& method : methods_on("host"))
       for (const char* preconditioner : {"none", "jacobi"})
-        for (double rtol = std::numeric_limits<TestType>::epsilon() * 128; rtol > 1e-17; rtol /= 2) {
+        for (double rtol = std::numeric_limits<TestType>::epsilon() * 128; rtol > 1e-17;
+             rtol /= under_sanitizers ? 32 : 2) {
           linear_solver<TestType> solver(problem.matrix, {.method = method,
                                                           .preconditioner = preconditioner,
                                                           .rtol = rtol,
