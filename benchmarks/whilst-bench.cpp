@@ -1,6 +1,6 @@
 /// Convergence suites: published problems, solved by the library's methods and compared with the published answers; and
-/// many fits or minimizations at once, timed; linear systems and functions of many unknowns by all methods; and products
-/// in all matrix formats.
+/// many fits or minimizations at once, timed; linear systems and functions of many unknowns by all methods; and
+/// products in all matrix formats.
 
 #include <CLI/CLI.hpp>
 
