@@ -1,5 +1,6 @@
 /// Convergence suites: published problems, solved by the library's methods and compared with the published answers; and
-/// many fits or minimizations at once, timed; and linear systems and functions of many unknowns by all methods.
+/// many fits or minimizations at once, timed; linear systems and functions of many unknowns by all methods; and
+/// products in all matrix formats.
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +14,7 @@
 #include "benchmarks/whilst-bench/minimizations.hpp"
 #include "benchmarks/whilst-bench/minimize.hpp"
 #include "benchmarks/whilst-bench/nist.hpp"
+#include "benchmarks/whilst-bench/spmv.hpp"
 
 int main(int count, char** arguments) {
   CLI::App app("Solves published test problems and counts how many agree with the published answers.");
@@ -115,6 +117,8 @@ int main(int count, char** arguments) {
 
   whilst_bench::linear_options linear;
   const CLI::App* const linear_command = whilst_bench::add_linear_command(app, linear);
+  whilst_bench::spmv_options spmv;
+  const CLI::App* const spmv_command = whilst_bench::add_spmv_command(app, spmv);
 
   whilst_bench::cutest_options cutest;
   const CLI::App* const cutest_command = whilst_bench::add_cutest_command(app, cutest);
@@ -130,6 +134,7 @@ int main(int count, char** arguments) {
     if (minimize_command->parsed()) return whilst_bench::run_minimize(minimize);
     if (linear_command->parsed()) return whilst_bench::run_linear(linear);
     if (cutest_command->parsed()) return whilst_bench::run_cutest(cutest);
+    if (spmv_command->parsed()) return whilst_bench::run_spmv(spmv);
     return mgh_command->parsed() ? whilst_bench::run_mgh(mgh) : whilst_bench::run_nist(nist);
   });
 }

@@ -6,31 +6,22 @@
 #if WHILST_WITH_CUDA && WHILST_BASELINES_HAVE_LIBRARIES
 
 #include <cublas_v2.h>
-#include <cusparse.h>
 
 #include <cmath>
+
+#include "benchmarks/common/baselines_cusparse.hpp"
 
 namespace whilst {
 namespace {
 
+using baselines::call;
 using baselines::current_gpu;
 using baselines::device_matrix;
+using baselines::owned;
 
 void call(const char* doing, cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw error(doing, std::string("cuBLAS says ") + cublasGetStatusString(status));
 }
-void call(const char* doing, cusparseStatus_t status) {
-  if (status != CUSPARSE_STATUS_SUCCESS)
-    throw error(doing, std::string("cuSPARSE says ") + cusparseGetErrorString(status));
-}
-
-template <class Handle, auto destroy>
-struct destroyer {
-  using pointer = Handle;
-  void operator()(Handle handle) const noexcept { destroy(handle); }
-};
-template <class Handle, auto destroy>
-using owned = std::unique_ptr<std::remove_pointer_t<Handle>, destroyer<Handle, destroy>>;
 
 /// cuBLAS and cuSPARSE name their functions by type.
 template <class T>
@@ -90,10 +81,7 @@ baseline_result<T> host_driven_conjugate_gradient(const csr_matrix<T>& A, std::s
   call("starting cuBLAS", cublasCreate(&blas_handle));
   const owned<cublasHandle_t, cublasDestroy> blas(blas_handle);
   call("starting cuBLAS", cublasSetStream(blas.get(), stream));
-  cusparseHandle_t sparse_handle = nullptr;
-  call("starting cuSPARSE", cusparseCreate(&sparse_handle));
-  const owned<cusparseHandle_t, cusparseDestroy> sparse(sparse_handle);
-  call("starting cuSPARSE", cusparseSetStream(sparse.get(), stream));
+  const auto sparse = baselines::make_cusparse(stream);
 
   cusparseSpMatDescr_t A_made = nullptr;
   call("describing the matrix",

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using strings = std::vector<std::string>;
 
-/// A second or two for all methods on a processor; each kind of the gallery.
+/// A second or two for all methods on a processor; each symmetric kind of the gallery.
 const strings small_set{"poisson1d:200",  "poisson2d:32",   "poisson3d:10",  "anisotropic2d:32",
                         "helmholtz2d:16", "elasticity2d:4", "elasticity3d:2"};
 

@@ -9,6 +9,7 @@
 
 #include "solvers/problems/gallery_elasticity.hpp"
 #include "solvers/problems/gallery_grid.hpp"
+#include "solvers/problems/gallery_power_law.hpp"
 
 namespace whilst {
 namespace {
@@ -74,7 +75,7 @@ gallery_problem<T> helmholtz_2d(index_type size, std::string name) {
                       "Helmholtz equation on a square, ten points a wavelength: symmetric indefinite", kh * kh);
 }
 
-constexpr std::array<gallery_entry, 7> entries{{
+constexpr std::array<gallery_entry, 8> entries{{
     {"poisson1d", "Poisson equation on N points of a line, 3-point stencil"},
     {"poisson2d", "Poisson equation on N x N points of a square, 5-point stencil"},
     {"poisson3d", "Poisson equation on N x N x N points of a cube, 7-point stencil"},
@@ -82,6 +83,7 @@ constexpr std::array<gallery_entry, 7> entries{{
     {"helmholtz2d", "Helmholtz equation on N x N points of a square, ten a wavelength: symmetric indefinite"},
     {"elasticity2d", "steel cantilever in plane stress, 4N x N rectangles; gives its tip deflection"},
     {"elasticity3d", "steel cantilever, 4N x N x N bricks; gives its tip deflection"},
+    {"powerlaw", "N rows whose lengths follow a power law, about 10 N nonzeros: unsymmetric, diagonally dominant"},
 }};
 
 /// How to make a problem, and its size: rows as a floating-point number, which cannot overflow.
@@ -109,6 +111,7 @@ constexpr std::array<recipe<T>, entries.size()> recipes{{
     {helmholtz_2d<T>, [](double n) { return n * n; }, 5},
     {detail::cantilever_2d<T>, [](double n) { return 2 * 4 * n * (n + 1); }, 18},
     {detail::cantilever_3d<T>, [](double n) { return 3 * 4 * n * (n + 1) * (n + 1); }, 81},
+    {detail::power_law<T>, [](double n) { return n; }, 10},
 }};
 
 std::string list_of_names() {

@@ -235,7 +235,7 @@ TEST_CASE("gallery: eigenvalues on grids are those of the closed form", "[galler
   }
 }
 
-TEST_CASE("gallery: every matrix is sorted, exactly symmetric, positive definite, and the same rounded to float",
+TEST_CASE("gallery: every matrix is sorted, the same rounded to float, and all but one symmetric positive definite",
           "[gallery]") {
   for (const gallery_entry& entry : gallery_names()) {
     CHECK_FALSE(entry.help.empty());
@@ -259,6 +259,7 @@ TEST_CASE("gallery: every matrix is sorted, exactly symmetric, positive definite
       }
       CHECK(is_sorted);
       CHECK(is_same);
+      if (entry.name == "powerlaw") continue;  // not symmetric: it has a test of its own
       const Eigen::SparseMatrix<double> A = to_eigen(matrix);
       CHECK(Eigen::SparseMatrix<double>(A - Eigen::SparseMatrix<double>(A.transpose())).norm() == 0);
       const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> factors(A);

@@ -24,7 +24,8 @@ struct gallery_quantity {
   std::function<double(std::span<const T> x)> evaluate;
 };
 
-/// A model problem A x = b with A symmetric positive definite, in host memory; column indices are sorted within a row.
+/// A model problem A x = b, in host memory; column indices are sorted within a row. A is symmetric positive definite
+/// unless make_gallery says otherwise.
 template <class T>
 struct gallery_problem {
   /// As requested: "NAME:SIZE".
@@ -32,7 +33,7 @@ struct gallery_problem {
   /// One readable line: equation, discretisation, load.
   std::string description;
   csr_matrix<T> matrix;
-  /// Ones for the Poisson problems, nodal forces in newton for elasticity.
+  /// Nodal forces in newton for elasticity, ones for all others.
   std::vector<T> rhs;
   /// Only if there is a theory to compare with: the elasticity problems.
   std::optional<gallery_quantity<T>> quantity;
@@ -60,6 +61,10 @@ std::span<const gallery_entry> gallery_names();
 ///   at one end and loaded by 100 kN of uniform downward shear over the face at the other; 4N x N x N cubic elements.
 ///   Three displacements (along the length, up, across) for each free node, next to each other: 3 x 3 blocks.
 /// - `elasticity2d:N`: the same in plane stress, 0.01 m thick, 10 kN; 4N x N square elements, 2 x 2 blocks.
+/// - `powerlaw:N`: N rows, a few of them far longer than the others, as in graphs of the web. Of every N rows, about
+///   N (2.4 / m)^(4/3) have more than m entries beside the diagonal; the longest has 4 N^(3/4). In all about 10 N
+///   nonzeros, columns anywhere, entries from a hash between -1 and 1. The diagonal is 1 more than the sum of their
+///   absolute values: strictly dominant. Not symmetric.
 ///
 /// The elements are bricks and rectangles with incompatible modes, which bend without locking: Wilson, Taylor, Doherty
 /// and Ghaboussi, "Incompatible displacement models" (1973); Taylor, Beresford and Wilson, "A non-conforming element
