@@ -10,6 +10,7 @@
 #include "whilst/host/report.hpp"
 #include "whilst/host/watch.hpp"
 #include "whilst/linear/batch_linear_solver.hpp"
+#include "whilst/linear/columns_linear_solver.hpp"
 #include "whilst/linear/csr_matrix.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"

@@ -271,6 +271,11 @@ report launch_desk::report_of(const launch& which) const {
 }
 
 batch_report launch_desk::batch_report_of(const launch& which) const {
+  auto [fields, systems] = outcomes_of(which);
+  return {std::move(fields), std::move(systems)};
+}
+
+std::pair<report_fields, std::vector<system_outcome>> launch_desk::outcomes_of(const launch& which) const {
   const auto count = static_cast<std::size_t>(systems_);
   std::vector<system_outcome> systems(count);
   report_fields fields = common;
@@ -366,6 +371,11 @@ void launch_desk::announce_launch(bool is_to_come) {
 bool launch_desk::is_cancelled(const launch& which) const {
   const std::lock_guard hold(lock_);
   return cancelled_.holds(which.number);
+}
+
+bool launch_desk::is_last_cancelled() const {
+  const std::lock_guard hold(lock_);
+  return latest_ > 0 && cancelled_.holds(latest_);
 }
 
 /// Reaches every system, even those not started yet: arming a loop leaves the request unchanged.

@@ -1,4 +1,5 @@
 #include "whilst/basics/held.hpp"
+#include "whilst/host/columns_report.hpp"
 #include "whilst/host/launches.hpp"
 
 namespace whilst {
@@ -31,6 +32,15 @@ batch_report batch_ticket::wait() const {
   launch_desk& desk = desk_of(state_);
   desk.wait(*state_);
   return desk.batch_report_of(*state_);
+}
+
+void columns_ticket::cancel() const { desk_of(state_).cancel(*state_); }
+bool columns_ticket::done() const { return desk_of(state_).is_done(*state_); }
+columns_report columns_ticket::wait() const {
+  launch_desk& desk = desk_of(state_);
+  desk.wait(*state_);
+  auto [fields, columns] = desk.outcomes_of(*state_);
+  return {std::move(fields), std::move(columns)};
 }
 
 }  // namespace whilst

@@ -82,24 +82,9 @@ class batch_outcomes {
   int lanes() const { return common_.lanes; }
 
  protected:
-  const report_fields& common() const { return common_; }
-  /// One readable line: how many converged, and how the worst ended. what: what a problem is called.
-  std::string message_about(const std::string& what) const {
-    const std::string text =
-        std::to_string(number_converged_) + " of " + std::to_string(size()) + " " + what + "s converged";
-    if (size() == 0) return text;
-    return text + "; the worst, " + what + " " + std::to_string(worst_) + ": " + text_of((*this)[worst_]);
-  }
-
- private:
   static constexpr bool is_linear = requires(const Outcome& one) { one.relative_residual(); };
-  static double size_of(const Outcome& one) {
-    if constexpr (is_linear) {
-      return one.relative_residual();
-    } else {
-      return one.value;
-    }
-  }
+  const report_fields& common() const { return common_; }
+  /// One readable line about one problem.
   static std::string text_of(const Outcome& one) {
     if constexpr (is_linear) {
       report_fields alone;
@@ -115,7 +100,22 @@ class batch_outcomes {
              " iterations, at a value of " + digits;
     }
   }
+  /// One readable line: how many converged, and how the worst ended. what: what a problem is called.
+  std::string message_about(const std::string& what) const {
+    const std::string text =
+        std::to_string(number_converged_) + " of " + std::to_string(size()) + " " + what + "s converged";
+    if (size() == 0) return text;
+    return text + "; the worst, " + what + " " + std::to_string(worst_) + ": " + text_of((*this)[worst_]);
+  }
 
+ private:
+  static double size_of(const Outcome& one) {
+    if constexpr (is_linear) {
+      return one.relative_residual();
+    } else {
+      return one.value;
+    }
+  }
   report_fields common_;
   std::vector<Outcome> outcomes_;
   index_type number_converged_ = 0, worst_ = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "whilst/engine/memory/cuda.hpp"
@@ -104,11 +105,15 @@ class launch_desk {
   /// Both: of a launch that is done.
   report report_of(const launch& which) const;
   batch_report batch_report_of(const launch& which) const;
+  /// The same of a batch, for a report of another kind.
+  std::pair<report_fields, std::vector<system_outcome>> outcomes_of(const launch& which) const;
   whilst::progress progress() const;
   void cancel(const launch& which);
   void cancel_all();
   /// Whether a cancel has named this launch, even after it had ended.
   bool is_cancelled(const launch& which) const;
+  /// The same of the launch begun last.
+  bool is_last_cancelled() const;
 
  private:
   std::shared_ptr<launch> make();

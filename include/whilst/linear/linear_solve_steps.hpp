@@ -250,6 +250,14 @@ struct linear_solve_steps {
     const double norm = inner->residual_norm;
     return s->pending && (may_rise ? is_finite(norm) : norm < s->last_norm);
   }
+  /// An entry of the x to return.
+  WHILST_HD static T handed_back(const scalars* s, const control* inner, bool may_rise, const T* x, const T* d,
+                                 const T* kept) {
+    const T value = s->rhs_norm == 0 ? 0 : s->take_back ? *kept : *x;
+    if (!is_worth_adding(s, inner, may_rise)) return value;
+    const T corrected = static_cast<T>(value + s->to_x * static_cast<double>(*d));
+    return is_finite(static_cast<double>(corrected)) ? corrected : value;
+  }
   struct hand_back {
     const scalars* s;
     const control* inner;
@@ -257,12 +265,7 @@ struct linear_solve_steps {
     bool may_rise;
     const T *x, *d, *kept;
     WHILST_HD void operator()(index_type i) const {
-      T value = s->rhs_norm == 0 ? 0 : s->take_back ? kept[i] : x[i];
-      if (is_worth_adding(s, inner, may_rise)) {
-        const T corrected = static_cast<T>(value + s->to_x * static_cast<double>(d[i]));
-        if (is_finite(static_cast<double>(corrected))) value = corrected;
-      }
-      io.x.get()[i] = value;
+      io.x.get()[i] = handed_back(s, inner, may_rise, x + i, d + i, kept + i);
     }
     index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };

@@ -19,6 +19,8 @@ template <class T>
 class linear_operator;
 template <class T>
 class preconditioner;
+template <class T>
+class columns_one_by_one;
 
 /// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
@@ -189,6 +191,7 @@ class linear_solver : public replayed_solver {
   bool is_lost() const;
 
  private:
+  friend class columns_one_by_one<T>;
   // Above, the callback's type is deduced: with GCC 12's library, clang 14 fails where it asks whether {.executor =
   // "host"} could be a std::function.
   struct called {

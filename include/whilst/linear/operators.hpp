@@ -222,6 +222,14 @@ struct csr_operator {
   WHILST_HD T row(index_type i, const T* x, const Team& team) const {
     return row(fetch(i, team), i, x, team);
   }
+  /// The row times several vectors, by one thread: x[j] gives their entries j, in a type that can be added and
+  /// multiplied by a T.
+  template <class X>
+  WHILST_HD auto row_of_several(index_type i, const X& x) const {
+    const lanes alone;
+    entries e = fetch(i, alone);
+    return lane_of_row(e, x, alone);
+  }
 
   /// The matrix of problem k, if the values of many problems with this pattern are stored consecutively.
   WHILST_HD csr_operator of_problem(index_type k) const {

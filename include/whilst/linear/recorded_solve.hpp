@@ -63,6 +63,7 @@ struct solve_frame {
   std::uint64_t* began;        ///< when a batch began, on the clock of its place
   control *outer, *inner;
   method_settings of_method;
+  index_type systems;
 
   solve_frame(const solve_request<T>& request, workspace& memory)
       : b(memory.take<const T*>(1)),
@@ -73,11 +74,14 @@ struct solve_frame {
         began(memory.take<std::uint64_t>(1)),
         outer(memory.take<control>(request.systems)),
         inner(memory.take<control>(request.systems)),
-        of_method(request.settings) {}
+        of_method(request.settings),
+        systems(request.systems) {}
 
   template <class Solve>
   typename Solve::operands operands() const {
-    return {{b}, {x}, {outcome}, of_method};
+    typename Solve::operands made{{b}, {x}, {outcome}, of_method};
+    if constexpr (requires { made.columns; }) made.columns = systems;
+    return made;
   }
 };
 

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/columns_linear_solver.hpp"
