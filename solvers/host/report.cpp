@@ -1,12 +1,13 @@
 #include "whilst/host/report.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 namespace whilst {
 
 double report::relative_residual() const {
   if (fields_.residual_norm == 0) return 0;
-  return fields_.residual_norm / fields_.rhs_norm;
+  return std::abs(fields_.residual_norm / fields_.rhs_norm);  // infinity / infinity may be a NaN with a sign
 }
 
 double report::seconds_per_iteration() const {

@@ -1,5 +1,6 @@
 #include "whilst/host/watch.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -19,11 +20,13 @@ struct watch::implementation {
   bool ending = false;
   std::exception_ptr thrown;
   std::thread looking;
+  std::atomic<std::thread::id> looker;  // looking's own, known before the constructor has the thread
 
   implementation(const replayed_solver& solver, std::chrono::milliseconds every, callback look)
       : solver(solver), every(every), look(std::move(look)) {}
 
   void run() {
+    looker = std::this_thread::get_id();
     std::unique_lock hold(lock);
     while (!changed.wait_for(hold, every, [&] { return ending; })) {
       hold.unlock();
@@ -42,7 +45,9 @@ struct watch::implementation {
       ending = true;
     }
     changed.notify_all();
-    if (looking.joinable()) looking.join();
+    if (!looking.joinable()) return;
+    looking.join();
+    looker = std::thread::id();  // its number may be another thread's from now on
   }
 };
 
@@ -57,6 +62,9 @@ watch::watch(const replayed_solver& solver, std::chrono::milliseconds every, cal
 watch::~watch() { implementation_->end(); }
 
 void watch::stop() {
+  if (std::this_thread::get_id() == implementation_->looker)
+    throw error("stopping a watch", "its own callback asks for it, and would wait for itself",
+                "End the watch from there by throwing an exception, which a later stop() rethrows");
   implementation_->end();
   if (const std::exception_ptr thrown = std::exchange(implementation_->thrown, nullptr)) std::rethrow_exception(thrown);
 }

@@ -58,7 +58,8 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
                           (options.method == automatic_method ||
                            method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel),
                       A.nonzeros()));
-  lease<linear_solver<T>> solver = borrow(key, [&] { return linear_solver<T>(A, key.options); });
+  // It captures no key: in a unity build GCC warns of a closure whose field is of a local type.
+  lease<linear_solver<T>> solver = borrow(key, [&A, &asked = key.options] { return linear_solver<T>(A, asked); });
   solver->set_tolerances(options.rtol, options.atol);
   solver->set_divergence(options.dtol);
   solver->set_max_iterations(options.max_iterations);

@@ -88,6 +88,18 @@ TEST_CASE("what a callback throws ends the watch, and comes out of stop", "[watc
   CHECK_NOTHROW(watching.stop());
 }
 
+TEST_CASE("a watch refuses to be stopped by its own callback", "[watch]") {
+  waiting_solve solve;
+  whilst::watch* itself = nullptr;
+  whilst::watch watching(solve.solver, milliseconds(1), [&](const progress&) {
+    solve.cancel();
+    itself->stop();
+  });
+  itself = &watching;
+  CHECK(solve.run() == whilst::reason::cancelled);
+  CHECK_THROWS_WITH(watching.stop(), contains("stopping a watch: its own callback asks for it"));
+}
+
 // Alone, as what runs on a GPU cannot wait for the watch: it must not have ended before that has looked.
 TEST_CASE("a watch sees a solve on a GPU go on, and may cancel it", "[watch][gpu][alone]") {
   for (const std::string& executor : executors()) {

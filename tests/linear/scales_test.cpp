@@ -145,6 +145,17 @@ TEST_CASE("a solution beyond the range of the numbers has an honest end", "[line
       }
 }
 
+TEST_CASE("a relative residual that is not a number has no sign", "[linear]") {
+  const auto problem = whilst::make_gallery<double>("poisson1d:16");
+  const std::vector<double> b(16, std::numeric_limits<double>::infinity());
+  std::vector<double> x(16);
+  const report r = linear_solver<double>(problem.matrix, {.executor = "host"}).solve(b, x);
+  CHECK(r.reason() == reason::nan_or_infinity);
+  CHECK(std::isnan(r.relative_residual()));
+  CHECK_FALSE(std::signbit(r.relative_residual()));
+  CHECK_THAT(r.message(), contains("relative residual nan"));
+}
+
 TEST_CASE("b = 0 has the solution 0, whatever x holds", "[linear]") {
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b(400, 0.0);

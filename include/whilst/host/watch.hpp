@@ -17,8 +17,8 @@ namespace whilst {
 ///   solver.solve(b, x);
 /// @endcode
 /// The callback runs only while a solve runs, never on two threads at once, and not after stop() has returned. It may
-/// cancel the solve, but must not destroy the watch. The solver must outlive the watch and not be moved meanwhile. Each
-/// poll costs a small copy alongside the running loop. A solve shorter than the period may go unseen:
+/// cancel the solve, but must not stop or destroy the watch. The solver must outlive the watch and not be moved
+/// meanwhile. Each poll costs a small copy alongside the running loop. A solve shorter than the period may go unseen:
 /// replayed_solver::set_monitor sees every iteration that the host sees.
 class watch {
  public:
@@ -31,7 +31,7 @@ class watch {
   watch& operator=(const watch&) = delete;
 
   /// Ends the watch and waits for a callback in progress. Rethrows the exception, from the callback or from polling the
-  /// solver, that ended the watch.
+  /// solver, that ended the watch. Throws whilst::error if the watch's own callback calls it.
   void stop();
 
  private:
