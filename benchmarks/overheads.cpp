@@ -1,6 +1,6 @@
 /// What comes before the first iteration, and what an iteration costs beyond its arithmetic: loops of small steps;
 /// conjugate gradients from 64 to 16.8 million unknowns, by every executor, beside the baselines; the other linear
-/// methods; and batches of small systems. Prints tables and writes JSON.
+/// methods; several right-hand sides at once; and batches of small systems. Prints tables and writes JSON.
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "benchmarks/overheads/enqueues.hpp"
 #include "benchmarks/overheads/methods.hpp"
 #include "benchmarks/overheads/setups.hpp"
+#include "benchmarks/overheads/several_columns.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
 #include "benchmarks/overheads/tables.hpp"
 #include "whilst/engine/memory/cuda.hpp"
@@ -136,6 +137,7 @@ int run(const settings& asked) {
   add("step_loops", [&] { return measure_step_loops(asked, gpu); });
   add("conjugate_gradients", [&] { return measure_conjugate_gradients(asked, gpu, copy_rate); });
   add("methods", [&] { return measure_methods(asked, gpu); });
+  add("columns", [&] { return measure_columns(asked, gpu); });
   add("batch", [&] { return measure_batches(asked, gpu); });
   return write(document, asked.json_file);
 }
@@ -152,7 +154,7 @@ int main(int count, char** arguments) {
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
   app.add_option("--only", asked.only, "Only these suites, with a comma between them")
       ->delimiter(',')
-      ->check(CLI::IsMember({"setups", "enqueues", "step_loops", "conjugate_gradients", "methods", "batch"}))
+      ->check(CLI::IsMember({"setups", "enqueues", "step_loops", "conjugate_gradients", "methods", "columns", "batch"}))
       ->type_name("SUITE,...");
   app.add_flag("--calls", asked.calls, "List the CUDA calls of setups, too; their times are longer then");
   app.add_option("--largest", asked.largest, "Leave out systems of more than N unknowns")->type_name("N");

@@ -46,7 +46,8 @@ void add_problem(CLI::App* to, solve_options& into) {
       ->option_text("FILE.mtx");
   add(to, "--gallery", into.gallery, "Make a model problem instead: whilst gallery lists them", not_empty())
       ->type_name("NAME:SIZE");
-  add(to, "--rhs", into.rhs_file, "Right-hand side; otherwise the gallery's own load, or ones", not_empty());
+  add(to, "--rhs", into.rhs_file,
+      "Right-hand side, for solve also several, as columns; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
       "auto chooses by the matrix; cg, pipelined-cg, refined-cg, chebyshev, richardson: symmetric definite; minres, "
       "cr: symmetric; "

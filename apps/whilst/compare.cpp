@@ -295,6 +295,9 @@ int compare_in(const solve_options& options) {
   const result_files files(options);
   std::FILE* out = files.report.text();
   const linear_system<T> system = load_system<T>(options);
+  if (system.columns > 1)
+    throw error("comparing executors", fmt::format("--rhs has {} columns", system.columns),
+                "Give one right-hand side, or use whilst solve");
   if (system.A.rows() != system.A.columns())
     throw error("comparing executors",
                 fmt::format("the matrix has {} rows and {} columns", system.A.rows(), system.A.columns()),

@@ -38,6 +38,31 @@ linear_system<T> load_matrix(const solve_options& options) {
   return {std::move(A), std::move(ones), named(options.matrix_file), "", "ones", {}};
 }
 
+/// One right-hand side, or the columns of a file with several.
+template <class T>
+void read_right_hand_sides(const std::string& path, linear_system<T>& into) {
+  std::string piped;  // standard input can be read once
+  if (path == "-") piped = detail::matrix_market::read_bytes(stdin, named(path));
+  const auto read = [&](auto of_file, auto of_text) {
+    return path == "-" ? of_text(piped, named(path)) : of_file(path);
+  };
+  const matrix_market_header header = read(read_matrix_market_header, parse_matrix_market_header);
+  if (header.columns <= 1) {
+    into.b = read([](const auto& file) { return read_vector<T>(file); },
+                  [](const auto&... text) { return parse_vector<T>(text...); });
+    return;
+  }
+  const csr_matrix<T> B = read([](const auto& file) { return read_matrix<T>(file); },
+                               [](const auto&... text) { return parse_matrix<T>(text...); });
+  into.columns = B.columns();
+  into.b.assign(static_cast<size_t>(B.rows() * B.columns()), T(0));
+  for (index_type row = 0; row < B.rows(); ++row)
+    for (index_type k = B.row_offset(row); k < B.row_offset(row + 1); ++k) {
+      const auto entry = static_cast<size_t>(k);
+      into.b[static_cast<size_t>(B.column_indices()[entry] * B.rows() + row)] = B.values()[entry];
+    }
+}
+
 }  // namespace
 
 template <class T>
@@ -48,28 +73,26 @@ linear_system<T> load_system(const solve_options& options) {
     throw error("reading " + detail::printable(system.name), "the matrix has no rows",
                 "Give a matrix with at least one");
   if (!options.rhs_file.empty()) {
-    system.b = read_or_parse(
-        options.rhs_file, [](const auto& path) { return read_vector<T>(path); },
-        [](const auto&... given) { return parse_vector<T>(given...); });
+    read_right_hand_sides(options.rhs_file, system);
     system.rhs_source = named(options.rhs_file);
     // The expected value belongs to the gallery's own load.
     system.quantity.reset();
-    if (static_cast<index_type>(system.b.size()) != n) {
+    const index_type entries = static_cast<index_type>(system.b.size()) / system.columns;
+    if (entries != n)
       throw error("reading --rhs " + detail::printable(options.rhs_file),
-                  fmt::format("it has {} entries and the matrix {} rows", system.b.size(), n),
-                  "Give one entry for each row");
-    }
+                  fmt::format("it has {} entries and the matrix {} rows", entries, n), "Give one entry for each row");
   }
   return system;
 }
 
 template <class T>
-double true_relative_residual(const linear_system<T>& system, std::span<const T> x) {
+double true_relative_residual(const linear_system<T>& system, std::span<const T> x, index_type column) {
+  const std::span<const T> b = system.column(column);
   const auto columns = system.A.column_indices();
   const auto values = system.A.values();
   double residual_squares = 0, rhs_squares = 0;
   for (index_type row = 0; row < system.A.rows(); ++row) {
-    const double rhs = system.b[static_cast<size_t>(row)];
+    const double rhs = b[static_cast<size_t>(row)];
     double residual = rhs;
     for (index_type k = system.A.row_offset(row); k < system.A.row_offset(row + 1); ++k) {
       const auto entry = static_cast<size_t>(k);
@@ -114,7 +137,7 @@ template linear_system<float> load_system<float>(const solve_options&);
 template linear_system<double> load_system<double>(const solve_options&);
 template double true_normal_ratio<float>(const linear_system<float>&, std::span<const float>);
 template double true_normal_ratio<double>(const linear_system<double>&, std::span<const double>);
-template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
-template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
+template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>, index_type);
+template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>, index_type);
 
 }  // namespace whilst::command

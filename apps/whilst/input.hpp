@@ -14,22 +14,29 @@ namespace whilst::command {
 template <class T>
 struct linear_system {
   csr_matrix<T> A;
+  /// Right-hand sides, one after another.
   std::vector<T> b;
   /// The matrix in words: the file as given, or the gallery's name and description.
   std::string name, description;
   /// The source of the right-hand side.
   std::string rhs_source;
   std::optional<gallery_quantity<T>> quantity;
+  index_type columns = 1;  ///< of b
+
+  /// Of one right-hand side.
+  std::span<const T> column(index_type k) const {
+    return std::span(b).subspan(static_cast<std::size_t>(k * A.rows()), static_cast<std::size_t>(A.rows()));
+  }
 };
 
-/// Reads or makes the matrix and its right-hand side. Throws whilst::error on files that cannot be read and a
-/// right-hand side of another length.
+/// Reads or makes the matrix and its right-hand sides, the columns of a file. Throws whilst::error on files that cannot
+/// be read and right-hand sides of another length.
 template <class T>
 linear_system<T> load_system(const solve_options& options);
 
-/// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver. 0 if both norms are 0.
+/// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver; of column k. 0 if both norms are 0.
 template <class T>
-double true_relative_residual(const linear_system<T>& system, std::span<const T> x);
+double true_relative_residual(const linear_system<T>& system, std::span<const T> x, index_type k = 0);
 
 /// Of r = b - A x: ||A'r|| / ||r|| over ||A'b|| / ||b||, computed here, in long double. 0 if A'r is 0.
 template <class T>
@@ -39,7 +46,8 @@ extern template linear_system<float> load_system<float>(const solve_options&);
 extern template linear_system<double> load_system<double>(const solve_options&);
 extern template double true_normal_ratio<float>(const linear_system<float>&, std::span<const float>);
 extern template double true_normal_ratio<double>(const linear_system<double>&, std::span<const double>);
-extern template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>);
-extern template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>);
+extern template double true_relative_residual<float>(const linear_system<float>&, std::span<const float>, index_type);
+extern template double true_relative_residual<double>(const linear_system<double>&, std::span<const double>,
+                                                      index_type);
 
 }  // namespace whilst::command

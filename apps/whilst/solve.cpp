@@ -12,6 +12,7 @@
 #include "header.hpp"
 #include "input.hpp"
 #include "results.hpp"
+#include "solve_columns.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
@@ -95,6 +96,7 @@ int solve_in(const solve_options& options) {
   const result_files files(options);
   std::FILE* out = files.report.text();
   const linear_system<T> system = load_system<T>(options);
+  if (system.columns > 1) return solve_columns(system, options, files);
   const machine_description machine = describe_machine(options.solver.device);
   linear_solver<T> solver(system.A, options.solver);
   print_header(out, system, options, machine, solver.executor());

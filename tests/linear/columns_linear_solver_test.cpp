@@ -157,6 +157,15 @@ TEMPLATE_TEST_CASE("columns of every number and size agree with a direct solver 
   }
 }
 
+TEST_CASE("columns without rows have converged", "[columns]") {
+  const csr_matrix<double> A(0, 0, std::vector<std::int32_t>{0}, std::vector<std::int32_t>{}, std::vector<double>{});
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    many<double> given(A, 3);
+    CHECK(given.solve({.preconditioner = "jacobi", .executor = executor}).all_converged());
+  }
+}
+
 TEST_CASE("columns of many pieces, of pieces of several rows", "[columns]") {
   // 2048 pieces of 64 rows are 131 072 rows; beyond, pieces grow.
   const csr_matrix<double> A = diagonal<double>(140'001, [](int i) { return 1 + i % 5; });
@@ -212,6 +221,27 @@ TEMPLATE_TEST_CASE("each column ends for itself and leaves the others alone", "[
       CHECK(r.message().find("5 of 7 columns converged; the worst, column ") == 0);
       CHECK(r.message(1).find("converged: ") == 0);
     }
+  }
+}
+
+TEMPLATE_TEST_CASE("a column that has stopped keeps its bits while another goes on", "[columns][sanitizer]", float,
+                   double) {
+  const csr_matrix<TestType> A = whilst::make_gallery<TestType>("poisson1d:90").matrix;
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    const linear_solver_options options{.rtol = 1e3 * reachable<TestType>, .executor = executor};
+    many<TestType> alone(A, 2), beside(A, 2);
+    for (index_type i = 0; i < 90; ++i)  // an eigenvector but for rounding, and then one that takes 90 iterations
+      alone.b[static_cast<std::size_t>(i)] =
+          static_cast<TestType>(std::sin(3.14159265358979 * static_cast<double>(i + 1) / 91));
+    alone.set_b(1, 0);
+    std::copy_n(alone.b.begin(), 90, beside.b.begin());
+    const columns_report r_alone = alone.solve(options), r = beside.solve(options);
+    CHECK(r[0].iterations < 10);
+    CHECK(r[1].iterations > 40);
+    CHECK(r[0].iterations == r_alone[0].iterations);
+    CHECK(r[0].residual_norm == r_alone[0].residual_norm);
+    CHECK(same_bits(beside.x_of(0), alone.x_of(0)));
   }
 }
 

@@ -90,7 +90,6 @@ struct by_pieces {
     }
     auto* const of_threads = static_cast<double*>(team.fast_memory());
     const index_type size = team.size(), rank = team.rank();
-    const index_type j = rank / at_once, of_pair = rank % at_once;  // the column that this thread adds up, if j < 2
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -98,10 +97,12 @@ struct by_pieces {
       of_threads[rank] = total.value[which][0];
       of_threads[size + rank] = total.value[which][1];
       team.sync();
-      if (j < 2) {
+      // A thread adds up a column.
+      for (index_type column = rank; column < 2 * at_once; column += size) {
+        const double* const of_column = of_threads + column % 2 * size + column / 2;
         double sum = 0;
-        for (index_type group = 0; group < groups; ++group) sum += of_threads[j * size + group * at_once + of_pair];
-        partial[of.sums_of(which, 2 * of_pair + j) + piece] = sum;
+        for (index_type group = 0; group < groups; ++group) sum += of_column[group * at_once];
+        partial[of.sums_of(which, column) + piece] = sum;
       }
       team.sync();
     }

@@ -52,10 +52,9 @@ class columns_one_by_one {
           solver_.solve(std::span(B).subspan(k * b_entries(), b_entries()), X.subspan(k * x_entries(), x_entries()));
       outcomes_[k] = {one.reason(), one.iterations(), one.residual_norm(), one.rhs_norm()};
       of_all.solve_seconds += one.solve_seconds();
-      if (one.reason() == reason::cancelled || one.reason() == reason::deadline) ended = one.reason();
-      // Between two columns nothing runs that a cancel could stop.
+      // A cancel from now on names the next launch, and one before has named the last, though it may have ended.
       prepared().desk().announce_launch(k + 1 < outcomes_.size());
-      if (ended == reason::running && running().desk().is_last_cancelled()) ended = reason::cancelled;
+      if (running().desk().is_last_cancelled()) ended = reason::cancelled;
     }
     prepared().desk().announce_launch(false);
     of_all.note += (of_all.note.empty() ? "" : "; ") + ("one column after another, since " + why_);
