@@ -50,14 +50,6 @@ TEST_CASE("the methods' examples solve", "[shown]") {
     check();
   }
   {
-    const auto& A = definite;
-    // shown: refined-cg
-    whilst::linear_solver<double> solver(A, {.method = "refined-cg", .preconditioner = "jacobi"});
-    report = solver.solve(b, x);
-    // end of shown
-    check();
-  }
-  {
     const auto& A = indefinite;
     // shown: minres
     whilst::linear_solver<double> solver(A, {.method = "minres", .preconditioner = "jacobi"});

@@ -298,8 +298,6 @@ linear_method<T> conjugate_gradient_method();
 template <class T>
 linear_method<T> pipelined_conjugate_gradient_method();
 template <class T>
-linear_method<T> refined_conjugate_gradient_method();
-template <class T>
 linear_method<T> minres_method();
 template <class T>
 linear_method<T> conjugate_residual_method();
@@ -334,7 +332,6 @@ const std::vector<linear_method<T>>& linear_methods() {
   static const std::vector<linear_method<T>> all{
       conjugate_gradient_method<T>(),
       pipelined_conjugate_gradient_method<T>(),
-      refined_conjugate_gradient_method<T>(),
       minres_method<T>(),
       conjugate_residual_method<T>(),
       bicgstab_method<T>(),
