@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 #include "solvers/files/matrix_market_bytes.hpp"
@@ -38,15 +39,26 @@ linear_system<T> load_matrix(const solve_options& options) {
   return {std::move(A), std::move(ones), named(options.matrix_file), "", "ones", {}};
 }
 
+constexpr index_type most_right_hand_sides = 64;
+
 /// One right-hand side, or the columns of a file with several.
 template <class T>
 void read_right_hand_sides(const std::string& path, linear_system<T>& into) {
-  std::string piped;  // standard input can be read once
-  if (path == "-") piped = detail::matrix_market::read_bytes(stdin, named(path));
-  const auto read = [&](auto of_file, auto of_text) {
-    return path == "-" ? of_text(piped, named(path)) : of_file(path);
-  };
+  // What can be read only once is kept.
+  std::error_code unknown;
+  const auto type = std::filesystem::status(path, unknown).type();
+  const bool is_input = path == "-";
+  const bool is_piped =
+      is_input || type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
+  std::string piped;
+  if (is_piped)
+    piped = is_input ? detail::matrix_market::read_bytes(stdin, named(path)) : detail::matrix_market::read_bytes(path);
+  const auto read = [&](auto of_file, auto of_text) { return is_piped ? of_text(piped, named(path)) : of_file(path); };
   const matrix_market_header header = read(read_matrix_market_header, parse_matrix_market_header);
+  // A matrix given by mistake, say; dense it may not fit into memory.
+  if (header.columns > most_right_hand_sides)
+    throw error("reading --rhs " + detail::printable(path), fmt::format("the number of columns is {}", header.columns),
+                fmt::format("Give 1 to {}", most_right_hand_sides));
   if (header.columns <= 1) {
     into.b = read([](const auto& file) { return read_vector<T>(file); },
                   [](const auto&... text) { return parse_vector<T>(text...); });

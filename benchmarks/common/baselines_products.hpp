@@ -35,7 +35,7 @@ std::string why_no_cusparse();
 /// own order. Products of a run follow each other on one stream, in one CUDA graph where cuSPARSE can be captured. What
 /// cuSPARSE refuses has a reason instead of a result. None if why_no_cusparse() says why.
 ///
-/// A: in host memory; x: host memory, an entry for each column. Throws whilst::error on failing CUDA calls.
+/// A: in host memory; x: host memory, an entry for each column. What fails in a product is told in its why_not.
 template <class T>
 std::vector<product_baseline<T>> cusparse_products(const csr_matrix<T>& A, std::span<const T> x,
                                                    const product_stopwatch& watch);

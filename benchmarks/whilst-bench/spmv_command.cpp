@@ -13,7 +13,7 @@ CLI::App* add_spmv_command(CLI::App& app, spmv_options& options) {
   command
       ->add_option("--gallery", options.gallery,
                    "Model problems, as poisson2d:512, with commas between; small: a set for a processor; large: one "
-                   "for a GPU, with 79 million nonzeros at a time")
+                   "for a GPU, with 9 to 84 million nonzeros each")
       ->delimiter(',');
   command->add_option("--formats", options.formats, "Of csr, bsr, sell, ell, balanced, with commas between; or all")
       ->delimiter(',')

@@ -71,7 +71,7 @@ class batch_outcomes {
   /// Seconds from the first to the last problem, on the clock of the device that ran them, without copies to and from
   /// the host. 0 for linear systems solved as part of a captured graph, whose parts cannot be timed.
   double solve_seconds() const { return common_.solve_seconds; }
-  /// "host" or "batch"; of linear systems always "batch".
+  /// "host" or "batch"; of batches of linear systems always "batch", and of several columns any that runs one solve.
   const std::string& executor() const { return common_.executor; }
   const std::string& method() const { return common_.method; }
   /// "float" or "double".

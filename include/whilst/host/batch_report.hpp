@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -22,7 +23,7 @@ struct system_outcome {
 
   bool converged() const { return whilst::converged(reason); }
   /// residual_norm / rhs_norm; 0 where both are 0.
-  double relative_residual() const { return residual_norm == 0 ? 0 : residual_norm / rhs_norm; }
+  double relative_residual() const { return residual_norm == 0 ? 0 : std::abs(residual_norm / rhs_norm); }
 };
 
 /// How the systems of a batch ended.

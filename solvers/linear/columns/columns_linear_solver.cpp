@@ -126,6 +126,8 @@ columns_report columns_linear_solver<T>::solve(const T* B, index_type b_stride, 
                       std::to_string(stride) + " apart",
                   "Give a stride that is no less");
   };
+  if ((!B && self.b_entries > 0) || (!X && self.x_entries > 0))
+    throw error(solving, !B ? "the pointer to B is null" : "the pointer to X is null", "Give both, in host memory");
   check("B", b_stride, self.b_entries);
   check("X", x_stride, self.x_entries);
   const auto copied = [&](const T* from, index_type stride, index_type entries) {
@@ -153,7 +155,7 @@ columns_ticket columns_linear_solver<T>::enqueue(stream_handle stream, const T* 
 template <class T>
 void columns_linear_solver<T>::update_values(std::span<const T> values) {
   implementation& self = *implementation_;
-  if (!is_at_once()) return self.one_by_one->solver().update_values(values);
+  if (!is_at_once()) return self.one_by_one->update_values(values);
   const auto mine = self.at_once->enter("updating a matrix's values");
   self.at_once->recorded().wait();
   self.matrix.update_values(values);
@@ -162,7 +164,7 @@ void columns_linear_solver<T>::update_values(std::span<const T> values) {
 template <class T>
 void columns_linear_solver<T>::set_tolerances(double rtol, double atol) {
   is_at_once() ? implementation_->at_once->set_tolerances(rtol, atol)
-               : implementation_->one_by_one->solver().set_tolerances(rtol, atol);
+               : implementation_->one_by_one->set_tolerances(rtol, atol);
 }
 template <class T>
 index_type columns_linear_solver<T>::columns() const {

@@ -27,7 +27,15 @@ class columns_one_by_one {
         solver_(A, std::move(options)) {}
 
   const std::string& why() const { return why_; }
-  linear_solver<T>& solver() { return solver_; }
+  /// Between solves: the columns of one are solved with the same values and tolerances.
+  void update_values(std::span<const T> values) {
+    const std::lock_guard alone(lock_);
+    solver_.update_values(values);
+  }
+  void set_tolerances(double rtol, double atol) {
+    const std::lock_guard alone(lock_);
+    solver_.set_tolerances(rtol, atol);
+  }
   prepared_program& prepared() const { return solver_.prepared(); }
   prepared_program& running() const { return solver_.running(); }
 
@@ -54,15 +62,14 @@ class columns_one_by_one {
       of_all.solve_seconds += one.solve_seconds();
       // A cancel from now on names the next launch, and one before has named the last, though it may have ended.
       prepared().desk().announce_launch(k + 1 < outcomes_.size());
-      if (running().desk().is_last_cancelled()) ended = reason::cancelled;
+      if (one.reason() == reason::cancelled || running().desk().is_last_cancelled()) ended = reason::cancelled;
     }
-    prepared().desk().announce_launch(false);
     of_all.note += (of_all.note.empty() ? "" : "; ") + ("one column after another, since " + why_);
     return {std::move(of_all), outcomes_};
   }
 
  private:
-  /// The deadline of the whole, and back to it.
+  /// The deadline of the whole, and back to it; with no launch announced, however the columns end.
   struct settings_restored {
     linear_solver<T>& of;
     double deadline;
@@ -70,7 +77,10 @@ class columns_one_by_one {
         : of(of), deadline(static_cast<prepared_solve<T>&>(of.prepared()).settings().deadline) {}
     settings_restored(const settings_restored&) = delete;
     settings_restored& operator=(const settings_restored&) = delete;
-    ~settings_restored() { of.set_deadline(deadline); }
+    ~settings_restored() {
+      of.prepared().desk().announce_launch(false);
+      of.set_deadline(deadline);
+    }
   };
   std::size_t b_entries() const { return static_cast<std::size_t>(b_entries_); }
   std::size_t x_entries() const { return static_cast<std::size_t>(x_entries_); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/formats/row_slices.hpp"
@@ -45,13 +46,16 @@ bool has_full_blocks(const host_pattern& A, int block) {
   return detail::first_index(rows, is_other) == rows;
 }
 
-/// How many blocks bsr stores for each there is: slices are as wide as their longest row.
-double padding_of_blocks(const host_pattern& A, int block) {
+/// How many blocks bsr stores for each there is: slices are as wide as their longest row. Infinity if it cannot hold
+/// so many.
+double padding_of_blocks(const host_pattern& A, int block) try {
   const index_type rows_each = warp_threads / block;
   const row_slices made = slice_rows_of(
       A.rows() / block, rows_each, true, [&](index_type I) { return A.length(I * block) / block; }, "bsr",
       rows_each * block * block);
   return static_cast<double>(made.steps() * rows_each * block * block) / static_cast<double>(A.nonzeros());
+} catch (const error&) {
+  return std::numeric_limits<double>::infinity();
 }
 
 std::string one_decimal(double value) {
