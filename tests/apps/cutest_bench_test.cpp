@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/apps/json_schema.hpp"
+#include "tests/apps/bench_report.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/apps/well_formed.hpp"
 #include "tests/catch.hpp"
@@ -28,14 +28,7 @@ outcome run_on_host(const strings& arguments) { return run(with(arguments, {"--e
 
 /// The report of a run on the host, which keeps to its schema.
 json report_of(const strings& arguments, int expected_status) {
-  const outcome result = run_on_host(with(arguments, {"--json", "-"}));
-  INFO(result.out << result.err);
-  REQUIRE(result.status == expected_status);
-  const json report = json::parse(result.out);
-  const json schema = json::parse(text_of(WHILST_SOURCE_FOLDER "/docs/schemas/whilst-bench-cutest.json"));
-  const strings faults = whilst_test::schema_faults(report, schema, schema);
-  INFO((faults.empty() ? "" : faults[0]));
-  CHECK(faults.empty());
+  const json report = whilst_test::bench_report("cutest", arguments, expected_status);
   CHECK(report["false_claims"] == 0);
   return report;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/apps/json_schema.hpp"
+#include "tests/apps/bench_report.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/apps/well_formed.hpp"
 #include "tests/catch.hpp"
@@ -31,15 +31,7 @@ outcome run(const strings& arguments) {
 
 /// The report of a run on the host, which keeps to its schema.
 json report_of(const strings& arguments, int expected_status) {
-  const outcome result = run(with(arguments, {"--executor", "host", "--json", "-"}));
-  INFO(result.out << result.err);
-  REQUIRE(result.status == expected_status);
-  const json report = json::parse(result.out);
-  const json schema = json::parse(text_of(WHILST_SOURCE_FOLDER "/docs/schemas/whilst-bench-linear.json"));
-  const strings faults = whilst_test::schema_faults(report, schema, schema);
-  INFO((faults.empty() ? "" : faults[0]));
-  CHECK(faults.empty());
-  return report;
+  return whilst_test::bench_report("linear", arguments, expected_status);
 }
 
 const json& run_in(const json& report, const std::string& library, const std::string& method,

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/apps/json_schema.hpp"
+#include "tests/apps/bench_report.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
 
@@ -28,15 +28,7 @@ strings on_host(const strings& arguments) { return with(arguments, {"--executor"
 
 /// The report of such a run, which keeps to its schema.
 json report_of(const strings& arguments, int expected_status) {
-  const outcome result = run(with(on_host(arguments), {"--json", "-"}));
-  INFO(result.out << result.err);
-  REQUIRE(result.status == expected_status);
-  const json report = json::parse(result.out);
-  const json schema = json::parse(text_of(WHILST_SOURCE_FOLDER "/docs/schemas/whilst-bench-spmv.json"));
-  const strings faults = whilst_test::schema_faults(report, schema, schema);
-  INFO((faults.empty() ? "" : faults[0]));
-  CHECK(faults.empty());
-  return report;
+  return whilst_test::bench_report("spmv", with(arguments, {"--budget", "0.001"}), expected_status);
 }
 
 const json& product_in(const json& matrix, const std::string& format) {

@@ -393,6 +393,25 @@ TEST_CASE("columns within larger matrices, and X in the memory of B", "[columns]
   }
 }
 
+namespace {
+
+/// Another thread cancels all the while.
+columns_report solve_while_cancelled(columns_linear_solver<double>& solver, many<double>& given) {
+  std::atomic<bool> ended = false;
+  std::thread other([&] {
+    while (!ended) {
+      solver.cancel();
+      std::this_thread::yield();
+    }
+  });
+  columns_report told = solver.solve(given.b, given.x);
+  ended = true;
+  other.join();
+  return told;
+}
+
+}  // namespace
+
 TEST_CASE("a cancel and a deadline end all columns that run", "[columns]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:100").matrix;
   for (const std::string& executor : executors_with_steps()) {
@@ -401,16 +420,7 @@ TEST_CASE("a cancel and a deadline end all columns that run", "[columns]") {
     many<double> given(A, 3);
     given.set_b(1, 0);
     columns_linear_solver<double> solver(A, 3, endless);
-    std::atomic<bool> ended = false;
-    std::thread other([&] {
-      while (!ended) {
-        solver.cancel();
-        std::this_thread::yield();
-      }
-    });
-    const columns_report r = solver.solve(given.b, given.x);
-    ended = true;
-    other.join();
+    const columns_report r = solve_while_cancelled(solver, given);
     CHECK(r[0].reason == reason::cancelled);
     CHECK(r[1].converged());
     CHECK(r[2].reason == reason::cancelled);
@@ -538,16 +548,7 @@ TEST_CASE("a cancel ends the columns that have not begun", "[columns]") {
   many<double> given(A, 3);
   columns_linear_solver<double> solver(
       A, 3, {.method = "minres", .rtol = 0, .max_iterations = 100'000'000, .executor = "host"});
-  std::atomic<bool> ended = false;
-  std::thread other([&] {
-    while (!ended) {
-      solver.cancel();
-      std::this_thread::yield();
-    }
-  });
-  const columns_report r = solver.solve(given.b, given.x);
-  ended = true;
-  other.join();
+  const columns_report r = solve_while_cancelled(solver, given);
   for (const system_outcome& column : r) CHECK(column.reason == reason::cancelled);
   for (const double value : given.x_of(2)) CHECK(value == 0);
 }
