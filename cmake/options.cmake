@@ -7,6 +7,7 @@ set(WHILST_TEST_FILES "" CACHE STRING "A regular expression: build only the test
 option(WHILST_INSTALL "Have install rules" ${PROJECT_IS_TOP_LEVEL})
 option(WHILST_INSTALL_SAMPLES "Install the sample programs, too, as whilst-fit, whilst-elastic and so on" OFF)
 option(WHILST_WARNINGS_AS_ERRORS "Let warnings in Whilst's own code stop the build" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_JOIN_SOURCES "Compile several sources of the library and the programs together: a third less to do, for few cores" OFF)
 option(WHILST_SANITIZE "Build with the address and undefined behaviour sanitizers" OFF)
 option(WHILST_FUZZ "Build the fuzz targets (clang only; implies WHILST_SANITIZE)" OFF)
 
