@@ -50,6 +50,14 @@ TEST_CASE("the methods' examples solve", "[shown]") {
     check();
   }
   {
+    const auto& A = definite;
+    // shown: flexible-cg
+    whilst::linear_solver<double> solver(A, {.method = "flexible-cg", .preconditioner = "jacobi"});
+    report = solver.solve(b, x);
+    // end of shown
+    check();
+  }
+  {
     const auto& A = indefinite;
     // shown: minres
     whilst::linear_solver<double> solver(A, {.method = "minres", .preconditioner = "jacobi"});

@@ -298,6 +298,8 @@ linear_method<T> conjugate_gradient_method();
 template <class T>
 linear_method<T> pipelined_conjugate_gradient_method();
 template <class T>
+linear_method<T> flexible_conjugate_gradient_method();
+template <class T>
 linear_method<T> minres_method();
 template <class T>
 linear_method<T> conjugate_residual_method();
@@ -332,6 +334,7 @@ const std::vector<linear_method<T>>& linear_methods() {
   static const std::vector<linear_method<T>> all{
       conjugate_gradient_method<T>(),
       pipelined_conjugate_gradient_method<T>(),
+      flexible_conjugate_gradient_method<T>(),
       minres_method<T>(),
       conjugate_residual_method<T>(),
       bicgstab_method<T>(),

@@ -1,0 +1,14 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include "whilst/linear/flexible_conjugate_gradient.hpp"
+
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+template <class T>
+linear_method<T> flexible_conjugate_gradient_method() {
+  return listed<flexible_conjugate_gradient, T>(record_from_parts<flexible_conjugate_gradient, T>);
+}
+template linear_method<WHILST_NUMBER> flexible_conjugate_gradient_method();
+
+}  // namespace whilst
