@@ -15,13 +15,13 @@ namespace whilst {
 ///   beta  = -(u, q) / (p, q)      p = u + beta p
 ///   alpha =  (r, u) / (p, q)      x += alpha p, r -= alpha q
 ///
-/// So M may change from step to step. The direction outlives a restart of linear_solve, which only recomputes r and puts
-/// it into other units. Two reductions an iteration, where conjugate_gradient has one, but no recurrence for q, and
-/// fewer bytes.
+/// So M may change from step to step. The direction outlives a restart of linear_solve, which only recomputes r and
+/// puts it into other units. Two reductions an iteration, where conjugate_gradient has one, but no recurrence for q,
+/// and fewer bytes.
 ///
 /// If A has a factor (see scaled_operator), q leaves it out, as in conjugate_gradient. A and M symmetric positive
-/// definite; ends with indefinite_operator or indefinite_preconditioner where it finds out that one is not. x is changed
-/// by finite steps only.
+/// definite; ends with indefinite_operator or indefinite_preconditioner where it finds out that one is not. x is
+/// changed by finite steps only.
 template <class T, class Operator, class Preconditioner>
 struct flexible_conjugate_gradient {
   static constexpr const char* name = "flexible-cg";
