@@ -22,11 +22,8 @@ struct batch_case {
 
 /// Sizes that suit a thread, a warp and a block per system. The small ones run shorter: see lengths_for.
 std::vector<batch_case> batch_cases(const settings& asked, bool on_host) {
-  std::vector<batch_case> all{{3, 1 << 20, {8, 32}},
-                              {6, 1 << 17, {16, 112}},
-                              {8, 1 << 14, {48, 208}},
-                              {32, 1 << 12, {48, 208}},
-                              {64, 132, {48, 208}}};
+  std::vector<batch_case> all{{3, 1 << 20, {8, 32}},    {6, 1 << 17, {16, 112}}, {8, 1 << 14, {48, 208}},
+                              {32, 1 << 12, {48, 208}}, {64, 132, {48, 208}},    {64, 64, {48, 208}}};
   for (batch_case& one : all) {
     if (on_host) one.systems = std::max<index_type>(16, one.systems / 16);
     if (asked.quick) one.systems = std::max<index_type>(16, one.systems / 8);

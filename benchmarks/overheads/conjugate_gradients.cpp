@@ -18,7 +18,7 @@ using whilst::baseline_result;
 /// Solutions are compared up to this size; beyond it, the copies to the host would take longer than the runs.
 constexpr index_type largest_compared = 1 << 18;
 constexpr index_type largest_on_host = 1 << 20;
-constexpr index_type largest_resident = 1 << 14;
+constexpr index_type largest_resident = 1 << 15;
 
 /// The longer run ends while the recurrence for r is still a normal number: on small problems it falls below the
 /// smallest double soon after the solution has all its digits, and the solve would restart.
@@ -138,7 +138,7 @@ size_results measure_size(index_type side, const settings& asked, bool gpu, doub
 }  // namespace
 
 json measure_conjugate_gradients(const settings& asked, bool gpu, double copy_rate) {
-  std::vector<index_type> sides{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+  std::vector<index_type> sides{8, 16, 32, 64, 128, 181, 256, 512, 1024, 2048, 4096};
   if (asked.quick) sides = {8, 32, 128, 512, 1024};
   std::erase_if(sides, [&](index_type side) {
     const index_type n = side * side;

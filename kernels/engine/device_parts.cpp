@@ -2,6 +2,8 @@
 #include "kernels/engine/device_parts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 namespace whilst {
 namespace {
@@ -68,6 +70,8 @@ void with_writer(const std::vector<word_write>& words, std::size_t first, const 
   }
 }
 
+__global__ void fills_multiprocessor_kernel() {}
+
 __global__ void selection_kernel(const __grid_constant__ selection what) {
   const bool runs = !what.guard || *what.guard;
   const int wanted = what.has_else ? (*what.flag ? 0 : 1) : *what.flag;
@@ -129,6 +133,31 @@ void update_words(cudaGraphExec_t exec, const std::vector<cudaGraphNode_t>& node
       WHILST_CUDA("setting a program's parameters", cudaGraphExecKernelNodeSetParams(exec, nodes[k], &params));
     });
   }
+}
+
+int largest_cluster_of(int device) {
+  static std::mutex lock;
+  static std::map<int, int> known;
+  const std::lock_guard hold(lock);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  const std::string what = "asking a device for its clusters";
+  const auto* const kernel = reinterpret_cast<const void*>(&fills_multiprocessor_kernel);
+  const device_traits traits = traits_of_device(device);
+  int blocks = 1;
+  cudaFuncAttributes attributes{};
+  WHILST_CUDA(what, cudaFuncGetAttributes(&attributes, kernel));
+  if (traits.compute_capability >= 90 && attributes.ptxVersion >= 90) {
+    const int bytes = static_cast<int>(traits.fast_memory_bytes);
+    WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(largest_cluster);
+    config.blockDim = dim3(threads_of_cluster_block);
+    config.dynamicSmemBytes = traits.fast_memory_bytes;
+    WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
+  }
+  return known[device] = std::clamp(blocks, 1, largest_cluster);
 }
 
 #endif

@@ -58,11 +58,11 @@ struct minres {
 
   WHILST_HD minres(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory) : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
-    Au = memory.take<T>(n);
+    Au = memory.vector<T>(n);
     for (side* each : {&even, &odd}) {
-      each->z = is_identity && each == &even ? r : memory.take<T>(n);
+      each->z = is_identity && each == &even ? r : memory.vector<T>(n);
       each->u = result_of(M, n, each->z, memory);
-      each->w = memory.take<T>(n);
+      each->w = memory.vector<T>(n);
     }
     handed = memory.take<weights>(1);
     known = memory.take<rotations>(1);

@@ -129,12 +129,25 @@ namespace detail {
 [[noreturn]] void refuse_piece(index_type count, std::size_t bytes_each);
 }  // namespace detail
 
+/// Which of n indices each of several blocks of threads works on: 2^shift consecutive ones, of which `first` is this
+/// block's first.
+struct block_share {
+  int shift = 62;  ///< all indices
+  index_type first = 0;
+
+  WHILST_HD index_type size() const { return index_type{1} << shift; }
+};
+
 /// Hands out pieces of one block of memory, in order, each aligned to 256 bytes. On a null pointer it only measures:
 /// run the takes on a measuring workspace, allocate used() bytes, run them again. On the host a negative count throws
 /// whilst::error, and one whose bytes overflow index_type throws whilst::out_of_memory.
+///
+/// A workspace with a share is that of one of several blocks of threads, which all have one alike, each in memory of
+/// its own: what is taken is there in each of them, and of a vector each holds its share.
 class workspace {
  public:
-  WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
+  WHILST_HD explicit workspace(void* base = nullptr, const block_share& share = {})
+      : base_(static_cast<std::byte*>(base)), share_(share) {}
 
   template <class T>
   WHILST_HD T* take(index_type count) {
@@ -149,10 +162,17 @@ class workspace {
     used_ = begin + count * static_cast<index_type>(sizeof(T));
     return base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
   }
+  /// A vector of n entries. Entry i is at address [i], where the block that works on index i asks.
+  template <class T>
+  WHILST_HD T* vector(index_type n) {
+    T* const held = take<T>(n < share_.size() ? n : share_.size());
+    return held ? held - share_.first : nullptr;
+  }
   WHILST_HD index_type used() const { return used_; }
 
  private:
   std::byte* base_;
+  block_share share_;
   index_type used_ = 0;
 };
 

@@ -91,7 +91,7 @@ class recorder {
   }
   template <class Map, class Finish>
   step_handle<Map, Finish> team(const char* name, index_type n, const Map& map, const Finish& finish) {
-    static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
+    static_assert(detail::works_by_block<Map>,
                   "a map for whole blocks says so: static constexpr bool whole_block = true");
     return step(name, n, map, finish);
   }

@@ -21,7 +21,7 @@ namespace whilst {
 template <class T, class Operator, class Preconditioner>
 struct bicgstab {
   static constexpr const char* name = "bicgstab";
-  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel, spans_blocks = true;
   static constexpr method_needs needs{};
   static constexpr bool lowers_error = false;
 
@@ -47,10 +47,10 @@ struct bicgstab {
   WHILST_HD bicgstab(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
-    r0 = memory.take<T>(n);
-    p = memory.take<T>(n);
-    v = memory.take<T>(n);
-    t = memory.take<T>(n);
+    r0 = memory.vector<T>(n);
+    p = memory.vector<T>(n);
+    v = memory.vector<T>(n);
+    t = memory.vector<T>(n);
     p_hat = result_of(M, n, p, memory);
     s_hat = result_of(M, n, r, memory);
     known = memory.take<scalars>(1);

@@ -24,7 +24,7 @@ namespace whilst {
 template <class T, class Operator, class Preconditioner>
 struct conjugate_gradient {
   static constexpr const char* name = "cg";
-  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel, spans_blocks = true;
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = true;  ///< in the norm of A
 
@@ -44,9 +44,9 @@ struct conjugate_gradient {
       : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
     u = result_of(M, n, r, memory);
-    w = memory.take<T>(n);
-    p = memory.take<T>(n);
-    q = memory.take<T>(n);
+    w = memory.vector<T>(n);
+    p = memory.vector<T>(n);
+    q = memory.vector<T>(n);
     s = memory.take<scalars>(1);
   }
 

@@ -94,11 +94,11 @@ struct linear_solve {
         outer(outer),
         inner(inner),
         s(s),
-        x(memory.take<T>(A.rows())),
-        b(memory.take<T>(A.rows())),
-        r(memory.take<T>(A.rows())),
-        d(memory.take<T>(A.rows())),
-        kept(memory.take<T>(A.rows())),
+        x(memory.vector<T>(A.rows())),
+        b(memory.vector<T>(A.rows())),
+        r(memory.vector<T>(A.rows())),
+        d(memory.vector<T>(A.rows())),
+        kept(memory.vector<T>(A.rows())),
         method(made_method(memory)) {}
 
   /// A method is made from (A, M, d, r, memory), or with the settings before the memory if it has any.

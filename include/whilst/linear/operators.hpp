@@ -26,9 +26,9 @@ WHILST_HD auto fetch_row([[maybe_unused]] const Operator& A, [[maybe_unused]] in
     return detail::nothing_read{};
   }
 }
-template <class Fetched, class Operator, class T, class Team>
-WHILST_HD T row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index_type i, const T* x,
-                      const Team& team) {
+template <class Fetched, class Operator, class X, class Team>
+WHILST_HD auto row_times([[maybe_unused]] const Fetched& fetched, const Operator& A, index_type i, const X& x,
+                         const Team& team) {
   if constexpr (requires { A.row(fetched, i, x, team); }) {
     return A.row(fetched, i, x, team);
   } else {
@@ -119,8 +119,8 @@ struct scaled_operator {
   WHILST_HD auto fetch(index_type i, const Team& team) const {
     return fetch_row(unscaled, i, team);
   }
-  template <class Fetched, class Team>
-  WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
+  template <class Fetched, class X, class Team>
+  WHILST_HD T row(const Fetched& fetched, index_type i, const X& x, const Team& team) const {
     return times_factor(row_times(fetched, unscaled, i, x, team));
   }
   template <class Team>
@@ -179,7 +179,7 @@ inline constexpr bool operator_runs_in_kernel = !requires {
 template <class T, class Offset, class Values = slot<const T>>
 struct csr_operator {
   static constexpr bool fetches_constants = requires { requires Values::constant; };
-  static constexpr bool takes_two_vectors = true;
+  static constexpr bool takes_two_vectors = true, takes_spread_vectors = true;
   index_type n;
   const Offset* row_offsets;
   const std::int32_t* column_indices;
@@ -209,8 +209,9 @@ struct csr_operator {
     load(e, team);
     return e;
   }
-  template <class Team>
-  WHILST_HD T row(entries e, index_type, const T* x, const Team& team) const {
+  /// x: an address, or whatever gives its entries by [].
+  template <class X, class Team>
+  WHILST_HD T row(entries e, index_type, const X& x, const Team& team) const {
     return team.sum(lane_of_row(e, x, team));
   }
   template <class Team>

@@ -64,7 +64,7 @@ struct jacobi_preconditioner {
   WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const {
-    return {memory.take<T>(n), absolute};
+    return {memory.vector<T>(n), absolute};
   }
 
   template <class Operator>
@@ -89,9 +89,9 @@ WHILST_HD T* result_of([[maybe_unused]] const Preconditioner& M, index_type n, T
   if constexpr (Preconditioner::is_identity) {
     return r;
   } else if constexpr (!Preconditioner::pointwise) {
-    return M.changes_nothing() ? r : memory.take<T>(n);
+    return M.changes_nothing() ? r : memory.vector<T>(n);
   } else {
-    return memory.take<T>(n);
+    return memory.vector<T>(n);
   }
 }
 

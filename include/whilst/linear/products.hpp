@@ -57,6 +57,15 @@ WHILST_HD auto call_use(const Use& use, const Entries& e, T Ax, [[maybe_unused]]
     return use(e, Ax);
   }
 }
+/// A vector for a product, where the team says what it is that other threads write.
+template <class Team, class X>
+WHILST_HD auto gathered_by([[maybe_unused]] const Team& team, const X& x) {
+  if constexpr (requires { team.gathered(x); }) {
+    return team.gathered(x);
+  } else {
+    return x;
+  }
+}
 template <class Use>
 struct blocks_of {};
 template <class Use>
@@ -95,7 +104,7 @@ struct product_by_rows : blocks_of<Use> {
   template <class Team, class Row>
   WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
     const T* const from = x;
-    return {use.read(i), entry_of_x<Use, use_entries>(i, from), row_times(row, A, i, from, team)};
+    return {use.read(i), entry_of_x<Use, use_entries>(i, from), row_times(row, A, i, gathered_by(team, from), team)};
   }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
@@ -163,7 +172,7 @@ struct made_by_rows : blocks_of<Use> {
   }
   template <class Team, class Row>
   WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
-    return {use.read(i), row_times(row, A, i, x, team)};
+    return {use.read(i), row_times(row, A, i, gathered_by(team, x), team)};
   }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {

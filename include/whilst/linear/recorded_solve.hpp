@@ -7,6 +7,7 @@
 #include "whilst/engine/recorder.hpp"
 #include "whilst/engine/steps/resident.hpp"
 #include "whilst/linear/linear_operator.hpp"
+#include "whilst/linear/linear_problems.hpp"
 #include "whilst/linear/linear_solve.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
@@ -91,44 +92,6 @@ struct note_time {
   WHILST_HD void operator()() const { *time = now_nanoseconds(); }
 };
 
-/// Hands out the systems of a batch, or the one system of a resident solve.
-template <class Solve, class T, class Operator, class Preconditioner>
-struct linear_problems {
-  Operator A;
-  Preconditioner M;
-  typename Solve::operands io;
-  const control_settings* settings;
-  const std::uint64_t* began;  ///< null for one system
-  control *outer, *inner;
-  std::byte* memory;
-  index_type bytes_a_problem;
-  bool in_fast_memory;
-
-  template <class Team>
-  WHILST_HD Solve operator()(index_type k, const Team& team) const {
-    if (team.rank() == 0) {
-      outer[k].settings = settings[0];
-      inner[k].settings = settings[1];
-      if (began && settings[0].deadline_nanoseconds) outer[k].settings.deadline_nanoseconds = time_left();
-    }
-    team.sync();
-    void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
-    workspace of_problem(fast ? fast : memory + k * bytes_a_problem);
-    const index_type n = A.rows();
-    const typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k),
-                                           io.settings};
-    return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
-  }
-
- private:
-  /// The deadline counts for the batch, not from each system's start. At least 1, since 0 means none.
-  WHILST_HD std::uint64_t time_left() const {
-    const std::uint64_t given = settings[0].deadline_nanoseconds, now = now_nanoseconds();
-    const std::uint64_t used = now > *began ? now - *began : 0;
-    return used < given ? given - used : 1;
-  }
-};
-
 /// The request's matrix; the values are bound when it is recorded.
 template <class Offset, class T>
 csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& request) {
@@ -136,20 +99,6 @@ csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& r
       lanes_for_row(request.rows ? static_cast<double>(request.nonzeros) / static_cast<double>(request.rows) : 0);
   return {request.rows,    static_cast<const Offset*>(request.row_offsets), request.column_indices, {}, lanes,
           request.nonzeros};
-}
-
-/// Threads for each of many systems of so many rows: up to 32 share a warp, more are a block. The fastest of the powers
-/// of two for conjugate gradients on an H200; BiCGSTAB's optima are the same. Fewer threads keep more of them busy in
-/// the sums and in the last rows; more threads keep fewer systems, and with them fewer bytes, in flight.
-inline int threads_for_each(index_type rows) {
-  struct range {
-    index_type most_rows;
-    int threads;
-  };
-  constexpr range ranges[] = {{6, 4}, {30, 8}, {80, 16}, {200, 32}, {400, 128}, {800, 256}};
-  for (const range& of : ranges)
-    if (rows <= of.most_rows) return of.threads;
-  return 512;
 }
 
 /// Records a solve_type, made from A, M and what a launch binds.
@@ -192,28 +141,20 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
     declare(frame);
     solve(record);
   } else if constexpr (solve_type::runs_in_kernel) {
-    workspace of_problem, anywhere;
-    make_solve(solve_frame<T>(request, anywhere), of_problem);
-    const index_type alignment = 256, bytes = (of_problem.used() + alignment - 1) / alignment * alignment;
-    index_type multiprocessors = 1, fast_memory_bytes = 0;
-#if WHILST_WITH_CUDA
-    if (!request.where.on_host()) {
-      const device_traits device = traits_of_device(request.where.device());
-      multiprocessors = device.multiprocessors;
-      fast_memory_bytes = static_cast<index_type>(device.fast_memory_bytes) - 1024;
-    }
-#endif
-    // A system that has a multiprocessor to itself gets all the threads that it has rows for.
-    const int threads =
-        request.systems <= multiprocessors ? threads_for_problem(request.rows) : threads_for_each(request.rows);
-    const bool by_block = threads > 32 || request.systems == 1;
-    // Shared memory is faster; many blocks per SM must divide it.
-    const bool in_fast_memory = by_block && bytes <= (request.systems == 1 ? fast_memory_bytes : fast_memory_bytes / 4);
+    constexpr bool spans_blocks = spans_several_blocks<solve_type, Operator>;
+    const kernel_layout layout = kernel_layout_for(request.where, request.rows, lanes_of_row(A_without_values),
+                                                   request.systems, spans_blocks, [&](int shift) {
+                                                     workspace of_block(nullptr, {.shift = shift}), anywhere;
+                                                     if constexpr (spans_blocks)
+                                                       copies_of_block<solve_type> copies(of_block);
+                                                     make_solve(solve_frame<T>(request, anywhere), of_block);
+                                                     return of_block.used();
+                                                   });
     const auto [frame, of_problems] = record.arena([&](arena_layout& memory) {
       memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
-      const std::size_t of_all = in_fast_memory ? 0 : detail::bytes_of_array(request.systems, bytes);
+      const std::size_t of_all = layout.in_fast_memory ? 0 : detail::bytes_of_array(request.systems, layout.bytes);
       return std::pair(placed, memory.take<std::byte>(static_cast<index_type>(of_all)));
     });
     declare(frame);
@@ -228,15 +169,20 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
                                  frame.outer,
                                  frame.inner,
                                  of_problems,
-                                 bytes,
-                                 in_fast_memory};
-    if (by_block) {
-      record.team(solve_type::method_type::name, request.systems,
-                  problems_by_block<problems_type>{problems, threads, in_fast_memory ? bytes : 0});
+                                 layout.bytes,
+                                 layout.in_fast_memory};
+    const char* const name = solve_type::method_type::name;
+    const index_type fast_bytes = layout.in_fast_memory ? layout.bytes : 0;
+    if (layout.blocks == 0) {
+      record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
+    } else if constexpr (spans_blocks) {
+      record.team(
+          name, request.systems,
+          problems_by_cluster<problems_type>{problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
     } else {
-      record.step(solve_type::method_type::name, request.systems, problems_by_lanes<problems_type>{problems, threads});
+      record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
     }
-    if (!request.where.on_host()) made.lanes = threads;
+    if (!request.where.on_host()) made.lanes = layout.threads * (layout.blocks > 1 ? layout.blocks : 1);
   } else {
     throw error("recording a solve for a kernel",
                 "the method, the operator or the preconditioner records steps of its own",

@@ -47,14 +47,18 @@ int kernel_table::cluster_blocks(const void* kernel, int threads, const std::str
   const auto found = of.cluster_blocks.find(threads);
   if (found != of.cluster_blocks.end()) return found->second;
   const std::string what = "asking for the clusters of step '" + step + "'";
-  // More than 8 blocks need this attribute; not every device, or part of one, has room for them.
-  WHILST_CUDA(what, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  allow_large_clusters(kernel, step);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(largest_cluster);
   config.blockDim = dim3(static_cast<unsigned>(threads));
   int blocks = 0;
   WHILST_CUDA(what, cudaOccupancyMaxPotentialClusterSize(&blocks, kernel, &config));
   return of.cluster_blocks[threads] = blocks;
+}
+
+void kernel_table::allow_large_clusters(const void* kernel, const std::string& step) {
+  WHILST_CUDA("allowing large clusters of step '" + step + "'",
+              cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
 }
 
 void kernel_table::allow_fast_memory(const void* kernel, int bytes, const std::string& step) {

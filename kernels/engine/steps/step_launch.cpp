@@ -31,9 +31,9 @@ void recorded_step::launch(cudaStream_t stream, const launch_shape& shape, const
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
-  if (shape.form == step_form::small && shape.blocks > 1) {
+  if (shape.cluster > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count].val.clusterDim.x = shape.blocks;
+    attributes[count].val.clusterDim.x = shape.cluster;
     attributes[count].val.clusterDim.y = 1;
     attributes[count++].val.clusterDim.z = 1;
   }

@@ -25,12 +25,14 @@ struct no_map {
   WHILST_HD void operator()(index_type) const {}
 };
 
-/// What a map needs per index: only the index, a group of lanes, or a whole block.
-enum class team_kind { none, lanes, block };
+/// What a map needs per index: only the index, a group of lanes, a whole block, or several blocks, a cluster.
+enum class team_kind { none, lanes, block, cluster };
 
 template <class Map>
 constexpr team_kind team_kind_of() {
-  if constexpr (requires { Map::whole_block; }) {
+  if constexpr (requires { Map::whole_cluster; }) {
+    return team_kind::cluster;
+  } else if constexpr (requires { Map::whole_block; }) {
     return team_kind::block;
   } else if constexpr (requires(const Map& map) { map.lanes_wanted(); }) {
     return team_kind::lanes;
@@ -38,6 +40,8 @@ constexpr team_kind team_kind_of() {
     return team_kind::none;
   }
 }
+template <class Map>
+constexpr bool works_by_block = team_kind_of<Map>() == team_kind::block || team_kind_of<Map>() == team_kind::cluster;
 
 /// What a phase that a map lacks hands to the next.
 struct nothing_read {};

@@ -25,9 +25,7 @@ constexpr bool has_read() {
   }
 }
 
-/// A map for whole blocks gets a team that does not exist on the host.
-template <class Map>
-constexpr bool works_by_block = team_kind_of<Map>() == team_kind::block;
+// A map for whole blocks gets a team that does not exist on the host: what is not checked below.
 
 /// Each has its own message and is tested only once the previous ones hold.
 template <class Map>
@@ -156,7 +154,7 @@ constexpr bool is_sequel_of() {
   if constexpr (std::is_same_v<Sequel, no_sequel>) {
     return true;
   } else if constexpr (are_step<Map, Finish>() && are_step<Sequel, no_finish>()) {
-    static_assert(team_kind_of<Map>() != team_kind::block && team_kind_of<Sequel>() == team_kind::none &&
+    static_assert(!works_by_block<Map> && team_kind_of<Sequel>() == team_kind::none &&
                       !std::is_void_v<map_result<Map>> && std::is_void_v<map_result<Sequel>>,
                   "a sequel has one thread an index and no sums, the map before it sums and works on no block's index");
     static_assert(Step::takes_loop && hands_to<Finish, Sequel>,

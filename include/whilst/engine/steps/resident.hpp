@@ -62,6 +62,32 @@ struct problems_by_block {
   }
 };
 
+/// A cluster of blocks per problem, or one block: each works on 2^shift of its indices.
+template <class Problems>
+struct problems_by_cluster {
+  [[maybe_unused]] static constexpr bool whole_cluster = true;
+  Problems problems;
+  int blocks, threads, shift;
+  index_type fast_bytes = 0;  ///< shared memory of each block
+
+  int threads_wanted() const { return threads; }
+  int cluster_wanted() const { return blocks; }
+  index_type fast_memory_bytes() const { return fast_bytes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, [[maybe_unused]] const Team& team) const {
+#if defined(__CUDA_ARCH__)
+    __shared__ cluster_team::mailbox mailbox;
+    const cluster_team all(mailbox, shift);
+    team_runner<cluster_team> run(all);
+    problems(i, all)(run);
+    all.meet();
+#else
+    team_runner<Team> run(team);
+    problems(i, team)(run);
+#endif
+  }
+};
+
 /// A single problem as Problems.
 template <class Solve>
 struct one_problem {

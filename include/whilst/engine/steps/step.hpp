@@ -83,7 +83,7 @@ constexpr index_type host_chunk = 2048;
 
 /// The same for each kind of map: one index of a block or a whole problem is already much work.
 template <class Map>
-constexpr bool takes_problems = team_kind_of<Map>() == team_kind::block || requires {
+constexpr bool takes_problems = works_by_block<Map> || requires {
   Map::whole_problem;
 };
 template <class Map>
@@ -103,8 +103,9 @@ void check_step(const std::string& name, index_type n, int lanes);
 template <class Map>
 bool same_team(const Map& one, const Map& other) {
   bool same = lanes_wanted(one) == lanes_wanted(other);
-  if constexpr (team_kind_of<Map>() == team_kind::block) {
+  if constexpr (works_by_block<Map>) {
     same = one.threads_wanted() == other.threads_wanted();
+    if constexpr (requires { one.cluster_wanted(); }) same &= one.cluster_wanted() == other.cluster_wanted();
     if constexpr (requires { one.fast_memory_bytes(); }) same &= one.fast_memory_bytes() == other.fast_memory_bytes();
   }
   return same;
@@ -126,7 +127,7 @@ template <class Map, class Finish, class Sequel = no_sequel, bool has_kernels = 
 class map_step final : public recorded_step {
   static constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
   static constexpr detail::team_kind kind = detail::team_kind_of<Map>();
-  static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && kind != detail::team_kind::block;
+  static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && !detail::works_by_block<Map>;
   static constexpr index_type threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
 
@@ -236,16 +237,23 @@ template <class Map, class Finish, class Sequel, bool has_kernels>
 launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_traits& device) const {
   launch_shape shape;
   auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
-  if constexpr (kind == detail::team_kind::block) {
+  if constexpr (detail::works_by_block<Map>) {
     const cudaFuncAttributes attributes = device.kernels->attributes(reinterpret_cast<const void*>(kernel), name_);
     // A method that is one kernel may need more registers than a full block leaves each thread.
     shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
-    shape.blocks = static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535));
+    if constexpr (kind == detail::team_kind::cluster) {
+      if (map_.cluster_wanted() > 1 && attributes.ptxVersion < 90)
+        throw error("preparing step '" + name_ + "'", "it takes a cluster, and was compiled for a device that has none",
+                    "Compile it for compute capability 9.0 or later");
+      shape.cluster = static_cast<unsigned>(map_.cluster_wanted());
+    }
+    shape.blocks = shape.cluster * static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535 / shape.cluster));
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
       const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
       device.kernels->allow_fast_memory(reinterpret_cast<const void*>(kernel), most, name_);
     }
+    if (shape.cluster > 8) device.kernels->allow_large_clusters(reinterpret_cast<const void*>(kernel), name_);
     return shape;
   }
   const index_type threads_wanted = n_ * detail::lanes_wanted(map_);
@@ -265,7 +273,7 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
     const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
     if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.form = step_form::small;
-      shape.blocks = static_cast<unsigned>(cluster);
+      shape.blocks = shape.cluster = static_cast<unsigned>(cluster);
       shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
       return shape;
     }

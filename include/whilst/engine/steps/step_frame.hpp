@@ -37,6 +37,7 @@ enum class step_form {
 /// Launch geometry and attributes of a step.
 struct launch_shape {
   unsigned blocks = 1;
+  unsigned cluster = 1;  ///< blocks of each cluster
   unsigned threads = 1;
   step_form form = step_form::large;
   std::size_t fast_memory_bytes = 0;
@@ -49,6 +50,9 @@ WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
 
 /// Most blocks in a cluster; devices may allow fewer.
 inline constexpr int largest_cluster = 16;
+
+/// Most threads per block of a map that works by clusters.
+inline constexpr int threads_of_cluster_block = 1024;
 
 /// Most threads per block of a step with a finish, which runs as one block or one cluster if that suffices.
 inline constexpr int threads_alone = 512;
@@ -68,6 +72,8 @@ class kernel_table {
   int resident_blocks(const void* kernel, int threads, const std::string& step);
   /// Most of its blocks, of so many threads, that run as one cluster.
   int cluster_blocks(const void* kernel, int threads, const std::string& step);
+  /// Lets it have clusters of more than 8 blocks, where the device has room for them.
+  void allow_large_clusters(const void* kernel, const std::string& step);
   /// Lets its blocks take so much dynamic shared memory.
   void allow_fast_memory(const void* kernel, int bytes, const std::string& step);
 
@@ -94,5 +100,8 @@ struct device_traits {
 device_traits traits_of_device(int device);
 /// The device's, which is current, with the table of its context.
 device_traits traits_of_current(int device);
+/// Most blocks that run as one cluster, each alone on a multiprocessor; 1 where there are no clusters, or where the
+/// library was not compiled for a device that has them.
+int largest_cluster_of(int device);
 #endif
 }  // namespace whilst

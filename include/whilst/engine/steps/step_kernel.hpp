@@ -8,6 +8,7 @@
 #include "whilst/basics/teams.hpp"
 #include "whilst/engine/control/links.hpp"
 #include "whilst/engine/control/read_ahead.hpp"
+#include "whilst/engine/steps/cluster_team.hpp"
 #include "whilst/engine/steps/grid_sums.hpp"
 #include "whilst/engine/steps/phases.hpp"
 #include "whilst/engine/steps/step_frame.hpp"
@@ -45,7 +46,10 @@ struct index_range {
 };
 template <class Map>
 __device__ index_range indexes_of_thread(const step_frame& frame) {
-  if constexpr (team_kind_of<Map>() == team_kind::block) {
+  if constexpr (team_kind_of<Map>() == team_kind::cluster) {
+    const unsigned blocks = blocks_of_cluster();
+    return {static_cast<index_type>(blockIdx.x / blocks), static_cast<index_type>(gridDim.x / blocks), frame.n, 0, 1};
+  } else if constexpr (team_kind_of<Map>() == team_kind::block) {
     return {static_cast<index_type>(blockIdx.x), static_cast<index_type>(gridDim.x), frame.n, 0, 1};
   } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
     const int shift = __ffs(frame.lanes) - 1;  // lanes are a power of two
@@ -59,7 +63,7 @@ __device__ index_range indexes_of_thread(const step_frame& frame) {
 }
 template <class Map>
 __device__ auto team_of_thread([[maybe_unused]] const step_frame& frame) {
-  if constexpr (team_kind_of<Map>() == team_kind::block) {
+  if constexpr (works_by_block<Map>) {
     return block_team();
   } else if constexpr (team_kind_of<Map>() == team_kind::lanes) {
     return lanes(frame.lanes);
@@ -90,7 +94,10 @@ constexpr int blocks_wanted() {
 template <class Map, class Finish, bool small>
 constexpr int most_threads() {
   if (by_warp<Finish>) return threads_spread;
-  return small ? threads_alone : team_kind_of<Map>() == team_kind::block ? 1024 : 256;
+  return small                                       ? threads_alone
+         : team_kind_of<Map>() == team_kind::cluster ? threads_of_cluster_block
+         : team_kind_of<Map>() == team_kind::block   ? 1024
+                                                     : 256;
 }
 
 /// A finish by a whole warp, or by two that do half each.
@@ -255,7 +262,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
           write_phase(map, i, team, data);
         }
       }
-      if constexpr (team_kind_of<Map>() == team_kind::block) __syncthreads();  // the next index reuses shared memory
+      if constexpr (works_by_block<Map>) __syncthreads();  // the next index reuses shared memory
       i += range.stride;
       if (warp_has_index()) data = read(fetch());
     }

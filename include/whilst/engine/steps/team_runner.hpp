@@ -5,6 +5,7 @@
 
 #include "whilst/basics/teams.hpp"
 #include "whilst/engine/control/control.hpp"
+#include "whilst/engine/steps/cluster_team.hpp"
 #include "whilst/engine/steps/step.hpp"
 
 namespace whilst {
@@ -14,6 +15,9 @@ namespace whilst {
 /// and declares `static constexpr bool runs_in_kernel = false`.
 ///
 /// A step gets no fast memory from its team: the block's may hold the vectors of the whole solve.
+///
+/// Several blocks may be the team (see cluster_team.hpp): then each finishes for itself, on scalars and controls of its
+/// own, and a map for whole blocks runs in each.
 ///
 /// Cancels and deadlines come from `root`, a loop around the method, such as a whole batch; without one, from the
 /// method's own outermost loop. Its control must then be in memory that the whole device can read, not thread-local.
@@ -34,14 +38,15 @@ class team_runner {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
       conclude(finish, team_.sum_on_leader(total));
+      follow_leader();
     } else {
       each(map, n, [](int) {});
+      team_.sync();
       if constexpr (!std::is_same_v<Finish, no_finish>) {
-        team_.sync();
-        if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+        if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+        follow_leader();
       }
     }
-    team_.sync();
     if constexpr (!std::is_same_v<Finish, no_finish>) {
       finished_ = true;
       look();
@@ -60,7 +65,7 @@ class team_runner {
   }
   template <class Map, class Finish>
   WHILST_HD void team(const char* name, index_type n, const Map& map, const Finish& finish) {
-    static_assert(detail::team_kind_of<Map>() == detail::team_kind::block,
+    static_assert(detail::works_by_block<Map>,
                   "a map for whole blocks says so: static constexpr bool whole_block = true");
     step(name, n, map, finish);
   }
@@ -68,8 +73,8 @@ class team_runner {
   WHILST_HD void once(const char*, const Finish& finish) {
     if (!active()) return;
     team_.sync();
-    if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    team_.sync();
+    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+    follow_leader();
     finished_ = true;
     look();
   }
@@ -87,28 +92,29 @@ class team_runner {
     if (!root_) root_ = c;
     const bool outer_finished = finished_;
     team_.sync();
-    if (team_.rank() == 0) c->arm(true);
-    team_.sync();
+    if (leads()) c->arm(true);
+    follow_leader();
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
-    if (team_.rank() == 0) c->open();
-    team_.sync();
+    if (leads()) c->open();
+    follow_leader();
     look();
     while (active()) {
       finished_ = false;
       outside_wish wish{};
-      if (team_.rank() == 0) wish = root_->wish();  // memory latency is long: read now, used after the body
+      if (leads()) wish = root_->wish();  // memory latency is long: read now, used after the body
       body(*this);
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
-      if (team_.rank() == 0) {
+      if (leads()) {
         if (!finished_ && c->running) count_iteration{}(*c);
+        if constexpr (of_several_blocks<Team>) wish = team_.agree(wish);
         c->count_trip(wish);
       }
-      team_.sync();
+      follow_leader();
       look();
     }
-    if (team_.rank() == 0) c->stopped_at = now_nanoseconds();
+    if (leads()) c->stopped_at = now_nanoseconds();
     current_ = outer;
     root_ = outer_root;
     finished_ = outer_finished;
@@ -142,6 +148,23 @@ class team_runner {
   }
 
  private:
+  /// Whether this thread finishes steps, for its team or for its block of it.
+  WHILST_HD bool leads() const {
+    if constexpr (of_several_blocks<Team>) {
+      return team_.leads();
+    } else {
+      return team_.rank() == 0;
+    }
+  }
+  /// Waits for what the leader does.
+  WHILST_HD void follow_leader() const {
+    if constexpr (of_several_blocks<Team>) {
+      team_.sync_block();
+    } else {
+      team_.sync();
+    }
+  }
+
   template <class Choice, class... Bodies>
   WHILST_HD void choose(const char*, const Choice& choice, const Bodies&... bodies) {
     team_.sync();
@@ -157,12 +180,13 @@ class team_runner {
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& total) const {
 #if defined(__CUDA_ARCH__)
-    if constexpr (detail::by_warp<Finish> && std::is_same_v<Team, block_team>) {
-      if (team_.rank() < whole_warp::size()) conclude_by_warp(finish, total);
+    constexpr bool has_warps = std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>;
+    if constexpr (detail::by_warp<Finish> && has_warps) {
+      if (threadIdx.x < whole_warp::size()) conclude_by_warp(finish, total);
     } else
 #endif
     {
-      if (team_.rank() == 0) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
+      if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
     }
   }
 #if defined(__CUDACC__)
@@ -179,12 +203,12 @@ class team_runner {
     __shared__ __align__(16) std::byte copies_memory[sizeof(copied)];
     copied& copies = *reinterpret_cast<copied*>(copies_memory);
     finish.copy_ahead(copies, copy_by_warp());
-    if (team_.rank() == 0) total = of_leader;
+    if (leads()) total = of_leader;
     loop_state state = *current_;
     whole_warp::sync();
     finish(whole_warp(), total, state, copies);
     whole_warp::sync();
-    if (team_.rank() == 0) static_cast<loop_state&>(*current_) = state;
+    if (leads()) static_cast<loop_state&>(*current_) = state;
   }
 #endif
 
@@ -195,13 +219,20 @@ class team_runner {
   /// The team that maps get: no kernel precedes the running step, and this kernel wrote what it reads early.
   template <class Group>
   struct team_of_step : Group {
+    const Team& all;
     WHILST_HD static void* fast_memory() { return nullptr; }
     template <class T>
     WHILST_HD static T early(const T* address) {
 #if defined(__CUDA_ARCH__)
-      if constexpr (std::is_same_v<Team, block_team>) return read_in_order(address);
+      if constexpr (std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>)
+        return read_in_order(address);
 #endif
       return *address;
+    }
+    /// A vector whose entries at other indices a map reads: see gathered().
+    template <class T>
+    WHILST_HD auto gathered(const T* x) const requires of_several_blocks<Team> {
+      return all.gathered(x);
     }
   };
 
@@ -211,17 +242,36 @@ class team_runner {
   WHILST_HD void each(const Map& map, index_type n, const Take& take) const {
     constexpr detail::team_kind kind = detail::team_kind_of<Map>();
     if constexpr (kind == detail::team_kind::block) {
-      const team_of_step<Team> all{team_};
-      for (index_type i = 0; i < n; ++i) {
-        apply(map, i, all, take);
-        team_.sync();
-      }
+      for_each_block_index(map, n, take);
     } else {
       constexpr bool wants_lanes = kind == detail::team_kind::lanes;
-      const team_of_step<lanes> group{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()};
-      const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
-      for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
-        apply(map, i, group, take);
+      const team_of_step<lanes> group{{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()}, team_};
+      if constexpr (of_several_blocks<Team>) {
+        const block_share own = team_.share();
+        const int groups = team_.block_size() / group.size();
+        const index_type end = n - own.first < own.size() ? n : own.first + own.size();
+        for (index_type i = own.first + team_.rank_in_block() / group.size(); i < end; i += groups)
+          apply(map, i, group, take);
+      } else {
+        const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
+        for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
+          apply(map, i, group, take);
+      }
+    }
+  }
+  template <class Map, class Take>
+  WHILST_HD void for_each_block_index(const Map& map, index_type n, const Take& take) const {
+    const auto each_by = [&](const auto& all) {
+      for (index_type i = 0; i < n; ++i) {
+        apply(map, i, all, take);
+        all.sync();
+      }
+    };
+    if constexpr (of_several_blocks<Team>) {
+      static_assert(std::is_void_v<detail::map_result<Map>>, "each block would contribute the same sums");
+      each_by(team_of_step<typename Team::block>{{}, team_});
+    } else {
+      each_by(team_of_step<Team>{team_, team_});
     }
   }
   template <class Map, class Group, class Take>

@@ -1,0 +1,195 @@
+#pragma once
+
+/// Teams of several blocks, which a GPU runs side by side as a cluster. For nvcc, but for what runners ask of all
+/// teams.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "whilst/basics/host_device.hpp"
+#include "whilst/basics/index_type.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/engine/steps/step_frame.hpp"
+
+namespace whilst {
+
+/// A team of several blocks of threads. Each block has a leader and memory of its own; all blocks finish steps alike,
+/// each on its own copy of the scalars and controls, so that no block waits for what another has decided. An index is
+/// always worked on by the same block: see block_share. Such a team has besides what all have:
+///
+///   leads(), sync_block(), is_first_block()   of the calling thread's block
+///   share(n)                                  which of n indices are its block's
+///   rank_in_block(), block_size()
+///   agree(asked)                              the first block's wish of the last call, in all blocks. Leaders call it,
+///                                             with a sync() between two calls
+///   gathered(x)                               a vector any of whose entries this block may read, after a sync()
+template <class Team>
+concept of_several_blocks = requires {
+  requires Team::has_blocks;
+};
+
+#if defined(__CUDACC__)
+
+/// Blocks of the cluster that the calling thread is in, 1 without clusters.
+__device__ inline unsigned blocks_of_cluster() {
+  unsigned blocks = 1;
+#if __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+#endif
+  return blocks;
+}
+
+/// A vector split among the blocks of a cluster: the entry may lie in the shared memory of another one. Where a block
+/// has all of it, any memory will do.
+template <class T>
+class spread_vector {
+  const T* x_;
+  block_share own_;
+
+ public:
+  __device__ spread_vector(const T* x, const block_share& own) : x_(x), own_(own) {}
+  __device__ T operator[](std::int32_t j) const {
+    const T* address = x_ + j;
+#if __CUDA_ARCH__ >= 900
+    if (own_.shift < 31) {
+      const unsigned entry = static_cast<unsigned>(j), mask = (1u << own_.shift) - 1;
+      address = static_cast<const T*>(__cluster_map_shared_rank(x_ + own_.first + (entry & mask), entry >> own_.shift));
+    }
+#endif
+    return *address;
+  }
+};
+
+/// The blocks of a cluster, with shares of 2^shift indices.
+class cluster_team {
+ public:
+  static constexpr bool has_blocks = true;
+  using block = block_team;
+
+  /// What the blocks of a cluster write to in one another's shared memory.
+  struct mailbox {
+    std::uint64_t arrived;  ///< an mbarrier, which counts blocks
+    int verdict[2];         ///< of the first block on the wish from outside
+  };
+
+  /// Call on all threads; ends with all blocks there.
+  __device__ cluster_team(mailbox& own, int shift) : own_(&own), shift_(shift), blocks_(blocks_of_cluster()) {
+#if __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block_));
+    if (threadIdx.x == 0) {
+      own.verdict[0] = own.verdict[1] = 0;
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(&own.arrived)), "r"(blocks_) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+#endif
+    meet();
+  }
+  /// All blocks wait for one another: before one leaves whose memory another may still read, and before the next team.
+  __device__ void meet() const {
+    __syncthreads();
+#if __CUDA_ARCH__ >= 900
+    if (blocks_ > 1)
+      asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+
+  __device__ static bool leads() { return threadIdx.x == 0; }
+  __device__ bool is_first_block() const { return block_ == 0; }
+  __device__ static int rank_in_block() { return static_cast<int>(threadIdx.x); }
+  __device__ static int block_size() { return static_cast<int>(blockDim.x); }
+  __device__ static void* fast_memory() { return block_team::fast_memory(); }
+  __device__ static lanes divided(int width) { return block_team::divided(width); }
+  __device__ block_share share() const { return {shift_, static_cast<index_type>(block_) << shift_}; }
+  template <class T>
+  __device__ spread_vector<T> gathered(const T* x) const {
+    return {x, share()};
+  }
+
+  __device__ static void sync_block() { __syncthreads(); }
+  __device__ void sync() const {
+    __syncthreads();
+    if (blocks_ == 1) return;
+    arrive();
+    wait();
+  }
+
+  /// The total of all blocks, added in the same order in each; valid on the leaders. The other threads know no more
+  /// than that their block is done: call sync_block() before they go on.
+  template <class T, int k>
+  __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
+    __shared__ sums<T, k> of_block[2][largest_cluster];
+    sums<T, k> total = block_team().sum_on_leader(value);
+    if (blocks_ == 1) return total;
+    const unsigned lane = threadIdx.x, odd = phase_ & 1;
+    if (lane < 32) {
+      if (lane < blocks_) *in_block(&of_block[odd][block_], lane) = total;
+      arrive();
+      wait();
+      const unsigned block = lane % largest_cluster;
+      total = lanes_of_whole_warp(largest_cluster).sum(block < blocks_ ? of_block[odd][block] : sums<T, k>{});
+    } else {
+      ++phase_;
+    }
+    return total;
+  }
+
+  /// A verdict takes effect in all blocks a call later, when they all know it.
+  __device__ outside_wish agree(const outside_wish& asked) const {
+    if (blocks_ == 1) return asked;
+    const int now = calls_++ & 1;
+    if (block_ == 0 && asked.any()) {
+      const int verdict = asked.cancelled() ? 1 : asked.is_late() ? 2 : 0;
+      for (unsigned block = 0; verdict && block < blocks_; ++block) *in_block(&own_->verdict[now], block) = verdict;
+    }
+    const int known = *static_cast<volatile int*>(&own_->verdict[1 - now]);
+    return {known == 1 ? 1u : 0u, known == 1 ? 1u : 0u, known == 2 ? 1u : 0u};
+  }
+
+ private:
+  static __device__ unsigned address_of(const void* here) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(here));
+  }
+  template <class T>
+  static __device__ T* in_block(T* here, [[maybe_unused]] unsigned block) {
+#if __CUDA_ARCH__ >= 900
+    return static_cast<T*>(__cluster_map_shared_rank(here, block));
+#else
+    return here;
+#endif
+  }
+  /// Each block tells all; by its first warp, after a barrier of the block.
+  __device__ void arrive() const {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x >= blocks_) return;
+    unsigned target;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(target) : "r"(address_of(&own_->arrived)), "r"(threadIdx.x));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(target) : "memory");
+#endif
+  }
+  /// Until all blocks have arrived. What they wrote lies in shared memory, of which no cache holds copies: to acquire
+  /// it for the whole cluster would have this multiprocessor forget the matrix.
+  __device__ void wait() const {
+#if __CUDA_ARCH__ >= 900
+    unsigned complete;
+    do {
+      asm volatile(
+          "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\nselp.u32 %0, 1, "
+          "0, done;\n}"
+          : "=r"(complete)
+          : "r"(address_of(&own_->arrived)), "r"(phase_ & 1)
+          : "memory");
+    } while (!complete);
+#endif
+    ++phase_;
+  }
+
+  mailbox* own_;
+  int shift_;
+  unsigned blocks_, block_ = 0;
+  mutable unsigned phase_ = 0, calls_ = 0;
+};
+#endif
+
+}  // namespace whilst

@@ -1,0 +1,265 @@
+// A solve by several blocks of threads, as in a cluster of a GPU's: here of the host's threads. Each block has memory
+// of its own, so that what a method reads of another's shows without a GPU, as do barriers that were forgotten.
+
+#include <array>
+#include <barrier>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+#include "whilst/linear/bicgstab.hpp"
+#include "whilst/linear/conjugate_gradient.hpp"
+
+namespace whilst_test {
+
+namespace {
+
+using whilst::block_share;
+using whilst::index_type;
+using whilst::lanes;
+using whilst::reason;
+
+/// What the threads of a cluster share.
+struct shared_by_blocks {
+  int blocks, threads, shift;
+  std::barrier<> meeting;
+  std::deque<std::barrier<>> of_block;
+  std::vector<std::vector<std::byte>> memory;  ///< of each block
+  std::vector<std::array<double, 8>> shares;   ///< of each thread
+  std::array<std::atomic<int>, 2> verdict{};
+
+  shared_by_blocks(int blocks, int threads, int shift, index_type bytes)
+      : blocks(blocks), threads(threads), shift(shift), meeting(blocks * threads) {
+    for (int k = 0; k < blocks; ++k) of_block.emplace_back(threads);
+    memory.resize(static_cast<std::size_t>(blocks), std::vector<std::byte>(static_cast<std::size_t>(bytes + 256)));
+    shares.resize(static_cast<std::size_t>(blocks * threads));
+  }
+  std::byte* memory_of(int block) {
+    void* begin = memory[static_cast<std::size_t>(block)].data();
+    std::size_t room = memory[static_cast<std::size_t>(block)].size();
+    return static_cast<std::byte*>(std::align(256, 1, begin, room));
+  }
+};
+
+/// A vector whose shares lie in the blocks' memory.
+template <class T>
+struct vector_of_blocks {
+  shared_by_blocks* shared;
+  int block;
+  const T* x;
+  block_share own;
+  T operator[](index_type j) const {
+    if (own.shift > 31) return x[j];
+    const std::byte* const here = reinterpret_cast<const std::byte*>(x + own.first);
+    const int other = static_cast<int>(j >> own.shift);
+    const std::byte* const there = shared->memory_of(other) + (here - shared->memory_of(block));
+    return reinterpret_cast<const T*>(there)[j & (own.size() - 1)];
+  }
+};
+
+/// A cluster of blocks of the host's threads: see cluster_team.
+class team_of_blocks {
+ public:
+  static constexpr bool has_blocks = true;
+  using block = lanes;
+
+  team_of_blocks(shared_by_blocks& shared, int block, int rank) : shared_(&shared), block_(block), rank_(rank) {}
+  bool leads() const { return rank_ == 0; }
+  bool is_first_block() const { return block_ == 0; }
+  int rank_in_block() const { return rank_; }
+  int block_size() const { return shared_->threads; }
+  static lanes divided(int) { return {}; }
+  void* fast_memory() const { return shared_->memory_of(block_); }
+  block_share share() const { return {shared_->shift, static_cast<index_type>(block_) << shared_->shift}; }
+  template <class T>
+  vector_of_blocks<T> gathered(const T* x) const {
+    return {shared_, block_, x, share()};
+  }
+  void sync_block() const { shared_->of_block[static_cast<std::size_t>(block_)].arrive_and_wait(); }
+  /// The first to go on is another one each time: it may be far ahead of the rest.
+  void sync() const {
+    shared_->meeting.arrive_and_wait();
+    const int all = shared_->blocks * shared_->threads;
+    if (++meetings_ % all != block_ * shared_->threads + rank_)
+      std::this_thread::sleep_for(std::chrono::microseconds(1));
+  }
+  /// Only the leaders get it.
+  template <int k>
+  whilst::sums<double, k> sum_on_leader(const whilst::sums<double, k>& value) const {
+    static_assert(k <= 8);
+    std::memcpy(shared_->shares[static_cast<std::size_t>(block_ * shared_->threads + rank_)].data(), value.value,
+                sizeof value.value);
+    sync();
+    whilst::sums<double, k> total{};
+    for (const auto& share : shared_->shares)
+      for (int i = 0; i < k; ++i) total.value[i] += share[static_cast<std::size_t>(i)];
+    sync();
+    return leads() ? total : value;
+  }
+  whilst::outside_wish agree(const whilst::outside_wish& asked) const {
+    const auto now = static_cast<std::size_t>(calls_++ & 1);
+    if (block_ == 0 && asked.any()) {
+      if (const int verdict = asked.cancelled() ? 1 : asked.is_late() ? 2 : 0) shared_->verdict[now] = verdict;
+    }
+    const int known = shared_->verdict[1 - now];
+    return {known == 1 ? 1u : 0u, known == 1 ? 1u : 0u, known == 2 ? 1u : 0u};
+  }
+
+ private:
+  shared_by_blocks* shared_;
+  int block_, rank_;
+  mutable int meetings_ = 0, calls_ = 0;
+};
+
+struct solved {
+  std::vector<double> x, history;
+  whilst::solve_outcome outcome;
+};
+
+struct limits {
+  double rtol = 1e-10;
+  index_type iterations = 10000;
+  std::uint64_t launch = 7, cancel = 0, deadline_nanoseconds = 0;
+};
+
+/// Solves A x = b from zero by so many blocks.
+template <template <class, class, class> class Method, class Preconditioner>
+solved solve_by_blocks(const whilst::csr_matrix<double>& A, const std::vector<double>& b, int blocks, int threads,
+                       const limits& asked = {}) {
+  using matrix_type = whilst::csr_operator<double, std::int32_t, whilst::constant_slot<const double>>;
+  using solve_type = whilst::linear_solve<double, matrix_type, Preconditioner, Method>;
+  using problems_type = whilst::linear_problems<solve_type, double, matrix_type, Preconditioner>;
+  const index_type n = A.rows(), share = (n + blocks - 1) / blocks;
+  int shift = 0;
+  while ((index_type{1} << shift) < share) ++shift;
+
+  solved result{std::vector<double>(b.size(), 0.0), {}, {}};
+  std::vector<whilst::history_record> history(200);
+  const double *b_at = b.data(), *values = A.values().data();
+  double* x_at = result.x.data();
+  whilst::solve_outcome* outcome_at = &result.outcome;
+  whilst::control outer{}, inner{};
+  outer.outside.cancel_request = asked.cancel;
+  whilst::control_settings settings[2];
+  for (whilst::control_settings& one : settings) {
+    one.limit = asked.iterations;
+    one.rtol = asked.rtol;
+    one.launch = asked.launch;
+  }
+  settings[0].deadline_nanoseconds = asked.deadline_nanoseconds;
+  settings[1].history = history.data();
+  settings[1].history_capacity = static_cast<index_type>(history.size());
+  const matrix_type matrix{n, A.row_offsets_32().data(), A.column_indices().data(), {&values}, 1, A.nonzeros()};
+  const typename solve_type::operands io{{&b_at}, {&x_at}, {&outcome_at}, {}};
+
+  whilst::workspace measured(nullptr, {.shift = shift});
+  const whilst::copies_of_block<solve_type> copies(measured);
+  solve_type(matrix, Preconditioner(), io, nullptr, nullptr, measured);
+  const problems_type problems{matrix, Preconditioner(), io,      settings,        nullptr,
+                               &outer, &inner,           nullptr, measured.used(), true};
+
+  const int used_blocks = static_cast<int>((n - 1) >> shift) + 1;
+  shared_by_blocks shared(used_blocks, threads, shift, measured.used());
+  std::vector<std::thread> team;
+  for (int block = 0; block < used_blocks; ++block) {
+    for (int rank = 0; rank < threads; ++rank) {
+      team.emplace_back([&, block, rank] {
+        const team_of_blocks all(shared, block, rank);
+        whilst::team_runner<team_of_blocks> run(all);
+        problems(0, all)(run);
+      });
+    }
+  }
+  for (std::thread& thread : team) thread.join();
+  for (index_type k = 0; k < result.outcome.history_count; ++k)
+    result.history.push_back(history[static_cast<std::size_t>(k)].norm);
+  return result;
+}
+
+double true_residual(const whilst::csr_matrix<double>& A, const std::vector<double>& b, const std::vector<double>& x) {
+  long double squares = 0, of_b = 0;
+  for (index_type i = 0; i < A.rows(); ++i) {
+    long double r = b[static_cast<std::size_t>(i)];
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+      r -= static_cast<long double>(A.values()[static_cast<std::size_t>(k)]) *
+           x[static_cast<std::size_t>(A.column_indices()[static_cast<std::size_t>(k)])];
+    squares += r * r;
+    of_b += static_cast<long double>(b[static_cast<std::size_t>(i)]) * b[static_cast<std::size_t>(i)];
+  }
+  return static_cast<double>(std::sqrt(squares / of_b));
+}
+
+using jacobi = whilst::jacobi_preconditioner<double>;
+using identity = whilst::identity_preconditioner;
+
+}  // namespace
+
+TEST_CASE("several blocks solve a system", "[blocks]") {
+  // 3 blocks: the last has fewer rows. More blocks than rows need: some have none.
+  for (const char* name : {"poisson2d:9", "poisson2d:3", "poisson1d:1", "poisson1d:5"}) {
+    const auto A = whilst::make_gallery<double>(name).matrix;
+    const std::vector<double> b = random_vector<double>(A.rows(), 3);
+    whilst::linear_solver<double> alone(A, {.rtol = 1e-10, .executor = "host", .history = true});
+    std::vector<double> x(b.size(), 0.0);
+    const whilst::report expected = alone.solve(b, x);
+    for (const int blocks : {1, 2, 3, 4}) {
+      for (const int threads : {1, 2}) {
+        INFO(name << ", " << blocks << " blocks of " << threads << " threads");
+        const solved cg = solve_by_blocks<whilst::conjugate_gradient, identity>(A, b, blocks, threads);
+        CHECK(cg.outcome.why == reason::converged_rtol);
+        CHECK(true_residual(A, b, cg.x) <= 1e-10);
+        CHECK(cg.outcome.launch == 7);
+        // Sums are added in another order: the histories agree until rounding has grown, the counts nearly.
+        CHECK(std::abs(cg.outcome.iterations - expected.iterations()) <= 1);
+        REQUIRE(static_cast<index_type>(cg.history.size()) == cg.outcome.history_count);
+        REQUIRE(cg.history.size() > 0);
+        CHECK(std::abs(cg.history[0] - expected.history()[0].norm) <= 1e-14 * expected.history()[0].norm);
+        const solved with_jacobi = solve_by_blocks<whilst::conjugate_gradient, jacobi>(A, b, blocks, threads);
+        CHECK(with_jacobi.outcome.why == reason::converged_rtol);
+        CHECK(true_residual(A, b, with_jacobi.x) <= 1e-10);
+        const solved unsymmetric = solve_by_blocks<whilst::bicgstab, jacobi>(A, b, blocks, threads);
+        CHECK(unsymmetric.outcome.why == reason::converged_rtol);
+        CHECK(true_residual(A, b, unsymmetric.x) <= 1e-10);
+      }
+    }
+  }
+}
+
+TEST_CASE("several blocks end alike", "[blocks]") {
+  const auto A = whilst::make_gallery<double>("poisson2d:9").matrix;
+  std::vector<double> b = random_vector<double>(A.rows(), 4);
+  const auto solve = [&](const limits& asked) {
+    return solve_by_blocks<whilst::conjugate_gradient, identity>(A, b, 3, 2, asked);
+  };
+  SECTION("at the limit") {
+    const solved limited = solve({.rtol = 0, .iterations = 5});
+    CHECK(limited.outcome.why == reason::iteration_limit);
+    CHECK(limited.outcome.iterations == 5);
+    CHECK(solve({.iterations = 0}).outcome.iterations == 0);
+  }
+  SECTION("cancelled") {
+    const solved cancelled = solve({.rtol = 0, .cancel = 7});
+    CHECK(cancelled.outcome.why == reason::cancelled);
+    CHECK(cancelled.outcome.iterations <= 3);
+    CHECK(solve({.cancel = 6}).outcome.why == reason::converged_rtol);
+  }
+  SECTION("past the deadline") {
+    const solved late = solve({.rtol = 0, .deadline_nanoseconds = 1});
+    CHECK(late.outcome.why == reason::deadline);
+    CHECK(late.outcome.iterations <= 3);
+  }
+  SECTION("with a NaN in one block's rows") {
+    b[70] = std::numeric_limits<double>::quiet_NaN();
+    const solved none = solve({});
+    CHECK(none.outcome.why == reason::nan_or_infinity);
+    for (const double xi : none.x) CHECK(xi == 0);
+  }
+  SECTION("b = 0") {
+    std::fill(b.begin(), b.end(), 0.0);
+    CHECK(solve({}).outcome.why == reason::converged_rtol);
+  }
+}
+
+}  // namespace whilst_test
