@@ -103,7 +103,7 @@ class team_runner {
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (team_.rank() == 0) {
         if (!finished_ && c->running) count_iteration{}(*c);
-        c->count_trip(wish);
+        c->count_trip(wish.verdict());
       }
       team_.sync();
       look();
