@@ -316,8 +316,8 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     };
     static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
     bool concludes;
+    constexpr int most_warps = most_threads<Map, Finish, small>() / 32;
     if constexpr (by_warp<Finish>) {
-      constexpr int most_warps = most_threads<Map, Finish, small>() / 32;
       decltype(block_team().template sum_scattered<most_warps>(total)) scattered;
       constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
       static_assert(pieces * sizeof(total) + block_team::warps_with_rows * sizeof(typename decltype(scattered)::rows) +
@@ -340,9 +340,9 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
       if (concludes) conclude(of_grid);
     } else {
       if constexpr (may_send) {
-        concludes = total_of_small_grid(total, frame, mailbox);
+        concludes = total_of_small_grid<most_warps>(total, frame, mailbox);
       } else if constexpr (has_sums) {
-        concludes = total_by_ticket(total, frame);
+        concludes = total_by_ticket<most_warps>(total, frame);
       } else if constexpr (small) {
         gridDim.x > 1 ? meet_cluster() : __syncthreads();
         concludes = blockIdx.x == 0 && threadIdx.x == 0;
