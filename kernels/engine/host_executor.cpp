@@ -8,7 +8,7 @@ void run_one_on_host(const operation& op) {
     return;
   }
   op.step->run_on_host(op.frame.links.loop, op.host_threads);
-  op.frame.links.follow(op.frame.links.wish());
+  op.frame.links.follow(op.frame.links.wish().verdict());
 }
 
 void run_on_host(const std::vector<operation>& operations, const operation_runner& run, const trip_listener& listener) {

@@ -41,7 +41,7 @@ reason verdict_on(double norm, index_type limit) {
 
 /// One trip that makes no update; true when the loop goes on.
 bool goes_on_after_trip(control& c) {
-  c.count_trip(c.wish());
+  c.count_trip(c.wish().verdict());
   return c.running != 0;
 }
 

@@ -28,7 +28,7 @@ struct shared_by_blocks {
   std::deque<std::barrier<>> of_block;
   std::vector<std::vector<std::byte>> memory;  ///< of each block
   std::vector<std::array<double, 8>> shares;   ///< of each thread
-  std::array<std::atomic<int>, 2> verdict{};
+  std::array<std::atomic<reason>, 2> verdict{reason::running, reason::running};
 
   shared_by_blocks(int blocks, int threads, int shift, index_type bytes)
       : blocks(blocks), threads(threads), shift(shift), meeting(blocks * threads) {
@@ -98,13 +98,10 @@ class team_of_blocks {
     sync();
     return leads() ? total : value;
   }
-  whilst::outside_wish agree(const whilst::outside_wish& asked) const {
+  reason agree(reason asked) const {
     const auto now = static_cast<std::size_t>(calls_++ & 1);
-    if (block_ == 0 && asked.any()) {
-      if (const int verdict = asked.cancelled() ? 1 : asked.is_late() ? 2 : 0) shared_->verdict[now] = verdict;
-    }
-    const int known = shared_->verdict[1 - now];
-    return {known == 1 ? 1u : 0u, known == 1 ? 1u : 0u, known == 2 ? 1u : 0u};
+    if (block_ == 0 && asked != reason::running) shared_->verdict[now] = asked;
+    return shared_->verdict[1 - now];
   }
 
  private:

@@ -151,11 +151,13 @@ class lanes_of_whole_warp {
 
 /// A whole warp's sums; every lane receives them. Bit for bit what lanes(32).sum gives: the same additions. But where 4
 /// to 32 sums are formed, lanes that meet share the work, so that each has half as many left, and the totals are
-/// exchanged at the end: for 6 sums 14 shuffles instead of 30.
-template <class T, int k>
+/// exchanged at the end: for 6 sums 14 shuffles instead of 30. If only the first `giving` lanes have something to add,
+/// only those receive the sums.
+template <int giving = 32, class T, int k>
 __device__ sums<T, k> sums_of_warp(sums<T, k> value) {
-  if constexpr (k < 4 || k > 32) {
-    return lanes(32).sum(value);
+  static_assert(giving <= 32 && (giving & (giving - 1)) == 0, "lanes meet in pairs");
+  if constexpr (k < 4 || k > giving) {
+    return lanes_of_whole_warp(giving).sum(value);
   } else {
     unsigned holder[k] = {};  // the lane that ends up with each sum: constants
     int first[k];             // and where it is among those that the lane holds
@@ -163,7 +165,7 @@ __device__ sums<T, k> sums_of_warp(sums<T, k> value) {
     for (int j = 0; j < k; ++j) first[j] = j;
     int held = k;
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
+    for (int distance = giving / 2; distance > 0; distance /= 2) {
       const int kept = (held + 1) / 2;
       const bool upper = threadIdx.x & distance;
 #pragma unroll
@@ -357,16 +359,16 @@ class block_team {
     return sum(sums<T, 1>{{value}})[0];
   }
   /// The total, valid where rank() is 0; that thread also sees what the block wrote before. Call sync() before the next
-  /// call.
-  template <class T, int k>
+  /// call. In blocks of at most that many warps, a power of two.
+  template <int most_warps = 32, class T, int k>
   __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
-    __shared__ sums<T, k> of_warp[32];
+    __shared__ sums<T, k> of_warp[most_warps];
     const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) & 31;
     value = sums_of_warp(value);
     if (lane == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x >= 32) return value;
-    return warps == 1 ? value : sums_of_warp(lane < warps ? of_warp[lane] : sums<T, k>{});
+    return warps == 1 ? value : sums_of_warp<most_warps>(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The same for many sums, through shared memory: the first warp gets the total, in blocks of at most that many
   /// warps. Only a few warps have rows there at a time: they keep it busy, and there is no room for more.

@@ -67,9 +67,14 @@ struct alignas(16) outside_wish {
   /// From the settings, when the loop is armed; 0 for none.
   std::uint64_t launch, deadline_at;
 
-  WHILST_HD bool any() const { return (cancel_request | deadline_at) != 0; }
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
+  /// The verdict that it asks for now; reason::running for none.
+  WHILST_HD reason verdict() const {
+    if ((cancel_request | deadline_at) == 0) [[likely]]
+      return reason::running;
+    return cancelled() ? reason::cancelled : is_late() ? reason::deadline : reason::running;
+  }
   /// Freezes the wish, so that later readers see the same whatever the time.
   WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
 };
@@ -195,18 +200,14 @@ struct alignas(16) loop_state {
     return running != 0;
   }
 
-  /// For runners, after each trip: stops the loop if the root loop was cancelled or is past its deadline, or if the
-  /// body made more trips than its updates explain.
-  WHILST_HD void count_trip(const outside_wish& wish) {
+  /// For runners, after each trip: stops the loop if the body made more trips than its updates explain, or with what is
+  /// asked of the root loop, the verdict of its outside_wish.
+  WHILST_HD void count_trip(reason asked) {
     if (!running) return;
     trips_left -= 1;
-    if (trips_left >= 0 && !wish.any()) [[likely]]
-      return;
-    const reason verdict = trips_left < 0     ? reason::iteration_limit
-                           : wish.cancelled() ? reason::cancelled
-                           : wish.is_late()   ? reason::deadline
-                                              : reason::running;
-    if (verdict != reason::running) stop(verdict);
+    const reason verdict = trips_left < 0 ? reason::iteration_limit : asked;
+    if (verdict != reason::running) [[unlikely]]
+      stop(verdict);
   }
 };
 static_assert(sizeof(loop_state) <= 128);

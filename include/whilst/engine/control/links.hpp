@@ -40,20 +40,18 @@ struct step_links {
   WHILST_HD bool lead_on() const { return arms || opens || branch; }
 
   /// Runs after the step's finish, on the same thread, if the finish left the loop's state in memory.
-  WHILST_HD void follow(const outside_wish& wish) const { go_on(!loop || conclude_trip(*loop, wish)); }
+  WHILST_HD void follow(reason asked) const { go_on(!loop || conclude_trip(*loop, asked)); }
 
   /// The same if the state was read ahead; writes it back to memory now.
-  WHILST_HD void follow(loop_state& read_ahead, const outside_wish& wish) const {
-    conclude(read_ahead, wish);
+  WHILST_HD void follow(loop_state& read_ahead, reason asked) const {
+    conclude(read_ahead, asked);
     follow(read_ahead);
   }
   /// The same in two parts: whether the loop goes on; then the rest.
-  WHILST_HD bool conclude(loop_state& read_ahead, const outside_wish& wish) const {
-    return conclude_trip(read_ahead, wish);
-  }
+  WHILST_HD bool conclude(loop_state& read_ahead, reason asked) const { return conclude_trip(read_ahead, asked); }
   /// The first part for blocks that do not write, where several blocks reach it.
-  WHILST_HD bool would_conclude(loop_state& copy, const outside_wish& wish) const {
-    if (counts_trip) copy.count_trip(wish);
+  WHILST_HD bool would_conclude(loop_state& copy, reason asked) const {
+    if (counts_trip) copy.count_trip(asked);
     return copy.running != 0;
   }
   WHILST_HD void follow(const loop_state& concluded) const {
@@ -70,8 +68,8 @@ struct step_links {
   }
 
  private:
-  WHILST_HD bool conclude_trip(loop_state& state, const outside_wish& wish) const {
-    if (would_conclude(state, wish)) return true;
+  WHILST_HD bool conclude_trip(loop_state& state, reason asked) const {
+    if (would_conclude(state, asked)) return true;
     loop->stopped_at = now_nanoseconds();
     publish(loop_condition, false);
     return false;

@@ -22,8 +22,8 @@ namespace whilst {
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
 ///   share(n)                                  which of n indices are its block's
 ///   rank_in_block(), block_size()
-///   agree(asked)                              the first block's wish of the last call, in all blocks. Leaders call it,
-///                                             with a sync() between two calls
+///   agree(asked)                              what the first block asked for in the last call, in all blocks. Leaders
+///                                             call it, with a sync() between two calls
 ///   gathered(x)                               a vector any of whose entries this block may read, after a sync()
 template <class Team>
 concept of_several_blocks = requires {
@@ -71,7 +71,7 @@ class cluster_team {
   /// What the blocks of a cluster write to in one another's shared memory.
   struct mailbox {
     std::uint64_t arrived;  ///< an mbarrier, which counts blocks
-    int verdict[2];         ///< of the first block on the wish from outside
+    reason verdict[2];      ///< that the first block heard from outside
   };
 
   /// Call on all threads; ends with all blocks there.
@@ -79,7 +79,7 @@ class cluster_team {
 #if __CUDA_ARCH__ >= 900
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block_));
     if (threadIdx.x == 0) {
-      own.verdict[0] = own.verdict[1] = 0;
+      own.verdict[0] = own.verdict[1] = reason::running;
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(&own.arrived)), "r"(blocks_) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -135,16 +135,13 @@ class cluster_team {
     return total;
   }
 
-  /// A verdict takes effect in all blocks a call later, when they all know it.
-  __device__ outside_wish agree(const outside_wish& asked) const {
+  /// A verdict from outside takes effect in all blocks a call later, when they all know it.
+  __device__ reason agree(reason asked) const {
     if (blocks_ == 1) return asked;
     const int now = calls_++ & 1;
-    if (block_ == 0 && asked.any()) {
-      const int verdict = asked.cancelled() ? 1 : asked.is_late() ? 2 : 0;
-      for (unsigned block = 0; verdict && block < blocks_; ++block) *in_block(&own_->verdict[now], block) = verdict;
-    }
-    const int known = *static_cast<volatile int*>(&own_->verdict[1 - now]);
-    return {known == 1 ? 1u : 0u, known == 1 ? 1u : 0u, known == 2 ? 1u : 0u};
+    if (block_ == 0 && asked != reason::running)
+      for (unsigned block = 0; block < blocks_; ++block) *in_block(&own_->verdict[now], block) = asked;
+    return *static_cast<volatile reason*>(&own_->verdict[1 - now]);
   }
 
  private:

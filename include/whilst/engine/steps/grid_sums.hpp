@@ -192,12 +192,14 @@ class cluster_mailbox {
 };
 
 /// True on thread 0 of the block that finishes last, with the grid's total there. For grids of any number of blocks.
-template <class Total>
+template <int most_warps, class Total>
 __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
-  total = block_team().sum_on_leader(total);
+  total = block_team().sum_on_leader<most_warps>(total);
   if (gridDim.x == 1) return threadIdx.x == 0;
   auto* const partials = static_cast<Total*>(frame.partials);
-  const bool few = gridDim.x <= 32;  // one warp will do
+  // One warp will do, whose reads are all in flight at once: a whole block would have to meet twice more.
+  constexpr unsigned most_of_lane = 128 / sizeof(Total) < 1 ? 1 : 128 / sizeof(Total);
+  const bool few = gridDim.x <= 32 * most_of_lane;
   if (few && threadIdx.x >= 32) return false;
   bool last = false;
   if (threadIdx.x == 0) {
@@ -207,20 +209,33 @@ __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
   if (few) {
     if (!__shfl_sync(0xffffffffu, last, 0)) return false;
     __syncwarp();
-    total = sums_of_warp(threadIdx.x < gridDim.x ? partials[threadIdx.x] : Total{});
+    const auto block = [](unsigned q) { return threadIdx.x + 32 * q; };
+    Total read[most_of_lane];
+    // Read, whether there is such a block or not: a condition becomes a branch, which waits for the reads before it.
+#pragma unroll
+    for (unsigned q = 0; q < most_of_lane; ++q) read[q] = partials[min(block(q), gridDim.x - 1)];
+#pragma unroll
+    for (unsigned q = 0; q < most_of_lane; ++q)
+      if (block(q) >= gridDim.x) read[q] = {};
+        // Pairwise: one chain of additions is slow.
+#pragma unroll
+    for (unsigned distance = 1; distance < most_of_lane; distance *= 2)
+#pragma unroll
+      for (unsigned q = 0; q + distance < most_of_lane; q += 2 * distance) read[q] += read[q + distance];
+    total = sums_of_warp(read[0]);
     return threadIdx.x == 0;
   }
   if (!__syncthreads_or(last)) return false;
   total = {};
   for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x) total += partials[block];
-  total = block_team().sum_on_leader(total);
+  total = block_team().sum_on_leader<most_warps>(total);
   return threadIdx.x == 0;
 }
 
 /// The same for a small grid, on thread 0 of the first block.
-template <class Total>
+template <int most_warps, class Total>
 __device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
-  total = block_team().sum_on_leader(total);
+  total = block_team().sum_on_leader<most_warps>(total);
   if (gridDim.x > 1) {
     // What comes next may depend on what the map wrote, such as a branch's flag.
     if (frame.links.lead_on()) meet_cluster();

@@ -193,9 +193,9 @@ __global__ void __launch_bounds__(threads_spread)
     here.join(whole_warp(writes), state, copies);
     __syncwarp();
     if (leads) {
-      const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
+      const reason asked = frame.links.counts_trip ? controls.wish().verdict() : reason::running;
       if (blockIdx.x != 0) state.history = history;
-      goes_on = writes ? frame.links.conclude(state, wish) : frame.links.would_conclude(state, wish);
+      goes_on = writes ? frame.links.conclude(state, asked) : frame.links.would_conclude(state, asked);
     }
   }
   __syncthreads();  // 3

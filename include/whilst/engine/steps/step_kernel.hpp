@@ -287,38 +287,44 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     // A sequel needs one thread's copy of the loop's state again; a warp works on its shared copy.
     [[maybe_unused]] std::conditional_t<has_sequel && !by_warp<Finish>, loop_state, no_sums> of_thread;
     const auto conclude = [&](const auto&... totals) {
-      const outside_wish wish = frame.links.counts_trip ? controls.wish() : outside_wish{};
+      // Called before the finish: later it would wait for it, and registers have no room for the wish itself.
+      const auto asked = [&] { return frame.links.counts_trip ? controls.wish().verdict() : reason::running; };
       if constexpr (has_sequel) {
         Finish here = finish;
         here.handed = &concluded.handed();
         if constexpr (by_warp<Finish>) {
           loop_state& state = controls.state();
+          const reason wished = asked();
           finish_by_warp(here, totals..., state, copies);
           __syncwarp();
-          if (threadIdx.x == 0) concluded.conclude(frame.links.conclude(state, wish));
+          if (threadIdx.x == 0) concluded.conclude(frame.links.conclude(state, wished));
         } else {
           of_thread = controls.state();
+          const reason wished = asked();
           call_finish(here, &of_thread, finish_reads, totals...);
-          concluded.conclude(frame.links.conclude(of_thread, wish));
+          concluded.conclude(frame.links.conclude(of_thread, wished));
         }
       } else if constexpr (by_warp<Finish>) {
         loop_state& state = controls.state();
+        const reason wished = asked();
         finish_by_warp(finish, totals..., state, copies);
         __syncwarp();
-        if (threadIdx.x == 0) frame.links.follow(state, wish);
+        if (threadIdx.x == 0) frame.links.follow(state, wished);
       } else if constexpr (finish_takes_loop) {
         loop_state state = controls.state();
+        const reason wished = asked();
         call_finish(finish, &state, finish_reads, totals...);
-        frame.links.follow(state, wish);
+        frame.links.follow(state, wished);
       } else {
+        const reason wished = asked();
         call_finish(finish, nullptr, finish_reads, totals...);
-        frame.links.follow(wish);
+        frame.links.follow(wished);
       }
     };
     static_assert(has_sums || leaders == 1, "a finish by a whole warp receives sums");
     bool concludes;
+    constexpr int most_warps = most_threads<Map, Finish, small>() / 32;
     if constexpr (by_warp<Finish>) {
-      constexpr int most_warps = most_threads<Map, Finish, small>() / 32;
       decltype(block_team().template sum_scattered<most_warps>(total)) scattered;
       constexpr std::size_t shared_limit = 48 * 1024, pieces = most_warps + (may_send ? largest_cluster : 0) + 1;
       static_assert(pieces * sizeof(total) + block_team::warps_with_rows * sizeof(typename decltype(scattered)::rows) +
@@ -341,9 +347,9 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
       if (concludes) conclude(of_grid);
     } else {
       if constexpr (may_send) {
-        concludes = total_of_small_grid(total, frame, mailbox);
+        concludes = total_of_small_grid<most_warps>(total, frame, mailbox);
       } else if constexpr (has_sums) {
-        concludes = total_by_ticket(total, frame);
+        concludes = total_by_ticket<most_warps>(total, frame);
       } else if constexpr (small) {
         gridDim.x > 1 ? meet_cluster() : __syncthreads();
         concludes = blockIdx.x == 0 && threadIdx.x == 0;

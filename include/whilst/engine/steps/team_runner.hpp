@@ -108,8 +108,7 @@ class team_runner {
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (leads()) {
         if (!finished_ && c->running) count_iteration{}(*c);
-        if constexpr (of_several_blocks<Team>) wish = team_.agree(wish);
-        c->count_trip(wish);
+        c->count_trip(agreed(wish.verdict()));
       }
       follow_leader();
       look();
@@ -162,6 +161,15 @@ class team_runner {
       team_.sync_block();
     } else {
       team_.sync();
+    }
+  }
+
+  /// What the team makes of a verdict from outside, which blocks may learn at different times.
+  WHILST_HD reason agreed(reason asked) const {
+    if constexpr (of_several_blocks<Team>) {
+      return team_.agree(asked);
+    } else {
+      return asked;
     }
   }
 
