@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 linear_method<T> flexible_conjugate_gradient_method() {
-  return listed<flexible_conjugate_gradient, T>(record_from_parts<flexible_conjugate_gradient, T>);
+  return listed<flexible_conjugate_gradient, T>(record_solve<flexible_conjugate_gradient, T>);
 }
 template linear_method<WHILST_NUMBER> flexible_conjugate_gradient_method();
 

@@ -8,16 +8,19 @@
 
 namespace whilst {
 
-/// Flexible conjugate gradients: Y. Notay, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22 (2000), FCG(1). The
-/// direction is made conjugate to the last one by the product that is there, whatever M did meanwhile: with u = M r and
-/// q = A p,
+/// Flexible conjugate gradients: Y. Notay, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22 (2000), algorithm
+/// FCG(1). Each direction is made conjugate to the last one by the product that is there, whatever M did meanwhile:
+/// with u = M r and q = A p,
 ///
+///   alpha =  (p, r) / (p, q)      x += alpha p, r -= alpha q
 ///   beta  = -(u, q) / (p, q)      p = u + beta p
-///   alpha =  (r, u) / (p, q)      x += alpha p, r -= alpha q
 ///
-/// So M may change from step to step. The direction outlives a restart of linear_solve, which only recomputes r and
-/// puts it into other units. Two reductions an iteration, where conjugate_gradient has one, but no recurrence for q,
-/// and fewer bytes.
+/// After the update (p, r) is 0, and so (p, r) = (r, u) for the next p. M may change from step to step. The direction
+/// outlives a restart of linear_solve, which only recomputes r and puts it into other units: alpha makes up for what r
+/// has changed by, beta is conjugate as before, and no Krylov space is lost.
+///
+/// Two reductions an iteration, where conjugate_gradient has one, but no recurrence for A p, so that fewer vectors are
+/// read and written. Entries are computed in double, whatever T stores: memory is what an iteration waits for.
 ///
 /// If A has a factor (see scaled_operator), q leaves it out, as in conjugate_gradient. A and M symmetric positive
 /// definite; ends with indefinite_operator or indefinite_preconditioner where it finds out that one is not. x is
@@ -27,22 +30,22 @@ struct flexible_conjugate_gradient {
   static constexpr const char* name = "flexible-cg";
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs{.symmetric = true, .definite = true};
-  static constexpr bool lowers_error = true;  ///< in the norm of A, if M stays the same
+  static constexpr bool lowers_error = true;  ///< in the norm of A, whatever M
 
   struct scalars {
     double alpha, alpha_factor;  ///< alpha_factor: alpha times A's factor
-    double gamma;                ///< (r, u)
-    double pq;                   ///< (p, q), 0 if there is no direction yet
+    double pq;                   ///< (p, q); 0 if there is no direction yet
+    double pr, ru, norm;         ///< of the r that the next step begins from
   };
-  struct told {
-    double beta;  ///< 0 if there is no direction yet
+  struct alignas(16) weights {
+    double alpha, beta;
   };
 
   Operator A;
   Preconditioner M;
   T *x, *r, *u, *p, *q;
   scalars* s;
-  told* of_next;
+  weights* handed;
 
   /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
   flexible_conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
@@ -52,50 +55,32 @@ struct flexible_conjugate_gradient {
     p = memory.take<T>(n);
     q = memory.take<T>(n);
     s = memory.take<scalars>(1);
-    of_next = memory.take<told>(1);
+    handed = memory.take<weights>(1);
   }
 
   struct forget_direction {
     scalars* s;
     WHILST_HD void operator()() const { s->pq = 0; }
   };
-
-  struct dots {
-    const T *r, *u, *q;
-    WHILST_HD auto operator()(index_type i) const {
-      const double ri = r[i], ui = u[i], qi = q[i];
-      return sums{ri * ui, ui * qi, ri * ri};
-    }
-    index_type bytes(index_type n) const { return (r == u ? 2 : 3) * n * static_cast<index_type>(sizeof(T)); }
-  };
-  /// The verdict on r, and beta.
-  struct choose_direction {
-    told* handed;
-    scalars* s;
-    WHILST_HD double read() const { return s->pq; }
-    WHILST_HD void operator()(const sums<double, 3>& total, loop_state& loop, double pq) const {
-      const double gamma = total[0], beta = pq != 0 ? -total[1] / pq : 0;
-      if (loop.check(sqrt(total[2]))) return;
-      if (gamma > 0 && is_finite(static_cast<T>(beta))) [[likely]] {
-        handed->beta = beta;
-        s->gamma = gamma;
-        return;
-      }
-      s->pq = 0;
-      loop.stop(!is_finite(gamma) ? reason::nan_or_infinity
-                : gamma <= 0      ? reason::indefinite_preconditioner
-                                  : reason::breakdown);
-    }
-  };
-  struct next_direction {
-    const told* handed;
-    const T* u;
+  struct first_direction {
+    const scalars* s;
+    const T *r, *u;
     T* p;
-    WHILST_HD void operator()(index_type i) const {
-      const T beta = static_cast<T>(handed->beta);
-      p[i] = beta == 0 ? u[i] : u[i] + beta * p[i];  // what p holds at first may not even be a number
+    WHILST_HD auto operator()(index_type i) const {
+      const T kept = s->pq == 0 ? u[i] : p[i];
+      p[i] = kept;
+      const double pi = kept, ri = r[i], ui = u[i];
+      return sums{pi * ri, ri * ui, ri * ri};
     }
-    index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return (r == u ? 3 : 4) * n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct begin {
+    scalars* s;
+    WHILST_HD void operator()(const sums<double, 3>& total) const {
+      s->pr = total[0];
+      s->ru = total[1];
+      s->norm = sqrt(total[2]);
+    }
   };
 
   struct dot_with_p {
@@ -106,37 +91,83 @@ struct flexible_conjugate_gradient {
     }
     index_type bytes(index_type) const { return 0; }
   };
+  /// The verdict on r, and alpha.
   struct choose_step {
     scalars* s;
     const double* factor;  ///< of A; null for 1
     WHILST_HD void operator()(const sums<double, 1>& total, loop_state& loop) const {
-      const double f = factor ? *factor : 1.0, curvature = f * total[0], alpha = s->gamma / curvature;
-      if (curvature > 0 && is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(alpha * f))) [[likely]] {
+      const double f = factor ? *factor : 1.0, curvature = f * total[0], alpha = s->pr / curvature;
+      if (loop.check(s->norm)) return;
+      const bool fit = is_finite(curvature) && is_finite(static_cast<T>(alpha)) && is_finite(static_cast<T>(alpha * f));
+      if (s->ru > 0 && curvature > 0 && fit) [[likely]] {
         s->alpha = alpha;
         s->alpha_factor = alpha * f;
         s->pq = total[0];
         return;
       }
       s->pq = 0;
-      loop.stop(!is_finite(curvature) ? reason::nan_or_infinity
-                : curvature <= 0      ? reason::indefinite_operator
-                                      : reason::breakdown);
+      loop.stop(!is_finite(s->ru) || !is_finite(curvature) ? reason::nan_or_infinity
+                : s->ru <= 0                               ? reason::indefinite_preconditioner
+                : curvature <= 0                           ? reason::indefinite_operator
+                                                           : reason::breakdown);
     }
   };
 
   /// Returns r_i, for M.
-  struct advance {
+  struct recede {
     const scalars* s;
-    const T *p, *q;
-    T *x, *r;
+    const T* q;
+    T* r;
     WHILST_HD T operator()(index_type i) const {
-      x[i] += static_cast<T>(s->alpha) * p[i];
-      const T ri = r[i] - static_cast<T>(s->alpha_factor) * q[i];
-      r[i] = ri;
-      return ri;
+      return r[i] = static_cast<T>(static_cast<double>(r[i]) - s->alpha_factor * static_cast<double>(q[i]));
     }
-    index_type bytes(index_type n) const { return 6 * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
   };
+  struct dots {
+    const T *r, *u, *q;
+    WHILST_HD auto operator()(index_type i) const {
+      const double ri = r[i], ui = u[i], qi = q[i];
+      return sums{ri * ui, ui * qi, ri * ri};
+    }
+    index_type bytes(index_type n) const { return (r == u ? 2 : 3) * n * static_cast<index_type>(sizeof(T)); }
+  };
+  /// Both, for a pointwise M.
+  template <class Recede>
+  struct recede_and_dots {
+    Recede recede;
+    dots sums_of;
+    WHILST_HD auto operator()(index_type i) const {
+      recede(i);
+      return sums_of(i);
+    }
+    index_type bytes(index_type n) const { return recede.bytes(n); }
+  };
+  struct choose_direction {
+    weights* handed;
+    scalars* s;
+    struct known {
+      double alpha, pq;
+    };
+    WHILST_HD known read() const { return {s->alpha, s->pq}; }
+    WHILST_HD void operator()(const sums<double, 3>& total, loop_state&, const known& last) const {
+      const double beta = -total[1] / last.pq;
+      s->pr = s->ru = total[0];
+      s->norm = sqrt(total[2]);
+      *handed = {last.alpha, is_finite(static_cast<T>(beta)) ? beta : 0};  // 0: a first direction again
+    }
+  };
+  struct advance {
+    const weights* handed;
+    const T* u;
+    T *x, *p;
+    WHILST_HD void operator()(index_type i) const {
+      const double pi = p[i];
+      x[i] = static_cast<T>(static_cast<double>(x[i]) + handed->alpha * pi);
+      p[i] = static_cast<T>(static_cast<double>(u[i]) + handed->beta * pi);
+    }
+    index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
+  };
+
   template <class Run>
   void prepare(Run& run) const {
     run.once("no direction yet", forget_direction{s});
@@ -144,20 +175,23 @@ struct flexible_conjugate_gradient {
   template <class Run>
   void start(Run& run) const {
     precondition(run, M, A.rows(), r, u);
-    choose(run);
+    run.step("p = u, (p,r), (r,u), (r,r)", A.rows(), first_direction{s, r, u, p}, begin{s});
   }
   template <class Run>
   void iterate(Run& run) const {
+    const index_type n = A.rows();
+    const dots of_r{r, u, q};
+    const auto recede_to_u = preconditioned(M, recede{s, q, r}, r, u);
+    const char* const next = "x += alpha p, p = u + beta p";
     product(run, "q = A p, (p,q)", without_factor(A), p, q, dot_with_p{}, choose_step{s, factor_of(A)});
-    update(run, "x += alpha p, r -= alpha q", A.rows(), preconditioned(M, advance{s, p, q, x, r}, r, u));
-    choose(run);
-  }
-
- private:
-  template <class Run>
-  void choose(Run& run) const {
-    run.step("(r,u), (u,q), (r,r)", A.rows(), dots{r, u, q}, choose_direction{of_next, s}, "p = u + beta p",
-             next_direction{of_next, u, p});
+    if constexpr (Preconditioner::pointwise) {
+      run.step("r -= alpha q, (r,u), (u,q), (r,r)", n,
+               recede_and_dots<std::remove_const_t<decltype(recede_to_u)>>{recede_to_u, of_r},
+               choose_direction{handed, s}, next, advance{handed, u, x, p});
+    } else {
+      update(run, "r -= alpha q", n, recede_to_u);
+      run.step("(r,u), (u,q), (r,r)", n, of_r, choose_direction{handed, s}, next, advance{handed, u, x, p});
+    }
   }
 };
 
