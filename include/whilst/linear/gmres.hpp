@@ -1,5 +1,7 @@
 #pragma once
 
+#include "whilst/linear/gmres_column.hpp"
+#include "whilst/linear/gmres_memory.hpp"
 #include "whilst/linear/gmres_steps.hpp"
 #include "whilst/linear/method_settings.hpp"
 #include "whilst/linear/products.hpp"
@@ -14,8 +16,8 @@ namespace whilst {
 /// The basis is made orthogonal by classical Gram-Schmidt twice, the second time an iteration later, in the reduction
 /// and the update of the next vector, so that an iteration has one reduction and reads the basis twice: D. Bielich, J.
 /// Langou, S. Thomas, K. Swirydowicz, I. Yamazaki, E. G. Boman, "Low-synch Gram-Schmidt with delayed
-/// reorthogonalization for Krylov solvers", Parallel Computing 112 (2022). Four steps an iteration. A cycle ends with
-/// reason completed: the caller adds to x, computes r anew and starts the next.
+/// reorthogonalization for Krylov solvers", Parallel Computing 112 (2022). Three steps an iteration, or five for large
+/// systems. A cycle ends with reason completed: the caller adds to x, computes r anew and starts the next.
 ///
 /// Ends with breakdown if A M maps the space to itself and is singular there.
 template <class T, class Operator, class Preconditioner, bool flexible>
@@ -25,11 +27,12 @@ struct gmres_loop {
   static constexpr method_needs needs{};
 
   using steps = gmres_steps<T>;
+  using column = gmres_column<T, Preconditioner>;
 
   Operator A;
   Preconditioner M;
   T *x, *r, *q, *u;
-  steps all;
+  gmres_memory<T> all;
   T* basis_of_x;
 
   gmres_loop(const Operator& A, const Preconditioner& M, T* x, T* r, const method_settings& settings, workspace& memory)
@@ -55,23 +58,39 @@ struct gmres_loop {
     if constexpr (flexible) run.step("keep M q", n, typename steps::copy{all.s, u, basis_of_x, n});
     product_without_factor(run, "w = A M q", A, u, all.w);
     run.step("V'q, V'w by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, q, factor_of(A)});
-    run.team("V'q, V'w, column of H, rotation", 1, typename steps::next_column{all, factor_of(A)},
-             typename steps::rotate{all});
+    if (updates_with_column(run)) {
+      const index_type blocks = (n + column::rows_a_block - 1) / column::rows_a_block;
+      run.team("column of B, rotation; v, q", 1 + blocks, column{all, all.pieces, M, q, u, factor_of(A)},
+               gmres_judge<T>{all, true});
+      if constexpr (!Preconditioner::pointwise) M.record(run, n, q, u);
+      return;
+    }
+    const bool few = all.has_few_pieces();
+    if (!few) run.step("V'q, V'w", all.sums_of_piece(), typename steps::add_pieces{all});
+    run.team("column of B, rotation", 1, column{all, few ? all.pieces : 1, M, q, u, factor_of(A)},
+             gmres_judge<T>{all, false});
     update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
   }
 
   template <class Run>
   void conclude(Run& run) const {
     const index_type n = A.rows();
-    run.team("y = R^-1 g", 1, typename steps::substitute{all, flexible}, typename steps::check_solution{all});
+    run.team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible}, gmres_check_solution<T>{all});
     using sum = typename steps::combine;
     if constexpr (flexible) {
-      update(run, "M V y", n,
+      update(run, "M Q y", n,
              preconditioned(identity_preconditioner(), sum{all.s, all.y, basis_of_x, nullptr, u, n, all.most}, u, u));
     } else {
-      update(run, "V y", n, preconditioned(M, sum{all.s, all.y, all.basis, q, q, n, all.most}, q, u));
+      update(run, "Q y", n, preconditioned(M, sum{all.s, all.y, all.basis, q, q, n, all.most}, q, u));
     }
-    run.step("x += M V y", n, typename steps::add_to_x{u, x});
+    run.step("x += M Q y", n, typename steps::add_to_x{u, x});
+  }
+
+ private:
+  /// On the host no step waits for another.
+  template <class Run>
+  bool updates_with_column(const Run& run) const {
+    return !run.where().on_host() && all.is_small();
   }
 };
 

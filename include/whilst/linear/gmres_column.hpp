@@ -1,0 +1,377 @@
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "whilst/basics/safe_norm.hpp"
+#include "whilst/basics/teams.hpp"
+#include "whilst/linear/gmres_memory.hpp"
+#include "whilst/linear/gmres_steps.hpp"
+
+namespace whilst {
+
+namespace detail {
+
+WHILST_HD inline double inverse_root(double square) {
+#if defined(__CUDA_ARCH__)
+  return rsqrt(square);
+#else
+  return 1 / sqrt(square);
+#endif
+}
+/// 1 / ||(one, other)||; see length_of.
+WHILST_HD inline double inverse_length(double one, double other) {
+  const double square = one * one + other * other;
+  return square > 0x1p-900 && square < 0x1p1000 ? inverse_root(square) : 1 / hypot(one, other);
+}
+
+/// The warp of a thread of a block; a smaller team is one itself.
+template <class Team>
+WHILST_HD auto warp_of(const Team& team) {
+  if constexpr (std::is_base_of_v<lanes, Team>) {
+    return static_cast<const lanes&>(team);
+  } else {
+    return team.divided(32);
+  }
+}
+template <class Warp, int k>
+WHILST_HD sums<double, k> sum_over(const Warp& warp, const sums<double, k>& value) {
+#if defined(__CUDA_ARCH__)
+  if (warp.size() == 32) return sums_of_warp(value);
+#endif
+  return warp.sum(value);
+}
+
+}  // namespace detail
+
+/// The arithmetic of a column of gmres and fgmres; see gmres_memory.
+///
+/// Block 0 makes the column and the verdict. Where V is small, the other blocks update v and q: they need the same
+/// totals and a few numbers made of them, and arrive at them by themselves sooner than a step after this one could be
+/// told. Otherwise there is only block 0.
+template <class T, class Preconditioner>
+struct gmres_column {
+  static constexpr bool whole_block = true, fetches_constants = false;
+  static constexpr int rows_a_block = 32;  ///< one for each lane; the warps share the vectors
+  using memory = gmres_memory<T>;
+  using scalars = typename memory::scalars;
+
+  memory all;
+  index_type pieces;
+  Preconditioner M;
+  T *q, *u;
+  const double* factor;  ///< of w; null for 1
+
+  WHILST_HD static int threads_wanted() { return 256; }
+  /// Threads of a block that share the pieces of a sum.
+  WHILST_HD int parts() const {
+    const int each = all.sums_of_piece();
+    return threads_wanted() > each ? threads_wanted() / each : 1;
+  }
+  index_type fast_memory_bytes() const {
+    return (index_type{parts()} * all.sums_of_piece() + 2 * threads_wanted()) * index_type{sizeof(double)};
+  }
+
+  /// What the step before does not write.
+  struct entries {
+    static constexpr int held = on_device ? 4 : 1;
+    int columns;
+    double last, last_g, eta, last_row;  // block 0
+    T v[held], q, w;                     // the others
+    double weight;
+  };
+  struct entries_and_sum {
+    entries e;
+    double sum;  ///< a thread's first
+  };
+  template <class Team>
+  WHILST_HD entries fetch(index_type index, const Team& team) const {
+    const auto warp = detail::warp_of(team);
+    const int warps = team.size() / warp.size(), of_warp = team.rank() / warp.size();
+    entries e{};
+    e.columns = team.early(&all.s->columns);
+    e.weight = factor ? team.early(factor) : 1;
+    if (index == 0) {
+      if (e.columns == 0) e.last_g = team.early(&all.s->last_g);
+      if (e.columns > 0) {
+        e.last = team.early(&all.s->last);
+        e.last_g = team.early(&all.s->last_g);
+        e.eta = team.early(all.eta + e.columns - 1);
+        if (warp.rank() < e.columns) e.last_row = team.early(all.last_row + warp.rank());
+      }
+      return e;
+    }
+    const index_type i = (index - 1) * rows_a_block + warp.rank();
+    if (i >= all.n) return e;
+    if (of_warp == 0) {
+      e.q = team.early(q + i);
+      e.w = team.early(all.w + i);
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int h = 0; h < entries::held; ++h) {
+      const int j = of_warp + h * warps;
+      e.v[h] = j < e.columns ? team.early(all.basis + j * all.n + i) : T(0);
+    }
+    return e;
+  }
+  template <class Team>
+  WHILST_HD entries_and_sum read(index_type, const Team& team, const entries& e) const {
+    return {e, sum_of_pieces(team.rank(), is_shared(team) ? parts() : 1)};
+  }
+
+  template <class Team>
+  WHILST_HD void operator()(index_type index, const Team& team, const entries_and_sum& data) const {
+    const entries& e = data.e;
+    const int each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
+    const int k = e.columns, shared_by = is_shared(team) ? parts() : 1;
+    void* const fast = team.fast_memory();
+    double* const total = fast ? static_cast<double*>(fast) : all.work;
+    for (int t = rank; t < shared_by * each; t += threads)
+      total[t] = t == rank ? data.sum : sum_of_pieces(t, shared_by);
+    team.sync();
+    if (shared_by > 1) {
+      for (int j = rank; j < each; j += threads) {
+        double sum = total[j];
+        for (int part = 1; part < shared_by; ++part) sum += total[part * each + j];
+        total[j] = sum;
+      }
+      team.sync();
+    }
+
+    // Each warp for itself: that saves telling the others.
+    const auto warp = detail::warp_of(team);
+    const int of_warp = rank / warp.size();
+    const bool makes_column = index == 0 && of_warp == 0;
+    const double *const a = total, *const b = total + all.most;
+    const auto row_entry = [&](int j) { return !makes_column ? 0.0 : j == warp.rank() ? e.last_row : all.last_row[j]; };
+    sums<double, 5> dots{};  // (a, a), (a, b), (b, b), the last row times a and b
+    for (int j = warp.rank(); j < k; j += warp.size()) {
+      const double aj = a[j], bj = b[j], of_row = row_entry(j);
+      dots += sums{aj * aj, aj * bj, bj * bj, of_row * aj, of_row * bj};
+    }
+    dots = detail::sum_over(warp, dots);
+    const double qq = total[2 * all.most], qw = total[2 * all.most + 1], ww = total[2 * all.most + 2];
+    const double square_of_rho = qq - dots[0];
+    scalars now;
+    now.columns = k + 1;
+    now.weight = e.weight;
+    now.inverse_rho = detail::inverse_root(square_of_rho);
+    now.b_of_v = (qw - dots[1]) * now.inverse_rho;
+    const double left = ww - dots[2] - now.b_of_v * now.b_of_v;
+    // What is left may be all rounding: then the space is exhausted.
+    now.scale = left > 16 * memory::precision * ww ? detail::inverse_root(left) : 0;
+    const double eta = now.scale > 0 ? left * now.scale : 0;
+    const bool is_direction = square_of_rho > 1e-4 * qq;  // otherwise q all but lies in the basis after all
+
+    if (index > 0) {
+      if (is_direction) update_row(index - 1, team, e, now, a, b, total + shared_by * each);
+      return;
+    }
+    for (int j = rank; j < k; j += threads) {
+      all.a[memory::a_of(k) + j] = a[j];
+      all.b[memory::b_of(k) + j] = b[j];
+    }
+    if (!makes_column) return;
+    if (!is_direction) {
+      const reason because = k > 0 ? reason::completed : reason::breakdown;
+      if (rank == 0) *all.told = {0, is_finite(qq) ? because : reason::nan_or_infinity, k};
+      return;
+    }
+    const double rho = square_of_rho * now.inverse_rho;
+    double sine = 0, cosine = 1;
+    now.last = now.b_of_v;
+    now.last_g = e.last_g * rho;
+    if (k > 0) {  // the last column's rotation, complete
+      const double above = e.last + e.eta * dots[3], below = e.eta * rho;
+      const double inverse = detail::inverse_length(above, below);
+      cosine = above * inverse;
+      sine = below * inverse;
+      now.last = cosine * now.b_of_v - sine * dots[4];
+      now.last_g = -sine * e.last_g;
+    }
+    for (int j = warp.rank(); j < k; j += warp.size()) all.last_row[j] = -sine * row_entry(j);
+    if (rank != 0) return;
+    const double inverse = detail::inverse_length(now.last, eta);
+    *all.told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, ww), now.columns};
+    all.last_row[k] = cosine;
+    if (k > 0) {
+      all.cosine[k - 1] = cosine;
+      all.sine[k - 1] = sine;
+      all.g[k - 1] = cosine * e.last_g;
+    }
+    all.b[memory::b_of(k) + k] = now.b_of_v;
+    all.rho[k] = rho;
+    all.eta[k] = eta;
+    all.cosine[k] = now.last * inverse;
+    all.sine[k] = eta * inverse;
+    all.g[k] = now.last * inverse * now.last_g;
+    scalars& s = *all.s;  // but for columns, which other blocks may still read
+    s.weight = now.weight;
+    s.inverse_rho = now.inverse_rho;
+    s.b_of_v = now.b_of_v;
+    s.scale = now.scale;
+    s.last = now.last;
+    s.last_g = now.last_g;
+    s.complete = k;
+  }
+
+ private:
+  template <class Team>
+  WHILST_HD static bool is_shared(const Team& team) {
+    return team.fast_memory() != nullptr;
+  }
+  WHILST_HD double sum_of_pieces(int first, int shared_by) const {
+    const index_type each = all.sums_of_piece(), step = shared_by * each, end = pieces * each;
+    double sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+    for (index_type at = first; at < end; at += step) sum += all.partial[at];
+    return sum;
+  }
+  WHILST_HD static reason verdict_on(const scalars& now, double eta, double ww) {
+    if (!is_finite(ww) || !is_finite(now.last)) return reason::nan_or_infinity;
+    // A column that is all rounding: A M is singular on the space.
+    constexpr double least = 32 * (sizeof(T) == 4 ? 0x1p-23 : memory::precision);
+    if (!(now.last * now.last + eta * eta > least * least * ww) || !is_finite(static_cast<T>(now.scale)))
+      return reason::breakdown;
+    return reason::running;
+  }
+  /// v and q in the rows of a block, a lane for each: the warps share the vectors.
+  template <class Team>
+  WHILST_HD void update_row(index_type block, const Team& team, const entries& e, const scalars& now, const double* a,
+                            const double* b, double* share) const {
+    const auto warp = detail::warp_of(team);
+    const int threads = team.size(), rank = team.rank(), k = e.columns;
+    const int warps = threads / warp.size(), of_warp = rank / warp.size();
+    const index_type i = block * rows_a_block + warp.rank();
+    double of_q = 0, of_w = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int h = 0; h < entries::held; ++h) {
+      const int j = of_warp + h * warps;
+      if (j >= k) break;
+      of_q += a[j] * static_cast<double>(e.v[h]);
+      of_w += b[j] * static_cast<double>(e.v[h]);
+    }
+    for (int j = of_warp + entries::held * warps; j < k && i < all.n; j += warps) {
+      const double v = all.basis[j * all.n + i];
+      of_q += a[j] * v;
+      of_w += b[j] * v;
+    }
+    share[rank] = of_q;
+    share[threads + rank] = of_w;
+    team.sync();
+    if (of_warp > 0 || i >= all.n) return;
+    for (int other = 1; other < warps; ++other) {
+      of_q += share[other * warp.size() + rank];
+      of_w += share[threads + other * warp.size() + rank];
+    }
+    const T next = gmres_steps<T>::next_of_basis::put(all, now, i, of_q, of_w, e.q, e.w);
+    q[i] = next;
+    if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, next);
+  }
+};
+
+/// Counts the column and tests the norm.
+template <class T>
+struct gmres_judge {
+  gmres_memory<T> all;
+  bool has_written;  ///< the blocks of the column have written v
+  WHILST_HD void operator()(loop_state& loop) const {
+    const typename gmres_memory<T>::verdict told = *all.told;
+    if (told.why != reason::running) {
+      loop.stop(told.why);
+      return;
+    }
+    all.s->columns = told.columns;
+    if (has_written) all.s->written = told.columns;
+    if (loop.check(told.norm)) return;
+    if (told.columns == all.most) loop.stop(reason::completed);  // the caller adds to x and begins again
+  }
+};
+
+/// The y with the least ||beta e_0 - B y||, by back substitution; then, unless Q is in memory itself, what V is to be
+/// multiplied by instead, but for the last q if its v is not in the basis because the loop has just stopped.
+template <class T>
+struct gmres_least_squares {
+  static constexpr bool whole_block = true;
+  using memory = gmres_memory<T>;
+  memory all;
+  bool of_q;
+  WHILST_HD static int threads_wanted() { return 128; }
+  index_type fast_memory_bytes() const { return 2 * all.most * index_type{sizeof(double)}; }
+  template <class Team>
+  WHILST_HD void operator()(index_type, const Team& team) const {
+    const int columns = all.s->columns, complete = all.s->complete, rank = team.rank(), threads = team.size();
+    void* const fast = team.fast_memory();
+    double *const rest = fast ? static_cast<double*>(fast) : all.work, *const y = rest + all.most;
+    for (int j = rank; j < columns; j += threads) {
+      rotate(j, j < complete);
+      rest[j] = all.g[j];
+    }
+    for (int k = columns - 1; k >= 0; --k) {
+      const double* const column = all.b + memory::b_of(k);
+      team.sync();
+      const double value = rest[k] * column[k];
+      if (rank == 0) y[k] = value;
+      for (int j = rank; j < k; j += threads) rest[j] -= value * column[j];
+    }
+    team.sync();
+    const int there = of_q ? 0 : all.s->written;
+    for (int i = rank; i < columns; i += threads) {
+      double sum = y[i] * (i < there ? all.rho[i] : 1);
+      for (int k = i + 1; k < there; ++k) sum += all.a[memory::a_of(k) + i] * y[k];
+      all.y[i] = sum;
+    }
+  }
+
+ private:
+  /// Applies the rotations to column j of B, and leaves it in place of b, with the inverse of its diagonal. In pieces
+  /// of 8, since memory answers a piece as fast as a number.
+  WHILST_HD void rotate(int j, bool is_complete) const {
+    double* const column = all.b + memory::b_of(j);
+    const double* const a = all.a + memory::a_of(j + 1);
+    const double eta = all.eta[j], below = is_complete ? eta * all.rho[j + 1] : eta;
+    double value = column[0] + (is_complete ? eta * a[0] : 0);
+    constexpr int held = 8;
+    for (int begin = 0; begin < j; begin += held) {
+      double cosine[held], sine[held], entry[held];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int h = 0; h < held; ++h) {
+        const int i = begin + h;
+        const bool is_there = i < j;
+        cosine[h] = is_there ? all.cosine[i] : 0;
+        sine[h] = is_there ? all.sine[i] : -1;  // which hands the value on
+        entry[h] = is_there ? column[i + 1] + (is_complete ? eta * a[i + 1] : 0) : 0;
+      }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int h = 0; h < held; ++h) {
+        const double next = entry[h];
+        if (begin + h < j) column[begin + h] = cosine[h] * value + sine[h] * next;
+        value = cosine[h] * next - sine[h] * value;
+      }
+    }
+    column[j] = 1 / (all.cosine[j] * value + all.sine[j] * below);
+  }
+};
+
+/// x is changed by finite numbers only.
+template <class T>
+struct gmres_check_solution {
+  gmres_memory<T> all;
+  WHILST_HD void operator()() const {
+    bool is_good = true;
+    for (int j = 0; j < all.s->columns; ++j) is_good &= is_finite(static_cast<T>(all.y[j]));
+    if (!is_good) all.s->columns = all.s->written = 0;
+  }
+};
+
+}  // namespace whilst
