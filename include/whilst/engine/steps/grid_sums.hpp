@@ -212,12 +212,12 @@ __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
     const auto block = [](unsigned q) { return threadIdx.x + 32 * q; };
     Total read[most_of_lane];
     // Read, whether there is such a block or not: a condition becomes a branch, which waits for the reads before it.
+    // Added in pairs: one chain of additions is slow.
 #pragma unroll
     for (unsigned q = 0; q < most_of_lane; ++q) read[q] = partials[min(block(q), gridDim.x - 1)];
 #pragma unroll
     for (unsigned q = 0; q < most_of_lane; ++q)
       if (block(q) >= gridDim.x) read[q] = {};
-        // Pairwise: one chain of additions is slow.
 #pragma unroll
     for (unsigned distance = 1; distance < most_of_lane; distance *= 2)
 #pragma unroll
