@@ -60,7 +60,7 @@ kernel_layout kernel_layout_for([[maybe_unused]] const place& where, index_type 
     if (bytes > fast_memory_bytes) continue;
     layout.shift = shift;
     layout.blocks = static_cast<int>((rows - 1) >> shift) + 1;
-    layout.threads = threads_for_problem(std::min(rows, index_type{1} << shift) * lanes);
+    layout.threads = std::min(threads_for_problem((index_type{1} << shift) * lanes), threads_of_cluster_block);
     layout.bytes = bytes;
     layout.in_fast_memory = true;
   }

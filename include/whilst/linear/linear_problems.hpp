@@ -38,7 +38,7 @@ int lanes_of_row([[maybe_unused]] const Operator& A) {
   }
 }
 
-/// What each block but the first has in place of what the host sees, where several share a system.
+/// What each block has of its own, in its memory, where several share a system; the first one's outcome is the host's.
 template <class Solve>
 struct copies_of_block {
   control* controls;  ///< outer and inner
@@ -74,17 +74,23 @@ struct linear_problems {
       workspace of_block(own_memory, team.share());
       const copies_of_block<Solve> copies(of_block);
       const bool is_first = team.is_first_block();
-      control *const own_outer = is_first ? outer + k : copies.controls, *const own_inner =
-                                                                             is_first ? inner + k : copies.controls + 1;
+      control *const own_outer = copies.controls, *const own_inner = own_outer + 1;
       if (!is_first) shifted.outcome = {copies.outcome_at};
       if (team.leads()) {
+        *own_outer = *own_inner = control{};
         *copies.outcome_at = copies.outcome;
-        set(own_outer, own_inner, is_first);
+        set(own_outer, own_inner);
+        if (is_first) {
+          own_outer->for_host = outer + k;
+          own_inner->for_host = inner + k;
+        } else {
+          own_outer->settings.history = own_inner->settings.history = nullptr;
+        }
       }
       team.sync_block();
       return Solve(A.of_problem(k), M, shifted, own_outer, own_inner, of_block);
     } else {
-      if (team.rank() == 0) set(outer + k, inner + k, true);
+      if (team.rank() == 0) set(outer + k, inner + k);
       team.sync();
       workspace of_problem(own_memory);
       return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
@@ -92,10 +98,9 @@ struct linear_problems {
   }
 
  private:
-  WHILST_HD void set(control* own_outer, control* own_inner, bool keeps_history) const {
+  WHILST_HD void set(control* own_outer, control* own_inner) const {
     own_outer->settings = settings[0];
     own_inner->settings = settings[1];
-    if (!keeps_history) own_outer->settings.history = own_inner->settings.history = nullptr;
     if (began && settings[0].deadline_nanoseconds) own_outer->settings.deadline_nanoseconds = time_left();
   }
   /// The deadline counts for the batch, not from each system's start. At least 1, since 0 means none.

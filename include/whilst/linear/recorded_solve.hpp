@@ -175,12 +175,18 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
     const index_type fast_bytes = layout.in_fast_memory ? layout.bytes : 0;
     if (layout.blocks == 0) {
       record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
-    } else if constexpr (spans_blocks) {
-      record.team(
-          name, request.systems,
-          problems_by_cluster<problems_type>{problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
     } else {
-      record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
+      if constexpr (spans_blocks) {
+        if (layout.blocks > 1 || request.systems == 1) {
+          record.team(
+              name, request.systems,
+              problems_by_cluster<problems_type>{problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
+        } else {
+          record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
+        }
+      } else {
+        record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
+      }
     }
     if (!request.where.on_host()) made.lanes = layout.threads * (layout.blocks > 1 ? layout.blocks : 1);
   } else {

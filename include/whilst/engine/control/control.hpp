@@ -202,12 +202,13 @@ struct alignas(16) loop_state {
 
   /// For runners, after each trip: stops the loop if the body made more trips than its updates explain, or with what is
   /// asked of the root loop, the verdict of its outside_wish.
-  WHILST_HD void count_trip(reason asked) {
+  WHILST_HD void count_trip(reason asked) { close_trip(trips_left > 0 ? asked : reason::iteration_limit); }
+  /// The same within the trip: the loop may go on to the trip's end, but not beyond if no trips are left.
+  WHILST_HD void close_trip(reason asked) {
     if (!running) return;
     trips_left -= 1;
-    const reason verdict = trips_left < 0 ? reason::iteration_limit : asked;
-    if (verdict != reason::running) [[unlikely]]
-      stop(verdict);
+    if (asked != reason::running) [[unlikely]]
+      stop(asked);
   }
 };
 static_assert(sizeof(loop_state) <= 128);
@@ -215,6 +216,9 @@ static_assert(sizeof(loop_state) <= 128);
 /// A loop's record in the memory of its place: state and settings. Each loop has its own.
 struct alignas(128) control : loop_state {
   control_settings settings;
+  /// Where the host looks for progress and leaves its requests, if not here: in a kernel that keeps this control in
+  /// memory of its own.
+  control* for_host;
   outside_wish outside;
   /// On the place's clock; the end is that of the trip that stopped the loop.
   std::uint64_t started_at, stopped_at;
@@ -250,14 +254,24 @@ struct alignas(128) control : loop_state {
     outside.deadline_at = settings.deadline_nanoseconds ? stopped_at + settings.deadline_nanoseconds : 0;
   }
 
+  /// For runners: tells the host how far the loop is.
+  WHILST_HD void tell_host() const {
+    if (!for_host) return;
+    for_host->outside.launch = outside.launch;
+    for_host->iteration = iteration;
+    for_host->residual_norm = residual_norm;
+    for_host->running = running;
+  }
+
   /// For runners: the current wish.
   WHILST_HD outside_wish wish() const {
 #if defined(__CUDA_ARCH__)
     outside_wish now = outside;
-    now.cancel_request = read_early(&outside.cancel_request);
+    now.cancel_request = read_early(for_host ? &for_host->outside.cancel_request : &outside.cancel_request);
     return now;
 #else
-    std::atomic_ref shared(const_cast<std::uint64_t&>(outside.cancel_request));  // the cancelling thread writes it
+    const std::uint64_t& request = (for_host ? for_host : this)->outside.cancel_request;
+    std::atomic_ref shared(const_cast<std::uint64_t&>(request));  // the cancelling thread writes it
     return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
 #endif
   }

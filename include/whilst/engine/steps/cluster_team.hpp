@@ -11,6 +11,9 @@
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
+#if defined(__CUDACC__)
+#include "whilst/engine/steps/grid_sums.hpp"
+#endif
 #include "whilst/engine/steps/step_frame.hpp"
 
 namespace whilst {
@@ -22,6 +25,8 @@ namespace whilst {
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
 ///   share(n)                                  which of n indices are its block's
 ///   rank_in_block(), block_size()
+///   meet()                                    a sync() after which each thread also sees what other blocks wrote to
+///                                             global memory; sync() is for what lies in the blocks' own memory
 ///   agree(asked)                              what the first block asked for in the last call, in all blocks. Leaders
 ///                                             call it, with a sync() between two calls
 ///   gathered(x)                               a vector any of whose entries this block may read, after a sync()
@@ -53,9 +58,11 @@ class spread_vector {
   __device__ T operator[](std::int32_t j) const {
     const T* address = x_ + j;
 #if __CUDA_ARCH__ >= 900
-    if (own_.shift < 31) {
-      const unsigned entry = static_cast<unsigned>(j), mask = (1u << own_.shift) - 1;
-      address = static_cast<const T*>(__cluster_map_shared_rank(x_ + own_.first + (entry & mask), entry >> own_.shift));
+    const unsigned entry = static_cast<unsigned>(j), own = static_cast<unsigned>(own_.first);
+    // Most entries are near: those of this block need no trip through the cluster.
+    if (own_.shift < 31 && (entry ^ own) >> own_.shift != 0) {
+      const T* const alike = x_ + own_.first + (entry & ((1u << own_.shift) - 1));
+      address = static_cast<const T*>(__cluster_map_shared_rank(alike, entry >> own_.shift));
     }
 #endif
     return *address;
@@ -70,8 +77,9 @@ class cluster_team {
 
   /// What the blocks of a cluster write to in one another's shared memory.
   struct mailbox {
-    std::uint64_t arrived;  ///< an mbarrier, which counts blocks
-    reason verdict[2];      ///< that the first block heard from outside
+    std::uint64_t arrived;    ///< an mbarrier, which counts blocks
+    detail::arrival sums[2];  ///< used in turns
+    reason verdict[2];        ///< that the first block heard from outside
   };
 
   /// Call on all threads; ends with all blocks there.
@@ -81,7 +89,8 @@ class cluster_team {
     if (threadIdx.x == 0) {
       own.verdict[0] = own.verdict[1] = reason::running;
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_of(&own.arrived)), "r"(blocks_) : "memory");
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      own.sums[0].initialize();
+      own.sums[1].initialize();
     }
 #endif
     meet();
@@ -121,18 +130,19 @@ class cluster_team {
   __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
     __shared__ sums<T, k> of_block[2][largest_cluster];
     sums<T, k> total = block_team().sum_on_leader(value);
-    if (blocks_ == 1) return total;
-    const unsigned lane = threadIdx.x, odd = phase_ & 1;
-    if (lane < 32) {
-      if (lane < blocks_) *in_block(&of_block[odd][block_], lane) = total;
-      arrive();
-      wait();
-      const unsigned block = lane % largest_cluster;
-      total = lanes_of_whole_warp(largest_cluster).sum(block < blocks_ ? of_block[odd][block] : sums<T, k>{});
-    } else {
-      ++phase_;
+    if (blocks_ == 1 || threadIdx.x >= 32) return total;
+    const unsigned lane = threadIdx.x, odd = sums_ & 1, parity = sums_ >> 1 & 1;
+    ++sums_;
+    detail::arrival& of_all = own_->sums[odd];
+    if (lane == 0) of_all.expect_again(blocks_ * static_cast<unsigned>(sizeof(total)));
+    if (lane < blocks_) {
+      const unsigned target = detail::arrival::in_block(lane, &of_block[odd][block_]), signal = of_all.signal_in(lane);
+#pragma unroll
+      for (unsigned j = 0; j < k; ++j) detail::arrival::send(target + j * sizeof(T), total.value[j], signal);
     }
-    return total;
+    of_all.wait_for(parity);
+    const unsigned block = lane % largest_cluster;
+    return lanes_of_whole_warp(largest_cluster).sum(block < blocks_ ? of_block[odd][block] : sums<T, k>{});
   }
 
   /// A verdict from outside takes effect in all blocks a call later, when they all know it.
@@ -156,36 +166,26 @@ class cluster_team {
     return here;
 #endif
   }
-  /// Each block tells all; by its first warp, after a barrier of the block.
+  /// Each block tells all, by its first warp, after a barrier of the block: what its threads wrote is in its shared
+  /// memory then, where the others find it. A release for the whole cluster would wait for global memory, too.
   __device__ void arrive() const {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x >= blocks_) return;
-    unsigned target;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(target) : "r"(address_of(&own_->arrived)), "r"(threadIdx.x));
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(target) : "memory");
+    const unsigned target = detail::arrival::in_block(threadIdx.x, &own_->arrived);
+    asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(target) : "memory");
 #endif
   }
-  /// Until all blocks have arrived. What they wrote lies in shared memory, of which no cache holds copies: to acquire
-  /// it for the whole cluster would have this multiprocessor forget the matrix.
+  /// Until all blocks have arrived. No cache holds copies of shared memory; an acquire for the whole cluster would have
+  /// this multiprocessor forget the matrix.
   __device__ void wait() const {
-#if __CUDA_ARCH__ >= 900
-    unsigned complete;
-    do {
-      asm volatile(
-          "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\nselp.u32 %0, 1, "
-          "0, done;\n}"
-          : "=r"(complete)
-          : "r"(address_of(&own_->arrived)), "r"(phase_ & 1)
-          : "memory");
-    } while (!complete);
-#endif
+    detail::wait_in_block(&own_->arrived, phase_ & 1);
     ++phase_;
   }
 
   mailbox* own_;
   int shift_;
   unsigned blocks_, block_ = 0;
-  mutable unsigned phase_ = 0, calls_ = 0;
+  mutable unsigned phase_ = 0, sums_ = 0, calls_ = 0;
 };
 #endif
 

@@ -32,21 +32,47 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
+/// Waits, at an mbarrier in this block's shared memory, for the end of the phase of this parity. Acquires no more than
+/// what lies in that memory.
+__device__ inline void wait_in_block([[maybe_unused]] const std::uint64_t* barrier, [[maybe_unused]] unsigned parity) {
+#if __CUDA_ARCH__ >= 900
+  unsigned complete;
+  do {
+    asm volatile(
+        "{\n.reg .pred done;\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\nselp.u32 %0, 1, 0, "
+        "done;\n}"
+        : "=r"(complete)
+        : "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))), "r"(parity)
+        : "memory");
+  } while (!complete);
+#endif
+}
+
 /// For data that blocks of a cluster send to one another's shared memory: a barrier there that counts arriving bytes
-/// (mbarrier, st.async), so that data and arrival signal travel together. Use once per kernel.
+/// (mbarrier, st.async), so that data and arrival signal travel together. Use once per kernel, or again and again by
+/// initialize(), expect_again() and wait_for(), with parities in turn.
 class arrival {
   std::uint64_t barrier_;
 
  public:
   /// Call on one thread of its block, before the blocks first meet.
-  __device__ void expect([[maybe_unused]] unsigned bytes) {
+  __device__ void expect(unsigned bytes) {
+    initialize();
+    expect_again(bytes);
+  }
+  __device__ void initialize() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier_)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+  }
+  __device__ void expect_again([[maybe_unused]] unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier_)), "r"(bytes)
                  : "memory");
 #endif
   }
+  __device__ void wait_for(unsigned parity) const { wait_in_block(&barrier_, parity); }
   __device__ void wait() const {
 #if __CUDA_ARCH__ >= 900
     unsigned complete;

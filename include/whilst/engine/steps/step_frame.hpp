@@ -52,7 +52,7 @@ WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
 inline constexpr int largest_cluster = 16;
 
 /// Most threads per block of a map that works by clusters.
-inline constexpr int threads_of_cluster_block = 1024;
+inline constexpr int threads_of_cluster_block = 512;
 
 /// Most threads per block of a step with a finish, which runs as one block or one cluster if that suffices.
 inline constexpr int threads_alone = 512;

@@ -38,18 +38,16 @@ class team_runner {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
       conclude(finish, team_.sum_on_leader(total));
+      close_trip();
       follow_leader();
+      have_finished();
     } else {
       each(map, n, [](int) {});
-      team_.sync();
-      if constexpr (!std::is_same_v<Finish, no_finish>) {
-        if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-        follow_leader();
+      if constexpr (std::is_same_v<Finish, no_finish>) {
+        team_.sync();
+      } else {
+        finish_alone(finish);
       }
-    }
-    if constexpr (!std::is_same_v<Finish, no_finish>) {
-      finished_ = true;
-      look();
     }
   }
   template <class Map, class Finish, class Sequel>
@@ -71,12 +69,7 @@ class team_runner {
   }
   template <class Finish>
   WHILST_HD void once(const char*, const Finish& finish) {
-    if (!active()) return;
-    team_.sync();
-    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    follow_leader();
-    finished_ = true;
-    look();
+    if (active()) finish_alone(finish);
   }
 
   template <class Body>
@@ -90,33 +83,45 @@ class team_runner {
     control* const outer = current_;
     const control* const outer_root = root_;
     if (!root_) root_ = c;
-    const bool outer_finished = finished_;
+    const bool outer_finished = finished_, outer_is_open = trip_is_open_;
+    trip_is_open_ = false;
     team_.sync();
     if (leads()) c->arm(true);
     follow_leader();
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
-    if (leads()) c->open();
+    if (leads()) {
+      c->open();
+      c->tell_host();
+    }
     follow_leader();
     look();
     while (active()) {
       finished_ = false;
-      outside_wish wish{};
-      if (leads()) wish = root_->wish();  // memory latency is long: read now, used after the body
+      trip_is_open_ = true;
+      if (leads()) wish_ = root_->wish();  // memory latency is long: read now, used with the first finish
       body(*this);
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
-      if (leads()) {
-        if (!finished_ && c->running) count_iteration{}(*c);
-        c->count_trip(agreed(wish.verdict()));
+      if (!finished_ || trip_is_open_) {
+        if (leads() && !finished_ && c->running) count_iteration{}(*c);
+        close_trip();
+        follow_leader();
       }
-      follow_leader();
       look();
+      if (active() && c->trips_left < 0) active_ = false;
+      if (is_last_thread()) c->tell_host();
     }
-    if (leads()) c->stopped_at = now_nanoseconds();
+    if (leads()) {
+      if (c->running) c->stop(reason::iteration_limit);
+      c->stopped_at = now_nanoseconds();
+      c->tell_host();
+    }
     current_ = outer;
     root_ = outer_root;
     finished_ = outer_finished;
+    trip_is_open_ = outer_is_open;
+    if (trip_is_open_ && leads()) wish_ = root_->wish();
     look();
   }
 
@@ -155,6 +160,14 @@ class team_runner {
       return team_.rank() == 0;
     }
   }
+  /// One that the leader does not wait for, if there are several warps.
+  WHILST_HD bool is_last_thread() const {
+    if constexpr (of_several_blocks<Team>) {
+      return team_.rank_in_block() == team_.block_size() - 1;
+    } else {
+      return team_.rank() == team_.size() - 1;
+    }
+  }
   /// Waits for what the leader does.
   WHILST_HD void follow_leader() const {
     if constexpr (of_several_blocks<Team>) {
@@ -162,6 +175,29 @@ class team_runner {
     } else {
       team_.sync();
     }
+  }
+
+  /// A finish without sums, which may be of anything that the map wrote.
+  template <class Finish>
+  WHILST_HD void finish_alone(const Finish& finish) {
+    if constexpr (of_several_blocks<Team>) {
+      team_.meet();
+    } else {
+      team_.sync();
+    }
+    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+    close_trip();
+    follow_leader();
+    have_finished();
+  }
+  WHILST_HD void have_finished() {
+    finished_ = true;
+    trip_is_open_ = false;
+    look();
+  }
+  /// With the first finish of a trip, so that it needs no barrier of its own.
+  WHILST_HD void close_trip() const {
+    if (trip_is_open_ && leads()) current_->close_trip(agreed(wish_.verdict()));
   }
 
   /// What the team makes of a verdict from outside, which blocks may learn at different times.
@@ -296,7 +332,9 @@ class team_runner {
   control* current_ = nullptr;
   const control* root_ = nullptr;
   bool active_ = true;
-  bool finished_ = false;  ///< a step directly in the loop's body has had a finish in this trip
+  bool finished_ = false;      ///< a step directly in the loop's body has had a finish in this trip
+  bool trip_is_open_ = false;  ///< nothing in the loop's body has had one
+  outside_wish wish_{};        ///< on the leader
 };
 
 }  // namespace whilst
