@@ -62,25 +62,33 @@ struct flexible_conjugate_gradient {
     scalars* s;
     WHILST_HD void operator()() const { s->pq = 0; }
   };
-  struct first_direction {
-    const scalars* s;
-    const T *r, *u;
-    T* p;
+  struct first_dots {
+    const T *p, *r, *u;
     WHILST_HD auto operator()(index_type i) const {
-      const T kept = s->pq == 0 ? u[i] : p[i];
-      p[i] = kept;
-      const double pi = kept, ri = r[i], ui = u[i];
+      const double pi = p[i], ri = r[i], ui = u[i];  // what p holds at first may not even be a number
       return sums{pi * ri, ri * ui, ri * ri};
     }
-    index_type bytes(index_type n) const { return (r == u ? 3 : 4) * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return (r == u ? 2 : 3) * n * static_cast<index_type>(sizeof(T)); }
   };
+  /// Keeps the direction, unless so little is left to do that rounding may be all that it knows of r.
   struct begin {
     scalars* s;
-    WHILST_HD void operator()(const sums<double, 3>& total) const {
-      s->pr = total[0];
-      s->ru = total[1];
+    WHILST_HD void operator()(const sums<double, 3>& total, loop_state& loop) const {
       s->norm = sqrt(total[2]);
+      const double norm = s->norm * power_of_two(loop.norm_exponent);
+      if (norm <= 2 * loop.rtol_norm || norm <= 2 * loop.atol_norm) s->pq = 0;
+      s->ru = total[1];
+      s->pr = s->pq == 0 ? s->ru : total[0];
     }
+  };
+  struct first_direction {
+    const scalars* s;
+    const T* u;
+    T* p;
+    WHILST_HD void operator()(index_type i) const {
+      if (s->pq == 0) p[i] = u[i];
+    }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
 
   struct dot_with_p {
@@ -175,7 +183,8 @@ struct flexible_conjugate_gradient {
   template <class Run>
   void start(Run& run) const {
     precondition(run, M, A.rows(), r, u);
-    run.step("p = u, (p,r), (r,u), (r,r)", A.rows(), first_direction{s, r, u, p}, begin{s});
+    run.step("(p,r), (r,u), (r,r)", A.rows(), first_dots{p, r, u}, begin{s});
+    run.step("p = u, unless it is kept", A.rows(), first_direction{s, u, p});
   }
   template <class Run>
   void iterate(Run& run) const {
