@@ -24,10 +24,9 @@ namespace whilst {
 ///
 /// If A has a factor (see scaled_operator), q leaves it out, as in conjugate_gradient. A and M symmetric positive
 /// definite; ends with indefinite_operator or indefinite_preconditioner where it finds out that one is not. x is
-/// changed by finite steps only.
-template <class T, class Operator, class Preconditioner>
-struct flexible_conjugate_gradient {
-  static constexpr const char* name = "flexible-cg";
+/// changed by finite steps only. T is what the vectors are stored in, X what x is.
+template <class T, class X, class Operator, class Preconditioner>
+struct flexible_conjugate_gradient_loop {
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = true;  ///< in the norm of A, whatever M
@@ -43,12 +42,13 @@ struct flexible_conjugate_gradient {
 
   Operator A;
   Preconditioner M;
-  T *x, *r, *u, *p, *q;
+  X* x;
+  T *r, *u, *p, *q;
   scalars* s;
   weights* handed;
 
   /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
-  flexible_conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
+  flexible_conjugate_gradient_loop(const Operator& A, const Preconditioner& M, X* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
     u = result_of(M, n, r, memory);
@@ -167,13 +167,14 @@ struct flexible_conjugate_gradient {
   struct advance {
     const weights* handed;
     const T* u;
-    T *x, *p;
+    X* x;
+    T* p;
     WHILST_HD void operator()(index_type i) const {
       const double pi = p[i];
-      x[i] = static_cast<T>(static_cast<double>(x[i]) + handed->alpha * pi);
+      x[i] = static_cast<X>(static_cast<double>(x[i]) + handed->alpha * pi);
       p[i] = static_cast<T>(static_cast<double>(u[i]) + handed->beta * pi);
     }
-    index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(2 * sizeof(X) + 3 * sizeof(T)); }
   };
 
   template <class Run>
@@ -202,6 +203,12 @@ struct flexible_conjugate_gradient {
       run.step("(r,u), (u,q), (r,r)", n, of_r, choose_direction{handed, s}, next, advance{handed, u, x, p});
     }
   }
+};
+
+template <class T, class Operator, class Preconditioner>
+struct flexible_conjugate_gradient : flexible_conjugate_gradient_loop<T, T, Operator, Preconditioner> {
+  static constexpr const char* name = "flexible-cg";
+  using flexible_conjugate_gradient_loop<T, T, Operator, Preconditioner>::flexible_conjugate_gradient_loop;
 };
 
 }  // namespace whilst

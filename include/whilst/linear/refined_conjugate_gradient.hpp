@@ -40,7 +40,8 @@ struct float_matrix : csr_operator<float, Offset, fixed_slot<const float>> {
 /// Conjugate gradients in mixed precision, for a matrix, alone or with Jacobi: flexible_conjugate_gradient on vectors
 /// and a copy of the matrix that are stored in float, within the refinements in T that linear_solve makes. It hands
 /// over the residual, scaled to about 1, and adds the correction that comes back to x. That halves what an iteration
-/// reads and writes, but for column indices.
+/// reads and writes, but for column indices and the correction: rounded to float, it would leave noise in the next
+/// residual.
 ///
 /// An inner loop ends where its residual is `reduction` times what it was, since float's residual goes on falling long
 /// after the true one. Iterative refinement would then build a new Krylov space each time; here the direction outlives
@@ -55,7 +56,7 @@ struct float_matrix : csr_operator<float, Offset, fixed_slot<const float>> {
 template <class T, class Operator, class FloatPreconditioner>
 struct refined_conjugate_gradient {
   using offset = std::remove_cvref_t<decltype(*std::declval<Operator>().unscaled.row_offsets)>;
-  using inner_method = flexible_conjugate_gradient<float, float_matrix<offset>, FloatPreconditioner>;
+  using inner_method = flexible_conjugate_gradient_loop<float, T, float_matrix<offset>, FloatPreconditioner>;
   static constexpr const char* name = "refined-cg";
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs = inner_method::needs;
@@ -63,19 +64,16 @@ struct refined_conjugate_gradient {
   static constexpr double reduction = 1e-2;
 
   Operator A;
-  T* d;
   const T* r;
-  float *values, *float_d, *float_r;
+  float *values, *float_r;
   float_matrix<offset> float_A;
   FloatPreconditioner M;
   inner_method inner;
 
   refined_conjugate_gradient(const Operator& A, const FloatPreconditioner& M, T* d, const T* r, workspace& memory)
       : A(A),
-        d(d),
         r(r),
         values(memory.take<float>(A.unscaled.nonzeros)),
-        float_d(memory.take<float>(A.rows())),
         float_r(memory.take<float>(A.rows())),
         float_A{{A.rows(),
                  A.unscaled.row_offsets,
@@ -84,7 +82,7 @@ struct refined_conjugate_gradient {
                  A.unscaled.lanes_a_row,
                  A.unscaled.nonzeros}},
         M(M.with_memory(A.rows(), memory)),
-        inner(float_A, this->M, float_d, float_r, memory) {}
+        inner(float_A, this->M, d, float_r, memory) {}
 
   /// The factor belongs into the values: without it they may be out of float's range.
   struct narrow_value {
@@ -98,14 +96,13 @@ struct refined_conjugate_gradient {
   };
   struct narrow_residual {
     const T* r;
-    float *float_r, *float_d;
+    float* float_r;
     WHILST_HD auto operator()(index_type i) const {
       const float ri = static_cast<float>(r[i]);
       float_r[i] = ri;
-      float_d[i] = 0;
       return sums{static_cast<double>(ri) * static_cast<double>(ri)};
     }
-    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + 2 * sizeof(float)); }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(float)); }
   };
   /// The loop's tolerance is the solve's, until the next restart sets it again.
   struct aim {
@@ -113,12 +110,6 @@ struct refined_conjugate_gradient {
       const double wanted = reduction * sqrt(rr[0]) * power_of_two(loop.norm_exponent);
       if (wanted > loop.rtol_norm) loop.rtol_norm = wanted;
     }
-  };
-  struct widen_correction {
-    const float* float_d;
-    T* d;
-    WHILST_HD void operator()(index_type i) const { d[i] = static_cast<T>(float_d[i]); }
-    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(float)); }
   };
 
   template <class Run>
@@ -129,16 +120,12 @@ struct refined_conjugate_gradient {
   }
   template <class Run>
   void start(Run& run) const {
-    run.step("r in float, (r,r)", A.rows(), narrow_residual{r, float_r, float_d}, aim{});
+    run.step("r in float, (r,r)", A.rows(), narrow_residual{r, float_r}, aim{});
     inner.start(run);
   }
   template <class Run>
   void iterate(Run& run) const {
     inner.iterate(run);
-  }
-  template <class Run>
-  void conclude(Run& run) const {
-    run.step("d = that of float", A.rows(), widen_correction{float_d, d});
   }
 };
 
