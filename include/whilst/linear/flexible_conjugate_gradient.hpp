@@ -92,6 +92,7 @@ struct flexible_conjugate_gradient_loop {
   };
 
   struct dot_with_p {
+    static constexpr int blocks_wanted = 4;
     struct nothing {};
     WHILST_HD nothing read(index_type) const { return {}; }
     WHILST_HD auto operator()(const nothing&, T q, T p) const {
@@ -142,6 +143,7 @@ struct flexible_conjugate_gradient_loop {
   /// Both, for a pointwise M.
   template <class Recede>
   struct recede_and_dots {
+    static constexpr int blocks_wanted = 4;
     Recede recede;
     dots sums_of;
     WHILST_HD auto operator()(index_type i) const {
@@ -165,6 +167,7 @@ struct flexible_conjugate_gradient_loop {
     }
   };
   struct advance {
+    static constexpr int blocks_wanted = 4;
     const weights* handed;
     const T* u;
     X* x;
