@@ -49,9 +49,9 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--rhs", into.rhs_file,
       "Right-hand side, for solve also several, as columns; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
-      "auto chooses by the matrix; cg, pipelined-cg, flexible-cg, chebyshev, richardson: symmetric definite; "
-      "minres, cr: symmetric; "
-      "lsqr, lsmr, cgls: any shape; the others: any square one (default cg). whilst info --methods compares them",
+      "auto chooses by the matrix; cg, pipelined-cg, flexible-cg, refined-cg, chebyshev, richardson: symmetric "
+      "definite; minres, cr: symmetric; lsqr, lsmr, cgls: any shape; the others: any square one (default cg). whilst "
+      "info --methods compares them",
       one_of(method_names()));
   const auto whole = [](int most) {
     return number<int>(

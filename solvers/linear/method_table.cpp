@@ -37,6 +37,7 @@ std::vector<method_description> method_table() {
       {"cg", {1}, {4}, "A. T. Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989), algorithm 2.2"},
       {"pipelined-cg", {2}, {6}, "T. Chen, E. Carson, SIAM J. Sci. Comput. 42 (2020), algorithm 5"},
       {"flexible-cg", {1}, {3}, "Y. Notay, SIAM J. Sci. Comput. 22 (2000), FCG(1)"},
+      {"refined-cg", {1}, {2}, "G. L. G. Sleijpen, H. A. van der Vorst, Computing 56 (1996); FCG(1)"},
       {"minres", {1}, {7}, "C. C. Paige, M. A. Saunders, SIAM J. Numer. Anal. 12 (1975)"},
       {"cr", {1}, {5}, "Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 6.20"},
       {"bicgstab", {2}, {6}, "H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)"},

@@ -445,7 +445,7 @@ TEST_CASE("misuse of batches is refused with the cure", "[batch]") {
     has(message([&] { make({.executor = executor}); }),
         "'" + std::string(executor) + "' is for single problems. Use auto, batch or host");
   has(message([&] { make({.executor = "cluster"}); }), "auto, host, stream");
-  has(message([&] { make({.method = "sor"}); }), "cg, pipelined-cg, flexible-cg, minres");
+  has(message([&] { make({.method = "sor"}); }), "cg, pipelined-cg, flexible-cg, refined-cg, minres");
   has(message([&] { make({.preconditioner = "ilu"}); }), "none, jacobi");
   has(message([&] { make({.rtol = -1}); }), "negative");
   has(message([&] { make({.dtol = 0}); }), "dtol");

@@ -140,6 +140,10 @@ TEMPLATE_TEST_CASE("flexible-cg solves what cg solves", "[linear][flexible-cg]",
         const double more = sizeof(TestType) == 4 ? 1.5 : 1.1;
         CHECK(static_cast<double>(r.iterations()) <= more * of_eigen + 1);
         CHECK(static_cast<double>(r.iterations()) >= 0.9 * of_eigen - 1);
+        // No direction is left from one solve to the next.
+        std::vector<TestType> again(x.size(), 0);
+        CHECK(solver.solve(problem.rhs, again).iterations() == r.iterations());
+        CHECK((again == x));
         // A warm start is done at once.
         const std::vector<TestType> found = x;
         solver.set_tolerances(2 * rtol, 0);

@@ -162,6 +162,8 @@ TEST_CASE("the report names the format, and auto says why", "[linear][format]") 
     CHECK(skewed.format_choice() == "balanced, since the longest row has 6000 nonzeros, the average 15.0");
     const report pipelined = told(star_of_blocks<double>(2000), {.method = "pipelined-cg", .executor = executor});
     CHECK(pipelined.format_choice() == "csr, since pipelined-cg reads it once for two products");
+    const report refined = told(star_of_blocks<double>(2000), {.method = "refined-cg", .executor = executor});
+    CHECK(refined.format_choice() == "csr, since refined-cg has a copy of its own, in float");
   }
   for (const std::string& executor : executors())
     if (executor == "resident")

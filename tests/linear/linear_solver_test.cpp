@@ -438,7 +438,8 @@ TEST_CASE("misuse is refused with the cure", "[linear]") {
   };
   const auto A = whilst::make_gallery<double>("poisson1d:4").matrix;
   const auto make = [&](linear_solver_options options) { linear_solver<double> solver(A, std::move(options)); };
-  CHECK(message([&] { make({.method = "sor"}); }).find("cg, pipelined-cg, flexible-cg, minres") != std::string::npos);
+  CHECK(message([&] { make({.method = "sor"}); }).find("cg, pipelined-cg, flexible-cg, refined-cg, minres") !=
+        std::string::npos);
   CHECK(message([&] { make({.preconditioner = "ilu"}); }).find("none, jacobi") != std::string::npos);
   CHECK(message([&] { make({.executor = "cluster"}); }).find("auto, host, stream") != std::string::npos);
   CHECK(message([&] { make({.executor = "cluster"}); }).find("choosing an executor: there is none called") == 0);

@@ -252,7 +252,8 @@ TEST_CASE("where a solve fails, x is no worse than it was", "[linear]") {
         linear_solver_options options{.method = method, .max_iterations = limit, .executor = executor};
         const report r = linear_solver<double>(A, options).solve(b, x);
         CHECK_FALSE(r.converged());
-        if (method != "cg" || r.reason() != reason::iteration_limit) {
+        const bool lowers_error = method == "cg" || method == "flexible-cg";
+        if (!lowers_error || r.reason() != reason::iteration_limit) {
           CHECK(true_residual(A, b, x) <= 1 + 1e-12);
           CHECK(r.relative_residual() == Approx(true_residual(A, b, x)));
         }

@@ -24,10 +24,9 @@ namespace whilst {
 ///
 /// If A has a factor (see scaled_operator), q leaves it out, as in conjugate_gradient. A and M symmetric positive
 /// definite; ends with indefinite_operator or indefinite_preconditioner where it finds out that one is not. x is
-/// changed by finite steps only.
-template <class T, class Operator, class Preconditioner>
-struct flexible_conjugate_gradient {
-  static constexpr const char* name = "flexible-cg";
+/// changed by finite steps only. T is what the vectors are stored in, X what x is.
+template <class T, class X, class Operator, class Preconditioner>
+struct flexible_conjugate_gradient_loop {
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = true;  ///< in the norm of A, whatever M
@@ -43,12 +42,13 @@ struct flexible_conjugate_gradient {
 
   Operator A;
   Preconditioner M;
-  T *x, *r, *u, *p, *q;
+  X* x;
+  T *r, *u, *p, *q;
   scalars* s;
   weights* handed;
 
   /// x and r = b - A x are the caller's, in working memory; the rest is taken from `memory`.
-  flexible_conjugate_gradient(const Operator& A, const Preconditioner& M, T* x, T* r, workspace& memory)
+  flexible_conjugate_gradient_loop(const Operator& A, const Preconditioner& M, X* x, T* r, workspace& memory)
       : A(A), M(M), x(x), r(r) {
     const index_type n = A.rows();
     u = result_of(M, n, r, memory);
@@ -62,28 +62,37 @@ struct flexible_conjugate_gradient {
     scalars* s;
     WHILST_HD void operator()() const { s->pq = 0; }
   };
-  struct first_direction {
-    const scalars* s;
-    const T *r, *u;
-    T* p;
+  struct first_dots {
+    const T *p, *r, *u;
     WHILST_HD auto operator()(index_type i) const {
-      const T kept = s->pq == 0 ? u[i] : p[i];
-      p[i] = kept;
-      const double pi = kept, ri = r[i], ui = u[i];
+      const double pi = p[i], ri = r[i], ui = u[i];  // what p holds at first may not even be a number
       return sums{pi * ri, ri * ui, ri * ri};
     }
-    index_type bytes(index_type n) const { return (r == u ? 3 : 4) * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return (r == u ? 2 : 3) * n * static_cast<index_type>(sizeof(T)); }
   };
+  /// Keeps the direction, unless so little is left to do that rounding may be all that it knows of r.
   struct begin {
     scalars* s;
-    WHILST_HD void operator()(const sums<double, 3>& total) const {
-      s->pr = total[0];
-      s->ru = total[1];
+    WHILST_HD void operator()(const sums<double, 3>& total, loop_state& loop) const {
       s->norm = sqrt(total[2]);
+      const double norm = s->norm * power_of_two(loop.norm_exponent);
+      if (norm <= 2 * loop.rtol_norm || norm <= 2 * loop.atol_norm) s->pq = 0;
+      s->ru = total[1];
+      s->pr = s->pq == 0 ? s->ru : total[0];
     }
+  };
+  struct first_direction {
+    const scalars* s;
+    const T* u;
+    T* p;
+    WHILST_HD void operator()(index_type i) const {
+      if (s->pq == 0) p[i] = u[i];
+    }
+    index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };
 
   struct dot_with_p {
+    static constexpr int blocks_wanted = 4;
     struct nothing {};
     WHILST_HD nothing read(index_type) const { return {}; }
     WHILST_HD auto operator()(const nothing&, T q, T p) const {
@@ -134,6 +143,7 @@ struct flexible_conjugate_gradient {
   /// Both, for a pointwise M.
   template <class Recede>
   struct recede_and_dots {
+    static constexpr int blocks_wanted = 4;
     Recede recede;
     dots sums_of;
     WHILST_HD auto operator()(index_type i) const {
@@ -157,15 +167,17 @@ struct flexible_conjugate_gradient {
     }
   };
   struct advance {
+    static constexpr int blocks_wanted = 4;
     const weights* handed;
     const T* u;
-    T *x, *p;
+    X* x;
+    T* p;
     WHILST_HD void operator()(index_type i) const {
       const double pi = p[i];
-      x[i] = static_cast<T>(static_cast<double>(x[i]) + handed->alpha * pi);
+      x[i] = static_cast<X>(static_cast<double>(x[i]) + handed->alpha * pi);
       p[i] = static_cast<T>(static_cast<double>(u[i]) + handed->beta * pi);
     }
-    index_type bytes(index_type n) const { return 5 * n * static_cast<index_type>(sizeof(T)); }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(2 * sizeof(X) + 3 * sizeof(T)); }
   };
 
   template <class Run>
@@ -175,7 +187,8 @@ struct flexible_conjugate_gradient {
   template <class Run>
   void start(Run& run) const {
     precondition(run, M, A.rows(), r, u);
-    run.step("p = u, (p,r), (r,u), (r,r)", A.rows(), first_direction{s, r, u, p}, begin{s});
+    run.step("(p,r), (r,u), (r,r)", A.rows(), first_dots{p, r, u}, begin{s});
+    run.step("p = u, unless it is kept", A.rows(), first_direction{s, u, p});
   }
   template <class Run>
   void iterate(Run& run) const {
@@ -193,6 +206,12 @@ struct flexible_conjugate_gradient {
       run.step("(r,u), (u,q), (r,r)", n, of_r, choose_direction{handed, s}, next, advance{handed, u, x, p});
     }
   }
+};
+
+template <class T, class Operator, class Preconditioner>
+struct flexible_conjugate_gradient : flexible_conjugate_gradient_loop<T, T, Operator, Preconditioner> {
+  static constexpr const char* name = "flexible-cg";
+  using flexible_conjugate_gradient_loop<T, T, Operator, Preconditioner>::flexible_conjugate_gradient_loop;
 };
 
 }  // namespace whilst

@@ -25,10 +25,10 @@ class columns_one_by_one;
 /// Settings of a linear_solver. The tolerances, the limit and the deadline can change between solves, with
 /// linear_solver::set_tolerances and its neighbours; everything else is fixed at construction.
 struct linear_solver_options {
-  /// For symmetric definite matrices "cg", "pipelined-cg", "flexible-cg", "chebyshev" or "richardson"; for symmetric
-  /// ones "minres" or "cr"; for any square matrix "bicgstab", "bicgstabl", "idr", "gmres", "fgmres", "cgs" or "tfqmr";
-  /// for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares them. "auto" looks at
-  /// the matrix, and goes on with another method where one fails: see docs/which-solver.md.
+  /// For symmetric definite matrices "cg", "pipelined-cg", "flexible-cg", "refined-cg", "chebyshev" or "richardson";
+  /// for symmetric ones "minres" or "cr"; for any square matrix "bicgstab", "bicgstabl", "idr", "gmres", "fgmres",
+  /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
+  /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
   /// "none" or "jacobi": the inverse of the diagonal; for minres and cr, which need a positive definite M, of its
   /// absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see

@@ -247,7 +247,7 @@ struct csr_operator {
     return sum;
   }
 
- private:
+ protected:
   template <class Team>
   WHILST_HD void load(entries& e, const Team& team) const {
     const std::int32_t* columns = column_indices + e.next;

@@ -252,6 +252,8 @@ linear_method<T> pipelined_conjugate_gradient_method();
 template <class T>
 linear_method<T> flexible_conjugate_gradient_method();
 template <class T>
+linear_method<T> refined_conjugate_gradient_method();
+template <class T>
 linear_method<T> minres_method();
 template <class T>
 linear_method<T> conjugate_residual_method();
@@ -287,6 +289,7 @@ const std::vector<linear_method<T>>& linear_methods() {
       conjugate_gradient_method<T>(),
       pipelined_conjugate_gradient_method<T>(),
       flexible_conjugate_gradient_method<T>(),
+      refined_conjugate_gradient_method<T>(),
       minres_method<T>(),
       conjugate_residual_method<T>(),
       bicgstab_method<T>(),

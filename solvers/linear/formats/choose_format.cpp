@@ -90,6 +90,7 @@ format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& op
   if (options.format != automatic_format) return {options.format, ""};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
   if (options.method == "pipelined-cg") return {"csr", "since pipelined-cg reads it once for two products"};
+  if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};
   if (A.is_on_device()) return {"csr", "since the matrix is in device memory"};
   return choose_format(A);
 }

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "whilst/basics/safe_norm.hpp"
+#include "whilst/basics/views.hpp"
+#include "whilst/engine/control/control.hpp"
+#include "whilst/linear/flexible_conjugate_gradient.hpp"
+#include "whilst/linear/operators.hpp"
+#include "whilst/linear/preconditioners.hpp"
+
+namespace whilst {
+
+/// A sparse matrix of float that sums its rows in double.
+template <class Offset>
+struct float_matrix : csr_operator<float, Offset, fixed_slot<const float>> {
+  using csr = csr_operator<float, Offset, fixed_slot<const float>>;
+  struct in_double {
+    double value;
+    WHILST_HD in_double& operator+=(const in_double& other) {
+      value += other.value;
+      return *this;
+    }
+    WHILST_HD friend in_double operator*(float factor, const in_double& entry) {
+      return {static_cast<double>(factor) * entry.value};
+    }
+  };
+  struct widened {
+    const float* x;
+    WHILST_HD in_double operator[](index_type i) const { return {static_cast<double>(x[i])}; }
+  };
+  template <class Team>
+  WHILST_HD float row(typename csr::entries e, index_type, const float* x, const Team& team) const {
+    return static_cast<float>(team.sum(this->lane_of_row(e, widened{x}, team).value));
+  }
+};
+
+/// Conjugate gradients in mixed precision, for a matrix, alone or with Jacobi: flexible_conjugate_gradient on vectors
+/// and a copy of the matrix that are stored in float, within the refinements in T that linear_solve makes. It hands
+/// over the residual, scaled to about 1, and adds the correction that comes back to x. That halves what an iteration
+/// reads and writes, but for column indices and the correction: rounded to float, it would leave noise in the next
+/// residual.
+///
+/// An inner loop ends where its residual is `reduction` times what it was, since float's residual goes on falling long
+/// after the true one. Iterative refinement would then build a new Krylov space each time; here the direction outlives
+/// the refinement, as in the residual replacement of G. L. G. Sleijpen and H. A. van der Vorst, "Reliable updated
+/// residuals in hybrid Bi-CG methods", Computing 56 (1996), and is conjugate to the next. All is computed in double
+/// between float and float: rounding to float once an entry disturbs the directions far less than a sum in float.
+///
+/// Converges where the condition of A, or of M A, is well below float's 1.7e7; elsewhere it ends with
+/// attainable_accuracy.
+///
+/// Operator: a csr_operator with a factor. FloatPreconditioner: of float, made from the matrix.
+template <class T, class Operator, class FloatPreconditioner>
+struct refined_conjugate_gradient {
+  using offset = std::remove_cvref_t<decltype(*std::declval<Operator>().unscaled.row_offsets)>;
+  using inner_method = flexible_conjugate_gradient_loop<float, T, float_matrix<offset>, FloatPreconditioner>;
+  static constexpr const char* name = "refined-cg";
+  static constexpr bool runs_in_kernel = false;
+  static constexpr method_needs needs = inner_method::needs;
+  static constexpr bool lowers_error = false;  ///< rounding to float may raise it
+  static constexpr double reduction = 1e-2;
+
+  Operator A;
+  const T* r;
+  float *values, *float_r;
+  float_matrix<offset> float_A;
+  FloatPreconditioner M;
+  inner_method inner;
+
+  refined_conjugate_gradient(const Operator& A, const FloatPreconditioner& M, T* d, const T* r, workspace& memory)
+      : A(A),
+        r(r),
+        values(memory.take<float>(A.unscaled.nonzeros)),
+        float_r(memory.take<float>(A.rows())),
+        float_A{{A.rows(),
+                 A.unscaled.row_offsets,
+                 A.unscaled.column_indices,
+                 {values},
+                 A.unscaled.lanes_a_row,
+                 A.unscaled.nonzeros}},
+        M(M.with_memory(A.rows(), memory)),
+        inner(float_A, this->M, d, float_r, memory) {}
+
+  /// The factor belongs into the values: without it they may be out of float's range.
+  struct narrow_value {
+    decltype(std::declval<Operator>().unscaled.values) from;
+    const double* factor;
+    float* to;
+    WHILST_HD void operator()(index_type k) const {
+      to[k] = static_cast<float>(*factor * static_cast<double>(from.get()[k]));
+    }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(float)); }
+  };
+  struct narrow_residual {
+    const T* r;
+    float* float_r;
+    WHILST_HD auto operator()(index_type i) const {
+      const float ri = static_cast<float>(r[i]);
+      float_r[i] = ri;
+      return sums{static_cast<double>(ri) * static_cast<double>(ri)};
+    }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(float)); }
+  };
+  /// The loop's tolerance is the solve's, until the next restart sets it again.
+  struct aim {
+    WHILST_HD void operator()(const sums<double, 1>& rr, loop_state& loop) const {
+      const double wanted = reduction * sqrt(rr[0]) * power_of_two(loop.norm_exponent);
+      if (wanted > loop.rtol_norm) loop.rtol_norm = wanted;
+    }
+  };
+
+  template <class Run>
+  void prepare(Run& run) const {
+    run.step("A in float", A.unscaled.nonzeros, narrow_value{A.unscaled.values, A.factor, values});
+    M.prepare(run, float_A);
+    inner.prepare(run);
+  }
+  template <class Run>
+  void start(Run& run) const {
+    run.step("r in float, (r,r)", A.rows(), narrow_residual{r, float_r}, aim{});
+    inner.start(run);
+  }
+  template <class Run>
+  void iterate(Run& run) const {
+    inner.iterate(run);
+  }
+};
+
+}  // namespace whilst
