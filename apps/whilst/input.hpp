@@ -40,8 +40,8 @@ linear_system<T> load_system(const solve_options& options);
 /// read.
 solve_options with_null_space(solve_options options);
 
-/// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver; of column k. 0 if both norms are 0. With
-/// a null space, of what both have outside it.
+/// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver; of column k. 0 if both norms are 0.
+/// With a null space, of what both have outside it.
 template <class T>
 double true_relative_residual(const linear_system<T>& system, std::span<const T> x, index_type k = 0);
 

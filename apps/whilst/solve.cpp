@@ -118,8 +118,7 @@ int solve_in(const solve_options& options) {
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   if (!system.null_space.empty())
     fmt::print(out, "null space   {}; the part of b in it has norm {:.3e} and was left out\n",
-               options.solver.null_space,
-               result.removed_norm());
+               options.solver.null_space, result.removed_norm());
   fmt::print(out, "iterations   {}\n", result.iterations());
   fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",
              true_residual, result.relative_residual(), tolerance);

@@ -24,6 +24,16 @@ inline void require_steps(std::string_view doing, const linear_solver_options& o
                 "Use executor graph, stream or host");
 }
 
+/// Bounds of eigenvalues that a method would have to estimate, beginning with a vector that has a part in the null
+/// space.
+inline void require_bounds(std::string_view doing, const linear_solver_options& options, std::string_view method) {
+  const bool estimates = (method == "chebyshev" || method == "richardson") &&
+                         (options.least_eigenvalue == 0 || options.greatest_eigenvalue == 0);
+  if (estimates && has_null_space(options))
+    throw error(doing, "method " + options.method + " does not estimate eigenvalues beside a null space",
+                "Give least_eigenvalue and greatest_eigenvalue, of M A but for the zeros, or use cg");
+}
+
 /// An operator that the method cannot take. parts: instead of a matrix, or null.
 template <class T>
 void require_shape(std::string_view doing, const linear_solver_options& options, const linear_method<T>& method,
@@ -39,6 +49,7 @@ void require_shape(std::string_view doing, const linear_solver_options& options,
   if (method.needs.transpose && has_null_space(options))
     throw error(doing, "method " + std::string(method.name) + " needs no null space to find the solution of least norm",
                 "Set null_space to none, or use another method");
+  require_bounds(doing, options, method.name);
   if (method.needs.transpose || rows == columns) return;
   std::string which;
   for (const linear_method<T>& one : linear_methods<T>())

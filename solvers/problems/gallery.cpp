@@ -82,12 +82,11 @@ gallery_problem<T> neumann_2d(index_type size, std::string name) {
   const grid_point extents{1, size, size};
   const std::vector<grid_point> stencil{{0, -1, 0}, {0, 0, -1}, {0, 0, 0}, {0, 0, 1}, {0, 1, 0}};
   constexpr std::size_t centre = 2;
-  csr_matrix<T> matrix =
-      detail::assemble_on_grid<T>(extents, 1, stencil, [&](const grid_point& point, std::size_t s) {
-        const auto neighbours = std::ranges::count_if(
-            stencil, [&](const grid_point& way) { return detail::is_inside(point + way, extents); });
-        return std::array<double, 9>{s == centre ? static_cast<double>(neighbours - 1) : -1};
-      });
+  csr_matrix<T> matrix = detail::assemble_on_grid<T>(extents, 1, stencil, [&](const grid_point& point, std::size_t s) {
+    const auto neighbours =
+        std::ranges::count_if(stencil, [&](const grid_point& way) { return detail::is_inside(point + way, extents); });
+    return std::array<double, 9>{s == centre ? static_cast<double>(neighbours - 1) : -1};
+  });
   std::vector<T> rhs(static_cast<std::size_t>(matrix.rows()));
   rhs.front() += 1;
   rhs.back() -= 1;
