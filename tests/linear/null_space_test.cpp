@@ -71,6 +71,16 @@ singular two_paths() {
   return made;
 }
 
+/// Eight paths of five points: more vectors than a step takes.
+singular eight_paths() {
+  singular made{Eigen::MatrixXd::Zero(40, 40), std::vector<double>(320, 0)};
+  for (int k = 0; k < 8; ++k) {
+    made.A.block(5 * k, 5 * k, 5, 5) = path(uneven(4));
+    for (int i = 0; i < 5; ++i) made.vectors[static_cast<std::size_t>(40 * k + 5 * k + i)] = 1 + k;
+  }
+  return made;
+}
+
 /// Springs between near points of a 3 x 3 x 3 grid with moved points, held by nothing: six rigid motions.
 singular loose_springs() {
   std::vector<Eigen::Vector3d> points;
@@ -211,7 +221,8 @@ TEMPLATE_TEST_CASE("a block of null space vectors and any b: least squares, leas
     singular given;
     int nullity;
   };
-  for (const example& e : {example{"two paths", two_paths(), 2}, example{"loose springs", loose_springs(), 6}}) {
+  for (const example& e : {example{"two paths", two_paths(), 2}, example{"loose springs", loose_springs(), 6},
+                           example{"eight paths", eight_paths(), 8}}) {
     const csr_matrix<TestType> A = matrix_of<TestType>(e.given.A);
     const Eigen::MatrixXd rounded = to_eigen(A);
     const std::vector<TestType> b = random_vector<TestType>(A.rows(), 4);
@@ -252,12 +263,14 @@ TEMPLATE_TEST_CASE("a block of null space vectors and any b: least squares, leas
 TEST_CASE("a null space means the same at every scale", "[linear][null-space]") {
   const singular given = two_paths();
   const std::vector<double> b = random_vector<double>(50, 3);
+  std::string method, preconditioner;
   const auto solved = [&](double of_A, double of_b) {
     const csr_matrix<double> A = matrix_of<double>(of_A * given.A);
     std::vector<double> scaled = b, vectors = given.vectors;
     for (double& value : scaled) value *= of_b;
     for (double& value : vectors) value *= of_A;
-    linear_solver<double> solver(A, {.preconditioner = "jacobi",
+    linear_solver<double> solver(A, {.method = method,
+                                     .preconditioner = preconditioner,
                                      .null_space = "vectors",
                                      .null_space_vectors = vectors,
                                      .rtol = 1e-12,
@@ -269,14 +282,18 @@ TEST_CASE("a null space means the same at every scale", "[linear][null-space]") 
     for (double& value : x) value *= of_A / of_b;
     return x;
   };
-  const std::vector<double> plain = solved(1, 1);
-  // Powers of two change no digit.
-  for (const double of_A : {0x1p-660, 0x1p660}) CHECK((solved(of_A, of_A) == plain));
-  for (const double of_b : {0x1p-660, 0x1p660}) CHECK((solved(1, of_b) == plain));
-  for (const double scale : {1e-200, 1e200}) {
-    const std::vector<double> x = solved(scale, scale);
-    // Within rtol of the solution, whose condition number is about 4e4.
-    CHECK((to_eigen(x) - to_eigen(plain)).norm() <= 1e-6 * to_eigen(plain).norm());
+  for (const char* of : {"cg", "minres"}) {
+    method = of;
+    preconditioner = of == std::string("cg") ? "jacobi" : "none";
+    const std::vector<double> plain = solved(1, 1);
+    // Powers of two change no digit.
+    for (const double of_A : {0x1p-660, 0x1p660}) CHECK((solved(of_A, of_A) == plain));
+    for (const double of_b : {0x1p-660, 0x1p660}) CHECK((solved(1, of_b) == plain));
+    for (const double scale : {1e-200, 1e200}) {
+      const std::vector<double> x = solved(scale, scale);
+      // Within rtol of the solution, whose condition number is about 4e4.
+      CHECK((to_eigen(x) - to_eigen(plain)).norm() <= 1e-6 * to_eigen(plain).norm());
+    }
   }
   // The constant vector's mean: the sum of its entries would overflow.
   linear_solver<double> solver(matrix_of<double>(path({1, 1, 1})),
@@ -315,6 +332,30 @@ TEST_CASE("the null space of a matrix that is not symmetric", "[linear][null-spa
   }
 }
 
+TEST_CASE("a singular matrix that is indefinite", "[linear][null-space]") {
+  std::vector<double> conductances = uneven(39);
+  for (std::size_t i = 15; i < conductances.size(); ++i) conductances[i] *= -1;
+  const Eigen::MatrixXd dense = path(conductances);
+  const std::vector<double> b = random_vector<double>(40, 2);
+  const Eigen::VectorXd best = least_norm_solution(dense, to_eigen(b), 1);
+  for (const std::string& method : methods_on("host", matrix_kind::indefinite)) {
+    // Convergence takes about as many iterations as there are rows; those that stagnate there are not for it.
+    if (method != "minres" && method != "gmres" && method != "fgmres") continue;
+    for (const char* preconditioner : {"none", "jacobi"}) {
+      INFO(method << ", " << preconditioner);
+      linear_solver<double> solver(matrix_of<double>(dense), {.method = method,
+                                                              .preconditioner = preconditioner,
+                                                              .null_space = "constant",
+                                                              .rtol = 1e-10,
+                                                              .restart = 60,
+                                                              .executor = "host"});
+      std::vector<double> x(b.size(), 1);
+      CHECK(solver.solve(b, x).converged());
+      CHECK((to_eigen(x) - best).norm() <= 1e-6 * best.norm());  // rtol times a condition number of about 1000
+    }
+  }
+}
+
 TEST_CASE("a null space of formats, callbacks and preconditioners of one's own", "[linear][null-space]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("neumann2d:9").matrix;
   const std::vector<double> b = random_vector<double>(81, 2);
@@ -332,9 +373,14 @@ TEST_CASE("a null space of formats, callbacks and preconditioners of one's own",
   const auto multiply = [&](whilst::stream_handle, index_type n, const double* x, double* y) {
     Eigen::Map<Eigen::VectorXd>(y, n) = to_eigen(A) * Eigen::Map<const Eigen::VectorXd>(x, n);
   };
-  // Not only does it not keep the complement, it has much the larger part in the null space.
   const auto scale = [](whilst::stream_handle, index_type n, const double* r, double* z) {
     for (index_type i = 0; i < n; ++i) z[i] = (1 + static_cast<double>(i % 3)) * r[i];
+  };
+  // Nearly all of M r is in the null space. What x would get of it, it would lose in digits.
+  const auto lean = [](whilst::stream_handle, index_type n, const double* r, double* z) {
+    double sum = 0;
+    for (index_type i = 0; i < n; ++i) sum += static_cast<double>(i % 3) * r[i];
+    for (index_type i = 0; i < n; ++i) z[i] = r[i] + 1e10 * sum;
   };
   for (const char* method : {"cg", "minres", "auto"}) {
     INFO(method);
@@ -346,6 +392,8 @@ TEST_CASE("a null space of formats, callbacks and preconditioners of one's own",
     check(preconditioned);
     linear_solver<double> both(81, multiply, scale, options);
     check(both);
+    linear_solver<double> leaning(A, lean, options);
+    check(leaning);
   }
 }
 
