@@ -18,6 +18,7 @@ json report_json(const report& result) {
   document["relative_residual"] = result.relative_residual();
   document["rhs_norm"] = result.rhs_norm();
   if (result.normal_residual_norm() > 0) document["normal_residual_norm"] = result.normal_residual_norm();
+  if (result.removed_norm() > 0) document["removed_norm"] = result.removed_norm();
   document["setup_seconds"] = result.setup_seconds();
   document["solve_seconds"] = result.solve_seconds();
   document["seconds_per_iteration"] = result.seconds_per_iteration();

@@ -233,6 +233,12 @@ arguments::arguments()
 
   solve = app.add_subcommand("solve", "Solve A x = b, starting at x = 0");
   add_problem(solve, solving);
+  add(solve, "--null-space", solving.solver.null_space,
+      "Of a singular matrix: constant for the vector of ones (default none). b loses its part in it, x has none",
+      one_of({"none", "constant"}));
+  add(solve, "--null-space-vectors", solving.null_space_file,
+      "The same for vectors that span it, the columns of a file", not_empty())
+      ->excludes("--null-space");
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));

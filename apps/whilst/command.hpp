@@ -14,6 +14,8 @@ struct solve_options {
   std::string matrix_file, gallery;
   /// Empty: the gallery's own load, or ones.
   std::string rhs_file;
+  /// Empty: solver.null_space says which.
+  std::string null_space_file;
   std::string precision = "double";
   linear_solver_options solver;
   bool monitor = false, quiet = false;

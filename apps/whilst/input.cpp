@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include "solvers/files/matrix_market_bytes.hpp"
 #include "solvers/files/text_file.hpp"
+#include "solvers/linear/null_space/null_space.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
@@ -39,11 +41,11 @@ linear_system<T> load_matrix(const solve_options& options) {
   return {std::move(A), std::move(ones), named(options.matrix_file), "", "ones", {}};
 }
 
-constexpr index_type most_right_hand_sides = 64;
+constexpr index_type most_columns = 64;
 
-/// One right-hand side, or the columns of a file with several.
+/// A vector, or the columns of a file with several, one after another; and how many there are.
 template <class T>
-void read_right_hand_sides(const std::string& path, linear_system<T>& into) {
+std::vector<T> read_columns(const char* option, const std::string& path, index_type& columns) {
   // What can be read only once is kept.
   std::error_code unknown;
   const auto type = std::filesystem::status(path, unknown).type();
@@ -56,23 +58,33 @@ void read_right_hand_sides(const std::string& path, linear_system<T>& into) {
   const auto read = [&](auto of_file, auto of_text) { return is_piped ? of_text(piped, named(path)) : of_file(path); };
   const matrix_market_header header = read(read_matrix_market_header, parse_matrix_market_header);
   // A matrix given by mistake, say; dense it may not fit into memory.
-  if (header.columns > most_right_hand_sides)
-    throw error("reading --rhs " + detail::printable(path), fmt::format("the number of columns is {}", header.columns),
-                fmt::format("Give 1 to {}", most_right_hand_sides));
-  if (header.columns <= 1) {
-    into.b = read([](const auto& file) { return read_vector<T>(file); },
-                  [](const auto&... text) { return parse_vector<T>(text...); });
-    return;
-  }
+  if (header.columns > most_columns)
+    throw error(fmt::format("reading {} {}", option, detail::printable(path)),
+                fmt::format("the number of columns is {}", header.columns), fmt::format("Give 1 to {}", most_columns));
+  columns = 1;
+  if (header.columns <= 1)
+    return read([](const auto& file) { return read_vector<T>(file); },
+                [](const auto&... text) { return parse_vector<T>(text...); });
   const csr_matrix<T> B = read([](const auto& file) { return read_matrix<T>(file); },
                                [](const auto&... text) { return parse_matrix<T>(text...); });
-  into.columns = B.columns();
-  into.b.assign(static_cast<size_t>(B.rows() * B.columns()), T(0));
+  columns = B.columns();
+  std::vector<T> all(static_cast<size_t>(B.rows() * B.columns()), T(0));
   for (index_type row = 0; row < B.rows(); ++row)
     for (index_type k = B.row_offset(row); k < B.row_offset(row + 1); ++k) {
       const auto entry = static_cast<size_t>(k);
-      into.b[static_cast<size_t>(B.column_indices()[entry] * B.rows() + row)] = B.values()[entry];
+      all[static_cast<size_t>(B.column_indices()[entry] * B.rows() + row)] = B.values()[entry];
     }
+  return all;
+}
+
+/// The norm of what a vector has outside the span of orthonormal ones.
+double norm_outside(const std::vector<double>& null_space, std::vector<double> v) {
+  for (size_t first = 0; first < null_space.size(); first += v.size()) {
+    double part = 0;
+    for (size_t i = 0; i < v.size(); ++i) part += null_space[first + i] * v[i];
+    for (size_t i = 0; i < v.size(); ++i) v[i] -= part * null_space[first + i];
+  }
+  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
 }
 
 }  // namespace
@@ -85,7 +97,7 @@ linear_system<T> load_system(const solve_options& options) {
     throw error("reading " + detail::printable(system.name), "the matrix has no rows",
                 "Give a matrix with at least one");
   if (!options.rhs_file.empty()) {
-    read_right_hand_sides(options.rhs_file, system);
+    system.b = read_columns<T>("--rhs", options.rhs_file, system.columns);
     system.rhs_source = named(options.rhs_file);
     // The expected value belongs to the gallery's own load.
     system.quantity.reset();
@@ -94,7 +106,17 @@ linear_system<T> load_system(const solve_options& options) {
       throw error("reading --rhs " + detail::printable(options.rhs_file),
                   fmt::format("it has {} entries and the matrix {} rows", entries, n), "Give one entry for each row");
   }
+  if (has_null_space(options.solver))
+    system.null_space = orthonormal_null_space("reading " + detail::printable(system.name), options.solver, n);
   return system;
+}
+
+solve_options with_null_space(solve_options options) {
+  if (options.null_space_file.empty()) return options;
+  index_type columns = 0;
+  options.solver.null_space = "vectors";
+  options.solver.null_space_vectors = read_columns<double>("--null-space-vectors", options.null_space_file, columns);
+  return options;
 }
 
 template <class T>
@@ -102,19 +124,16 @@ double true_relative_residual(const linear_system<T>& system, std::span<const T>
   const std::span<const T> b = system.column(column);
   const auto columns = system.A.column_indices();
   const auto values = system.A.values();
-  double residual_squares = 0, rhs_squares = 0;
+  std::vector<double> of_residual(b.begin(), b.end());
   for (index_type row = 0; row < system.A.rows(); ++row) {
-    const double rhs = b[static_cast<size_t>(row)];
-    double residual = rhs;
+    double& residual = of_residual[static_cast<size_t>(row)];
     for (index_type k = system.A.row_offset(row); k < system.A.row_offset(row + 1); ++k) {
       const auto entry = static_cast<size_t>(k);
       residual -= static_cast<double>(values[entry]) * static_cast<double>(x[static_cast<size_t>(columns[entry])]);
     }
-    residual_squares += residual * residual;
-    rhs_squares += rhs * rhs;
   }
-  if (residual_squares == 0) return 0;
-  return std::sqrt(residual_squares) / std::sqrt(rhs_squares);
+  const double residual = norm_outside(system.null_space, std::move(of_residual));
+  return residual == 0 ? 0 : residual / norm_outside(system.null_space, {b.begin(), b.end()});
 }
 
 template <class T>

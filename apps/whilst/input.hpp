@@ -22,6 +22,8 @@ struct linear_system {
   std::string rhs_source;
   std::optional<gallery_quantity<T>> quantity;
   index_type columns = 1;  ///< of b
+  /// Orthonormal vectors that span the null space, one after another; empty if the options name none.
+  std::vector<double> null_space = {};
 
   /// Of one right-hand side.
   std::span<const T> column(index_type k) const {
@@ -34,7 +36,12 @@ struct linear_system {
 template <class T>
 linear_system<T> load_system(const solve_options& options);
 
+/// These options with the null space's vectors, from their file if one is named. Throws whilst::error if that cannot be
+/// read.
+solve_options with_null_space(solve_options options);
+
 /// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver; of column k. 0 if both norms are 0.
+/// With a null space, of what both have outside it.
 template <class T>
 double true_relative_residual(const linear_system<T>& system, std::span<const T> x, index_type k = 0);
 

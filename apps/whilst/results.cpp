@@ -9,7 +9,9 @@ result_files::result_files(const solve_options& options)
       history("--history", options.history),
       plot("--plot", options.plot),
       report(options.json, {&output, &history, &plot}, options.quiet) {
-  require_different_files({{"the matrix", options.matrix_file}, {"--rhs", options.rhs_file}},
+  require_different_files({{"the matrix", options.matrix_file},
+                           {"--rhs", options.rhs_file},
+                           {"--null-space-vectors", options.null_space_file}},
                           {&output, &history, &plot, &report.file()});
 }
 

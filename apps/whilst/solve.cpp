@@ -116,6 +116,9 @@ int solve_in(const solve_options& options) {
   if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
   fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
+  if (!system.null_space.empty())
+    fmt::print(out, "null space   {}; the part of b in it has norm {:.3e} and was left out\n",
+               options.solver.null_space, result.removed_norm());
   fmt::print(out, "iterations   {}\n", result.iterations());
   fmt::print(out, "residual     {:.3e} relative, computed here in double; the solver says {:.3e}; asked for {:.3g}\n",
              true_residual, result.relative_residual(), tolerance);
@@ -162,7 +165,8 @@ int solve_in(const solve_options& options) {
 
 }  // namespace
 
-int run_solve(const solve_options& options) {
+int run_solve(const solve_options& given) {
+  const solve_options options = with_null_space(given);
   return options.precision == "float" ? solve_in<float>(options) : solve_in<double>(options);
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 #include <type_traits>
+#include <vector>
 
 #include "whilst/basics/error.hpp"
 
@@ -32,6 +33,8 @@ requires std::is_same_v<std::remove_const_t<Options>, linear_solver_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("preconditioner", options.preconditioner);
+  visit("null_space", options.null_space);
+  visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);
   visit("rtol", options.rtol);
   visit("atol", options.atol);
@@ -94,12 +97,28 @@ void read(std::string_view key, std::string_view text, Number& into) {
   into = value;
 }
 
+/// Numbers with spaces between.
+void read(std::string_view key, std::string_view text, std::vector<double>& into) {
+  into.clear();
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    if (space > 0) read(key, text.substr(0, space), into.emplace_back());
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+}
+
 std::string written(const std::string& value) { return value; }
 std::string written(bool value) { return value ? "true" : "false"; }
 template <class Number>
 std::string written(Number value) {
   std::array<char, 64> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string written(const std::vector<double>& value) {
+  std::string text;
+  for (const double number : value) text.append(text.empty() ? "" : " ").append(written(number));
+  return text;
 }
 
 std::string_view trimmed(std::string_view text) {

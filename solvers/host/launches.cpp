@@ -256,6 +256,7 @@ report launch_desk::report_of(const launch& which) const {
   fields.residual_norm = outcome.residual_norm;
   fields.rhs_norm = outcome.rhs_norm;
   fields.normal_residual_norm = outcome.normal_residual_norm;
+  fields.removed_norm = outcome.removed_norm;
   fields.solve_seconds = 1e-9 * static_cast<double>(outcome.nanoseconds);
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
   // If the launch is in a graph that runs again meanwhile, this may read any number.

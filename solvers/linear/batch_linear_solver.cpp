@@ -6,6 +6,7 @@
 
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/null_space/null_space.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -54,6 +55,9 @@ struct batch_linear_solver<T>::implementation {
     if (!is_format_for_kernels(options.format))
       refuse("format " + options.format + " records steps for one large system, and a batch is one kernel",
              "Use format csr or auto, or a linear_solver for each system");
+    if (has_null_space(options))
+      refuse("a null space is projected out by steps for one large system, and a batch is one kernel",
+             "Set null_space to none, or use a linear_solver for each system");
     const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),
                                        given.is_on_device());
     pattern = matrix_on_place<T>(given, where, options.check_pointers);

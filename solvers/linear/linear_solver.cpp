@@ -4,9 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/rectangular/transpose_on_place.hpp"
+#include "solvers/linear/solver_refusals.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -30,12 +31,13 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   matrix_on_place<T> matrix;
-  format_choice format;                            ///< of the matrix; empty if there is none
-  std::unique_ptr<formatted_matrix<T>> formatted;  ///< the matrix, if its format is not csr
-  transpose_on_place<T> transpose;                 ///< of the matrix, for methods that need it
-  operator_parts parts;                            ///< instead of the matrix
-  preconditioner_parts M;                          ///< instead of a named one
-  std::optional<csr_matrix<T>> values_of;          ///< the matrix whose values are on the place; none if unknown
+  format_choice format;                             ///< of the matrix; empty if there is none
+  std::unique_ptr<formatted_matrix<T>> formatted;   ///< the matrix, if its format is not csr
+  transpose_on_place<T> transpose;                  ///< of the matrix, for methods that need it
+  operator_parts parts;                             ///< instead of the matrix
+  preconditioner_parts M;                           ///< instead of a named one
+  std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
+  std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   linear_solver_options options;             ///< what to record
   whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
@@ -51,13 +53,12 @@ struct linear_solver<T>::implementation {
     const linear_method<T>* named = checked_method();
     const bool is_square = A.rows() == A.columns(), is_automatic = !named;
     if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
-    if (named) require_shape(*named, A.rows(), A.columns());
+    if (named) require_shape<T>(making, options, *named, A.rows(), A.columns(), nullptr);
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
-    if (options.executor == "resident" && !is_format_for_kernels(options.format))
-      throw error(making, "format " + options.format + " records steps of its own, and executor resident is one kernel",
-                  "Use format csr or auto, or executor graph or stream");
-    const bool runs_in_kernel = (!named || named->runs_in_kernel) && !M && is_format_for_kernels(options.format);
+    require_steps(making, options);
+    const bool runs_in_kernel =
+        (!named || named->runs_in_kernel) && !M && is_format_for_kernels(options.format) && !has_null_space(options);
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), runs_in_kernel, A.nonzeros());
     how = choice.how;
     if (!named && how == whilst::executor::resident) {
@@ -66,6 +67,7 @@ struct linear_solver<T>::implementation {
     }
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
+    require_null_space(making, A);
     store(A, named && named->needs.transpose);
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
@@ -136,28 +138,17 @@ struct linear_solver<T>::implementation {
                 "Make the operator on the place that the executor uses");
   }
 
-  /// Throws if the method cannot take such an operator.
-  void require_shape(const linear_method<T>& method, index_type rows, index_type columns) const {
-    if (method.needs.transpose && !is_format_for_kernels(options.format))
-      throw error(
-          making,
-          "format " + options.format + " has no products with the transpose, which method " + options.method + " needs",
-          "Use format csr or auto");
-    if (method.needs.transpose && parts && !parts->has_transpose())
-      throw error(making, "method " + options.method + " needs products with the transpose, too, and there are none",
-                  "Give those, or use another method");
-    if (method.needs.transpose || rows == columns) return;
-    std::string which;
-    for (const linear_method<T>& one : linear_methods<T>())
-      if (one.needs.transpose) which += (which.empty() ? "" : ", ") + std::string(one.name);
-    throw error(making, "the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
-                "Give a square one, or use a method for any shape: " + which);
+  /// Throws if A does not have the null space that it is said to have.
+  void require_null_space(std::string_view doing, const csr_matrix<T>& A) const {
+    if (!has_null_space(options)) return;
+    const csr_matrix<T> on_host = A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.request().where) : A;
+    whilst::require_null_space(doing, options, on_host, on_host.values());
   }
 
   void record_parts(const linear_method<T>* named, const executor_choice& choice, clock::time_point began) {
     const bool is_square = parts->rows() == parts->columns(), is_automatic = !named;
     if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
-    if (named) require_shape(*named, parts->rows(), parts->columns());
+    if (named) require_shape(making, options, *named, parts->rows(), parts->columns(), parts.get());
     const bool of_normal = named && named->needs.transpose;
     if (!M && options.preconditioner == "jacobi" && !(of_normal ? parts->has_normal_diagonal() : parts->has_diagonal()))
       throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
@@ -206,6 +197,13 @@ struct linear_solver<T>::implementation {
     if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
     request.settings = method_settings_of(options);
+    std::unique_ptr<in_complement<T>> complement;
+    if (has_null_space(options)) {
+      if (!null_space) null_space.emplace(making, options, request.where, request.rows);
+      complement = make_in_complement<T>(*null_space, method.needs.definite_preconditioner);
+      complement->put_into(request);
+      shown.null_space_vectors.clear();
+    }
     request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel;
     const whilst::executor runs =
         how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
@@ -311,6 +309,8 @@ template <class T>
 void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->require_matrix();
   const auto mine = implementation_->solve->enter("updating a matrix's values");
+  if (!implementation_->matrix.given().is_on_device())
+    require_null_space("updating a matrix's values", implementation_->options, implementation_->matrix.given(), values);
   implementation_->solve->wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
@@ -336,6 +336,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   // Unless borrowed, they are shared, and kept alive here.
   const bool unchanged = values_of && !A.is_borrowed() && values_of->values_data() == A.values_data();
   if (implementation_->matrix.is_read_in_place(A)) {
+    if (!unchanged) implementation_->require_null_space("updating a matrix's values", A);
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
     if (!unchanged) implementation_->choose_again(A);
@@ -369,6 +370,10 @@ memory_table linear_solver<T>::memory() const {
                                              .where = name_of(formatted->where()),
                                              .bytes = static_cast<std::size_t>(formatted->bytes())});
   if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
+  if (const auto& null_space = implementation_->null_space; null_space && null_space->bytes() > 0)
+    table.items.insert(table.items.begin(), {.name = "the vectors of the null space",
+                                             .where = name_of(implementation_->solve->chosen().recorded().where()),
+                                             .bytes = static_cast<std::size_t>(null_space->bytes())});
   if (const index_type bytes = implementation_->transpose.bytes())
     table.items.insert(table.items.begin() + 1, {.name = "the transpose's pattern",
                                                  .where = name_of(implementation_->matrix.request().where),
@@ -378,7 +383,8 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_format = implementation_->formatted ? implementation_->formatted->bytes() : 0;
-  return implementation_->matrix.bytes() + of_format + implementation_->transpose.bytes() +
+  const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
+  return implementation_->matrix.bytes() + of_format + of_null_space + implementation_->transpose.bytes() +
          implementation_->solve->bytes();
 }
 template <class T>

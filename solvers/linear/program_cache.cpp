@@ -3,6 +3,7 @@
 #include "solvers/host/program_pool.hpp"
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/null_space/null_space.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -54,7 +55,7 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   const linear_solver_key<T> key(
       A, options,
       choose_executor(wish_of(options), A.rows(), A.is_on_device(),
-                      is_format_for_kernels(options.format) &&
+                      is_format_for_kernels(options.format) && !has_null_space(options) &&
                           (options.method == automatic_method ||
                            method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel),
                       A.nonzeros()));

@@ -15,6 +15,7 @@ namespace whilst {
 namespace {
 
 using detail::grid_point;
+using detail::operator+;
 
 /// The difference stencil with coefficient weights[k] along axis k, minus the shift; weight 0 omits an axis.
 template <class T>
@@ -75,12 +76,31 @@ gallery_problem<T> helmholtz_2d(index_type size, std::string name) {
                       "Helmholtz equation on a square, ten points a wavelength: symmetric indefinite", kh * kh);
 }
 
-constexpr std::array<gallery_entry, 8> entries{{
+/// Each point minus its neighbours: rows add up to zero. A unit flows in at the first point and out at the last.
+template <class T>
+gallery_problem<T> neumann_2d(index_type size, std::string name) {
+  const grid_point extents{1, size, size};
+  const std::vector<grid_point> stencil{{0, -1, 0}, {0, 0, -1}, {0, 0, 0}, {0, 0, 1}, {0, 1, 0}};
+  constexpr std::size_t centre = 2;
+  csr_matrix<T> matrix = detail::assemble_on_grid<T>(extents, 1, stencil, [&](const grid_point& point, std::size_t s) {
+    const auto neighbours =
+        std::ranges::count_if(stencil, [&](const grid_point& way) { return detail::is_inside(point + way, extents); });
+    return std::array<double, 9>{s == centre ? static_cast<double>(neighbours - 1) : -1};
+  });
+  std::vector<T> rhs(static_cast<std::size_t>(matrix.rows()));
+  rhs.front() += 1;
+  rhs.back() -= 1;
+  return {std::move(name), "Poisson equation on a square without boundary values: singular, its rows add up to zero",
+          std::move(matrix), std::move(rhs), std::nullopt};
+}
+
+constexpr std::array<gallery_entry, 9> entries{{
     {"poisson1d", "Poisson equation on N points of a line, 3-point stencil"},
     {"poisson2d", "Poisson equation on N x N points of a square, 5-point stencil"},
     {"poisson3d", "Poisson equation on N x N x N points of a cube, 7-point stencil"},
     {"anisotropic2d", "-u_xx - 0.01 u_yy on N x N points of a square, 5-point stencil"},
     {"helmholtz2d", "Helmholtz equation on N x N points of a square, ten a wavelength: symmetric indefinite"},
+    {"neumann2d", "Poisson equation on N x N points of a square without boundary values: singular"},
     {"elasticity2d", "steel cantilever in plane stress, 4N x N rectangles; gives its tip deflection"},
     {"elasticity3d", "steel cantilever, 4N x N x N bricks; gives its tip deflection"},
     {"powerlaw", "N rows whose lengths follow a power law, about 10 N nonzeros: unsymmetric, diagonally dominant"},
@@ -109,6 +129,7 @@ constexpr std::array<recipe<T>, entries.size()> recipes{{
     {poisson_3d<T>, [](double n) { return n * n * n; }, 7},
     {anisotropic_2d<T>, [](double n) { return n * n; }, 5},
     {helmholtz_2d<T>, [](double n) { return n * n; }, 5},
+    {neumann_2d<T>, [](double n) { return n * n; }, 5},
     {detail::cantilever_2d<T>, [](double n) { return 2 * 4 * n * (n + 1); }, 18},
     {detail::cantilever_3d<T>, [](double n) { return 3 * 4 * n * (n + 1) * (n + 1); }, 81},
     {detail::power_law<T>, [](double n) { return n; }, 10},

@@ -301,6 +301,24 @@ TEST_CASE("every method solves by its name and its settings") {
   }
 }
 
+TEST_CASE("a singular matrix is solved with its null space, by name or from a file") {
+  const folder here;
+  std::ofstream(here.at("ones.mtx")) << "%%MatrixMarket matrix array real general\n9 1\n2\n2\n2\n2\n2\n2\n2\n2\n2\n";
+  std::ofstream(here.at("b.mtx")) << "%%MatrixMarket matrix array real general\n9 1\n9\n0\n0\n0\n0\n0\n0\n0\n0\n";
+  const strings common{"solve", "--gallery", "neumann2d:3", "--executor", "host", "--rhs", here.at("b.mtx")};
+  for (const strings& named :
+       {strings{"--null-space", "constant"}, strings{"--null-space-vectors", here.at("ones.mtx")}}) {
+    const outcome result = run(with(with(common, named), {"--json", "-"}));
+    INFO(result.err);
+    CHECK(result.status == 0);
+    CHECK(contains(result.err, "the part of b in it has norm 3.000e+00 and was left out"));
+    CHECK_FALSE(contains(result.err, "warning"));
+    const json report = json::parse(result.out);
+    CHECK(std::abs(report["removed_norm"].get<double>() - 3) < 1e-14);  // the mean is 1, of 9 entries
+    CHECK(report["true_relative_residual"].get<double>() <= 1e-8);
+  }
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));

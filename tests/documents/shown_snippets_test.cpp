@@ -72,3 +72,19 @@ TEST_CASE("the shown monitor stops a solve that is good enough", "[shown]") {
   CHECK(report.reason() == whilst::reason::cancelled);
   CHECK(report.iterations() < 50);
 }
+
+TEST_CASE("the shown null space gives the solution of least norm", "[shown]") {
+  std::vector<double> b(900), x(900, 1.0);
+  b.front() = 5;
+  // shown: null space
+  const whilst::csr_matrix<double> A = whilst::make_gallery<double>("neumann2d:30").matrix;
+  whilst::linear_solver<double> solver(A, {.null_space = "constant"});
+  const whilst::report report = solver.solve(b, x);  // the entries of x add up to zero
+  const double lost = report.removed_norm();         // of b, in the null space: about 0 if A x = b has a solution
+  // end of shown
+  CHECK(report.converged());
+  CHECK(lost == Approx(5.0 / 30));  // the mean of b is 5 / 900, of 900 entries
+  double sum = 0;
+  for (const double value : x) sum += value;
+  CHECK(std::abs(sum) < 1e-10);
+}

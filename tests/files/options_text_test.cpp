@@ -73,6 +73,8 @@ TEST_CASE("options are read from a line of text", "[options]") {
   CHECK(options_from_string<linear_solver_options>(
             "method=bicgstab,preconditioner=jacobi,rtol=1e-10,max_iterations=5,deadline=2.5,executor=graph,"
             "callback_memory=device,unroll=4,programmatic_launch=false,device=1") == expected);
+  CHECK(options_from_string<linear_solver_options>("null_space_vectors = 1  -2 3e4 , null_space=vectors") ==
+        linear_solver_options{.null_space = "vectors", .null_space_vectors = {1, -2, 3e4}});
   CHECK(options_from_string<linear_solver_options>("") == linear_solver_options{});
   CHECK(options_from_string<linear_solver_options>(" rtol = 1e-3 , dtol=inf ") ==
         linear_solver_options{.rtol = 1e-3, .dtol = std::numeric_limits<double>::infinity()});
@@ -95,6 +97,8 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   odd.max_iterations = std::numeric_limits<whilst::index_type>::max();
   odd.device = -1;
   odd.executor = "stream";
+  odd.null_space = "vectors";
+  odd.null_space_vectors = {1, -0.1, 1e-300};
   CHECK(options_from_string<linear_solver_options>(options_to_string(odd)) == odd);
   CHECK(options_to_string(linear_solver_options{}).find("method=cg,") == 0);
 
@@ -114,7 +118,9 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
   CHECK(linear("tol=1e-8") ==
         reading +
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
-            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, format, rtol, atol, dtol, "
+            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, null_space, "
+            "null_space_vectors, "
+            "format, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

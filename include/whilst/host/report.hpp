@@ -17,6 +17,7 @@ struct report_fields {
   double residual_norm = 0;
   double rhs_norm = 0;
   double normal_residual_norm = 0;
+  double removed_norm = 0;
   double setup_seconds = 0;
   double solve_seconds = 0;
   double loop_seconds = 0;
@@ -48,6 +49,9 @@ class report {
   /// Of lsqr, lsmr and cgls: ||A'(b - A x)||_2, recomputed like residual_norm(); 0 of other methods. After a cancel or
   /// a deadline, that of the last x for which it was.
   double normal_residual_norm() const { return fields_.normal_residual_norm; }
+  /// With a null space: the norm of the part of b in it, which was removed, and which no A x can be if A is symmetric;
+  /// rounding if b was consistent. The norms above are those of P (b - A x) and P b: see linear_solver_options.
+  double removed_norm() const { return fields_.removed_norm; }
   /// Seconds spent copying the matrix, allocating, recording and instantiating: once per solver, not once per solve.
   double setup_seconds() const { return fields_.setup_seconds; }
   /// Seconds from when b and x have been read to the last step of the solve, on the clock of the device that ran it.

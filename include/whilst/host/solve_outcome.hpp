@@ -15,6 +15,7 @@ struct solve_outcome {
   double residual_norm = 0;
   double rhs_norm = 0;
   double normal_residual_norm = 0;     ///< of methods with products with the transpose: see report
+  double removed_norm = 0;             ///< with a null space: see report
   std::uint64_t nanoseconds = 0;       ///< from the first to the last step
   std::uint64_t loop_nanoseconds = 0;  ///< within the method's own loop
   index_type history_count = 0;        ///< records in its history

@@ -34,6 +34,14 @@ struct linear_solver_options {
   /// absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see
   /// the constructors that take one. For the last three methods it is to be close to the inverse of A'A.
   std::string preconditioner = "none";
+  /// The null space of a singular matrix: "none", "constant" for the vector of ones, as of a pure Neumann problem, or
+  /// "vectors" for those in null_space_vectors: up to 64, an entry a row, one vector after another, of any length and
+  /// at any angle. With P the projection onto what is orthogonal to them, a solve finds the x = P x with P A x = P b,
+  /// whatever x0: for symmetric A the least-squares solution of least norm. Reports are about P A x = P b: rhs_norm()
+  /// is that of P b, and removed_norm() that of what was removed from b. Where a matrix is given, the vectors are
+  /// checked, when the solver is made and by update_values. Not for lsqr, lsmr and cgls, nor executor "resident".
+  std::string null_space = "none";
+  std::vector<double> null_space_vectors = {};
   /// How products read the matrix: "csr", "bsr", "sell", "ell" or "balanced"; "auto" looks at its pattern. Every one
   /// but csr is a copy of the matrix, for executors host, stream and graph. docs/formats.md compares them. No effect on
   /// an operator that has rows of its own.

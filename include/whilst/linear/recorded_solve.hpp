@@ -15,6 +15,9 @@ namespace whilst {
 
 enum class preconditioner_kind { none, jacobi, parts };
 
+template <class T>
+class around_solve;
+
 /// What to record, with every pointer on the place that will run it. All of it must outlive the program.
 template <class T>
 struct solve_request {
@@ -39,6 +42,8 @@ struct solve_request {
   method_settings settings = {};
   /// Put the whole solve into kernels (resident, batch) instead of recording its steps.
   bool in_kernel = false;
+  /// What is recorded around the solve; null for nothing. Not in kernels. Need not outlive the program.
+  around_solve<T>* around = nullptr;
 };
 
 /// A recorded solve and the parameters that a launch may change.
@@ -84,6 +89,17 @@ struct solve_frame {
     if constexpr (requires { made.columns; }) made.columns = systems;
     return made;
   }
+};
+
+/// Steps before and after a solve, which then has b, x and an outcome of its own.
+template <class T>
+class around_solve {
+ public:
+  virtual ~around_solve() = default;
+  /// Takes their memory, and returns where the solve finds its own operands. Called twice, like the layout of an arena.
+  virtual solve_frame<T> within(const solve_frame<T>& callers, workspace& memory) = 0;
+  virtual void record_before(program_recorder& run) = 0;
+  virtual void record_after(program_recorder& run) = 0;
 };
 
 /// The finish of a batch's first step.
@@ -136,10 +152,12 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
       memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
-      return std::pair(placed, make_solve(placed, memory));
+      return std::pair(placed, make_solve(request.around ? request.around->within(placed, memory) : placed, memory));
     });
     declare(frame);
+    if (request.around) request.around->record_before(record);
     solve(record);
+    if (request.around) request.around->record_after(record);
   } else if constexpr (solve_type::runs_in_kernel) {
     constexpr bool spans_blocks = spans_several_blocks<solve_type, Operator>;
     const kernel_layout layout = kernel_layout_for(request.where, request.rows, lanes_of_row(A_without_values),

@@ -33,7 +33,7 @@ struct gallery_problem {
   /// One readable line: equation, discretisation, load.
   std::string description;
   csr_matrix<T> matrix;
-  /// Nodal forces in newton for elasticity, ones for all others.
+  /// Nodal forces in newton for elasticity, 1 and -1 in opposite corners for neumann2d, ones for all others.
   std::vector<T> rhs;
   /// Only if there is a theory to compare with: the elasticity problems.
   std::optional<gallery_quantity<T>> quantity;
@@ -57,6 +57,9 @@ std::span<const gallery_entry> gallery_names();
 ///   consecutive unknowns.
 /// - `helmholtz2d:N`: poisson2d:N minus (2 pi / 10)^2 on the diagonal: -Laplace u - k^2 u with ten points a wavelength.
 ///   Symmetric; indefinite from N = 5 on.
+/// - `neumann2d:N`: the 5-point Laplacian on N x N points whose boundary lets nothing through: on the diagonal the
+///   number of neighbours, -1 beside it. Singular, positive semidefinite; its null space is the constant vector, see
+///   linear_solver_options::null_space.
 /// - `elasticity3d:N`: a steel beam (E = 210 GPa, Poisson's ratio 0.3), 1 m long, 0.25 m high and 0.25 m wide, clamped
 ///   at one end and loaded by 100 kN of uniform downward shear over the face at the other; 4N x N x N cubic elements.
 ///   Three displacements (along the length, up, across) for each free node, next to each other: 3 x 3 blocks.

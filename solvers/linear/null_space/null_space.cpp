@@ -1,0 +1,141 @@
+#include "solvers/linear/null_space/null_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "whilst/basics/error.hpp"
+#include "whilst/basics/safe_norm.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view constant = "constant", given = "vectors";
+constexpr std::size_t most_vectors = 64;
+/// What is left of a vector of length 1 that depends on others, given with at least half the digits of a double.
+constexpr double most_dependent = 1e-8;
+
+double norm_of_all(std::span<const double> v) {
+  squares sum{};
+  for (const double entry : v) {
+    const squares one = squares_of(entry);
+    sum = {sum.ordinary + one.ordinary, sum.great + one.great, sum.small + one.small};
+  }
+  return norm_of(sum);
+}
+
+double largest(std::span<const double> v) {
+  double most = 0;
+  for (const double entry : v) most = std::max(most, std::abs(entry));
+  return most;
+}
+
+void subtract_part(std::span<double> of, std::span<const double> along) {
+  double part = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) part += along[i] * of[i];
+  for (std::size_t i = 0; i < of.size(); ++i) of[i] -= part * along[i];
+}
+
+std::string name_of_vector(const linear_solver_options& options, std::size_t k) {
+  return options.null_space == constant ? std::string("the constant vector")
+                                        : "null space vector " + std::to_string(k) + " (from 0)";
+}
+
+}  // namespace
+
+bool has_null_space(const linear_solver_options& options) { return options.null_space != "none"; }
+
+void check_null_space(std::string_view doing, const linear_solver_options& options) {
+  if (options.null_space != "none" && options.null_space != constant && options.null_space != given)
+    throw error(doing, "there is no null_space called '" + options.null_space + "'",
+                "Use one of none, constant, vectors");
+  if (options.null_space != given && !options.null_space_vectors.empty())
+    throw error(doing, "there are null_space_vectors, and null_space is " + options.null_space,
+                "Set null_space to vectors, or leave them out");
+}
+
+/// By Gram and Schmidt, each twice: L. Giraud, J. Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005).
+std::vector<double> orthonormal_null_space(std::string_view doing, const linear_solver_options& options, index_type n) {
+  const auto rows = static_cast<std::size_t>(n);
+  if (options.null_space == constant) return std::vector<double>(rows, 1 / std::sqrt(static_cast<double>(n)));
+  std::vector<double> made = options.null_space_vectors;
+  const std::size_t entries = made.size(), count = rows ? entries / rows : 0;
+  if (entries == 0 || rows == 0 || entries % rows != 0)
+    throw error(
+        doing,
+        "null_space_vectors has " + std::to_string(entries) + " entries, and the matrix " + std::to_string(n) + " rows",
+        "Give an entry for each row, one vector after another");
+  if (count > std::min(rows, most_vectors))
+    throw error(doing, "there are " + std::to_string(count) + " null space vectors for " + std::to_string(n) + " rows",
+                "Give at most " + std::to_string(std::min(rows, most_vectors)));
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::span<double> v(made.data() + k * rows, rows);
+    const auto bad = std::ranges::find_if(v, [](double entry) { return !std::isfinite(entry); });
+    if (bad != v.end())
+      throw error(doing,
+                  name_of_vector(options, k) + " has the entry " + std::to_string(*bad) + " in row " +
+                      std::to_string(bad - v.begin()),
+                  "Give finite vectors");
+    const double scale = largest(v);
+    if (scale == 0) throw error(doing, name_of_vector(options, k) + " is zero", "Leave it out");
+    for (double& entry : v) entry /= scale;
+    const double length = norm_of_all(v);
+    for (double& entry : v) entry /= length;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t j = 0; j < k; ++j) subtract_part(v, {made.data() + j * rows, rows});
+      const double left = norm_of_all(v);
+      if (left <= most_dependent)
+        throw error(doing, name_of_vector(options, k) + " is a combination of those before it", "Leave it out");
+      for (double& entry : v) entry /= left;
+    }
+  }
+  return made;
+}
+
+template <class T>
+void require_null_space(std::string_view doing, const linear_solver_options& options, const csr_matrix<T>& A,
+                        std::span<const T> values) {
+  const auto rows = static_cast<std::size_t>(A.rows());
+  if (!has_null_space(options) || rows == 0 || std::cmp_not_equal(values.size(), A.nonzeros())) return;
+  const double most = std::sqrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
+  const std::vector<double> all = orthonormal_null_space(doing, options, A.rows());
+  const auto columns = A.column_indices();
+  for (std::size_t k = 0; k < all.size() / rows; ++k) {
+    const double* const v = all.data() + k * rows;
+    std::vector<double> made(rows), without_signs(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto end = static_cast<std::size_t>(A.row_offset(static_cast<index_type>(i) + 1));
+      for (auto e = static_cast<std::size_t>(A.row_offset(static_cast<index_type>(i))); e < end; ++e) {
+        const double product = static_cast<double>(values[e]) * v[columns[e]];
+        made[i] += product;
+        without_signs[i] += std::abs(product);
+      }
+    }
+    const double left = norm_of_all(made), size = norm_of_all(without_signs);
+    if (left > most * size)  // not so where a value is NaN: the solves will say so
+      throw error(doing,
+                  name_of_vector(options, k) + " is not in the null space: ||A v|| is " + std::to_string(left / size) +
+                      " times || |A| |v| ||",
+                  "Give vectors that A maps to zero, or set null_space to none");
+  }
+}
+
+template <class T>
+null_space<T>::null_space(std::string_view doing, const linear_solver_options& options, place where, index_type n)
+    : rows_(n), is_constant_(options.null_space == constant) {
+  if (is_constant_) return;
+  const std::vector<double> all = orthonormal_null_space(doing, options, n);
+  const std::vector<T> rounded(all.begin(), all.end());
+  count_ = static_cast<int>(static_cast<index_type>(all.size()) / n);
+  vectors_ = buffer<T>(where, static_cast<index_type>(rounded.size()), rounded.data());
+}
+
+template class null_space<float>;
+template class null_space<double>;
+template void require_null_space(std::string_view, const linear_solver_options&, const csr_matrix<float>&,
+                                 std::span<const float>);
+template void require_null_space(std::string_view, const linear_solver_options&, const csr_matrix<double>&,
+                                 std::span<const double>);
+
+}  // namespace whilst

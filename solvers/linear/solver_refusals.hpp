@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/null_space/null_space.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+/// What a linear_solver refuses when it is made, because two of its settings exclude each other. `doing` opens the
+/// message.
+
+/// Settings that record steps of their own, and executor resident.
+inline void require_steps(std::string_view doing, const linear_solver_options& options) {
+  if (options.executor != "resident") return;
+  if (!is_format_for_kernels(options.format))
+    throw error(doing, "format " + options.format + " records steps of its own, and executor resident is one kernel",
+                "Use format csr or auto, or executor graph or stream");
+  if (has_null_space(options))
+    throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",
+                "Use executor graph, stream or host");
+}
+
+/// Bounds of eigenvalues that a method would have to estimate, beginning with a vector that has a part in the null
+/// space.
+inline void require_bounds(std::string_view doing, const linear_solver_options& options, std::string_view method) {
+  const bool estimates = (method == "chebyshev" || method == "richardson") &&
+                         (options.least_eigenvalue == 0 || options.greatest_eigenvalue == 0);
+  if (estimates && has_null_space(options))
+    throw error(doing, "method " + options.method + " does not estimate eigenvalues beside a null space",
+                "Give least_eigenvalue and greatest_eigenvalue, of M A but for the zeros, or use cg");
+}
+
+/// An operator that the method cannot take. parts: instead of a matrix, or null.
+template <class T>
+void require_shape(std::string_view doing, const linear_solver_options& options, const linear_method<T>& method,
+                   index_type rows, index_type columns, const linear_operator<T>* parts) {
+  if (method.needs.transpose && !is_format_for_kernels(options.format))
+    throw error(
+        doing,
+        "format " + options.format + " has no products with the transpose, which method " + options.method + " needs",
+        "Use format csr or auto");
+  if (method.needs.transpose && parts && !parts->has_transpose())
+    throw error(doing, "method " + options.method + " needs products with the transpose, too, and there are none",
+                "Give those, or use another method");
+  if (method.needs.transpose && has_null_space(options))
+    throw error(doing, "method " + std::string(method.name) + " needs no null space to find the solution of least norm",
+                "Set null_space to none, or use another method");
+  require_bounds(doing, options, method.name);
+  if (method.needs.transpose || rows == columns) return;
+  std::string which;
+  for (const linear_method<T>& one : linear_methods<T>())
+    if (one.needs.transpose) which += (which.empty() ? "" : ", ") + std::string(one.name);
+  throw error(doing, "the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+              "Give a square one, or use a method for any shape: " + which);
+}
+
+}  // namespace whilst
