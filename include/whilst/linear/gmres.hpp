@@ -57,7 +57,8 @@ struct gmres_loop {
     const index_type n = A.rows();
     if constexpr (flexible) run.step("keep M q", n, typename steps::copy{all.s, u, basis_of_x, n});
     product_without_factor(run, "w = A M q", A, u, all.w);
-    run.step("V'q, V'w by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, q, factor_of(A)});
+    run.step("V'q, V'w by pieces", index_type{all.pieces} * (all.most + 1),
+             typename steps::dots_of_piece{all, q, factor_of(A)});
     if (updates_with_column(run)) {
       const index_type blocks = (n + column::rows_a_block - 1) / column::rows_a_block;
       run.team("column of B, rotation; v, q", 1 + blocks, column{all, all.pieces, M, q, u, factor_of(A)},
