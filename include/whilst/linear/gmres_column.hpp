@@ -29,7 +29,7 @@ WHILST_HD inline double inverse_length(double one, double other) {
 template <class Team>
 WHILST_HD auto warp_of(const Team& team) {
   if constexpr (std::is_base_of_v<lanes, Team>) {
-    return static_cast<const lanes&>(team);
+    return team;
   } else {
     return team.divided(32);
   }

@@ -9,13 +9,19 @@ namespace whilst {
 
 namespace detail {
 
-/// How many lanes a team has for which a map has asked for 32: a constant in the map's own kernel.
+/// Whether a map that has asked for 32 lanes has a kernel of its own, not a whole method around it: then it may take
+/// registers, and the number of its lanes is a constant.
+template <class Team>
+constexpr bool in_own_kernel() {
+#if defined(__CUDA_ARCH__)
+  return std::is_same_v<Team, lanes> || std::is_same_v<Team, lanes_of_whole_warp>;
+#else
+  return false;
+#endif
+}
 template <class Team>
 WHILST_HD int width_of([[maybe_unused]] const Team& team) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<Team, lanes> || std::is_same_v<Team, lanes_of_whole_warp>) return 32;
-#endif
-  return team.size();
+  return in_own_kernel<Team>() ? 32 : team.size();
 }
 template <class Team, int k>
 WHILST_HD sums<double, k> sum_over(const Team& team, const sums<double, k>& value) {
@@ -65,9 +71,14 @@ struct gmres_steps {
     const double* factor;  ///< null for 1
     WHILST_HD static int lanes_wanted() { return 32; }
 
-    /// Entries of v and q that a lane holds at once, from row `next` on.
+    /// Entries that a lane holds of a vector at once.
+    template <class Team>
+    static constexpr int held_by = detail::in_own_kernel<Team>() ? 16
+                                   : on_device                   ? 4
+                                                                 : 1;
+    /// Those of v and q from row `next` on.
+    template <int held>
     struct entries {
-      static constexpr int held = on_device ? 16 : 1;
       T v[held], q[held];
       int piece, j;
       index_type next, end;
@@ -75,8 +86,8 @@ struct gmres_steps {
     };
     // The step before writes w only.
     template <class Team>
-    WHILST_HD entries fetch(index_type index, const Team& team) const {
-      entries e;
+    WHILST_HD auto fetch(index_type index, const Team& team) const {
+      entries<held_by<Team>> e;
       e.piece = static_cast<int>(index) / (all.most + 1);
       e.j = static_cast<int>(index) - e.piece * (all.most + 1);
       e.next = e.piece * all.rows_a_piece + team.rank();
@@ -88,26 +99,27 @@ struct gmres_steps {
       load(e.q, q, e.next, e.end, team, read);
       return e;
     }
+    template <int held>
     struct entries_and_w {
-      entries e;
-      T w[entries::held];
+      entries<held> e;
+      T w[held];
     };
-    template <class Team>
-    WHILST_HD entries_and_w read(index_type, const Team& team, const entries& e) const {
-      entries_and_w data{e, {}};
+    template <class Team, int held>
+    WHILST_HD entries_and_w<held> read(index_type, const Team& team, const entries<held>& e) const {
+      entries_and_w<held> data{e, {}};
       load(data.w, all.w, e.next, e.end, team, [](const T* from) { return *from; });
       return data;
     }
-    template <class Team>
-    WHILST_HD void operator()(index_type, const Team& team, const entries_and_w& data) const {
-      const entries& e = data.e;
+    template <class Team, int held>
+    WHILST_HD void operator()(index_type, const Team& team, const entries_and_w<held>& data) const {
+      const entries<held>& e = data.e;
       if (e.end == 0) return;
       sums<double, 4> dots = dots_of(e.v, e.q, data.w, e.factor);
-      const int step = entries::held * detail::width_of(team);
+      const int step = held * detail::width_of(team);
       WHILST_ROLLED
       for (index_type next = e.next + step; next - team.rank() < e.end; next += step) {
         const auto read = [](const T* from) { return *from; };
-        T v[entries::held], of_q[entries::held], w[entries::held];
+        T v[held], of_q[held], w[held];
         load(v, vector(e.j), next, e.end, team, read);
         load(of_q, q, next, e.end, team, read);
         load(w, all.w, next, e.end, team, read);
@@ -126,28 +138,29 @@ struct gmres_steps {
    private:
     WHILST_HD const T* vector(int j) const { return j < all.most ? all.basis + j * all.n : q; }
     /// Rows from `next` on; zeros from the end on.
-    template <class Team, class Read>
-    WHILST_HD static void load(T (&into)[entries::held], const T* from, index_type next, index_type end,
-                               const Team& team, const Read& read) {
+    template <class Team, int held, class Read>
+    WHILST_HD static void load(T (&into)[held], const T* from, index_type next, index_type end, const Team& team,
+                               const Read& read) {
       const T* const first = from + next;
       constexpr int most = 1 << 20;
       const int left = end - next < most ? static_cast<int>(end - next) : most;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int h = 0; h < entries::held; ++h) {
+      for (int h = 0; h < held; ++h) {
         const int k = h * detail::width_of(team);
         into[h] = k < left ? read(first + k) : T(0);
       }
     }
     /// (v, q), (v, w), (w, w), and a 0, since four sums are formed faster than three.
-    WHILST_HD static sums<double, 4> dots_of(const T (&v)[entries::held], const T (&of_q)[entries::held],
-                                             const T (&w)[entries::held], double factor) {
+    template <int held>
+    WHILST_HD static sums<double, 4> dots_of(const T (&v)[held], const T (&of_q)[held], const T (&w)[held],
+                                             double factor) {
       sums<double, 4> dots{};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int h = 0; h < entries::held; ++h) {
+      for (int h = 0; h < held; ++h) {
         const double vi = v[h], wi = factor * static_cast<double>(w[h]);
         dots.value[0] += vi * static_cast<double>(of_q[h]);
         dots.value[1] += vi * wi;
