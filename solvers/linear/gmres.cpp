@@ -10,10 +10,4 @@ linear_method<T> gmres_method() {
 }
 template linear_method<WHILST_NUMBER> gmres_method();
 
-template <class T>
-linear_method<T> fgmres_method() {
-  return listed<fgmres, T>(record_from_parts<fgmres, T>);
-}
-template linear_method<WHILST_NUMBER> fgmres_method();
-
 }  // namespace whilst

@@ -266,23 +266,26 @@ TEST_CASE("each system of a batch ends for its own reason", "[batch][sanitizer]"
 
 TEST_CASE("a batch stops at the iteration limit, each system exactly", "[batch]") {
   for (const std::string& executor : batch_executors()) {
-    for (const int n : {8, 40, 200}) {
-      batch<double> given(whilst::make_gallery<double>("poisson1d:" + std::to_string(n)).matrix, 20);
-      batch_linear_solver<double> solver(given.pattern, given.systems, {.rtol = 1e-14, .executor = executor});
-      for (const index_type limit : {0, 1, 3}) {
-        INFO(executor << ", n " << n << ", limit " << limit);
-        solver.set_max_iterations(limit);
-        std::fill(given.x.begin(), given.x.end(), 0.0);
-        const batch_report r = solver.solve(given.values, given.b, given.x);
-        CHECK(r.number_converged() == 0);
-        for (const system_outcome& system : r) {
-          CHECK(system.reason == reason::iteration_limit);
-          CHECK(system.iterations == limit);
+    for (const std::string& method : methods_on("batch")) {
+      for (const int n : {8, 40, 200}) {
+        batch<double> given(whilst::make_gallery<double>("poisson1d:" + std::to_string(n)).matrix, 20);
+        batch_linear_solver<double> solver(given.pattern, given.systems,
+                                           {.method = method, .rtol = 1e-14, .restart = 200, .executor = executor});
+        for (const index_type limit : {0, 1, 3}) {
+          INFO(executor << ", " << method << ", n " << n << ", limit " << limit);
+          solver.set_max_iterations(limit);
+          std::fill(given.x.begin(), given.x.end(), 0.0);
+          const batch_report r = solver.solve(given.values, given.b, given.x);
+          CHECK(r.number_converged() == 0);
+          for (const system_outcome& system : r) {
+            CHECK(system.reason == reason::iteration_limit);
+            CHECK(system.iterations == limit);
+          }
         }
+        solver.set_max_iterations(10000);
+        solver.set_tolerances(1e-10, 0);
+        CHECK(solver.solve(given.values, given.b, given.x).all_converged());
       }
-      solver.set_max_iterations(10000);
-      solver.set_tolerances(1e-10, 0);
-      CHECK(solver.solve(given.values, given.b, given.x).all_converged());
     }
   }
 }
@@ -336,48 +339,47 @@ TEST_CASE("tickets of several batches keep their outcomes apart", "[batch]") {
 TEST_CASE("a deadline is the batch's, and a cancel reaches every system", "[batch][alone]") {
   // Convergence is out of reach; rounding ends the progress of a system, but only after some milliseconds.
   batch<double> given(whilst::make_gallery<double>("poisson2d:60").matrix, 40);
-  const linear_solver_options endless{.rtol = 0, .max_iterations = 100'000'000};
-  for (const std::string& executor : batch_executors()) {
-    INFO(executor);
-    linear_solver_options options = endless;
-    options.executor = executor;
-    options.deadline = executor == "host" ? 0.01 : 0.0002;
-    std::fill(given.x.begin(), given.x.end(), 0.0);
-    const batch_report late = given.solve(options);
-    CHECK(late.number_converged() == 0);
-    CHECK(late[given.systems - 1].reason == reason::deadline);
-    CHECK(std::count_if(late.begin(), late.end(), [](const system_outcome& system) {
-            return system.reason == reason::deadline;
-          }) > given.systems / 2);
-    if (executor == "host") {
-      // Systems whose turn comes too late get one iteration: the deadline does not start anew for each.
-      CHECK(late[given.systems - 1].iterations <= 1);
-    }
-    for (const double value : given.x) REQUIRE(std::isfinite(value));
+  for (const std::string& executor : batch_executors())
+    for (const char* method : {"cg", "gmres"}) {
+      INFO(executor << ", " << method);
+      linear_solver_options options{.method = method, .rtol = 0, .max_iterations = 100'000'000, .executor = executor};
+      options.deadline = executor == "host" ? 0.01 : 0.0002;
+      std::fill(given.x.begin(), given.x.end(), 0.0);
+      const batch_report late = given.solve(options);
+      CHECK(late.number_converged() == 0);
+      CHECK(late[given.systems - 1].reason == reason::deadline);
+      CHECK(std::count_if(late.begin(), late.end(), [](const system_outcome& system) {
+              return system.reason == reason::deadline;
+            }) > given.systems / 2);
+      if (executor == "host") {
+        // Systems whose turn comes too late get one iteration: the deadline does not start anew for each.
+        CHECK(late[given.systems - 1].iterations <= 1);
+      }
+      for (const double value : given.x) REQUIRE(std::isfinite(value));
 
-    options.deadline = infinity;
-    if (executor != "host") continue;  // cancelled from this thread, below
-    batch_linear_solver<double> solver(given.pattern, given.systems, options);
-    std::fill(given.x.begin(), given.x.end(), 0.0);
-    batch_report cancelled;
-    std::atomic<bool> over = false;
-    std::thread solving([&] {
-      cancelled = solver.solve(given.values, given.b, given.x);
-      over = true;
-    });
-    while (!over) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      options.deadline = infinity;
+      if (executor != "host") continue;  // cancelled from this thread, below
+      batch_linear_solver<double> solver(given.pattern, given.systems, options);
+      std::fill(given.x.begin(), given.x.end(), 0.0);
+      batch_report cancelled;
+      std::atomic<bool> over = false;
+      std::thread solving([&] {
+        cancelled = solver.solve(given.values, given.b, given.x);
+        over = true;
+      });
+      while (!over) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        solver.cancel();
+      }
+      solving.join();
+      CHECK(cancelled[given.systems - 1].reason == reason::cancelled);
+      CHECK(cancelled[given.systems - 1].iterations <= 1);
+      for (const double value : given.x) REQUIRE(std::isfinite(value));
+      // A late cancel harms no later solve.
       solver.cancel();
+      solver.set_tolerances(1e-2, 0);
+      CHECK(solver.solve(given.values, given.b, given.x).all_converged());
     }
-    solving.join();
-    CHECK(cancelled[given.systems - 1].reason == reason::cancelled);
-    CHECK(cancelled[given.systems - 1].iterations <= 1);
-    for (const double value : given.x) REQUIRE(std::isfinite(value));
-    // A late cancel harms no later solve.
-    solver.cancel();
-    solver.set_tolerances(1e-2, 0);
-    CHECK(solver.solve(given.values, given.b, given.x).all_converged());
-  }
 }
 
 TEST_CASE("a batch has the same bits for any number of host threads", "[batch]") {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "whilst/linear/gmres_column.hpp"
 #include "whilst/linear/gmres_memory.hpp"
 #include "whilst/linear/gmres_steps.hpp"
@@ -22,12 +24,14 @@ namespace whilst {
 /// Ends with breakdown if A M maps the space to itself and is singular there.
 template <class T, class Operator, class Preconditioner, bool flexible>
 struct gmres_loop {
-  static constexpr bool runs_in_kernel = false;
+  static constexpr bool runs_in_kernel = !flexible && Preconditioner::runs_in_kernel;
   static constexpr bool lowers_error = false;
   static constexpr method_needs needs{};
 
   using steps = gmres_steps<T>;
-  using column = gmres_column<T, Preconditioner>;
+  /// What M is within the update of q.
+  using pointwise_part = std::conditional_t<Preconditioner::pointwise, Preconditioner, identity_preconditioner>;
+  using column = gmres_column<T, pointwise_part>;
 
   Operator A;
   Preconditioner M;
@@ -35,7 +39,8 @@ struct gmres_loop {
   gmres_memory<T> all;
   T* basis_of_x;
 
-  gmres_loop(const Operator& A, const Preconditioner& M, T* x, T* r, const method_settings& settings, workspace& memory)
+  WHILST_HD gmres_loop(const Operator& A, const Preconditioner& M, T* x, T* r, const method_settings& settings,
+                       workspace& memory)
       : A(A),
         M(M),
         x(x),
@@ -46,34 +51,36 @@ struct gmres_loop {
         basis_of_x(flexible ? memory.take<T>(A.rows() * all.most) : nullptr) {}
 
   template <class Run>
-  void start(Run& run) const {
+  WHILST_HD void start(Run& run) const {
     const index_type n = A.rows();
     run.step("(r,r)", n, typename steps::dot_with_itself{r}, typename steps::begin_cycle{all.s});
     update(run, "q = r / beta", n, preconditioned(M, typename steps::first_of_basis{all.s, r, q}, q, u));
   }
 
   template <class Run>
-  void iterate(Run& run) const {
+  WHILST_HD void iterate(Run& run) const {
     const index_type n = A.rows();
     if constexpr (flexible) run.step("keep M q", n, typename steps::copy{all.s, u, basis_of_x, n});
     product_without_factor(run, "w = A M q", A, u, all.w);
-    run.step("V'q, V'w by pieces", all.pieces * (all.most + 1), typename steps::dots_of_piece{all, q, factor_of(A)});
-    if (updates_with_column(run)) {
-      const index_type blocks = (n + column::rows_a_block - 1) / column::rows_a_block;
-      run.team("column of B, rotation; v, q", 1 + blocks, column{all, all.pieces, M, q, u, factor_of(A)},
-               gmres_judge<T>{all, true});
-      if constexpr (!Preconditioner::pointwise) M.record(run, n, q, u);
-      return;
+    run.step("V'q, V'w by pieces", index_type{all.pieces} * (all.most + 1),
+             typename steps::dots_of_piece{all, q, factor_of(A)});
+    // On the host and within a kernel no step waits for another to start.
+    if constexpr (requires { run.where(); }) {
+      if (!run.where().on_host() && all.is_small()) {
+        const index_type blocks = (n + column::rows_a_block - 1) / column::rows_a_block;
+        run.team("column of B, rotation; v, q", 1 + blocks, column_of(all.pieces), gmres_judge<T>{all, true});
+        if constexpr (!Preconditioner::pointwise) M.record(run, n, q, u);
+        return;
+      }
     }
     const bool few = all.has_few_pieces();
     if (!few) run.step("V'q, V'w", all.sums_of_piece(), typename steps::add_pieces{all});
-    run.team("column of B, rotation", 1, column{all, few ? all.pieces : 1, M, q, u, factor_of(A)},
-             gmres_judge<T>{all, false});
+    run.team("column of B, rotation", 1, column_of(few ? all.pieces : 1), gmres_judge<T>{all, false});
     update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
   }
 
   template <class Run>
-  void conclude(Run& run) const {
+  WHILST_HD void conclude(Run& run) const {
     const index_type n = A.rows();
     run.team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible}, gmres_check_solution<T>{all});
     using sum = typename steps::combine;
@@ -87,10 +94,12 @@ struct gmres_loop {
   }
 
  private:
-  /// On the host no step waits for another.
-  template <class Run>
-  bool updates_with_column(const Run& run) const {
-    return !run.where().on_host() && all.is_small();
+  WHILST_HD column column_of(int pieces) const {
+    if constexpr (Preconditioner::pointwise) {
+      return {all, pieces, M, q, u, factor_of(A)};
+    } else {
+      return {all, pieces, identity_preconditioner(), q, u, factor_of(A)};
+    }
   }
 };
 

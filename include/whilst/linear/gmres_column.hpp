@@ -29,17 +29,19 @@ WHILST_HD inline double inverse_length(double one, double other) {
 template <class Team>
 WHILST_HD auto warp_of(const Team& team) {
   if constexpr (std::is_base_of_v<lanes, Team>) {
-    return static_cast<const lanes&>(team);
+    return team;
   } else {
     return team.divided(32);
   }
 }
-template <class Warp, int k>
-WHILST_HD sums<double, k> sum_over(const Warp& warp, const sums<double, k>& value) {
+/// A block's fast memory, or `fallback` where there is none.
+template <class Team>
+WHILST_HD double* room_of(const Team& team, double* fallback) {
 #if defined(__CUDA_ARCH__)
-  if (warp.size() == 32) return sums_of_warp(value);
+  if constexpr (std::is_same_v<Team, block_team>) return static_cast<double*>(team.fast_memory());
 #endif
-  return warp.sum(value);
+  void* const fast = team.fast_memory();
+  return fast ? static_cast<double*>(fast) : fallback;
 }
 
 }  // namespace detail
@@ -57,19 +59,14 @@ struct gmres_column {
   using scalars = typename memory::scalars;
 
   memory all;
-  index_type pieces;
+  int pieces;
   Preconditioner M;
   T *q, *u;
   const double* factor;  ///< of w; null for 1
 
-  WHILST_HD static int threads_wanted() { return 256; }
-  /// Threads of a block that share the pieces of a sum.
-  WHILST_HD int parts() const {
-    const int each = all.sums_of_piece();
-    return threads_wanted() > each ? threads_wanted() / each : 1;
-  }
+  WHILST_HD static constexpr int threads_wanted() { return 256; }
   index_type fast_memory_bytes() const {
-    return (index_type{parts()} * all.sums_of_piece() + 2 * threads_wanted()) * index_type{sizeof(double)};
+    return (all.sums_of_piece() + 2 * index_type{threads_wanted()}) * index_type{sizeof(double)};
   }
 
   /// What the step before does not write.
@@ -118,27 +115,19 @@ struct gmres_column {
   }
   template <class Team>
   WHILST_HD entries_and_sum read(index_type, const Team& team, const entries& e) const {
-    return {e, sum_of_pieces(team.rank(), is_shared(team) ? parts() : 1)};
+    return {e, team.rank() < all.sums_of_piece() ? sum_of_pieces(team.rank()) : 0};
   }
 
   template <class Team>
   WHILST_HD void operator()(index_type index, const Team& team, const entries_and_sum& data) const {
     const entries& e = data.e;
     const int each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
-    const int k = e.columns, shared_by = is_shared(team) ? parts() : 1;
-    void* const fast = team.fast_memory();
-    double* const total = fast ? static_cast<double*>(fast) : all.work;
-    for (int t = rank; t < shared_by * each; t += threads)
-      total[t] = t == rank ? data.sum : sum_of_pieces(t, shared_by);
+    const int k = e.columns;
+    double* const total = detail::room_of(team, all.work);
+    if (rank < each) total[rank] = data.sum;
+    WHILST_ROLLED
+    for (int j = rank + threads; j < each; j += threads) total[j] = sum_of_pieces(j);
     team.sync();
-    if (shared_by > 1) {
-      for (int j = rank; j < each; j += threads) {
-        double sum = total[j];
-        for (int part = 1; part < shared_by; ++part) sum += total[part * each + j];
-        total[j] = sum;
-      }
-      team.sync();
-    }
 
     // Each warp for itself: that saves telling the others.
     const auto warp = detail::warp_of(team);
@@ -147,6 +136,7 @@ struct gmres_column {
     const double *const a = total, *const b = total + all.most;
     const auto row_entry = [&](int j) { return !makes_column ? 0.0 : j == warp.rank() ? e.last_row : all.last_row[j]; };
     sums<double, 5> dots{};  // (a, a), (a, b), (b, b), the last row times a and b
+    WHILST_ROLLED
     for (int j = warp.rank(); j < k; j += warp.size()) {
       const double aj = a[j], bj = b[j], of_row = row_entry(j);
       dots += sums{aj * aj, aj * bj, bj * bj, of_row * aj, of_row * bj};
@@ -166,9 +156,10 @@ struct gmres_column {
     const bool is_direction = square_of_rho > 1e-4 * qq;  // otherwise q all but lies in the basis after all
 
     if (index > 0) {
-      if (is_direction) update_row(index - 1, team, e, now, a, b, total + shared_by * each);
+      if (is_direction) update_row(index - 1, team, e, now, a, b, total + each);
       return;
     }
+    WHILST_ROLLED
     for (int j = rank; j < k; j += threads) {
       all.a[memory::a_of(k) + j] = a[j];
       all.b[memory::b_of(k) + j] = b[j];
@@ -191,6 +182,7 @@ struct gmres_column {
       now.last = cosine * now.b_of_v - sine * dots[4];
       now.last_g = -sine * e.last_g;
     }
+    WHILST_ROLLED
     for (int j = warp.rank(); j < k; j += warp.size()) all.last_row[j] = -sine * row_entry(j);
     if (rank != 0) return;
     const double inverse = detail::inverse_length(now.last, eta);
@@ -218,17 +210,25 @@ struct gmres_column {
   }
 
  private:
-  template <class Team>
-  WHILST_HD static bool is_shared(const Team& team) {
-    return team.fast_memory() != nullptr;
-  }
-  WHILST_HD double sum_of_pieces(int first, int shared_by) const {
-    const index_type each = all.sums_of_piece(), step = shared_by * each, end = pieces * each;
+  WHILST_HD double sum_of_pieces(int j) const {
+    const int each = all.sums_of_piece();
+    constexpr int at_once = 8;
     double sum = 0;
+    WHILST_ROLLED
+    for (int first = 0; first < pieces; first += at_once) {
+      double value[at_once];
+      const double* const from = all.partial + first * each + j;
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
+#pragma unroll
 #endif
-    for (index_type at = first; at < end; at += step) sum += all.partial[at];
+      for (int p = 0; p < at_once; ++p) value[p] = first + p < pieces ? from[p * each] : 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int distance = 1; distance < at_once; distance *= 2)
+        for (int p = 0; p < at_once; p += 2 * distance) value[p] += value[p + distance];
+      sum += value[0];
+    }
     return sum;
   }
   WHILST_HD static reason verdict_on(const scalars& now, double eta, double ww) {
@@ -253,10 +253,12 @@ struct gmres_column {
 #endif
     for (int h = 0; h < entries::held; ++h) {
       const int j = of_warp + h * warps;
-      if (j >= k) break;
-      of_q += a[j] * static_cast<double>(e.v[h]);
-      of_w += b[j] * static_cast<double>(e.v[h]);
+      if (j < k) {
+        of_q += a[j] * static_cast<double>(e.v[h]);
+        of_w += b[j] * static_cast<double>(e.v[h]);
+      }
     }
+    WHILST_ROLLED
     for (int j = of_warp + entries::held * warps; j < k && i < all.n; j += warps) {
       const double v = all.basis[j * all.n + i];
       of_q += a[j] * v;
@@ -266,7 +268,12 @@ struct gmres_column {
     share[threads + rank] = of_w;
     team.sync();
     if (of_warp > 0 || i >= all.n) return;
-    for (int other = 1; other < warps; ++other) {
+    constexpr int most_warps = threads_wanted() / 32;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int other = 1; other < most_warps; ++other) {
+      if (other >= warps) break;
       of_q += share[other * warp.size() + rank];
       of_w += share[threads + other * warp.size() + rank];
     }

@@ -53,7 +53,8 @@ struct gmres_memory {
   index_type n;
   int most;  ///< columns of a cycle
   T *basis, *w;
-  index_type rows_a_piece, pieces;
+  index_type rows_a_piece;
+  int pieces;
   double *partial, *work;  ///< a, b, (q, q), (q, w), (w, w) of each piece of the rows; for a block without fast memory
   double *a, *b;           ///< of each column, from a_of and b_of on
   double *rho, *eta, *cosine, *sine, *g, *y;  ///< of each column
@@ -70,10 +71,10 @@ struct gmres_memory {
     constexpr index_type least_rows = 512, most_pieces = 256;
     const index_type even = (n + most_pieces - 1) / most_pieces;
     rows_a_piece = even < least_rows ? least_rows : (even + 31) / 32 * 32;
-    pieces = (n + rows_a_piece - 1) / rows_a_piece;
+    pieces = static_cast<int>((n + rows_a_piece - 1) / rows_a_piece);
     basis = memory.take<T>(most * n);
     w = memory.take<T>(n);
-    partial = memory.take<double>(pieces * sums_of_piece());
+    partial = memory.take<double>(index_type{pieces} * sums_of_piece());
     work = memory.take<double>(sums_of_piece());
     a = memory.take<double>(a_of(most));
     b = memory.take<double>(b_of(most));

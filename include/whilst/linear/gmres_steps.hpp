@@ -1,9 +1,37 @@
 #pragma once
 
+#include <type_traits>
+
 #include "whilst/basics/teams.hpp"
 #include "whilst/linear/gmres_memory.hpp"
 
 namespace whilst {
+
+namespace detail {
+
+/// Whether a map that has asked for 32 lanes has a kernel of its own, not a whole method around it: then it may take
+/// registers, and the number of its lanes is a constant.
+template <class Team>
+constexpr bool in_own_kernel() {
+#if defined(__CUDA_ARCH__)
+  return std::is_same_v<Team, lanes> || std::is_same_v<Team, lanes_of_whole_warp>;
+#else
+  return false;
+#endif
+}
+template <class Team>
+WHILST_HD int width_of([[maybe_unused]] const Team& team) {
+  return in_own_kernel<Team>() ? 32 : team.size();
+}
+template <class Team, int k>
+WHILST_HD sums<double, k> sum_over(const Team& team, const sums<double, k>& value) {
+#if defined(__CUDA_ARCH__)
+  if (width_of(team) == 32) return sums_of_warp(value);
+#endif
+  return team.sum(value);
+}
+
+}  // namespace detail
 
 /// The steps of gmres and fgmres over vectors. They do not depend on the operator or the preconditioner, so all share
 /// kernels.
@@ -43,79 +71,102 @@ struct gmres_steps {
     const double* factor;  ///< null for 1
     WHILST_HD static int lanes_wanted() { return 32; }
 
-    /// Entries of v and q that a lane holds at once, from `next` on, `left` of which are there.
+    /// Entries that a lane holds of a vector at once.
+    template <class Team>
+    static constexpr int held_by = detail::in_own_kernel<Team>() ? 16
+                                   : on_device                   ? 4
+                                                                 : 1;
+    /// Those of v and q from row `next` on.
+    template <int held>
     struct entries {
-      static constexpr int held = on_device ? 16 : 1;
       T v[held], q[held];
+      int piece, j;
       index_type next, end;
+      double factor;
     };
     // The step before writes w only.
     template <class Team>
-    WHILST_HD entries fetch(index_type index, const Team& team) const {
-      const index_type each = all.most + 1, piece = index / each;
-      const auto j = static_cast<int>(index - piece * each);
-      entries e;
-      e.next = piece * all.rows_a_piece + team.rank();
-      const index_type end = (piece + 1) * all.rows_a_piece;
-      e.end = end < all.n ? end : all.n;
-      if (j < all.most && j >= team.early(&all.s->columns)) e.end = 0;
-      load(e, vector(j), team, [](const T* from) { return Team::early(from); });
+    WHILST_HD auto fetch(index_type index, const Team& team) const {
+      entries<held_by<Team>> e;
+      e.piece = static_cast<int>(index) / (all.most + 1);
+      e.j = static_cast<int>(index) - e.piece * (all.most + 1);
+      e.next = e.piece * all.rows_a_piece + team.rank();
+      const index_type end = (e.piece + 1) * all.rows_a_piece;
+      e.end = e.j < all.most && e.j >= team.early(&all.s->columns) ? 0 : end < all.n ? end : all.n;
+      e.factor = factor ? team.early(factor) : 1;
+      const auto read = [](const T* from) { return Team::early(from); };
+      load(e.v, vector(e.j), e.next, e.end, team, read);
+      load(e.q, q, e.next, e.end, team, read);
       return e;
     }
-    template <class Team>
-    WHILST_HD void operator()(index_type index, const Team& team, entries e) const {
-      const index_type each = all.most + 1, piece = index / each;
-      const auto j = static_cast<int>(index - piece * each);
+    template <int held>
+    struct entries_and_w {
+      entries<held> e;
+      T w[held];
+    };
+    template <class Team, int held>
+    WHILST_HD entries_and_w<held> read(index_type, const Team& team, const entries<held>& e) const {
+      entries_and_w<held> data{e, {}};
+      load(data.w, all.w, e.next, e.end, team, [](const T* from) { return *from; });
+      return data;
+    }
+    template <class Team, int held>
+    WHILST_HD void operator()(index_type, const Team& team, const entries_and_w<held>& data) const {
+      const entries<held>& e = data.e;
       if (e.end == 0) return;
-      const double of_w = factor ? *factor : 1;
-      double with_q = 0, with_w = 0, square = 0;
-      while (true) {
-        T w[entries::held];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int k = 0; k < entries::held; ++k) {
-          const index_type i = e.next + k * team.size();
-          w[k] = i < e.end ? all.w[i] : T(0);
-        }
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int k = 0; k < entries::held; ++k) {
-          const double vi = e.v[k], qi = e.q[k], wi = of_w * static_cast<double>(w[k]);
-          with_q += vi * qi;
-          with_w += vi * wi;
-          square += wi * wi;
-        }
-        e.next += entries::held * team.size();
-        if (e.next - team.rank() >= e.end) break;
-        load(e, vector(j), team, [](const T* from) { return *from; });
+      sums<double, 4> dots = dots_of(e.v, e.q, data.w, e.factor);
+      const int step = held * detail::width_of(team);
+      WHILST_ROLLED
+      for (index_type next = e.next + step; next - team.rank() < e.end; next += step) {
+        const auto read = [](const T* from) { return *from; };
+        T v[held], of_q[held], w[held];
+        load(v, vector(e.j), next, e.end, team, read);
+        load(of_q, q, next, e.end, team, read);
+        load(w, all.w, next, e.end, team, read);
+        dots += dots_of(v, of_q, w, e.factor);
       }
-      with_q = team.sum(with_q);
-      with_w = team.sum(with_w);
-      square = team.sum(square);
+      dots = detail::sum_over(team, dots);
       if (team.rank() != 0) return;
-      double* const sums_here = all.partial + piece * all.sums_of_piece();
-      const bool is_vector = j < all.most;
-      sums_here[is_vector ? j : 2 * all.most] = with_q;
-      sums_here[is_vector ? all.most + j : 2 * all.most + 1] = with_w;
-      if (!is_vector) sums_here[2 * all.most + 2] = square;
+      double* const sums_here = all.partial + e.piece * all.sums_of_piece();
+      const bool is_vector = e.j < all.most;
+      sums_here[is_vector ? e.j : 2 * all.most] = dots[0];
+      sums_here[is_vector ? all.most + e.j : 2 * all.most + 1] = dots[1];
+      if (!is_vector) sums_here[2 * all.most + 2] = dots[2];
     }
     index_type bytes(index_type) const { return (all.most / 2 + 2) * all.n * static_cast<index_type>(sizeof(T)); }
 
    private:
     WHILST_HD const T* vector(int j) const { return j < all.most ? all.basis + j * all.n : q; }
-    template <class Team, class Read>
-    WHILST_HD void load(entries& e, const T* v, const Team& team, const Read& read) const {
+    /// Rows from `next` on; zeros from the end on.
+    template <class Team, int held, class Read>
+    WHILST_HD static void load(T (&into)[held], const T* from, index_type next, index_type end, const Team& team,
+                               const Read& read) {
+      const T* const first = from + next;
+      constexpr int most = 1 << 20;
+      const int left = end - next < most ? static_cast<int>(end - next) : most;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < entries::held; ++k) {
-        const index_type i = e.next + k * team.size();
-        const bool is_there = i < e.end;
-        e.v[k] = is_there ? read(v + i) : T(0);
-        e.q[k] = is_there ? read(q + i) : T(0);
+      for (int h = 0; h < held; ++h) {
+        const int k = h * detail::width_of(team);
+        into[h] = k < left ? read(first + k) : T(0);
       }
+    }
+    /// (v, q), (v, w), (w, w), and a 0, since four sums are formed faster than three.
+    template <int held>
+    WHILST_HD static sums<double, 4> dots_of(const T (&v)[held], const T (&of_q)[held], const T (&w)[held],
+                                             double factor) {
+      sums<double, 4> dots{};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int h = 0; h < held; ++h) {
+        const double vi = v[h], wi = factor * static_cast<double>(w[h]);
+        dots.value[0] += vi * static_cast<double>(of_q[h]);
+        dots.value[1] += vi * wi;
+        dots.value[2] += wi * wi;
+      }
+      return dots;
     }
   };
   /// Adds up many pieces, into the first: a warp for each sum.
