@@ -23,7 +23,7 @@ namespace whilst {
 template <class T, class Operator, class Preconditioner>
 struct minres {
   static constexpr const char* name = "minres";
-  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel;
+  static constexpr bool runs_in_kernel = Preconditioner::runs_in_kernel, spans_blocks = true;
   static constexpr bool lowers_error = false;
   static constexpr method_needs needs{.symmetric = true, .definite_preconditioner = true};
   static constexpr bool is_identity = Preconditioner::is_identity;
