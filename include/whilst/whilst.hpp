@@ -12,6 +12,8 @@
 #include "whilst/linear/batch_linear_solver.hpp"
 #include "whilst/linear/columns_linear_solver.hpp"
 #include "whilst/linear/csr_matrix.hpp"
+#include "whilst/linear/eigenvalue_range.hpp"
+#include "whilst/linear/eigenvalue_solver.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"
 #include "whilst/problems/gallery.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/eigenvalue_solver.hpp"

@@ -1,0 +1,226 @@
+#include "whilst/linear/eigenvalue_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "solvers/linear/eigenvalues/record_eigenvalues.hpp"
+#include "solvers/linear/eigenvalues/symmetric_matrix.hpp"
+#include "whilst/host/choose_executor.hpp"
+#include "whilst/host/prepared_program.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/solve_options.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr std::string_view making = "making an eigenvalue solver";
+
+/// Besides the true residuals at the end few restarts are needed.
+constexpr index_type most_restarts = 100;
+constexpr int most_block_columns_asked = 24;
+
+void refuse_rtol(std::string_view doing, double rtol) {
+  if (!(rtol >= 0) || std::isinf(rtol)) throw error(doing, "rtol is negative or not finite", "Give 0 or more, as 1e-8");
+}
+
+void check_options(const eigenvalue_options& options) {
+  const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
+  if (options.count < 1 || options.count > most_eigenpairs)
+    refuse("count is " + std::to_string(options.count), "Give 1 to " + std::to_string(most_eigenpairs));
+  if (options.which != "smallest" && options.which != "largest")
+    refuse("there are no '" + options.which + "' eigenvalues", "Use one of smallest, largest");
+  if (options.method != "lobpcg") refuse("there is no method called '" + options.method + "'", "Use lobpcg");
+  const int block = options.block_columns;
+  if (block != 0 && (block < options.count || block > most_block_columns_asked))
+    refuse("block_columns is " + std::to_string(block), "Give " + std::to_string(options.count) + ", the count, to " +
+                                                            std::to_string(most_block_columns_asked) +
+                                                            ", or 0 to have it chosen");
+  refuse_rtol(making, options.rtol);
+  if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
+  loop_options(options).check(making);
+}
+
+/// Columns lie in pairs.
+int block_columns_of(const eigenvalue_options& options) {
+  const int chosen = options.count + std::max(1, options.count / 4);
+  const int asked = options.block_columns ? options.block_columns : chosen;
+  return asked + asked % 2;
+}
+
+}  // namespace
+
+std::string_view eigenvalue_report::explanation() const {
+  switch (reason()) {
+    case reason::converged_rtol:
+      return "the residuals of all pairs fell to rtol times the norm of the matrix";
+    case reason::attainable_accuracy:
+      return "rounding keeps a residual above the tolerance";
+    case reason::breakdown:
+      return "the block spans fewer directions than pairs are wanted";
+    default:
+      return sentence(reason());
+  }
+}
+
+std::string eigenvalue_report::message() const {
+  char numbers[120];
+  std::snprintf(numbers, sizeof numbers, " after %lld iterations, largest residual %.3g of the norm of the matrix",
+                static_cast<long long>(iterations()), relative_residual());
+  return std::string(converged() ? "converged: " : "not converged: ") + std::string(explanation()) + numbers;
+}
+
+eigenvalue_report eigenvalue_ticket::wait() const {
+  eigenvalue_report told{ticket::wait()};
+  const auto& left = *static_cast<const eigenvalue_outcome*>(static_cast<const void*>(outcome()));
+  told.eigenvalues.assign(left.eigenvalues, left.eigenvalues + count_);
+  told.residual_norms.assign(left.residual_norms, left.residual_norms + count_);
+  return told;
+}
+
+namespace {
+
+template <class T>
+class prepared_eigenvalues final : public prepared_program {
+ public:
+  prepared_eigenvalues(const eigenvalue_request<T>& request, executor how, const eigenvalue_options& options,
+                       clock::time_point began)
+      : prepared_eigenvalues(request, record_eigenvalues(request), how, options, began) {}
+
+  void set_tolerance(double rtol) {
+    const turns::turn mine = recorded().take_turn();
+    rtol_ = rtol;
+  }
+  void bind_values(const T* values) { recorded().set(made_.values, values); }
+
+ private:
+  prepared_eigenvalues(const eigenvalue_request<T>& request, recorded_eigenvalues<T> made, executor how,
+                       const eigenvalue_options& options, clock::time_point began)
+      : prepared_program(std::move(made.recorded),
+                         {.method = options.method,
+                          .preconditioner = options.preconditioner,
+                          .in_float = sizeof(T) == 4,
+                          .rows = request.matrix.rows,
+                          .nonzeros = request.matrix.nonzeros,
+                          .x_bytes = static_cast<std::size_t>(request.matrix.rows * request.wanted) * sizeof(T),
+                          .how = how,
+                          .outer = made.outer,
+                          .inner = made.inner,
+                          .outcome_bytes = sizeof(eigenvalue_outcome),
+                          .usual_unroll = 4,  // an iteration is long, most of all its Rayleigh-Ritz step
+                          .began = began},
+                         options_of(options)),
+        rtol_(options.rtol),
+        made_(std::move(made)) {
+    desk().common.format = "csr";
+  }
+  /// History: an even number, since it is halved when full.
+  static loop_options options_of(const eigenvalue_options& options) {
+    loop_options made(options);
+    made.history_capacity = made.history_capacity / 2 * 2;
+    return made;
+  }
+
+  void set_parameters(const ticket::state& of, const void*, void* x) override {
+    program& run = recorded();
+    run.set(made_.x, static_cast<T*>(x));
+    run.set(made_.outcome, static_cast<eigenvalue_outcome*>(of.seen.data()));
+    control_settings outer = root_settings(of);
+    outer.limit = most_restarts;
+    outer.rtol = rtol_;
+    run.set(made_.outer_settings, outer);
+    run.set(made_.inner_settings, desk().with_history({.limit = options().max_iterations}, of));
+  }
+
+  double rtol_;
+  recorded_eigenvalues<T> made_;
+};
+
+}  // namespace
+
+template <class T>
+struct eigenvalue_solver<T>::implementation {
+  eigenvalue_options options;
+  matrix_on_place<T> matrix;
+  std::unique_ptr<prepared_eigenvalues<T>> prepared;  ///< after all it refers to
+
+  implementation(const csr_matrix<T>& A, eigenvalue_options asked) : options(std::move(asked)) {
+    const auto began = prepared_program::clock::now();
+    check_options(options);
+    const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(),
+                                                   /*runs_in_kernel=*/false);
+    require_symmetric(making, A, choice.where);
+    if (A.rows() < options.count)
+      throw error(making,
+                  "the matrix has " + std::to_string(A.rows()) + " rows, and " + std::to_string(options.count) +
+                      " pairs are wanted",
+                  "Ask for no more pairs than there are rows");
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
+    eigenvalue_request<T> request{matrix.request(), options.count, block_columns_of(options),
+                                  options.which == "largest"};
+    request.matrix.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    prepared = std::make_unique<prepared_eigenvalues<T>>(request, choice.how, options, began);
+  }
+};
+
+template <class T>
+eigenvalue_solver<T>::eigenvalue_solver(const csr_matrix<T>& A, eigenvalue_options options)
+    : implementation_("eigenvalue_solver", std::make_unique<implementation>(A, std::move(options))) {}
+template <class T>
+eigenvalue_solver<T>::~eigenvalue_solver() = default;
+template <class T>
+eigenvalue_solver<T>::eigenvalue_solver(eigenvalue_solver&&) noexcept = default;
+template <class T>
+eigenvalue_solver<T>& eigenvalue_solver<T>::operator=(eigenvalue_solver&&) noexcept = default;
+template <class T>
+prepared_program& eigenvalue_solver<T>::prepared() const {
+  return *implementation_->prepared;
+}
+
+template <class T>
+eigenvalue_report eigenvalue_solver<T>::solve(std::span<T> X) {
+  const std::string_view doing = "solving for eigenpairs";
+  implementation& self = *implementation_;
+  const index_type rows = self.matrix.request().rows, count = self.options.count;
+  if (static_cast<index_type>(X.size()) != rows * count)
+    throw error(doing,
+                "X has " + std::to_string(X.size()) + " entries, and " + std::to_string(count) + " vectors of " +
+                    std::to_string(rows) + " have " + std::to_string(rows * count),
+                "Put the vectors one after another");
+  return eigenvalue_ticket(self.prepared->solve(doing, nullptr, X.data()), self.options.count).wait();
+}
+template <class T>
+eigenvalue_ticket eigenvalue_solver<T>::enqueue(stream_handle stream, T* X) {
+  return {implementation_->prepared->enqueue(stream, nullptr, X), implementation_->options.count};
+}
+
+template <class T>
+void eigenvalue_solver<T>::update_values(std::span<const T> values) {
+  implementation& self = *implementation_;
+  const std::string_view doing = "updating a matrix's values";
+  const csr_matrix<T>& A = self.matrix.given();
+  if (!A.is_on_device() && static_cast<index_type>(values.size()) == A.nonzeros()) {
+    const auto with = [&](auto offsets) {
+      return csr_matrix<T>::borrow(A.rows(), A.columns(), offsets, A.column_indices(), values);
+    };
+    require_symmetric(doing, A.has_64bit_offsets() ? with(A.row_offsets_64()) : with(A.row_offsets_32()));
+  }
+  const auto mine = self.prepared->enter(doing);
+  self.prepared->recorded().wait();
+  self.matrix.update_values(values);
+  self.prepared->bind_values(self.matrix.request().values);
+}
+template <class T>
+void eigenvalue_solver<T>::set_tolerance(double rtol) {
+  refuse_rtol("setting the tolerance of an eigenvalue solver", rtol);
+  implementation_->prepared->set_tolerance(rtol);
+}
+template <class T>
+int eigenvalue_solver<T>::block_columns() const {
+  return block_columns_of(implementation_->options);
+}
+
+template class eigenvalue_solver<float>;
+template class eigenvalue_solver<double>;
+
+}  // namespace whilst
