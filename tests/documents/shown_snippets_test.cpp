@@ -72,3 +72,16 @@ TEST_CASE("the shown monitor stops a solve that is good enough", "[shown]") {
   CHECK(report.reason() == whilst::reason::cancelled);
   CHECK(report.iterations() < 50);
 }
+
+TEST_CASE("the shown range holds the eigenvalues", "[shown]") {
+  const whilst::csr_matrix<double> A = line();
+  // shown: range
+  const whilst::eigenvalue_range range = whilst::estimate_eigenvalue_range(A);
+  const double condition = range.greatest / range.least;  // at least so much, if A is definite
+  // end of shown
+  CHECK(range.norm == 4);
+  CHECK(range.greatest > 3.5);
+  CHECK(condition > 10);
+  CHECK(condition <
+        std::pow(1 / std::tan(std::acos(-1.0) / 2 / (n + 1)), 2) * (1 + 1e-10));  // 2 +- 2 cos(pi / (n + 1))
+}
