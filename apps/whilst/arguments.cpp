@@ -39,13 +39,17 @@ void add_device(CLI::App* to, int& device) {
           "K", [](int value) { return value >= 0; }, "a device number, as 0; whilst info describes the machine"));
 }
 
-void add_problem(CLI::App* to, solve_options& into) {
-  auto& solver = into.solver;
+void add_matrix(CLI::App* to, solve_options& into) {
   add(to, "matrix", into.matrix_file, "Matrix Market file, plain or gzip (by its content); - for standard input",
       not_empty())
       ->option_text("FILE.mtx");
   add(to, "--gallery", into.gallery, "Make a model problem instead: whilst gallery lists them", not_empty())
       ->type_name("NAME:SIZE");
+}
+
+void add_problem(CLI::App* to, solve_options& into) {
+  auto& solver = into.solver;
+  add_matrix(to, into);
   add(to, "--rhs", into.rhs_file,
       "Right-hand side, for solve also several, as columns; otherwise the gallery's own load, or ones", not_empty());
   add(to, "--method", solver.method,
@@ -88,6 +92,48 @@ void add_problem(CLI::App* to, solve_options& into) {
   add_quiet(to, into.quiet);
   add(to, "--json", into.json, json_help, not_empty());
   add(to, "--plot", into.plot, "Write a picture of the convergence (SVG)", not_empty());
+}
+
+void add_eigenpairs(CLI::App* to, eigen_options& into) {
+  auto& solver = into.solver;
+  add_matrix(to, into.about);
+  add(to, "--count", solver.count, "How many pairs (default 1)", whole_number(1, 16, "4"));
+  to->add_flag("--largest", into.largest, "Those with the largest eigenvalues, not the smallest");
+  add(to, "--block-columns", solver.block_columns,
+      "Columns that are iterated on; more than --count speed up the last pairs (default: a quarter more)",
+      whole_number(1, 24, "8"));
+  add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
+  add(to, "--rtol", solver.rtol, "Stop at |A x - lambda x| <= rtol |A| for all pairs (default 1e-8)",
+      number<double>(
+          "FLOAT", [](double value) { return value >= 0 && value < 1; }, "a number from 0 to below 1, as 1e-8"));
+  add_limits(to, solver, "1000");
+  add(to, "--precision", into.about.precision, "Default double", one_of({"double", "float"}));
+  add(to, "--executor", solver.executor, "What runs the loop: the CPU; kernel launches; one CUDA graph (default auto)",
+      one_of({"auto", "host", "stream", "graph"}));
+  add_unroll(to, solver.unroll, "Iterations");
+  add_threads(to, solver.threads);
+  add_device(to, solver.device);
+  to->add_flag("--monitor", into.about.monitor, "Print the convergence history, and progress where it is no terminal");
+  add_quiet(to, into.about.quiet);
+  add(to, "--output", into.about.output, "Write the vectors as columns of a Matrix Market file", not_empty());
+  add(to, "--json", into.about.json, json_help, not_empty());
+  add(to, "--history", into.about.history, "Write iteration,residual_norm as CSV: the largest of the pairs",
+      not_empty());
+  add(to, "--plot", into.about.plot, "Write a picture of the convergence (SVG)", not_empty());
+  to->footer(
+      "By LOBPCG: a block of columns, a product with each an iteration, the best of what the block, its residuals and\n"
+      "its last directions span. |A| is the largest sum of the sizes of a row's entries, no less than any "
+      "eigenvalue's\n"
+      "size. Smallest and largest are by value: of -3, 1 and 2 the smallest is -3.\n"
+      "Ctrl-C stops the solve, and its report says cancelled; a second one ends the program.\n"
+      "Files are written whole or not at all, and paths are tried before the solve starts.\n\n"
+      "Examples:\n"
+      "  whilst eigen --gallery poisson2d:64 --count 4\n"
+      "  whilst eigen A.mtx --largest --rtol 1e-10 --output vectors.mtx\n"
+      "  whilst eigen --gallery elasticity2d:16 --count 3 --preconditioner jacobi --max-iterations 5000\n"
+      "  whilst eigen A.mtx --count 8 --block-columns 16 --json - | jq .eigenvalues\n\n"
+      "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error, as a matrix that is not\n"
+      "symmetric.");
 }
 
 CLI::Validator tolerance_as(const char* example) {
@@ -212,7 +258,8 @@ void add_equations(CLI::App* to, equations_options& into) {
 }  // namespace
 
 arguments::arguments()
-    : app("Solves linear and nonlinear systems, and minimizes functions, with loops that run whole on the GPU, or on "
+    : app("Solves linear and nonlinear systems, finds eigenvalues, and minimizes functions, with loops that run whole "
+          "on the GPU, or on "
           "the "
           "CPU.",
           "whilst") {
@@ -224,6 +271,7 @@ arguments::arguments()
       "  whilst solve A.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --output x.mtx\n"
       "  whilst solve --gallery elasticity3d:16 --preconditioner jacobi\n"
       "  whilst compare --gallery poisson2d:512    every executor of this machine side by side\n"
+      "  whilst eigen --gallery poisson2d:64 --count 4\n"
       "  whilst minimize rosenbrock                lbfgs, from the standard starting point\n"
       "  whilst equations bratu:10000              Newton and BiCGSTAB, likewise\n"
       "  whilst gallery poisson3d:64 --output A.mtx\n"
@@ -267,6 +315,9 @@ arguments::arguments()
       "Example:\n"
       "  whilst compare --gallery poisson2d:512 --json comparison.json --plot convergence.svg\n\n"
       "Exit status: 0 all converged; 2 one did not; 1 any error.");
+
+  eigen = app.add_subcommand("eigen", "Find some of the smallest or largest eigenvalues of a symmetric matrix");
+  add_eigenpairs(eigen, finding_pairs);
 
   minimize = app.add_subcommand("minimize", "Minimize one of the functions that are bundled, from its standard start");
   add_minimization(minimize, minimizing);

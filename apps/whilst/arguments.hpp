@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "command.hpp"
+#include "eigen.hpp"
 #include "equations.hpp"
 #include "minimize.hpp"
 
@@ -13,8 +14,9 @@ namespace whilst::command {
 /// What was requested: the subcommand that CLI11 found, and its options.
 struct arguments {
   CLI::App app;
-  CLI::App *solve, *compare, *minimize, *equations, *gallery, *info, *completion, *man;
+  CLI::App *solve, *compare, *eigen, *minimize, *equations, *gallery, *info, *completion, *man;
   solve_options solving, comparing;
+  eigen_options finding_pairs;
   minimize_options minimizing;
   equations_options solving_equations;
   gallery_options gallery_wanted;

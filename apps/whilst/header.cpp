@@ -10,8 +10,7 @@
 namespace whilst::command {
 
 template <class T>
-void print_header(std::FILE* out, const linear_system<T>& system, const solve_options& options,
-                  const machine_description& machine, const std::string& executor) {
+void print_matrix(std::FILE* out, const linear_system<T>& system) {
   const auto& A = system.A;
   const double offset_bytes = A.has_64bit_offsets() ? 8 : 4;
   const double bytes =
@@ -19,6 +18,12 @@ void print_header(std::FILE* out, const linear_system<T>& system, const solve_op
   fmt::print(out, "matrix       {}: {} rows, {} nonzeros ({:.2f} a row), {}\n", detail::printable(system.name),
              A.rows(), A.nonzeros(), static_cast<double>(A.nonzeros()) / static_cast<double>(A.rows()), memory(bytes));
   if (!system.description.empty()) fmt::print(out, "             {}\n", system.description);
+}
+
+template <class T>
+void print_header(std::FILE* out, const linear_system<T>& system, const solve_options& options,
+                  const machine_description& machine, const std::string& executor) {
+  print_matrix(out, system);
   fmt::print(out, "right side   {}\n", detail::printable(system.rhs_source));
   fmt::print(out, "machine      {}\n", machine_line(machine, executor));
   fmt::print(out, "solver       {}, {}, {}, rtol {:g}", options.solver.method,
@@ -30,6 +35,8 @@ void print_header(std::FILE* out, const linear_system<T>& system, const solve_op
   fmt::print(out, "\n");
 }
 
+template void print_matrix<float>(std::FILE*, const linear_system<float>&);
+template void print_matrix<double>(std::FILE*, const linear_system<double>&);
 template void print_header<float>(std::FILE*, const linear_system<float>&, const solve_options&,
                                   const machine_description&, const std::string&);
 template void print_header<double>(std::FILE*, const linear_system<double>&, const solve_options&,

@@ -31,6 +31,10 @@ int run(const arguments& given) {
     require_one_problem("compare", given.comparing);
     return run_compare(given.comparing);
   }
+  if (given.eigen->parsed()) {
+    require_one_problem("eigen", given.finding_pairs.about);
+    return run_eigen(given.finding_pairs);
+  }
   if (given.minimize->parsed()) return run_minimize(given.minimizing);
   if (given.equations->parsed()) return run_equations(given.solving_equations);
   if (given.gallery->parsed()) return run_gallery(given.gallery_wanted);

@@ -1,5 +1,7 @@
 #include "results.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace whilst::command {
@@ -17,6 +19,15 @@ result_files::result_files(const solve_options& options)
 
 double relative_tolerance(const solve_options& options, double rhs_norm) {
   return rhs_norm > 0 ? std::max(options.solver.rtol, options.solver.atol / rhs_norm) : options.solver.rtol;
+}
+
+void print_history(std::FILE* out, const report& result) {
+  fmt::print(out, "\n{:>12}  {:>13}  {:>13}\n", "iteration", "residual", "relative");
+  for (const auto& [iteration, norm] : result.history()) {
+    fmt::print(out, "{:>12}  {:>13.6e}  {:>13.6e}\n", iteration, norm,
+               result.rhs_norm() > 0 ? norm / result.rhs_norm() : norm);
+  }
+  fmt::print(out, "\n");
 }
 
 }  // namespace whilst::command

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdio>
+
 #include "apps/common/json_file.hpp"
 #include "apps/common/output_file.hpp"
 #include "command.hpp"
+#include "whilst/report.hpp"
 
 namespace whilst::command {
 
@@ -18,5 +21,8 @@ struct result_files {
 
 /// rtol, or what atol implies for this right-hand side: the target for the relative residual.
 double relative_tolerance(const solve_options& options, double rhs_norm);
+
+/// A row a record: iteration, residual norm, and that over rhs_norm().
+void print_history(std::FILE* out, const report& result);
 
 }  // namespace whilst::command

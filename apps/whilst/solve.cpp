@@ -47,15 +47,6 @@ std::string advice(const solve_options& options, reason why) {
   }
 }
 
-void print_history(std::FILE* out, const report& result) {
-  fmt::print(out, "\n{:>12}  {:>13}  {:>13}\n", "iteration", "residual", "relative");
-  for (const auto& [iteration, norm] : result.history()) {
-    fmt::print(out, "{:>12}  {:>13.6e}  {:>13.6e}\n", iteration, norm,
-               result.rhs_norm() > 0 ? norm / result.rhs_norm() : norm);
-  }
-  fmt::print(out, "\n");
-}
-
 template <class T>
 void print_quantity(std::FILE* out, const gallery_quantity<T>& quantity, double value) {
   fmt::print(out, "quantity     {}: {:.6g} {} computed, {:.6g} {} by {} ({:+.2f} %)\n", quantity.name, value,

@@ -22,22 +22,6 @@ void require_what_columns_have(const solve_options& options, index_type columns)
   if (!options.plot.empty()) refuse("plot of a history");
 }
 
-/// X as a matrix that stores all its entries.
-template <class T>
-csr_matrix<T> as_matrix(index_type rows, index_type columns, const std::vector<T>& X) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(rows) + 1);
-  std::vector<std::int32_t> indices;
-  std::vector<T> values;
-  for (index_type i = 0; i < rows; ++i) {
-    for (index_type k = 0; k < columns; ++k) {
-      indices.push_back(static_cast<std::int32_t>(k));
-      values.push_back(X[static_cast<std::size_t>(k * rows + i)]);
-    }
-    offsets[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(values.size());
-  }
-  return csr_matrix<T>(rows, columns, offsets, indices, values);
-}
-
 json columns_json(const columns_report& result) {
   json document;
   document["method"] = result.method();
@@ -57,6 +41,21 @@ json columns_json(const columns_report& result) {
 }
 
 }  // namespace
+
+template <class T>
+csr_matrix<T> as_matrix(index_type rows, index_type columns, const std::vector<T>& X) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(rows) + 1);
+  std::vector<std::int32_t> indices;
+  std::vector<T> values;
+  for (index_type i = 0; i < rows; ++i) {
+    for (index_type k = 0; k < columns; ++k) {
+      indices.push_back(static_cast<std::int32_t>(k));
+      values.push_back(X[static_cast<std::size_t>(k * rows + i)]);
+    }
+    offsets[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(values.size());
+  }
+  return csr_matrix<T>(rows, columns, offsets, indices, values);
+}
 
 template <class T>
 int solve_columns(const linear_system<T>& system, const solve_options& options, const result_files& files) {
@@ -102,6 +101,8 @@ int solve_columns(const linear_system<T>& system, const solve_options& options, 
   return result.all_converged() ? succeeded : not_converged;
 }
 
+template csr_matrix<float> as_matrix(index_type, index_type, const std::vector<float>&);
+template csr_matrix<double> as_matrix(index_type, index_type, const std::vector<double>&);
 template int solve_columns(const linear_system<float>&, const solve_options&, const result_files&);
 template int solve_columns(const linear_system<double>&, const solve_options&, const result_files&);
 

@@ -90,7 +90,7 @@ TEST_CASE("manual page and completions tell every command and option that --help
                 fish = run({"completion", "fish"});
   int options = 0;
   for (const std::string command :
-       {"solve", "compare", "minimize", "equations", "gallery", "info", "completion", "man"}) {
+       {"solve", "compare", "eigen", "minimize", "equations", "gallery", "info", "completion", "man"}) {
     std::istringstream help(run({command, "--help"}).out);
     for (std::string word; help >> word;) {
       if (word.rfind("--", 0) != 0 && word.rfind("-h,--", 0) != 0) continue;

@@ -39,7 +39,7 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
   const auto number = std::string("give a");
   for (const wrong& example : std::vector<wrong>{
            {{}, "SUBCOMMAND", "--help"},
-           {{"slove"}, "\"slove\"", "solve, compare, minimize, equations, gallery, info, completion, man"},
+           {{"slove"}, "\"slove\"", "solve, compare, eigen, minimize, equations, gallery, info, completion, man"},
            {{"solve"}, "matrix", "--gallery"},
            {with(problem, {"A.mtx"}), "two matrices", "either"},
            {with(problem, {"--rtol", "-1"}), "--rtol", number},

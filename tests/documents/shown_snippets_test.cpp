@@ -88,3 +88,16 @@ TEST_CASE("the shown null space gives the solution of least norm", "[shown]") {
   for (const double value : x) sum += value;
   CHECK(std::abs(sum) < 1e-10);
 }
+
+TEST_CASE("the shown range holds the eigenvalues", "[shown]") {
+  const whilst::csr_matrix<double> A = line();
+  // shown: range
+  const whilst::eigenvalue_range range = whilst::estimate_eigenvalue_range(A);
+  const double condition = range.greatest / range.least;  // at least so much, if A is definite
+  // end of shown
+  CHECK(range.norm == 4);
+  CHECK(range.greatest > 3.5);
+  CHECK(condition > 10);
+  CHECK(condition <
+        std::pow(1 / std::tan(std::acos(-1.0) / 2 / (n + 1)), 2) * (1 + 1e-10));  // 2 +- 2 cos(pi / (n + 1))
+}

@@ -457,6 +457,11 @@ TEMPLATE_TEST_CASE("a tolerance below rounding", "[linear][eigenvalues]", float,
     const eigenvalue_report told = solve(A, X, {.count = 3, .rtol = 1e-18, .executor = executor});
     CHECK(told.reason() == reason::attainable_accuracy);
     CHECK(told.iterations() < 1000);
+    // The history goes on over restarts.
+    REQUIRE(!told.history().empty());
+    CHECK(told.history().front().iteration == 0);
+    CHECK(told.history().front().residual_norm > 0.01 * told.rhs_norm());
+    CHECK(told.history().back().iteration == told.iterations());
     CHECK(told.residual_norm() <= reachable<TestType> * told.rhs_norm());
     check_values<TestType>(told, wanted(values_of_square(12), {.count = 3}), 0);
   }

@@ -56,7 +56,7 @@ struct ritz_memory {
 /// S may have dependent columns, and columns of zeros. With columns scaled to length 1, a Cholesky factorization of S'S
 /// keeps the columns of X in their order, then those of W and P by the largest pivot, until the rest lies within a
 /// tenth of what was kept, as an angle. What is dropped comes again with the next W. Rounding grows by the inverse of
-/// that angle: with 1e-3, solves in which it is all that is left go astray, and take no fewer iterations before. The
+/// that angle: with 1e-3, solves in which it is all that is left go astray, and need about as many iterations. The
 /// next P is the part of the next X outside of the span of this one, orthogonal to the next X: U. Hetmaniuk, R.
 /// Lehoucq, J. Comput. Phys. 218 (2006), section 4; J. A. Duersch, M. Shao, C. Yang, M. Gu, SIAM J. Sci. Comput. 40
 /// (2018), section 3. All of that takes place in coordinates.
