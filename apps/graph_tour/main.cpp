@@ -33,7 +33,7 @@ int parse_and_run(int argument_count, char** argument_values) {
              "Exit status: 0 all checks hold; 1 one does not, or any error.");
   if (const auto status = command::parse_command_line(app, argument_count, argument_values)) return *status;
 
-  const executor_choice choice = choose_executor({.executor = executor_name}, 1, false, /*runs_in_kernel=*/false);
+  const executor_choice choice = choose_executor({.executor = executor_name}, 1, false, {});
   for (const stop& one : stops()) {
     if (!only.empty() && one.name != only) continue;
     fmt::print("{}: {} (executor {})\n", one.name, one.what, name(choice.how));

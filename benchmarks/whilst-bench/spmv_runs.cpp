@@ -79,7 +79,7 @@ class products {
   products(const csr_matrix<T>& A, const spmv_options& options)
       : A_(A),
         watch_(spmv_executor(options), options.budget),
-        where_(whilst::choose_executor({.executor = options.executor}, A.rows(), false, false).where),
+        where_(whilst::choose_executor({.executor = options.executor}, A.rows(), false, {}).where),
         placed_(A, where_, true),
         given_(placed_.request().values),
         values_(where_, 1, &given_),
@@ -178,7 +178,7 @@ class products {
 }  // namespace
 
 std::string spmv_executor(const spmv_options& options) {
-  return std::string(name(whilst::choose_executor({.executor = options.executor}, 1, false, false).how));
+  return std::string(name(whilst::choose_executor({.executor = options.executor}, 1, false, {}).how));
 }
 
 template <class T>

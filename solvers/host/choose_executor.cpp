@@ -4,19 +4,19 @@
 
 #include "whilst/basics/error.hpp"
 #include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/steps/step_frame.hpp"
 #include "whilst/host/place_of_executor.hpp"
 
 namespace whilst {
 namespace {
 
-/// Up to this many rows one block beats a graph: no trips, no launches, vectors in shared memory.
-constexpr index_type rows_for_resident = 1024;
-/// And up to this many nonzeros. One block reads the matrix through one multiprocessor, at 0.4 ns per nonzero in double
-/// (some 30 GB/s), while a graph's iteration takes hardly longer for ten times as many. Measured on an H200 with 5 per
-/// row (benchmarks/results): the block wins by 1.2 us per iteration with 5000 and loses 4.2 us with 20 000; the lines
-/// cross near 8000. That many, 96 KiB in double, is also about what the multiprocessor's L1 cache keeps from one
-/// iteration to the next besides 1024 rows of vectors in shared memory.
-constexpr index_type nonzeros_for_resident = 8192;
+/// A block beats a graph up to so many nonzeros, too: it has no trips, no launches, and its vectors in shared memory,
+/// but reads the matrix through one multiprocessor, at 0.4 ns per nonzero in double, while a graph's iteration takes
+/// hardly longer for ten times as many. That many, 96 KiB in double, is also about what the multiprocessor's L1 cache
+/// keeps from one iteration to the next besides 1024 rows of vectors in shared memory. Measured on an H200 with 5 per
+/// row (benchmarks/results): one block wins by 1.2 us per iteration with 5000 and loses 4.2 us with 20 000; a cluster
+/// of 16 blocks wins by 0.8 us with 5000 in each and loses 2.3 us with 10 000.
+constexpr index_type nonzeros_of_block = 8192;
 
 /// Resolves "auto" by the memory that callbacks need. Throws if they cannot have it.
 executor obey_callbacks(const executor_wish& asked, executor how, const std::string& doing) {
@@ -34,10 +34,26 @@ executor obey_callbacks(const executor_wish& asked, executor how, const std::str
   return how;
 }
 
+place gpu_asked_for(int device) {
+#if WHILST_WITH_CUDA
+  if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
+#endif
+  return place::gpu(device);
+}
+
 }  // namespace
 
-executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device, bool runs_in_kernel,
-                                index_type nonzeros) {
+bool is_fast_in_kernel([[maybe_unused]] const place& where, index_type rows, index_type nonzeros,
+                       const kernel_abilities& in_kernel) {
+  index_type blocks = in_kernel.runs ? 1 : 0;
+#if WHILST_WITH_CUDA
+  if (in_kernel.runs && in_kernel.spans_blocks) blocks = largest_cluster_of(where.device());
+#endif
+  return blocks > 0 && rows <= blocks * in_kernel.most_rows_of_block && nonzeros <= blocks * nonzeros_of_block;
+}
+
+executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device,
+                                const kernel_abilities& in_kernel, index_type nonzeros) {
   std::string doing = "choosing an executor";
   executor how = executor_from_name(asked.executor);
   if (const char* from_environment = std::getenv("WHILST_EXECUTOR"); how == executor::automatic && from_environment) {
@@ -51,7 +67,7 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
   if (how == executor::batch)
     throw error(doing, "batch is for many systems, and this is one", "Use a batch_linear_solver, or another executor");
 
-  const bool calls_back = !runs_in_kernel;
+  const bool calls_back = !in_kernel.runs;
   if (calls_back) how = obey_callbacks(asked, how, doing);
 
   std::string no_gpu;
@@ -63,8 +79,8 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
                     "Use callbacks that take host memory");
       how = executor::host;
     } else {
-      const bool suits_one_block = rows <= rows_for_resident && nonzeros <= nonzeros_for_resident;
-      how = runs_in_kernel && suits_one_block ? executor::resident : executor::graph;
+      how = is_fast_in_kernel(gpu_asked_for(asked.device), rows, nonzeros, in_kernel) ? executor::resident
+                                                                                      : executor::graph;
     }
   }
   if (how == executor::host) {
@@ -78,16 +94,12 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
   if (asked.device >= devices)
     throw error(doing, "there is no device " + std::to_string(asked.device),
                 "This machine has " + std::to_string(devices) + ", counted from 0");
-  int device = asked.device;
-#if WHILST_WITH_CUDA
-  if (device < 0) WHILST_CUDA("asking for the current device", cudaGetDevice(&device));
-#endif
-  if (how == executor::resident && !runs_in_kernel)
+  if (how == executor::resident && !in_kernel.runs)
     throw error(doing,
                 "resident is one kernel, and cannot run callbacks or steps that an operator, a preconditioner or "
                 "the method records apart",
                 "Use graph or stream");
-  return {place::gpu(device), how};
+  return {gpu_asked_for(asked.device), how};
 }
 
 place place_of_batch(const executor_wish& asked, const std::string& making, const std::string& alone, index_type rows,
@@ -105,12 +117,13 @@ place place_of_batch(const executor_wish& asked, const std::string& making, cons
   }
   // A resident solve is one kernel too, and runs on the same devices.
   const bool on_host = how == executor::host || cuda::device_count() == 0;
-  return choose_executor({.executor = on_host ? "host" : "resident", .device = asked.device}, rows, on_device, true)
+  return choose_executor({.executor = on_host ? "host" : "resident", .device = asked.device}, rows, on_device,
+                         {.runs = true})
       .where;
 }
 
 place place_of_executor(const std::string& executor, int device) {
-  return choose_executor({.executor = executor, .device = device}, 1, false, true).where;
+  return choose_executor({.executor = executor, .device = device}, 1, false, {.runs = true}).where;
 }
 
 }  // namespace whilst

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "whilst/engine/memory/memory.hpp"
+#include "whilst/host/choose_executor.hpp"
 #include "whilst/host/report.hpp"
 #include "whilst/linear/csr_matrix.hpp"
 
@@ -23,6 +24,9 @@ namespace whilst {
 /// curvature.
 
 inline constexpr std::string_view automatic_method = "auto";
+
+/// What the methods that it begins with, cg, minres and bicgstab, can do.
+inline constexpr kernel_abilities in_kernel_of_automatic{.runs = true, .spans_blocks = true};
 
 struct method_choice {
   const char* method;

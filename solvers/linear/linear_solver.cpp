@@ -57,13 +57,13 @@ struct linear_solver<T>::implementation {
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
     require_steps(making, options);
-    const bool runs_in_kernel =
-        (!named || named->runs_in_kernel) && !M && is_format_for_kernels(options.format) && !has_null_space(options);
-    const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), runs_in_kernel, A.nonzeros());
+    kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
+    if (M || !is_format_for_kernels(options.format) || has_null_space(options)) in_kernel = {};
+    const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
     if (!named && how == whilst::executor::resident) {
       constexpr index_type beyond_a_block = std::numeric_limits<index_type>::max();
-      only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), true).how == how;
+      only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), {.runs = true}).how == how;
     }
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     values_of = A;
@@ -80,7 +80,7 @@ struct linear_solver<T>::implementation {
     const linear_method<T>* const named = checked_method();
     if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
-    const executor_choice choice = choose_executor(wish_of(options), n, false, /*runs_in_kernel=*/false);
+    const executor_choice choice = choose_executor(wish_of(options), n, false, {});
     parts = make_called_operator<T>(choice.where, n, std::move(A));
     record_parts(named, choice, began);
   }
@@ -95,7 +95,7 @@ struct linear_solver<T>::implementation {
                   "Give 0 or more of each");
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
     A_transposed = checked(std::move(A_transposed), "the transpose's callback", "Give a function that makes y = A'x");
-    const executor_choice choice = choose_executor(wish_of(options), rows, false, /*runs_in_kernel=*/false);
+    const executor_choice choice = choose_executor(wish_of(options), rows, false, {});
     parts = make_called_operator<T>(choice.where, rows, columns, std::move(A), std::move(A_transposed));
     record_parts(named, choice, began);
   }
@@ -130,7 +130,7 @@ struct linear_solver<T>::implementation {
   static executor_choice choice_at(place where, const linear_solver_options& options) {
     executor_wish wish{options.executor, where.on_host() ? -1 : where.device(), "any"};
     if (options.executor == "auto") wish.callback_memory = where.on_host() ? "host" : "device";
-    const executor_choice choice = choose_executor(wish, 0, false, /*runs_in_kernel=*/false);
+    const executor_choice choice = choose_executor(wish, 0, false, {});
     if (choice.where == where) return choice;
     throw error(making,
                 "the operator is on " + name_of(where) + ", and executor " + options.executor + " runs on " +
@@ -159,6 +159,7 @@ struct linear_solver<T>::implementation {
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
   }
+  bool is_named() const { return options.method != automatic_method; }
   void note_choice(const method_choice& choice) {
     solve->chosen().desk().common.choice = std::string(choice.method) + ", " + choice.why;
   }
@@ -204,7 +205,10 @@ struct linear_solver<T>::implementation {
       complement->put_into(request);
       shown.null_space_vectors.clear();
     }
-    request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel;
+    // Where "auto" took resident, it did for the method to begin with.
+    request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel &&
+                        (only_in_kernel || is_named() ||
+                         is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
     const whilst::executor runs =
         how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
     auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);

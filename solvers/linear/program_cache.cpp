@@ -52,13 +52,12 @@ template <class T>
 lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const linear_solver_options& options) {
   check_options("borrowing a linear solver", options);
   const csr_matrix<T> A = given.owned();  // what is kept outlives this call
+  kernel_abilities in_kernel = options.method == automatic_method
+                                   ? in_kernel_of_automatic
+                                   : method_from_name<T>("borrowing a linear solver", options.method).in_kernel;
+  if (!is_format_for_kernels(options.format) || has_null_space(options)) in_kernel = {};
   const linear_solver_key<T> key(
-      A, options,
-      choose_executor(wish_of(options), A.rows(), A.is_on_device(),
-                      is_format_for_kernels(options.format) && !has_null_space(options) &&
-                          (options.method == automatic_method ||
-                           method_from_name<T>("borrowing a linear solver", options.method).runs_in_kernel),
-                      A.nonzeros()));
+      A, options, choose_executor(wish_of(options), A.rows(), A.is_on_device(), in_kernel, A.nonzeros()));
   // It captures no key: in a unity build GCC warns of a closure whose field is of a local type.
   lease<linear_solver<T>> solver = borrow(key, [&A, &asked = key.options] { return linear_solver<T>(A, asked); });
   solver->set_tolerances(options.rtol, options.atol);

@@ -420,6 +420,7 @@ TEST_CASE("a preconditioner of the user's own on the host", "[linear]") {
     CHECK(r.converged());
     CHECK(r.preconditioner() == "user");
     CHECK(calls >= r.iterations());
+    if (method == "refined-cg") continue;  // which keeps to double with callbacks
     // Dividing by 4 is exact, so Jacobi takes the very same path.
     CHECK(solve(A, {.method = method, .preconditioner = "jacobi", .rtol = 1e-12, .executor = "host"}, b, y)
               .iterations() == r.iterations());

@@ -171,8 +171,8 @@ class prepared_fit final : public prepared_program, public fit_reader {
   template <class MakeProblem>
   static recording made(const MakeProblem& make_problem, const least_squares_options& options) {
     check_options(making, options);
-    const auto [where, how] =
-        choose_executor({.executor = options.executor, .device = options.device}, n, false, whole::runs_in_kernel);
+    const auto [where, how] = choose_executor({.executor = options.executor, .device = options.device}, n, false,
+                                              {.runs = whole::runs_in_kernel});
     const Problem problem = make_problem(where);
     if (problem.count() < 1) throw error(making, "there are no residuals", "Give data to fit");
     const auto bounds = std::make_shared<const parameter_bounds<T>>(making, where, n, options.lower, options.upper);

@@ -110,7 +110,7 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   const auto began = std::chrono::steady_clock::now();
   check_options("making a solver for an operator", options);
   using solve = linear_solve<T, detail::own_operator<T, Operator>, whole, Method>;
-  const executor_choice choice = choose_executor(wish_of(options), A.rows(), false, solve::runs_in_kernel);
+  const executor_choice choice = choose_executor(wish_of(options), A.rows(), false, {.runs = solve::runs_in_kernel});
   solve_request<T> request;
   request.where = choice.where;
   request.rows = request.columns = A.rows();

@@ -6,6 +6,7 @@
 
 #include "whilst/engine/recorder.hpp"
 #include "whilst/engine/steps/resident.hpp"
+#include "whilst/host/choose_executor.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/linear_problems.hpp"
 #include "whilst/linear/linear_solve.hpp"
@@ -260,7 +261,8 @@ struct linear_method {
   const char* name;
   recorded_solve<T> (*record)(const solve_request<T>&);
   method_needs needs;
-  bool runs_in_kernel;  ///< with a matrix, alone or with Jacobi: resident, and in batches
+  bool runs_in_kernel;         ///< with a matrix, alone or with Jacobi: resident, and in batches
+  kernel_abilities in_kernel;  ///< for the choice of an executor
 };
 
 template <class T>
@@ -330,7 +332,11 @@ template <template <class, class, class> class Method, class T>
 linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
   using in_kernel = Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>;
-  return {method::name, record, method::needs, in_kernel::runs_in_kernel};
+  kernel_abilities abilities{.runs = in_kernel::runs_in_kernel};
+  if constexpr (requires { in_kernel::spans_blocks; }) abilities.spans_blocks = in_kernel::spans_blocks;
+  if constexpr (requires { in_kernel::most_rows_of_block; })
+    abilities.most_rows_of_block = in_kernel::most_rows_of_block;
+  return {method::name, record, method::needs, in_kernel::runs_in_kernel, abilities};
 }
 
 }  // namespace whilst

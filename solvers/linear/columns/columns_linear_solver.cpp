@@ -23,7 +23,7 @@ constexpr std::string_view making = "making a solver for several columns", solvi
 executor_choice choice_for(const linear_solver_options& options, index_type rows, bool on_device) {
   executor_wish wish = wish_of(options);
   wish.callback_memory = "any";  // there are no callbacks
-  return choose_executor(wish, rows, on_device, /*runs_in_kernel=*/false);
+  return choose_executor(wish, rows, on_device, {});
 }
 
 /// What keeps the columns from being solved at once; empty if nothing does.

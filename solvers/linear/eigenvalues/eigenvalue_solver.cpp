@@ -147,8 +147,7 @@ struct eigenvalue_solver<T>::implementation {
   implementation(const csr_matrix<T>& A, eigenvalue_options asked) : options(std::move(asked)) {
     const auto began = prepared_program::clock::now();
     check_options(options);
-    const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(),
-                                                   /*runs_in_kernel=*/false);
+    const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(), {});
     require_symmetric(making, A, choice.where);
     if (A.rows() < options.count)
       throw error(making,

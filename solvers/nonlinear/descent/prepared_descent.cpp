@@ -24,8 +24,8 @@ executor descent_options::executor_on(place where, std::string_view making, cons
   if (is_automatic && where.on_host())
     for (const std::string_view on_gpu : {"graph", "stream", "resident"})
       if (wished == on_gpu) return usual;
-  const executor_choice choice =
-      choose_executor({.executor = executor, .device = where.on_host() ? -1 : where.device()}, 1, false, true);
+  const executor_choice choice = choose_executor(
+      {.executor = executor, .device = where.on_host() ? -1 : where.device()}, 1, false, {.runs = true});
   const bool is_resident = choice.how == whilst::executor::resident;
   if (is_automatic && (is_resident || choice.where.on_host() != where.on_host())) return usual;
   if (is_resident)
