@@ -72,7 +72,7 @@ json measure_methods(const settings& asked, bool gpu) {
   if (!gpu) return entries;
   table_of_methods in_kernel(way{"resident"}, lengths, {16, 32, 64, 128, 181}, asked, gpu);
   for (const whilst::linear_method<double>& method : whilst::linear_methods<double>())
-    if (method.runs_in_kernel) in_kernel.add_method(method.name, entries);
+    if (method.in_kernel.runs) in_kernel.add_method(method.name, entries);
   return entries;
 }
 

@@ -144,6 +144,7 @@ int largest_cluster_of(int device) {
   const std::string what = "asking a device for its clusters";
   const auto* const kernel = reinterpret_cast<const void*>(&fills_multiprocessor_kernel);
   const device_traits traits = traits_of_device(device);
+  const cuda::device_guard current(device);
   int blocks = 1;
   cudaFuncAttributes attributes{};
   WHILST_CUDA(what, cudaFuncGetAttributes(&attributes, kernel));

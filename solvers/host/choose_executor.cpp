@@ -79,8 +79,9 @@ executor_choice choose_executor(const executor_wish& asked, index_type rows, boo
                     "Use callbacks that take host memory");
       how = executor::host;
     } else {
-      how = is_fast_in_kernel(gpu_asked_for(asked.device), rows, nonzeros, in_kernel) ? executor::resident
-                                                                                      : executor::graph;
+      const bool is_there = asked.device < devices;  // refused below otherwise
+      how = is_there && is_fast_in_kernel(gpu_asked_for(asked.device), rows, nonzeros, in_kernel) ? executor::resident
+                                                                                                  : executor::graph;
     }
   }
   if (how == executor::host) {

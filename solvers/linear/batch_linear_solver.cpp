@@ -49,7 +49,7 @@ struct batch_linear_solver<T>::implementation {
     if (options.method == automatic_method) options.method = "bicgstab";
     const linear_method<T>& method = method_from_name<T>(making_batch, options.method);
     check(options, given.rows(), given.columns(), given.nonzeros(), systems);
-    if (!method.runs_in_kernel)
+    if (!method.in_kernel.runs)
       refuse("method " + options.method + " records steps for one large system, and a batch is one kernel",
              "Use another method, or a linear_solver for each system");
     if (!is_format_for_kernels(options.format))

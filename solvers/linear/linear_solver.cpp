@@ -172,7 +172,7 @@ struct linear_solver<T>::implementation {
     }
     const auto make = [this](const char* method) -> std::unique_ptr<prepared_solve<T>> {
       const linear_method<T>& wanted = method_from_name<T>(making, method);
-      if (only_in_kernel && !wanted.runs_in_kernel) return nullptr;
+      if (only_in_kernel && !wanted.in_kernel.runs) return nullptr;
       return recorded(wanted, clock::now());
     };
     solve.emplace(make, choose());
@@ -206,7 +206,7 @@ struct linear_solver<T>::implementation {
       shown.null_space_vectors.clear();
     }
     // Where "auto" took resident, it did for the method to begin with.
-    request.in_kernel = how == whilst::executor::resident && method.runs_in_kernel &&
+    request.in_kernel = how == whilst::executor::resident && method.in_kernel.runs &&
                         (only_in_kernel || is_named() ||
                          is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
     const whilst::executor runs =

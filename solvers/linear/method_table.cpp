@@ -58,7 +58,7 @@ std::vector<method_description> method_table() {
   };
   std::vector<method_description> table;
   for (const linear_method<double>& method : linear_methods<double>()) {
-    method_description one{method.name, method.needs, method.runs_in_kernel, {}, {}, ""};
+    method_description one{method.name, method.needs, method.in_kernel.runs, {}, {}, ""};
     const auto found = std::ranges::find(lines, std::string_view(method.name), &line::name);
     if (found != std::end(lines)) {
       one.products = found->products;

@@ -118,7 +118,7 @@ inline std::vector<std::string> methods_on(const std::string& executor, matrix_k
                       : kind == matrix_kind::definite         ? true
                       : kind == matrix_kind::indefinite       ? !method.needs.definite
                                                               : !method.needs.symmetric;
-    if (fits && (method.runs_in_kernel || !in_kernel)) names.emplace_back(method.name);
+    if (fits && (method.in_kernel.runs || !in_kernel)) names.emplace_back(method.name);
   }
   return names;
 }

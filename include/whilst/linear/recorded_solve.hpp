@@ -261,8 +261,7 @@ struct linear_method {
   const char* name;
   recorded_solve<T> (*record)(const solve_request<T>&);
   method_needs needs;
-  bool runs_in_kernel;         ///< with a matrix, alone or with Jacobi: resident, and in batches
-  kernel_abilities in_kernel;  ///< for the choice of an executor
+  kernel_abilities in_kernel;  ///< with a matrix, alone or with Jacobi: resident, and in batches
 };
 
 template <class T>
@@ -336,7 +335,7 @@ linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
   if constexpr (requires { in_kernel::spans_blocks; }) abilities.spans_blocks = in_kernel::spans_blocks;
   if constexpr (requires { in_kernel::most_rows_of_block; })
     abilities.most_rows_of_block = in_kernel::most_rows_of_block;
-  return {method::name, record, method::needs, in_kernel::runs_in_kernel, abilities};
+  return {method::name, record, method::needs, abilities};
 }
 
 }  // namespace whilst

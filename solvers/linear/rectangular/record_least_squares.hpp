@@ -37,7 +37,7 @@ recorded_solve<T> record_least_squares(const solve_request<T>& request) {
 template <template <class, class, class> class Method, class T, bool fuses_columns = false>
 linear_method<T> listed_least_squares() {
   using method = Method<T, scaled_operator<T, composed_operator<T>>, composed_preconditioner<T>>;
-  return {method::name, record_least_squares<Method, T, fuses_columns>, method::needs, false};
+  return {method::name, record_least_squares<Method, T, fuses_columns>, method::needs, {}};
 }
 
 }  // namespace whilst
