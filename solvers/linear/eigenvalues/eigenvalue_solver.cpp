@@ -14,7 +14,7 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view making = "making an eigenvalue solver";
+constexpr std::string_view making_eigenvalues = "making an eigenvalue solver";
 
 /// Besides the true residuals at the end few restarts are needed.
 constexpr index_type most_restarts = 100;
@@ -25,7 +25,9 @@ void refuse_rtol(std::string_view doing, double rtol) {
 }
 
 void check_options(const eigenvalue_options& options) {
-  const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
+  const auto refuse = [](const std::string& what, const std::string& cure) {
+    throw error(making_eigenvalues, what, cure);
+  };
   if (options.count < 1 || options.count > most_eigenpairs)
     refuse("count is " + std::to_string(options.count), "Give 1 to " + std::to_string(most_eigenpairs));
   if (options.which != "smallest" && options.which != "largest")
@@ -36,9 +38,9 @@ void check_options(const eigenvalue_options& options) {
     refuse("block_columns is " + std::to_string(block), "Give " + std::to_string(options.count) + ", the count, to " +
                                                             std::to_string(most_block_columns_asked) +
                                                             ", or 0 to have it chosen");
-  refuse_rtol(making, options.rtol);
+  refuse_rtol(making_eigenvalues, options.rtol);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
-  loop_options(options).check(making);
+  loop_options(options).check(making_eigenvalues);
 }
 
 /// Columns lie in pairs.
@@ -148,16 +150,16 @@ struct eigenvalue_solver<T>::implementation {
     const auto began = prepared_program::clock::now();
     check_options(options);
     const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(), {});
-    require_symmetric(making, A, choice.where);
+    require_symmetric(making_eigenvalues, A, choice.where);
     if (A.rows() < options.count)
-      throw error(making,
+      throw error(making_eigenvalues,
                   "the matrix has " + std::to_string(A.rows()) + " rows, and " + std::to_string(options.count) +
                       " pairs are wanted",
                   "Ask for no more pairs than there are rows");
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     eigenvalue_request<T> request{matrix.request(), options.count, block_columns_of(options),
                                   options.which == "largest"};
-    request.matrix.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    request.matrix.preconditioner = preconditioner_from_name(making_eigenvalues, options.preconditioner);
     prepared = std::make_unique<prepared_eigenvalues<T>>(request, choice.how, options, began);
   }
 };
