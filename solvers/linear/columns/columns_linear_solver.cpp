@@ -18,7 +18,8 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view making = "making a solver for several columns", solving = "solving for several columns";
+constexpr std::string_view making_columns = "making a solver for several columns",
+                           solving = "solving for several columns";
 
 executor_choice choice_for(const linear_solver_options& options, index_type rows, bool on_device) {
   executor_wish wish = wish_of(options);
@@ -55,10 +56,10 @@ struct columns_linear_solver<T>::implementation {
       : columns(number), b_entries(A.rows()), x_entries(A.columns()) {
     const auto began = std::chrono::steady_clock::now();
     if (columns < 1 || columns > most_columns)
-      throw error(making, "the number of columns is " + std::to_string(columns),
+      throw error(making_columns, "the number of columns is " + std::to_string(columns),
                   "Give 1 to " + std::to_string(most_columns) + ", and solve for more in parts");
-    check_options(making, options);
-    if (options.method != automatic_method) method_from_name<T>(making, options.method);
+    check_options(making_columns, options);
+    if (options.method != automatic_method) method_from_name<T>(making_columns, options.method);
     std::string why = why_one_by_one(A, options);
     if (!why.empty()) {
       one_by_one = std::make_unique<columns_one_by_one<T>>(A, columns, std::move(options), std::move(why));
@@ -66,14 +67,14 @@ struct columns_linear_solver<T>::implementation {
     }
     if (A.rows() != A.columns())
       throw error(
-          making,
+          making_columns,
           "the matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.columns()) + " columns",
           "Give a square one, or use method lsqr, lsmr or cgls");
     options.method = "cg";
     const executor_choice choice = choice_for(options, A.rows(), A.is_on_device());
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     solve_request<T> request = matrix.request();
-    request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+    request.preconditioner = preconditioner_from_name(making_columns, options.preconditioner);
     request.settings = method_settings_of(options);
     request.systems = columns;
     at_once = std::make_unique<prepared_solve<T>>(request, record_columns(request), choice.how, options, began);

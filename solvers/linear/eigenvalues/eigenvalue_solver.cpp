@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view making_eigenvalues = "making an eigenvalue solver";
 
 /// Besides the true residuals at the end few restarts are needed.
-constexpr index_type most_restarts = 100;
+constexpr index_type most_eigenvalue_restarts = 100;
 constexpr int most_block_columns_asked = 24;
 
 void refuse_rtol(std::string_view doing, double rtol) {
@@ -128,7 +128,7 @@ class prepared_eigenvalues final : public prepared_program {
     run.set(made_.x, static_cast<T*>(x));
     run.set(made_.outcome, static_cast<eigenvalue_outcome*>(of.seen.data()));
     control_settings outer = root_settings(of);
-    outer.limit = most_restarts;
+    outer.limit = most_eigenvalue_restarts;
     outer.rtol = rtol_;
     run.set(made_.outer_settings, outer);
     run.set(made_.inner_settings, desk().with_history({.limit = options().max_iterations}, of));
