@@ -1,5 +1,8 @@
 #include "whilst/host/choose_executor.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
 
 #include "whilst/basics/error.hpp"
@@ -49,7 +52,10 @@ bool is_fast_in_kernel([[maybe_unused]] const place& where, index_type rows, ind
 #if WHILST_WITH_CUDA
   if (in_kernel.runs && in_kernel.spans_blocks) blocks = largest_cluster_of(where.device());
 #endif
-  return blocks > 0 && rows <= blocks * in_kernel.most_rows_of_block && nonzeros <= blocks * nonzeros_of_block;
+  if (blocks == 0 || rows > blocks * in_kernel.most_rows_of_block) return false;
+  // Blocks have powers of two rows, but for the last one: see kernel_layout_for.
+  const auto share = static_cast<index_type>(std::bit_ceil(static_cast<std::uint64_t>((rows + blocks - 1) / blocks)));
+  return nonzeros * std::min(share, rows) <= nonzeros_of_block * rows;
 }
 
 executor_choice choose_executor(const executor_wish& asked, index_type rows, bool on_device,

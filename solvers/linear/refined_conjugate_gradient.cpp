@@ -33,7 +33,7 @@ recorded_solve<T> record_refined(const solve_request<T>& request) {
 
 template <class T>
 linear_method<T> refined_conjugate_gradient_method() {
-  return {"refined-cg", record_refined<T>, flexible_conjugate_gradient_method<T>().needs, false};
+  return {"refined-cg", record_refined<T>, flexible_conjugate_gradient_method<T>().needs, {}};
 }
 template linear_method<WHILST_NUMBER> refined_conjugate_gradient_method();
 

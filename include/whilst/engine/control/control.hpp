@@ -203,7 +203,7 @@ struct alignas(16) loop_state {
   /// For runners, after each trip: stops the loop if the body made more trips than its updates explain, or with what is
   /// asked of the root loop, the verdict of its outside_wish.
   WHILST_HD void count_trip(reason asked) { close_trip(trips_left > 0 ? asked : reason::iteration_limit); }
-  /// The same within the trip: the loop may go on to the trip's end, but not beyond if no trips are left.
+  /// The same within the trip, but for the trips: where trips_left is negative, the caller ends the loop with this one.
   WHILST_HD void close_trip(reason asked) {
     if (!running) return;
     trips_left -= 1;

@@ -23,7 +23,7 @@ namespace whilst {
 /// always worked on by the same block: see block_share. Such a team has besides what all have:
 ///
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
-///   share(n)                                  which of n indices are its block's
+///   share()                                   which indices are its block's
 ///   rank_in_block(), block_size()
 ///   meet()                                    a sync() after which each thread also sees what other blocks wrote to
 ///                                             global memory; sync() is for what lies in the blocks' own memory
@@ -149,8 +149,12 @@ class cluster_team {
   __device__ reason agree(reason asked) const {
     if (blocks_ == 1) return asked;
     const int now = calls_++ & 1;
-    if (block_ == 0 && asked != reason::running)
+    if (block_ == 0 && asked != reason::running) {
       for (unsigned block = 0; block < blocks_; ++block) *in_block(&own_->verdict[now], block) = asked;
+#if __CUDA_ARCH__ >= 900
+      asm volatile("fence.acq_rel.cluster;" ::: "memory");  // there before the next meeting
+#endif
+    }
     return *static_cast<volatile reason*>(&own_->verdict[1 - now]);
   }
 
@@ -167,7 +171,8 @@ class cluster_team {
 #endif
   }
   /// Each block tells all, by its first warp, after a barrier of the block: what its threads wrote is in its shared
-  /// memory then, where the others find it. A release for the whole cluster would wait for global memory, too.
+  /// memory then, where the others find it. PTX promises that for a release to the whole cluster only, which would wait
+  /// for global memory, too; this relies on shared memory being in one place.
   __device__ void arrive() const {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x >= blocks_) return;

@@ -251,6 +251,11 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
       const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
+      if (static_cast<index_type>(shape.fast_memory_bytes) > most)
+        throw error("preparing step '" + name_ + "'",
+                    "its blocks take " + std::to_string(shape.fast_memory_bytes) + " bytes of shared memory, and " +
+                        std::to_string(most) + " are left of the device's",
+                    "Use executor graph");
       device.kernels->allow_fast_memory(reinterpret_cast<const void*>(kernel), most, name_);
     }
     if (shape.cluster > 8) device.kernels->allow_large_clusters(reinterpret_cast<const void*>(kernel), name_);

@@ -110,7 +110,7 @@ class team_runner {
       }
       look();
       if (active() && c->trips_left < 0) active_ = false;
-      if (is_last_thread()) c->tell_host();
+      if (active() && is_last_thread()) c->tell_host();
     }
     if (leads()) {
       if (c->running) c->stop(reason::iteration_limit);
@@ -333,7 +333,7 @@ class team_runner {
   const control* root_ = nullptr;
   bool active_ = true;
   bool finished_ = false;      ///< a step directly in the loop's body has had a finish in this trip
-  bool trip_is_open_ = false;  ///< nothing in the loop's body has had one
+  bool trip_is_open_ = false;  ///< no finish has closed this trip yet
   outside_wish wish_{};        ///< on the leader
 };
 
