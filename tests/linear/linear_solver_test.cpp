@@ -16,6 +16,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "whilst/engine/steps/step_frame.hpp"
 
 namespace whilst_test {
 
@@ -559,7 +560,7 @@ TEST_CASE("matrices from practice agree with a direct solver", "[linear][data]")
   }
 }
 
-TEST_CASE("auto gives a system to one block by rows and nonzeros", "[linear]") {
+TEST_CASE("auto gives a system to as many blocks as there are, by rows and nonzeros", "[linear]") {
   if (std::getenv("WHILST_EXECUTOR")) {
     WARN("skipped: WHILST_EXECUTOR is set");
     return;
@@ -577,7 +578,16 @@ TEST_CASE("auto gives a system to one block by rows and nonzeros", "[linear]") {
   };
   const bool gpu = whilst::describe_machine().device_count > 0;
   CHECK(chosen(1000, 8) == (gpu ? "resident" : "host"));
-  for (const auto& [rows, width] : {std::pair(1000, 12), std::pair(400, 400), std::pair(2000, 1)}) {
+  // One block takes up to 1024 rows and 8192 nonzeros; a cluster of blocks that many each, as far as blocks are used.
+  int blocks = 1;
+#if WHILST_WITH_CUDA
+  if (gpu) blocks = whilst::largest_cluster_of(0);
+#endif
+  for (const auto& [rows, width] : {std::pair(1000, 12), std::pair(2000, 1)}) {
+    INFO(rows << " rows of " << width);
+    CHECK(chosen(rows, width) == (!gpu ? "host" : blocks > 1 ? "resident" : "graph"));
+  }
+  for (const auto& [rows, width] : {std::pair(400, 400), std::pair(17'000, 1), std::pair(10'000, 20)}) {
     INFO(rows << " rows of " << width);
     CHECK((chosen(rows, width) == "host") == !gpu);
     CHECK(chosen(rows, width) != "resident");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "tests/catch.hpp"
@@ -144,6 +145,37 @@ TEST_CASE("a minimization that is late or cancelled hands back a point that it h
         solving.join();
         check(reason::cancelled, cancelled, x);
       }
+    }
+  }
+}
+
+TEST_CASE("a minimization that is cancelled in any evaluation hands back the point whose value it tells",
+          "[minimizer_batch]") {
+  using watched_batch =
+      minimizer_batch<double, slow_pairs, whilst::method_list<whilst::bfgs, whilst::limited_memory_bfgs>>;
+  const std::vector<double> start = starts(1);
+  for (const std::string method : {"bfgs", "lbfgs"}) {
+    watched_batch batch([](whilst::place) { return slow_pairs{}; }, 1, {.method = method, .executor = "host"});
+    std::vector<double> x = start;
+    const whilst::index_type all = batch.solve(x)[0].evaluations;
+    REQUIRE(all > 10);
+    for (whilst::index_type last = 1; last + 1 < all; ++last) {
+      INFO(method << ", cancelled in evaluation " << last);
+      whilst::index_type count = 0;
+      std::function<void()> watch;
+      watch = [&] {
+        if (++count == last) {
+          batch.cancel();
+        } else {
+          at_next_evaluation = &watch;
+        }
+      };
+      x = start;
+      at_next_evaluation = &watch;
+      const minimizer_batch_report report = batch.solve(x);
+      REQUIRE(report[0].reason == reason::cancelled);
+      REQUIRE(report[0].evaluations <= last + 1);
+      check_values(slow_pair{}, report, x);
     }
   }
 }

@@ -137,16 +137,16 @@ struct whole_minimizations {
     run(k, team, memory ? memory + k * bytes_a_problem : static_cast<std::byte*>(team.fast_memory()));
   }
 
-  /// A team_runner checks for cancel and deadline, and counts evaluations, at the end of a trip: by then x is the
-  /// accepted point, and the trial point has not been evaluated. After the judge's verdict x is the previous point, as
-  /// where the loop was recorded. If the first trip was also the last one allowed, both are x.
+  /// A team_runner checks for cancel and deadline with a trip's first finish, which is the judge's: as after the
+  /// judge's own verdict, x is then the previous point. The last trip allowed runs to its end: x is the accepted point,
+  /// and the trial point has not been evaluated.
   struct hand_back {
     descent_vectors<T> v;
     slot<T> io;
     const descent_state* s;
     const control* loop;
     WHILST_HD void operator()(index_type i) const {
-      const bool moved = loop->trips_left < 0 || loop->why == reason::cancelled || loop->why == reason::deadline;
+      const bool moved = loop->trips_left < 0 && loop->why == reason::iteration_limit;
       io.get()[i] = s->accepted && !moved ? v.trial[i] : v.x[i];
     }
   };
