@@ -77,8 +77,9 @@ struct gmres_steps {
                                    : on_device                   ? 4
                                                                  : 1;
     /// Those of v and q from row `next` on.
-    template <int held>
+    template <int count>
     struct entries {
+      static constexpr int held = count;
       T v[held], q[held];
       int piece, j;
       index_type next, end;
@@ -99,20 +100,22 @@ struct gmres_steps {
       load(e.q, q, e.next, e.end, team, read);
       return e;
     }
-    template <int held>
+    // Entries, not their number, is what these deduce: nvcc 12.4 does not find the number.
+    template <class Entries>
     struct entries_and_w {
-      entries<held> e;
-      T w[held];
+      Entries e;
+      T w[Entries::held];
     };
-    template <class Team, int held>
-    WHILST_HD entries_and_w<held> read(index_type, const Team& team, const entries<held>& e) const {
-      entries_and_w<held> data{e, {}};
+    template <class Team, class Entries>
+    WHILST_HD entries_and_w<Entries> read(index_type, const Team& team, const Entries& e) const {
+      entries_and_w<Entries> data{e, {}};
       load(data.w, all.w, e.next, e.end, team, [](const T* from) { return *from; });
       return data;
     }
-    template <class Team, int held>
-    WHILST_HD void operator()(index_type, const Team& team, const entries_and_w<held>& data) const {
-      const entries<held>& e = data.e;
+    template <class Team, class Entries>
+    WHILST_HD void operator()(index_type, const Team& team, const entries_and_w<Entries>& data) const {
+      constexpr int held = Entries::held;
+      const Entries& e = data.e;
       if (e.end == 0) return;
       sums<double, 4> dots = dots_of(e.v, e.q, data.w, e.factor);
       const int step = held * detail::width_of(team);
