@@ -93,7 +93,8 @@ WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index
 /// counts completed updates. The usual finish opens with `if (loop.check(norm)) return;` at the point between two
 /// updates; what follows it in the body is the next update, and it is counted when check is next reached. A finish
 /// gives verdicts on its innermost loop. Runners handle cancel and deadline: they test the root loop's once per
-/// iteration, at every level.
+/// iteration, at every level. In a kernel the test comes with the iteration's first finish, after that finish, so the
+/// later steps of that iteration do nothing.
 struct alignas(16) loop_state {
   int running;  ///< what the steps of the loop obey
   int updating;
