@@ -104,6 +104,9 @@ function(whilst_own_code target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WHILST_SANITIZE)
     list(APPEND warnings -Wno-maybe-uninitialized)  # by GCC's manual, the sanitizers make it see what is not there
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
+    list(APPEND warnings -Wno-subobject-linkage)  # to GCC, all but the file that it was given are headers
+  endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
   if(WHILST_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

@@ -18,7 +18,6 @@ namespace whilst_bench {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using strings = std::vector<std::string>;
 
 /// A second or two for all methods on a processor; each symmetric kind of the gallery.
@@ -110,21 +109,22 @@ void add_gallery(const std::string& name, const std::string& doing, linear_case 
   into.all.push_back(std::move(like));
 }
 
-std::string text_in(const json& object, const char* key, const std::string& doing) {
+std::string text_in(const nlohmann::json& object, const char* key, const std::string& doing) {
   if (!object.contains(key)) return "";
   if (!object[key].is_string()) throw whilst::error(doing, fmt::format("\"{}\" is no text", key), "Put it in quotes");
   return object[key].get<std::string>();
 }
 
-strings names_in(const json& object, const char* key, const std::string& doing, const strings& otherwise) {
+strings names_in(const nlohmann::json& object, const char* key, const std::string& doing, const strings& otherwise) {
   if (!object.contains(key)) return otherwise;
-  const json& list = object[key];
-  if (!list.is_array() || std::any_of(list.begin(), list.end(), [](const json& one) { return !one.is_string(); }))
+  const nlohmann::json& list = object[key];
+  if (!list.is_array() ||
+      std::any_of(list.begin(), list.end(), [](const nlohmann::json& one) { return !one.is_string(); }))
     throw whilst::error(doing, fmt::format("\"{}\" is no list of names", key), "Write [\"cg\", \"minres\"]");
   return list.get<strings>();
 }
 
-void add_case(const json& object, const std::string& doing, const fs::path& folder, const linear_case& like,
+void add_case(const nlohmann::json& object, const std::string& doing, const fs::path& folder, const linear_case& like,
               linear_cases& into) {
   static const strings keys{"filename", "gallery", "rhs", "methods", "preconditioners"};
   if (!object.is_object()) throw whilst::error(doing, "it is no object", "Write {\"filename\": \"A.mtx\"}");
@@ -154,10 +154,10 @@ void add_list(const std::string& path, const linear_case& like, linear_cases& in
   const std::string doing = "--cases " + path;
   std::ifstream file(path);
   if (!file) throw whilst::error(doing, "the file cannot be read", "Give a JSON list of cases");
-  json list;
+  nlohmann::json list;
   try {
-    list = json::parse(file);
-  } catch (const json::parse_error& problem) {
+    list = nlohmann::json::parse(file);
+  } catch (const nlohmann::json::parse_error& problem) {
     throw whilst::error(doing, fmt::format("it is no JSON: {}", problem.what()), "Write a list of cases");
   }
   if (!list.is_array() || list.empty())

@@ -32,7 +32,7 @@ template <class T>
 std::vector<outcome<T>> solve_twice(const whilst::csr_matrix<T>& A, const linear_solver_options& options) {
   std::vector<outcome<T>> both;
   linear_solver<T> solver(A, options);
-  for (const whilst::index_type limit : {7, under_sanitizers ? 9 : A.rows() > 10000 ? 30 : 400}) {
+  for (const whilst::index_type limit : {7, under_sanitizers ? 9 : A.rows() > 10000 ? 12 : 400}) {
     solver.set_max_iterations(limit);
     outcome<T> one{{}, std::vector<T>(static_cast<std::size_t>(A.rows()), 0)};
     one.told = solver.solve(random_vector<T>(A.rows(), 23), one.x);
@@ -205,8 +205,8 @@ TEMPLATE_TEST_CASE("random delays in blocks change no bit of a method, overlappe
 
 TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, however unrolled", "[bits]", float,
                    double) {
-  // Large enough for the host to use threads: from 32 pieces on, of 512 rows or 2048 other indexes.
-  const auto A = whilst::make_gallery<TestType>("poisson2d:300").matrix;
+  // Just large enough for the host to use threads: from 32 pieces on, of 512 rows or 2048 other indexes.
+  const auto A = whilst::make_gallery<TestType>("poisson2d:260").matrix;
 #if defined(_OPENMP)
   const int before = omp_get_max_threads();
 #endif
