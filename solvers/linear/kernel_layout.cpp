@@ -22,8 +22,10 @@ int threads_for_each(index_type rows) {
   return 512;
 }
 
-/// A second block pays for a system that keeps more threads than this busy, and so on. On an H200 half as many, or
-/// twice as many, do nearly as well.
+/// A system that keeps no more threads than this busy is faster in one block, which meets by its own barrier.
+constexpr index_type threads_of_one_block = 256;
+/// A larger one gets a block for each so many threads, or up to twice that. On an H200 half as many, or twice as many,
+/// do nearly as well.
 constexpr index_type threads_worth_a_block = 128;
 
 #if WHILST_WITH_CUDA
@@ -44,7 +46,8 @@ kernel_layout kernel_layout_for([[maybe_unused]] const place& where, index_type 
     const device_traits device = traits_of_device(where.device());
     multiprocessors = device.multiprocessors;
     fast_memory_bytes = static_cast<index_type>(device.fast_memory_bytes) - most_static_shared;
-    if (spans_blocks) most_blocks = std::min<index_type>(largest_cluster_of(where.device()), multiprocessors / systems);
+    if (spans_blocks && rows * lanes > threads_of_one_block)
+      most_blocks = std::min<index_type>(largest_cluster_of(where.device()), multiprocessors / systems);
   }
 #endif
   // A system that has a multiprocessor to itself gets all the threads that it has rows for; one that has several,

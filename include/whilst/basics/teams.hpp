@@ -358,8 +358,8 @@ class block_team {
   __device__ T sum(T value) const {
     return sum(sums<T, 1>{{value}})[0];
   }
-  /// The total, valid where rank() is 0; that thread also sees what the block wrote before. Call sync() before the next
-  /// call. In blocks of at most that many warps, a power of two.
+  /// The total, valid where rank() is 0 and, with most_warps = 32, in the whole first warp; that thread also sees what
+  /// the block wrote before. Call sync() before the next call. In blocks of at most that many warps, a power of two.
   template <int most_warps = 32, class T, int k>
   __device__ sums<T, k> sum_on_leader(sums<T, k> value) const {
     __shared__ sums<T, k> of_warp[most_warps];
@@ -368,7 +368,13 @@ class block_team {
     if (lane == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     if (threadIdx.x >= 32) return value;
-    return warps == 1 ? value : sums_of_warp<most_warps>(lane < warps ? of_warp[lane] : sums<T, k>{});
+    if (warps == 1) return value;
+    constexpr int usual_warps = 8;
+    if constexpr (most_warps > usual_warps && k < 4) {
+      const int one = lane % usual_warps;
+      if (warps <= usual_warps) return sums_of_warp<usual_warps>(one < warps ? of_warp[one] : sums<T, k>{});
+    }
+    return sums_of_warp<most_warps>(lane < warps ? of_warp[lane] : sums<T, k>{});
   }
   /// The same for many sums, through shared memory: the first warp gets the total, in blocks of at most that many
   /// warps. Only a few warps have rows there at a time: they keep it busy, and there is no room for more.

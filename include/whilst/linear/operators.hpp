@@ -295,7 +295,13 @@ struct csr_operator {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < entries::held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : entry{};
+    for (int j = 0; j < entries::held; ++j) {
+      if constexpr (requires { x.entry_or_zero(e.column[j]); }) {
+        factor[j] = x.entry_or_zero(e.column[j]);
+      } else {
+        factor[j] = e.column[j] >= 0 ? x[e.column[j]] : entry{};
+      }
+    }
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif

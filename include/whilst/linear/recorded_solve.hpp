@@ -196,7 +196,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
       record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
     } else {
       if constexpr (spans_blocks) {
-        if (layout.blocks > 1 || request.systems == 1) {
+        if (layout.blocks > 1 || (request.systems == 1 && layout.in_fast_memory)) {
           record.team(
               name, request.systems,
               problems_by_cluster<problems_type>{problems, layout.blocks, layout.threads, layout.shift, fast_bytes});

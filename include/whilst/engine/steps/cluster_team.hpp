@@ -46,28 +46,53 @@ __device__ inline unsigned blocks_of_cluster() {
   return blocks;
 }
 
-/// A vector split among the blocks of a cluster: the entry may lie in the shared memory of another one. Where a block
-/// has all of it, any memory will do.
+#if __CUDA_ARCH__ >= 900
+#define WHILST_OF_CLUSTER "::cluster"
+#else
+#define WHILST_OF_CLUSTER
+#endif
+
+/// A vector split among the blocks of a cluster, in their shared memory: the entry may lie in that of another one.
 template <class T>
 class spread_vector {
-  const T* x_;
-  block_share own_;
+  unsigned own_, shift_, block_;  ///< address of this block's first entry; 2^shift entries in each block
 
  public:
-  __device__ spread_vector(const T* x, const block_share& own) : x_(x), own_(own) {}
-  __device__ T operator[](std::int32_t j) const {
-    const T* address = x_ + j;
+  __device__ spread_vector(const T* x, const block_share& own, unsigned block)
+      : own_(static_cast<unsigned>(__cvta_generic_to_shared(x + own.first))),
+        shift_(own.shift < 31 ? own.shift : 31),
+        block_(block) {}
+  __device__ T operator[](std::int32_t j) const { return entry_or_zero(j); }
+  /// 0 where j is negative. Without branches, so that the reads of a row are in flight at once.
+  __device__ T entry_or_zero(std::int32_t j) const {
+    const unsigned entry = j < 0 ? 0 : static_cast<unsigned>(j);
+    unsigned address = own_ + (entry & ((1u << shift_) - 1)) * static_cast<unsigned>(sizeof(T));
 #if __CUDA_ARCH__ >= 900
-    const unsigned entry = static_cast<unsigned>(j), own = static_cast<unsigned>(own_.first);
-    // Most entries are near: those of this block need no trip through the cluster.
-    if (own_.shift < 31 && (entry ^ own) >> own_.shift != 0) {
-      const T* const alike = x_ + own_.first + (entry & ((1u << own_.shift) - 1));
-      address = static_cast<const T*>(__cluster_map_shared_rank(alike, entry >> own_.shift));
-    }
+    // An entry of this block needs no trip through the cluster.
+    const unsigned block = entry >> shift_;
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
+    address = block == block_ ? address : there;
 #endif
-    return *address;
+    T value = 0;
+    load(value, address, j);
+    return value;
+  }
+
+ private:
+  /// Where j is not negative. Shared memory of another block is not what the compiler knows as such.
+  __device__ static void load(double& value, unsigned address, std::int32_t j) {
+    asm volatile("{\n.reg .pred is;\nsetp.ge.s32 is, %2, 0;\n@is ld.shared" WHILST_OF_CLUSTER ".f64 %0, [%1];\n}"
+                 : "+d"(value)
+                 : "r"(address), "r"(j));
+  }
+  __device__ static void load(float& value, unsigned address, std::int32_t j) {
+    asm volatile("{\n.reg .pred is;\nsetp.ge.s32 is, %2, 0;\n@is ld.shared" WHILST_OF_CLUSTER ".f32 %0, [%1];\n}"
+                 : "+f"(value)
+                 : "r"(address), "r"(j));
   }
 };
+#undef WHILST_OF_CLUSTER
 
 /// The blocks of a cluster, with shares of 2^shift indices.
 class cluster_team {
@@ -113,7 +138,7 @@ class cluster_team {
   __device__ block_share share() const { return {shift_, static_cast<index_type>(block_) << shift_}; }
   template <class T>
   __device__ spread_vector<T> gathered(const T* x) const {
-    return {x, share()};
+    return {x, share(), block_};
   }
 
   __device__ static void sync_block() { __syncthreads(); }

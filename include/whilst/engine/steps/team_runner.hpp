@@ -37,8 +37,7 @@ class team_runner {
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
-      conclude(finish, team_.sum_on_leader(total));
-      close_trip();
+      conclude(finish, total);
       follow_leader();
       have_finished();
     } else {
@@ -152,6 +151,10 @@ class team_runner {
   }
 
  private:
+#if defined(__CUDACC__)
+  static constexpr bool is_block = std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>;
+#endif
+
   /// Whether this thread finishes steps, for its team or for its block of it.
   WHILST_HD bool leads() const {
     if constexpr (of_several_blocks<Team>) {
@@ -220,17 +223,32 @@ class team_runner {
     finished_ = outer_finished;
   }
 
-  /// Calls a finish that receives totals: on the first thread, or on a block's first warp if it asks for one.
+  /// Calls a finish with the total of all threads' sums: on the first thread, or on a block's first warp if it asks for
+  /// one. Then closes the trip.
   template <class Finish, class Total>
-  WHILST_HD void conclude(const Finish& finish, const Total& total) const {
+  WHILST_HD void conclude(const Finish& finish, const Total& share) const {
 #if defined(__CUDA_ARCH__)
-    constexpr bool has_warps = std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>;
-    if constexpr (detail::by_warp<Finish> && has_warps) {
+    if constexpr (detail::by_warp<Finish> && is_block) {
+      const Total total = team_.sum_on_leader(share);
       if (threadIdx.x < whole_warp::size()) conclude_by_warp(finish, total);
+      close_trip();
+    } else if constexpr (detail::takes_loop<Finish, decltype(detail::finish_read_phase(finish)), Total> &&
+                         std::is_same_v<Team, cluster_team>) {
+      // Controls are in shared memory. All that the finish reads is on its way while the sum is formed, and the loop's
+      // state is written once.
+      const auto reads = detail::finish_read_phase(finish);
+      loop_state state = *current_;
+      const Total total = team_.sum_on_leader(share);
+      if (!leads()) return;
+      detail::call_finish(finish, &state, reads, total);
+      if (trip_is_open_) state.close_trip(agreed(wish_.verdict()));
+      static_cast<loop_state&>(*current_) = state;
     } else
 #endif
     {
+      const Total total = team_.sum_on_leader(share);
       if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
+      close_trip();
     }
   }
 #if defined(__CUDACC__)
@@ -268,8 +286,7 @@ class team_runner {
     template <class T>
     WHILST_HD static T early(const T* address) {
 #if defined(__CUDA_ARCH__)
-      if constexpr (std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>)
-        return read_in_order(address);
+      if constexpr (is_block) return read_in_order(address);
 #endif
       return *address;
     }
