@@ -22,8 +22,8 @@ int threads_for_each(index_type rows) {
   return 512;
 }
 
-/// A system that keeps no more threads than this busy is faster in one block, which meets by its own barrier.
-constexpr index_type threads_of_one_block = 256;
+/// Up to so many rows of a thread each, one block is faster: it meets by its own barrier. Measured on an H200.
+constexpr index_type most_rows_of_one_block = 256;
 /// A larger one gets a block for each so many threads, or up to twice that. On an H200 half as many, or twice as many,
 /// do nearly as well.
 constexpr index_type threads_worth_a_block = 128;
@@ -46,7 +46,7 @@ kernel_layout kernel_layout_for([[maybe_unused]] const place& where, index_type 
     const device_traits device = traits_of_device(where.device());
     multiprocessors = device.multiprocessors;
     fast_memory_bytes = static_cast<index_type>(device.fast_memory_bytes) - most_static_shared;
-    if (spans_blocks && rows * lanes > threads_of_one_block)
+    if (spans_blocks && (lanes > 1 || rows > most_rows_of_one_block))
       most_blocks = std::min<index_type>(largest_cluster_of(where.device()), multiprocessors / systems);
   }
 #endif

@@ -52,7 +52,8 @@ __device__ inline unsigned blocks_of_cluster() {
 #define WHILST_OF_CLUSTER
 #endif
 
-/// A vector split among the blocks of a cluster, in their shared memory: the entry may lie in that of another one.
+/// A vector split among the blocks of a cluster, in their shared memory: the entry may lie in that of another one. Read
+/// what was written before the last sync() only: the compiler may move a read before later writes.
 template <class T>
 class spread_vector {
   unsigned own_, shift_, block_;  ///< address of this block's first entry; 2^shift entries in each block

@@ -227,25 +227,26 @@ class team_runner {
   /// one. Then closes the trip.
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& share) const {
+    using reads_type = decltype(detail::finish_read_phase(finish));
 #if defined(__CUDA_ARCH__)
     if constexpr (detail::by_warp<Finish> && is_block) {
       const Total total = team_.sum_on_leader(share);
       if (threadIdx.x < whole_warp::size()) conclude_by_warp(finish, total);
       close_trip();
-    } else if constexpr (detail::takes_loop<Finish, decltype(detail::finish_read_phase(finish)), Total> &&
-                         std::is_same_v<Team, cluster_team>) {
-      // Controls are in shared memory. All that the finish reads is on its way while the sum is formed, and the loop's
-      // state is written once.
-      const auto reads = detail::finish_read_phase(finish);
+    } else
+#endif
+        if constexpr (of_several_blocks<Team> && detail::takes_loop<Finish, reads_type, Total> &&
+                      !detail::by_warp<Finish>) {
+      // Controls are in the block's memory. All that the finish reads is on its way while the sum is formed, and the
+      // loop's state is written once.
+      const reads_type reads = detail::finish_read_phase(finish);
       loop_state state = *current_;
       const Total total = team_.sum_on_leader(share);
       if (!leads()) return;
       detail::call_finish(finish, &state, reads, total);
       if (trip_is_open_) state.close_trip(agreed(wish_.verdict()));
       static_cast<loop_state&>(*current_) = state;
-    } else
-#endif
-    {
+    } else {
       const Total total = team_.sum_on_leader(share);
       if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
       close_trip();
