@@ -389,6 +389,7 @@ TEST_CASE("what is not finite ends an eigenvalue solve, and X stays as it was", 
       const eigenvalue_report told = solve(t.matrix(), X, {.executor = executor});
       CHECK(told.reason() == reason::nan_or_infinity);
       CHECK(told.iterations() == 0);
+      CHECK(std::isnan(told.eigenvalues[0]));
       CHECK(X == std::vector<double>(3, 0.5));
     }
     for (const double value : {not_a_number, infinity}) {
@@ -577,6 +578,7 @@ TEST_CASE("what an eigenvalue solver refuses", "[linear][eigenvalues]") {
   CHECK_THROWS_WITH(make({.deadline = 0}), contains("the deadline is not above 0"));
   CHECK_THROWS_WITH(make({.executor = "gpu"}), contains("gpu"));
   CHECK_THROWS_WITH(make({.history_capacity = 1}), contains("history_capacity is below 2"));
+  CHECK_NOTHROW(make({.history_capacity = 5}));
   CHECK_THROWS_WITH(eigenvalue_solver<double>(convection_diffusion<double>(5)),
                     contains("the matrix is not symmetric"));
   const csr_matrix<double> flat(1, 2, std::vector<int>{0, 1}, std::vector<int>{1}, std::vector<double>{1});

@@ -497,7 +497,7 @@ TEST_CASE("null spaces that cannot be are refused", "[linear][null-space]") {
   CHECK_THAT(refused(vectors({1, 1, 1, HUGE_VAL})), contains("has the entry inf in row 3"));
   CHECK_THAT(refused(vectors({1, 1, 1, 1.1})), contains("null space vector 0 (from 0) is not in the null space"));
   CHECK_THAT(message_of([&] { linear_solver<double>(regular, {.method = "gmres", .null_space = "constant"}); }),
-             contains("the constant vector is not in the null space: ||A v|| is"));
+             contains("the constant vector is not in the null space: row 0 of A times it is"));
   CHECK_THAT(refused({.null_space = "constant", .executor = "resident"}), contains("executor resident is one kernel"));
   CHECK_THAT(refused({.method = "chebyshev", .null_space = "constant", .greatest_eigenvalue = 4}),
              contains("method chebyshev does not estimate eigenvalues beside a null space"));
@@ -511,6 +511,17 @@ TEST_CASE("null spaces that cannot be are refused", "[linear][null-space]") {
              contains("method lsqr needs no null space"));
   CHECK_THAT(message_of([&] { whilst::batch_linear_solver<double>(A, 3, {.null_space = "constant"}); }),
              contains("a null space is projected out by steps"));
+  // Regular ones, with a condition of some thousands and some billions: their solutions would be lost.
+  const auto shifted = [](double by) {
+    return Eigen::MatrixXd(by * path(uneven(9)) + Eigen::MatrixXd::Identity(10, 10));
+  };
+  CHECK_THAT(message_of([&] { linear_solver<float>(matrix_of<float>(shifted(1000)), {.null_space = "constant"}); }),
+             contains("the constant vector is not in the null space"));
+  Eigen::MatrixXd parts = Eigen::MatrixXd::Zero(20, 20);  // one of them far larger than the regular one
+  parts.topLeftCorner(10, 10) = 1e12 * path(uneven(9));
+  parts.bottomRightCorner(10, 10) = shifted(1);
+  CHECK_THAT(message_of([&] { linear_solver<double>(matrix_of<double>(parts), {.null_space = "constant"}); }),
+             contains("not in the null space: row 10 of A"));
   // A NaN in the matrix is no error: the solve says so.
   csr_matrix<double> spoiled(1, 1, std::vector{0, 1}, std::vector{0}, std::vector<double>{std::nan("")});
   linear_solver<double> solver(spoiled, {.null_space = "constant", .executor = "host"});

@@ -207,6 +207,13 @@ void check_by_hand(double skew) {
   }
 }
 
+TEST_CASE("an operator solver projects no null space out, and says so", "[linear]") {
+  const whilst::poisson_2d_operator<double> A{3, 3};
+  CHECK_THROWS_WITH(
+      (whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, {}, {.null_space = "constant"})),
+      contains("making a solver for an operator: nothing here projects a null space out. Set null_space to none"));
+}
+
 /// An operator and a preconditioner by the helper, under every executor for one system.
 template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
 void check_helper(const Operator& A, const Preconditioner& M, const Eigen::MatrixXd& assembled) {

@@ -55,7 +55,7 @@ struct eigenvalue_options {
 /// eigenvalue_options::rtol means it, so relative_residual() is what rtol is compared with.
 struct eigenvalue_report : report {
   /// In the order of the vectors. Also where the solve did not converge: Rayleigh quotients of the vectors. Not numbers
-  /// where the matrix or the start is not finite.
+  /// where none were formed: the matrix or the start is not finite, or the start spans too few directions.
   std::vector<double> eigenvalues = {};
   /// ||A x - lambda x||_2 of each, computed from x at the end. After a cancel or a deadline, the method's own.
   std::vector<double> residual_norms = {};
@@ -82,8 +82,10 @@ class eigenvalue_ticket : public ticket {
 /// whole loop is recorded when the solver is constructed and replayed by each solve; a product reads the matrix once
 /// for all columns. One solve at a time. Threads may share it: see recorded_solver.
 ///
-/// What converges are eigenpairs. That none was missed follows from no residual: a start without any part of an
-/// eigenvector may miss it, as for any such method. Random ones, which always take part, have a part of each.
+/// What converges are eigenpairs. That none was missed follows from no residual. Random columns, which always take
+/// part, have a part of each eigenvector and find what a start lacks, while the solve goes on; it ends with the pairs
+/// wanted. So a start that holds eigenvectors already is taken as the solution, whether or not they are the smallest:
+/// where they may not be, start from zeros.
 template <class T>
 class eigenvalue_solver : public replayed_solver {
  public:

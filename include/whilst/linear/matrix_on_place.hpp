@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/memory/pointer_check.hpp"
@@ -19,8 +20,9 @@ template <class T>
 class matrix_on_place {
  public:
   matrix_on_place() = default;
-  /// check_pointers: for a matrix in device memory, as in linear_solver_options.
-  matrix_on_place(const csr_matrix<T>& A, place where, bool check_pointers) : A_(std::make_unique<csr_matrix<T>>(A)) {
+  /// `doing` begins the messages of errors. check_pointers: for a matrix in device memory, as in linear_solver_options.
+  matrix_on_place(std::string_view doing, const csr_matrix<T>& A, place where, bool check_pointers)
+      : A_(std::make_unique<csr_matrix<T>>(A)) {
     request_.where = where;
     request_.rows = A.rows();
     request_.columns = A.columns();
@@ -28,15 +30,14 @@ class matrix_on_place {
     const bool narrow = A.has_64bit_offsets() && offsets_suffice_32(A.nonzeros());
     request_.offsets_64 = A.has_64bit_offsets() && !narrow;
     if (!A.has_64bit_offsets() && !offsets_suffice_32(A.nonzeros()))
-      throw error("making a linear solver", "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
+      throw error(doing, "the matrix has " + std::to_string(A.nonzeros()) + " nonzeros",
                   "Give its row offsets in 64 bits");
     if (is_read_in_place(A)) {
       if (A.is_on_device()) {
         const pointer_check how{check_pointers};
-        require_usable("making a linear solver", where, {{"row_offsets", A.row_offsets_data()}}, how);
+        require_usable(doing, where, {{"row_offsets", A.row_offsets_data()}}, how);
         if (A.nonzeros() > 0)
-          require_usable("making a linear solver", where,
-                         {{"column_indices", A.column_indices_data()}, {"values", A.values_data()}}, how);
+          require_usable(doing, where, {{"column_indices", A.column_indices_data()}, {"values", A.values_data()}}, how);
       }
       request_.row_offsets = A.row_offsets_data();
       request_.column_indices = A.column_indices_data();

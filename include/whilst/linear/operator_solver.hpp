@@ -100,15 +100,19 @@ class operator_solver final : public replayed_solver {
 };
 
 /// Makes an operator_solver for A with Method, preconditioned by M: a function as above, or one of the library's
-/// preconditioners. Ignores the options `method` and `preconditioner`. Throws whilst::error on options out of range and
-/// on an executor that this machine does not have.
+/// preconditioners. Ignores the options `method` and `preconditioner`. Throws whilst::error on options out of range, on
+/// a null space, which only a linear_solver projects out, and on an executor that this machine does not have.
 template <template <class, class, class> class Method, class T, class Operator,
           class Preconditioner = identity_preconditioner>
 operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner& M = {},
                                         linear_solver_options options = {}) {
   using whole = decltype(detail::whole_preconditioner(M));
   const auto began = std::chrono::steady_clock::now();
-  check_options("making a solver for an operator", options);
+  const std::string_view doing = "making a solver for an operator";
+  check_options(doing, options);
+  if (options.null_space != "none")
+    throw error(doing, "nothing here projects a null space out",
+                "Set null_space to none, or use a linear_solver with an operator in parts or a callback");
   using solve = linear_solve<T, detail::own_operator<T, Operator>, whole, Method>;
   const executor_choice choice = choose_executor(wish_of(options), A.rows(), false, {.runs = solve::runs_in_kernel});
   solve_request<T> request;

@@ -65,7 +65,7 @@ struct eigenvalue_solve {
     WHILST_HD void operator()(index_type column, const sums<double, 3>& xx) const {
       s->to_start[column] = power_of_two(-binary_exponent(norm_of({xx[0], xx[1], xx[2]})));
       s->locked[column] = 0;
-      s->value[column] = 0;
+      s->value[column] = static_cast<double>(NAN);  // not known yet
       s->residual[column] = HUGE_VAL;
     }
   };

@@ -20,6 +20,13 @@ constexpr std::string_view making_eigenvalues = "making an eigenvalue solver";
 constexpr index_type most_eigenvalue_restarts = 100;
 constexpr int most_block_columns_asked = 24;
 
+/// History: an even number, since it is halved when full.
+loop_options loop_options_of(const eigenvalue_options& options) {
+  loop_options made(options);
+  made.history_capacity = made.history_capacity / 2 * 2;
+  return made;
+}
+
 void refuse_rtol(std::string_view doing, double rtol) {
   if (!(rtol >= 0) || std::isinf(rtol)) throw error(doing, "rtol is negative or not finite", "Give 0 or more, as 1e-8");
 }
@@ -40,7 +47,7 @@ void check_options(const eigenvalue_options& options) {
                                                             ", or 0 to have it chosen");
   refuse_rtol(making_eigenvalues, options.rtol);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
-  loop_options(options).check(making_eigenvalues);
+  loop_options_of(options).check(making_eigenvalues);
 }
 
 /// Columns lie in pairs.
@@ -111,18 +118,11 @@ class prepared_eigenvalues final : public prepared_program {
                           .outcome_bytes = sizeof(eigenvalue_outcome),
                           .usual_unroll = 4,  // an iteration is long, most of all its Rayleigh-Ritz step
                           .began = began},
-                         options_of(options)),
+                         loop_options_of(options)),
         rtol_(options.rtol),
         made_(std::move(made)) {
     desk().common.format = "csr";
   }
-  /// History: an even number, since it is halved when full.
-  static loop_options options_of(const eigenvalue_options& options) {
-    loop_options made(options);
-    made.history_capacity = made.history_capacity / 2 * 2;
-    return made;
-  }
-
   void set_parameters(const ticket::state& of, const void*, void* x) override {
     program& run = recorded();
     run.set(made_.x, static_cast<T*>(x));
@@ -150,13 +150,13 @@ struct eigenvalue_solver<T>::implementation {
     const auto began = prepared_program::clock::now();
     check_options(options);
     const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(), {});
+    matrix = matrix_on_place<T>(making_eigenvalues, A, choice.where, options.check_pointers);
     require_symmetric(making_eigenvalues, A, choice.where);
     if (A.rows() < options.count)
       throw error(making_eigenvalues,
                   "the matrix has " + std::to_string(A.rows()) + " rows, and " + std::to_string(options.count) +
                       " pairs are wanted",
                   "Ask for no more pairs than there are rows");
-    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers);
     eigenvalue_request<T> request{matrix.request(), options.count, block_columns_of(options),
                                   options.which == "largest"};
     request.matrix.preconditioner = preconditioner_from_name(making_eigenvalues, options.preconditioner);

@@ -81,7 +81,8 @@ class null_space_projection {
   void record(recorder& run, const T* y, T* into) const {
     if (is_constant_) {
       const double weight = power_of_two(-binary_exponent(static_cast<double>(n_)));
-      run.step("the mean", n_, share_of_mean<T>{weight, y}, note_mean{weight * static_cast<double>(n_), products_});
+      run.step("the mean", n_, share_of_mean<T>{weight, y},
+               note_mean{n_ == 0 ? 1 : weight * static_cast<double>(n_), products_});
       run.step("without the mean", n_, subtract_mean<T>{products_, y, into});
       return;
     }
