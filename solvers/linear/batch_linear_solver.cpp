@@ -60,7 +60,7 @@ struct batch_linear_solver<T>::implementation {
              "Set null_space to none, or use a linear_solver for each system");
     const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),
                                        given.is_on_device());
-    pattern = matrix_on_place<T>(making_batch, given, where, options.check_pointers);
+    pattern = matrix_on_place<T>(given, where, options.check_pointers, making_batch);
     solve_request<T> request = pattern.request();
     request.preconditioner = preconditioner_from_name(making_batch, options.preconditioner);
     request.settings = method_settings_of(options);

@@ -65,7 +65,7 @@ struct linear_solver<T>::implementation {
       constexpr index_type beyond_a_block = std::numeric_limits<index_type>::max();
       only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), {.runs = true}).how == how;
     }
-    matrix = matrix_on_place<T>(making, A, choice.where, options.check_pointers);
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers, making);
     values_of = A;
     require_null_space(making, A);
     store(A, named && named->needs.transpose);

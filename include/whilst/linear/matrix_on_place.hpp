@@ -21,7 +21,8 @@ class matrix_on_place {
  public:
   matrix_on_place() = default;
   /// `doing` begins the messages of errors. check_pointers: for a matrix in device memory, as in linear_solver_options.
-  matrix_on_place(std::string_view doing, const csr_matrix<T>& A, place where, bool check_pointers)
+  matrix_on_place(const csr_matrix<T>& A, place where, bool check_pointers,
+                  std::string_view doing = "making a linear solver")
       : A_(std::make_unique<csr_matrix<T>>(A)) {
     request_.where = where;
     request_.rows = A.rows();

@@ -72,7 +72,7 @@ struct columns_linear_solver<T>::implementation {
           "Give a square one, or use method lsqr, lsmr or cgls");
     options.method = "cg";
     const executor_choice choice = choice_for(options, A.rows(), A.is_on_device());
-    matrix = matrix_on_place<T>(making_columns, A, choice.where, options.check_pointers);
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers, making_columns);
     solve_request<T> request = matrix.request();
     request.preconditioner = preconditioner_from_name(making_columns, options.preconditioner);
     request.settings = method_settings_of(options);

@@ -13,7 +13,7 @@ eigenvalue_range estimate_eigenvalue_range(const csr_matrix<T>& A, const eigenva
   if (options.lanczos_steps < 1 || options.lanczos_steps > 64)
     throw error(doing, "lanczos_steps is " + std::to_string(options.lanczos_steps), "Give 1 to 64");
   const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(), {});
-  const matrix_on_place<T> matrix(doing, A, choice.where, /*check_pointers=*/true);
+  const matrix_on_place<T> matrix(A, choice.where, /*check_pointers=*/true, doing);
   require_symmetric(doing, A, choice.where);
   return measure_eigenvalue_range(matrix.request(), choice.how, options.lanczos_steps);
 }

@@ -150,7 +150,7 @@ struct eigenvalue_solver<T>::implementation {
     const auto began = prepared_program::clock::now();
     check_options(options);
     const executor_choice choice = choose_executor({options.executor, options.device}, A.rows(), A.is_on_device(), {});
-    matrix = matrix_on_place<T>(making_eigenvalues, A, choice.where, options.check_pointers);
+    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers, making_eigenvalues);
     require_symmetric(making_eigenvalues, A, choice.where);
     if (A.rows() < options.count)
       throw error(making_eigenvalues,
