@@ -11,6 +11,7 @@
 #include "whilst/host/watch.hpp"
 #include "whilst/linear/batch_linear_solver.hpp"
 #include "whilst/linear/columns_linear_solver.hpp"
+#include "whilst/linear/coo_assembly.hpp"
 #include "whilst/linear/csr_matrix.hpp"
 #include "whilst/linear/eigenvalue_range.hpp"
 #include "whilst/linear/eigenvalue_solver.hpp"

@@ -73,6 +73,16 @@ TEST_CASE("the shown monitor stops a solve that is good enough", "[shown]") {
   CHECK(report.iterations() < 50);
 }
 
+TEST_CASE("the shown assembly adds up contributions", "[shown]") {
+  // shown: assembly
+  const std::vector<int> rows{0, 0, 1, 1, 1, 2}, columns{0, 1, 0, 1, 1, 2};
+  const whilst::coo_assembly<double> assembly(3, 3, rows, columns);
+  const std::vector<double> values{2, -1, -1, 1.5, 0.5, 1};
+  const whilst::csr_matrix<double> A = assembly.matrix(values);  // A(1, 1) is 1.5 + 0.5
+  // end of shown
+  CHECK(std::vector<double>(A.values().begin(), A.values().end()) == std::vector<double>{2, -1, -1, 2, 1});
+}
+
 TEST_CASE("the shown null space gives the solution of least norm", "[shown]") {
   std::vector<double> b(900), x(900, 1.0);
   b.front() = 5;

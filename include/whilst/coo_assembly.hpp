@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/coo_assembly.hpp"
