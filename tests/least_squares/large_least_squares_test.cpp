@@ -9,6 +9,7 @@
 #include "tests/catch.hpp"
 #include "tests/least_squares/bundle_adjustment.hpp"
 #include "tests/least_squares/residual_functions.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/derivative_check.hpp"
 #include "whilst/nonlinear/minimize/dogleg.hpp"
 
@@ -249,7 +250,7 @@ TEMPLATE_TEST_CASE("many unknowns, with the matrix and without it", "[least squa
 }
 
 TEST_CASE("cameras and points: exact data lead back to the truth", "[least squares]") {
-  const bundle made(20, 200, 0, 0.05);
+  const bundle made(under_sanitizers ? 10 : 20, under_sanitizers ? 60 : 200, 0, 0.05);
   for (const std::string& executor : recorded_executors()) {
     for (const char* method : {"levenberg-marquardt", "dogleg", "newton"}) {
       for (const char* hessian : {"assembled", "matrix-free"}) {
