@@ -51,7 +51,7 @@ class coo_assembly {
   /// The assembled matrix in host memory, columns ascending in each row. `values`: one a contribution, in the order of
   /// the indices. Throws whilst::error on another number of them.
   csr_matrix<T> matrix(std::span<const T> values) const;
-  /// The pattern, on the executor's place, with values in memory of that place: entries() numbers that belong to the
+  /// The pattern, on the executor's place, with values in memory of that place: nonzeros() numbers that belong to the
   /// caller, as enqueue writes them. A solver made from it reads them there. Borrowed: this object must outlive it.
   csr_matrix<T> matrix_with(const T* entries) const;
 
