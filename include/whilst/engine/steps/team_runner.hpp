@@ -87,6 +87,9 @@ class team_runner {
     team_.sync();
     if (leads()) c->arm(true);
     follow_leader();
+    // Of a control in global memory a read after each barrier would cost more than a short step.
+    index_type trips_left = c->trips_left;
+    const bool tells = is_last_thread() && c->for_host;
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
@@ -108,8 +111,8 @@ class team_runner {
         follow_leader();
       }
       look();
-      if (active() && c->trips_left < 0) active_ = false;
-      if (active() && is_last_thread()) c->tell_host();
+      if (--trips_left < 0) active_ = false;
+      if (active() && tells) c->tell_host();
     }
     if (leads()) {
       if (c->running) c->stop(reason::iteration_limit);
