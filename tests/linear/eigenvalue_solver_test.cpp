@@ -228,6 +228,40 @@ TEMPLATE_TEST_CASE("eigenvalues of few rows, fewer than the block has columns", 
         }
 }
 
+/// The columns at random that the first block is chosen from are far from orthogonal where there are about as many of
+/// them as rows.
+TEMPLATE_TEST_CASE("as many pairs as the block has columns, and about as many as rows", "[linear][eigenvalues]", float,
+                   double) {
+  const double rtol = reachable<TestType>;
+  for (const std::string& executor : executors_with_steps())
+    for (int count = 1; count <= 16; ++count)
+      for (const int n : {count, count + 1, count + 2, 2 * count}) {
+        INFO(executor << ", n = " << n << ", " << count << " pairs");
+        const auto A = line<TestType>(n);
+        const eigenvalue_options options{.count = count, .block_columns = count, .rtol = rtol, .executor = executor};
+        std::vector<TestType> X;
+        const eigenvalue_report told = solve(A, X, options);
+        check_pairs(A, X, told, rtol);
+        check_values<TestType>(told, wanted(values_of_line(n), options), rtol);
+      }
+}
+
+TEMPLATE_TEST_CASE("eigenvalues under jacobi with tiny entries on the diagonal", "[linear][eigenvalues][sanitizer]",
+                   float, double) {
+  const double rtol = reachable<TestType>, tiny = sizeof(TestType) == 4 ? 1e-30 : 1e-200;
+  std::vector<double> entries{tiny, -tiny, 0};
+  for (int i = 1; i <= 30; ++i) entries.push_back(i);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    const auto A = diagonal<TestType>(entries);
+    const eigenvalue_options options{.count = 4, .preconditioner = "jacobi", .rtol = rtol, .executor = executor};
+    std::vector<TestType> X;
+    const eigenvalue_report told = solve(A, X, options);
+    check_pairs(A, X, told, rtol);
+    check_values<TestType>(told, {-tiny, 0, tiny, 1}, rtol);
+  }
+}
+
 TEMPLATE_TEST_CASE("eigenvalues of the Laplacian on a square, many of them double", "[linear][eigenvalues]", float,
                    double) {
   const double rtol = sizeof(TestType) == 4 ? 1e-5 : 1e-9;

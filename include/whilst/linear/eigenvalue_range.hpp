@@ -7,7 +7,7 @@
 namespace whilst {
 
 /// Where the eigenvalues of a symmetric matrix lie. All numbers are NaN, or norm alone is infinite, where the matrix is
-/// not finite.
+/// not finite; least and greatest are NaN as well where sums of a row's entries exceed what T holds.
 struct eigenvalue_range {
   /// Estimates from within: no eigenvalue is less than the least one, which is no more than this; and likewise.
   double least, greatest;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "solvers/linear/eigenvalues/eigenvalue_outcome.hpp"
 #include "solvers/linear/eigenvalues/largest_row.hpp"
 #include "solvers/linear/eigenvalues/lobpcg.hpp"
@@ -131,7 +133,8 @@ struct eigenvalue_solve {
     T* inverse_diagonal;
     WHILST_HD void operator()(index_type i) const {
       const double d = fabs(s->after * (s->before * static_cast<double>(A.diagonal(i))));
-      inverse_diagonal[i] = d == 0 ? T(1) : static_cast<T>(1 / d);
+      constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+      inverse_diagonal[i] = d > epsilon ? static_cast<T>(1 / d) : T(1);  // A is about 1: less is zero
     }
     index_type bytes(index_type n) const { return A.bytes() + n * static_cast<index_type>(sizeof(T)); }
   };
@@ -220,13 +223,14 @@ struct eigenvalue_solve {
     run.loop(
         "until the true residuals agree", outer,
         [&](recorder& run) {
-          method.project(run, /*with_w=*/true, outer, judge_true_residual{s, outer, inner, true});
+          method.take_in_w(run);  // from columns far from orthogonal: X is made orthonormal next
+          method.project(run, outer, judge_true_residual{s, outer, inner, true});
         },
         [&](recorder& run) {
           run.loop(
               method_type::name, inner, [&](recorder& run) { method.start(run); },
               [&](recorder& run) { method.iterate(run, outer); });
-          method.project(run, /*with_w=*/false, outer, judge_true_residual{s, outer, inner, false});
+          method.project(run, outer, judge_true_residual{s, outer, inner, false});
         });
     visit_rows(run, "hand X back", of, hand_back{io, s, n, method.vectors});
     run.once("tell", tell{io, s, outer, inner});

@@ -225,12 +225,17 @@ struct lobpcg {
     run.team("the largest residual", 1, measure_residuals{of, partial, tolerance, s, wanted}, judge{s});
   }
 
-  /// X becomes the best of what X spans (with W, if that is to take part), and its residuals are computed from it.
-  template <class Judge>
-  void project(recorder& run, bool with_w, const control* tolerance, const Judge& judge) const {
+  /// X becomes the best of what X and W span.
+  void take_in_w(recorder& run) const {
     visit_rows(run, "A X", of, product{A, s, vectors, of.pairs, false});
-    if (with_w) visit_rows(run, "A W", of, product{A, s, vectors, of.pairs, true});
-    combine(run, with_w, false);
+    visit_rows(run, "A W", of, product{A, s, vectors, of.pairs, true});
+    combine(run, true, false);
+  }
+  /// X becomes orthonormal and the best of what it spans, and its residuals are computed from it.
+  template <class Judge>
+  void project(recorder& run, const control* tolerance, const Judge& judge) const {
+    visit_rows(run, "A X", of, product{A, s, vectors, of.pairs, false});
+    combine(run, false, false);
     visit_rows(run, "A X, W = M (A X - X Lambda)", of, residual{A, s, vectors, of.pairs, corrected()}, partial);
     run.team("the largest true residual", 1, measure_residuals{of, partial, tolerance, s, wanted}, judge);
   }

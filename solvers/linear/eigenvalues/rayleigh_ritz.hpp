@@ -56,14 +56,15 @@ struct ritz_memory {
 /// S may have dependent columns, and columns of zeros. With columns scaled to length 1, a Cholesky factorization of S'S
 /// keeps the columns of X in their order, then those of W and P by the largest pivot, until the rest lies within a
 /// tenth of what was kept, as an angle. What is dropped comes again with the next W. Rounding grows by the inverse of
-/// that angle: with 1e-3, solves in which it is all that is left go astray, and need about as many iterations. The
+/// that angle: with 1e-3, solves in which it is all that is left go astray, and need about as many iterations. Only
+/// where fewer columns than pairs wanted are left, as of a start whose columns span all there is, lesser angles do. The
 /// next P is the part of the next X outside of the span of this one, orthogonal to the next X: U. Hetmaniuk, R.
 /// Lehoucq, J. Comput. Phys. 218 (2006), section 4; J. A. Duersch, M. Shao, C. Yang, M. Gu, SIAM J. Sci. Comput. 40
 /// (2018), section 3. All of that takes place in coordinates.
 template <class T>
 struct rayleigh_ritz {
   static constexpr bool whole_block = true;
-  static constexpr double least_pivot = 1e-2;
+  static constexpr double least_pivot = 1e-2, least_pivot_for_wanted = 1e-10;
   static constexpr double failed_by_nan = 1, failed_by_rank = 2;
   ritz_memory of;
   eigenvalue_scalars* s;
@@ -132,16 +133,17 @@ struct rayleigh_ritz {
   WHILST_HD kept choose_basis(const Team& team, int q) const {
     double* const factor = of.work;  // its row j: the j-th combination's products with the columns
     kept rank{};
-    for (int turn = 0; turn < q; ++turn) {
+    for (int turn = 0; turn < of.m + q; ++turn) {
       int k = turn;
       if (turn >= of.m) {
-        k = of.m;
-        for (int i = of.m + 1; i < q; ++i)
+        k = 0;
+        for (int i = 1; i < q; ++i)
           if (of.left[i] > of.left[k]) k = i;
       }
       const double pivot = of.left[k];
       team.sync();  // all have seen it before it changes
-      if (!(pivot > least_pivot)) {
+      const bool is_needed = turn >= of.m && rank.all < wanted;
+      if (!(pivot > (is_needed ? least_pivot_for_wanted : least_pivot))) {
         if (turn < of.m) continue;
         break;
       }
