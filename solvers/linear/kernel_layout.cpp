@@ -33,6 +33,12 @@ constexpr index_type threads_worth_a_block = 128;
 constexpr index_type most_static_shared = 14 * 1024;
 #endif
 
+/// A leader apart from the threads that have rows costs nothing where a block has few of these: see cluster_team.
+int with_leaders(int threads) {
+  constexpr int leaders = 32;
+  return threads > leaders && threads + leaders <= threads_of_cluster_block ? threads + leaders : threads;
+}
+
 index_type rounded_up(index_type bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace
@@ -65,12 +71,16 @@ kernel_layout kernel_layout_for([[maybe_unused]] const place& where, index_type 
     layout.bytes = bytes;
     layout.in_fast_memory = true;
   }
-  if (layout.blocks > 0) return layout;
+  if (layout.blocks > 0) {
+    layout.threads = with_leaders(layout.threads);
+    return layout;
+  }
   layout.bytes = rounded_up(bytes_of_block(layout.shift));
   if (layout.threads <= 32 && systems > 1) return layout;
   layout.blocks = 1;
   // Shared memory is faster; many blocks per multiprocessor must divide it.
   layout.in_fast_memory = layout.bytes <= (systems == 1 ? fast_memory_bytes : fast_memory_bytes / 4);
+  if (layout.as_cluster(spans_blocks, systems)) layout.threads = with_leaders(layout.threads);
   return layout;
 }
 

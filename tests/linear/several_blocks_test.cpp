@@ -52,6 +52,8 @@ struct vector_of_blocks {
   int block;
   const T* x;
   block_share own;
+  std::int32_t place_of(std::int32_t j) const { return j; }
+  T at_place(std::int32_t place) const { return place < 0 ? T(0) : (*this)[place]; }
   T operator[](index_type j) const {
     if (own.shift > 31) return x[j];
     const std::byte* const here = reinterpret_cast<const std::byte*>(x + own.first);
@@ -129,7 +131,8 @@ template <template <class, class, class> class Method, class Preconditioner>
 solved solve_by_blocks(const whilst::csr_matrix<double>& A, const std::vector<double>& b, int blocks, int threads,
                        const limits& asked = {}) {
   using matrix_type = whilst::csr_operator<double, std::int32_t, whilst::constant_slot<const double>>;
-  using solve_type = whilst::linear_solve<double, matrix_type, Preconditioner, Method>;
+  using spread_type = typename whilst::spread_over_blocks<matrix_type>::type;
+  using solve_type = whilst::linear_solve<double, spread_type, Preconditioner, Method>;
   using problems_type = whilst::linear_problems<solve_type, double, matrix_type, Preconditioner>;
   const index_type n = A.rows(), share = (n + blocks - 1) / blocks;
   int shift = 0;
@@ -156,11 +159,13 @@ solved solve_by_blocks(const whilst::csr_matrix<double>& A, const std::vector<do
 
   whilst::workspace measured(nullptr, {.shift = shift});
   const whilst::copies_of_block<solve_type> copies(measured);
-  solve_type(matrix, Preconditioner(), io, nullptr, nullptr, measured);
-  const problems_type problems{matrix, Preconditioner(), io,      settings,        nullptr,
-                               &outer, &inner,           nullptr, measured.used(), true};
-
+  solve_type(spread_type(matrix), Preconditioner(), io, nullptr, nullptr, measured);
   const int used_blocks = static_cast<int>((n - 1) >> shift) + 1;
+  const index_type bytes_of_rows = whilst::bytes_of_rows(matrix, {.shift = shift});
+  std::vector<std::byte> rows(static_cast<std::size_t>(used_blocks * bytes_of_rows), std::byte{0xab});
+  const problems_type problems{matrix,  Preconditioner(), io,   settings,    nullptr,       &outer,     &inner,
+                               nullptr, measured.used(),  true, rows.data(), bytes_of_rows, used_blocks};
+
   shared_by_blocks shared(used_blocks, threads, shift, measured.used());
   std::vector<std::thread> team;
   for (int block = 0; block < used_blocks; ++block) {

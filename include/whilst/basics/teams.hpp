@@ -42,7 +42,15 @@ class lanes {
   }
   template <class T, int k>
   WHILST_HD sums<T, k> sum(sums<T, k> value) const {
-    for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
+#if defined(__CUDA_ARCH__)
+    // All sums side by side: one after another, each would wait for its own exchanges.
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      if (size_ <= distance) continue;
+#pragma unroll
+      for (int i = 0; i < k; ++i) value.value[i] += __shfl_xor_sync(mask_, value.value[i], distance);
+    }
+#endif
     return value;
   }
   /// The total, valid where rank() is 0; that thread also sees what the lanes wrote before.
@@ -136,7 +144,13 @@ class lanes_of_whole_warp {
   }
   template <class T, int k>
   __device__ sums<T, k> sum(sums<T, k> value) const {
-    for (int i = 0; i < k; ++i) value.value[i] = sum(value.value[i]);
+    if (size_ == 1) return value;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      if (size_ <= distance) continue;
+#pragma unroll
+      for (int i = 0; i < k; ++i) value.value[i] += __shfl_xor_sync(0xffffffffu, value.value[i], distance);
+    }
     return value;
   }
   /// Reads in a fetch what steps before the last one wrote: see read_early.

@@ -71,14 +71,16 @@ struct conjugate_gradient {
     struct known {
       scalars last;
       double factor;
+      double inverse_gamma = 0;
     };
     WHILST_HD known read() const { return {*handed, factor ? *factor : 1.0}; }
+    WHILST_HD void prepare(known& before) const { before.inverse_gamma = 1 / before.last.gamma; }
     template <int k>
     WHILST_HD void operator()(const sums<double, k>& total, loop_state& loop, const known& before) const {
       const scalars& last = before.last;
       const double gamma = total[0], delta = before.factor * total[1], rr = total[k == 2 ? 0 : 2];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
-      const double beta = first ? 0 : gamma / last.gamma;
+      const double beta = first ? 0 : gamma * before.inverse_gamma;
       const double curvature = first ? delta : delta - beta * beta * last.curvature;
       const double alpha = gamma / curvature;
       if (loop.check(sqrt(rr))) return;

@@ -5,6 +5,7 @@
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/steps/resident.hpp"
 #include "whilst/linear/linear_solve.hpp"
+#include "whilst/linear/spread_rows.hpp"
 
 namespace whilst {
 
@@ -15,6 +16,11 @@ struct kernel_layout {
   int shift = 62;               ///< each block has 2^shift rows
   index_type bytes = 0;         ///< memory of each system, or of each of its blocks
   bool in_fast_memory = false;  ///< and it is the block's shared memory
+
+  /// Whether a cluster solves each system, if only one of a single block.
+  bool as_cluster(bool spans_blocks, index_type systems) const {
+    return spans_blocks && (blocks > 1 || (blocks == 1 && systems == 1 && in_fast_memory));
+  }
 };
 
 /// The fastest that is known. `lanes`: of each row. `spans_blocks`: whether several blocks may share a system;
@@ -63,6 +69,9 @@ struct linear_problems {
   std::byte* memory;
   index_type bytes_a_problem;
   bool in_fast_memory;
+  std::byte* rows_memory = nullptr;  ///< where several blocks share a system: for what each copies of its rows
+  index_type bytes_of_rows = 0;      ///< of each block
+  int blocks = 1;                    ///< of each system
 
   template <class Team>
   WHILST_HD Solve operator()(index_type k, const Team& team) const {
@@ -87,13 +96,17 @@ struct linear_problems {
           own_outer->settings.history = own_inner->settings.history = nullptr;
         }
       }
+      typename Solve::operator_type own_A(A.of_problem(k));
+      const block_share own = team.share();
+      if constexpr (requires { own_A.copy_rows(team, memory, fast); })
+        own_A.copy_rows(team, rows_memory + (k * blocks + (own.first >> own.shift)) * bytes_of_rows, own_memory);
       team.sync_block();
-      return Solve(A.of_problem(k), M, shifted, own_outer, own_inner, of_block);
+      return Solve(own_A, M, shifted, own_outer, own_inner, of_block);
     } else {
       if (team.rank() == 0) set(outer + k, inner + k);
       team.sync();
       workspace of_problem(own_memory);
-      return Solve(A.of_problem(k), M, shifted, outer + k, inner + k, of_problem);
+      return Solve(typename Solve::operator_type(A.of_problem(k)), M, shifted, outer + k, inner + k, of_problem);
     }
   }
 

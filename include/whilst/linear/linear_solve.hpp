@@ -35,6 +35,9 @@ struct linear_solve {
   using scalars = typename steps::scalars;
   using scaled = scaled_operator<T, Operator>;
   using method_type = Method<T, scaled, Preconditioner>;
+  using operator_type = Operator;
+  template <class Other>
+  using with_operator = linear_solve<T, Other, Preconditioner, Method>;
   static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
 
   Operator A;

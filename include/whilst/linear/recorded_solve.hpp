@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "whilst/engine/recorder.hpp"
@@ -169,40 +171,50 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
                                                      make_solve(solve_frame<T>(request, anywhere), of_block);
                                                      return of_block.used();
                                                    });
-    const auto [frame, of_problems] = record.arena([&](arena_layout& memory) {
+    const bool in_cluster = layout.as_cluster(spans_blocks, request.systems);
+    const index_type of_rows = in_cluster ? bytes_of_rows(A_without_values, {.shift = layout.shift}) : 0;
+    const auto [frame, of_problems, rows_memory] = record.arena([&](arena_layout& memory) {
       memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
       const std::size_t of_all = layout.in_fast_memory ? 0 : detail::bytes_of_array(request.systems, layout.bytes);
-      return std::pair(placed, memory.take<std::byte>(static_cast<index_type>(of_all)));
+      std::byte* const of_each = memory.take<std::byte>(static_cast<index_type>(of_all));
+      memory.item("rows as threads read them");
+      return std::tuple(placed, of_each, memory.take<std::byte>(request.systems * layout.blocks * of_rows));
     });
     declare(frame);
     const bool is_batch = request.systems > 1;
     if (is_batch) record.once("the batch begins", note_time{frame.began});
-    using problems_type = linear_problems<solve_type, T, Operator, Preconditioner>;
-    const problems_type problems{with_values(frame),
-                                 M,
-                                 frame.template operands<solve_type>(),
-                                 frame.settings,
-                                 is_batch ? frame.began : nullptr,
-                                 frame.outer,
-                                 frame.inner,
-                                 of_problems,
-                                 layout.bytes,
-                                 layout.in_fast_memory};
+    const auto problems_of = [&]<class Solve>(std::type_identity<Solve>) {
+      return linear_problems<Solve, T, Operator, Preconditioner>{with_values(frame),
+                                                                 M,
+                                                                 frame.template operands<Solve>(),
+                                                                 frame.settings,
+                                                                 is_batch ? frame.began : nullptr,
+                                                                 frame.outer,
+                                                                 frame.inner,
+                                                                 of_problems,
+                                                                 layout.bytes,
+                                                                 layout.in_fast_memory,
+                                                                 rows_memory,
+                                                                 of_rows,
+                                                                 layout.blocks};
+    };
     const char* const name = solve_type::method_type::name;
     const index_type fast_bytes = layout.in_fast_memory ? layout.bytes : 0;
-    if (layout.blocks == 0) {
-      record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
-    } else {
+    if (in_cluster) {
       if constexpr (spans_blocks) {
-        if (layout.blocks > 1 || (request.systems == 1 && layout.in_fast_memory)) {
-          record.team(
-              name, request.systems,
-              problems_by_cluster<problems_type>{problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
-        } else {
-          record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
-        }
+        using spread = typename solve_type::template with_operator<typename spread_over_blocks<Operator>::type>;
+        const auto problems = problems_of(std::type_identity<spread>());
+        record.team(name, request.systems,
+                    problems_by_cluster<std::remove_const_t<decltype(problems)>>{
+                        problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
+      }
+    } else {
+      const auto problems = problems_of(std::type_identity<solve_type>());
+      using problems_type = std::remove_const_t<decltype(problems)>;
+      if (layout.blocks == 0) {
+        record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
       } else {
         record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
       }

@@ -115,6 +115,8 @@ struct alignas(16) loop_state {
   /// Norms passed to check(norm) are in units of 2^norm_exponent; the norms that it compares with and records are not.
   /// Within -1022 to 1023; a finish of an outer loop sets it, all others leave it at zero.
   int norm_exponent;
+  /// For runners whose threads wait for a verdict: check(norm) leaves its record to catch_up().
+  enum class recording : int { at_once, later, due } records;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
   WHILST_HD bool stop(reason because) {
@@ -147,7 +149,11 @@ struct alignas(16) loop_state {
     const double norm = scaled_norm * power_of_two(norm_exponent);
     const index_type completed = iteration + updating;
     const bool at_limit = completed >= limit, diverged = (divergence_norm > 0) & (norm > divergence_norm);
-    record(completed, norm);
+    if (records == recording::at_once) {
+      record(completed, norm);
+    } else {
+      records = recording::due;
+    }
     iteration = completed;
     residual_norm = norm;
     // One test on the common path; it fails for NaN, too.
@@ -180,6 +186,12 @@ struct alignas(16) loop_state {
     }
     if (history) history[count] = {completed, norm};
     history_count = count + 1;
+  }
+
+  /// For runners: makes the record that is due.
+  WHILST_HD void catch_up() {
+    if (records == recording::due) record(iteration, residual_norm);
+    records = recording::at_once;
   }
 
   WHILST_HD void forget_history() {

@@ -24,7 +24,8 @@ namespace whilst {
 ///
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
 ///   share()                                   which indices are its block's
-///   rank_in_block(), block_size()
+///   rank_in_block(), block_size()             among the threads that have indices: a leader may have none, to do what
+///                                             the others need not wait for; its rank is then beyond all indices
 ///   meet()                                    a sync() after which each thread also sees what other blocks wrote to
 ///                                             global memory; sync() is for what lies in the blocks' own memory
 ///   agree(asked)                              what the first block asked for in the last call, in all blocks. Leaders
@@ -34,6 +35,15 @@ template <class Team>
 concept of_several_blocks = requires {
   requires Team::has_blocks;
 };
+
+/// Calls f(i) for each index below n that the calling thread, in a group of so many, works on.
+template <class Team, class Function>
+WHILST_HD void for_own_indices(const Team& team, int group, index_type n, const Function& f) {
+  const block_share own = team.share();
+  const int groups = team.block_size() / group;
+  const index_type end = n - own.first < own.size() ? n : own.first + own.size();
+  for (index_type i = own.first + team.rank_in_block() / group; i < end; i += groups) f(i);
+}
 
 #if defined(__CUDACC__)
 
@@ -57,16 +67,34 @@ __device__ inline unsigned blocks_of_cluster() {
 template <class T>
 class spread_vector {
   unsigned own_, shift_, block_;  ///< address of this block's first entry; 2^shift entries in each block
+  const char* own_bytes_;         ///< the same entry
 
  public:
   __device__ spread_vector(const T* x, const block_share& own, unsigned block)
       : own_(static_cast<unsigned>(__cvta_generic_to_shared(x + own.first))),
         shift_(own.shift < 31 ? own.shift : 31),
-        block_(block) {}
+        block_(block),
+        own_bytes_(reinterpret_cast<const char*>(x + own.first)) {}
   __device__ T operator[](std::int32_t j) const { return entry_or_zero(j); }
+  /// Where any vector spread like this one has entry j, not negative, for at_place: faster where it is known.
+  __device__ std::int32_t place_of(std::int32_t j) const {
+    return static_cast<std::int32_t>(address_of(static_cast<unsigned>(j)) - own_);
+  }
+  /// The entry at a place; 0 at -1, which is none.
+  __device__ T at_place(std::int32_t place) const {
+    T value = 0;
+    load_at(value, own_bytes_ + place, place);
+    return value;
+  }
   /// 0 where j is negative. Without branches, so that the reads of a row are in flight at once.
   __device__ T entry_or_zero(std::int32_t j) const {
-    const unsigned entry = j < 0 ? 0 : static_cast<unsigned>(j);
+    T value = 0;
+    load(value, address_of(j < 0 ? 0 : static_cast<unsigned>(j)), j);
+    return value;
+  }
+
+ private:
+  __device__ unsigned address_of(unsigned entry) const {
     unsigned address = own_ + (entry & ((1u << shift_) - 1)) * static_cast<unsigned>(sizeof(T));
 #if __CUDA_ARCH__ >= 900
     // An entry of this block needs no trip through the cluster.
@@ -75,12 +103,8 @@ class spread_vector {
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
     address = block == block_ ? address : there;
 #endif
-    T value = 0;
-    load(value, address, j);
-    return value;
+    return address;
   }
-
- private:
   /// Where j is not negative. Shared memory of another block is not what the compiler knows as such.
   __device__ static void load(double& value, unsigned address, std::int32_t j) {
     asm volatile("{\n.reg .pred is;\nsetp.ge.s32 is, %2, 0;\n@is ld.shared" WHILST_OF_CLUSTER ".f64 %0, [%1];\n}"
@@ -92,10 +116,23 @@ class spread_vector {
                  : "+f"(value)
                  : "r"(address), "r"(j));
   }
+  /// At a generic address: shared memory of all the cluster's blocks is within reach of one offset there, too.
+  __device__ static void load_at(double& value, const char* address, std::int32_t place) {
+    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.f64 %0, [%1];\n}"
+                 : "+d"(value)
+                 : "l"(address), "r"(place));
+  }
+  __device__ static void load_at(float& value, const char* address, std::int32_t place) {
+    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.f32 %0, [%1];\n}"
+                 : "+f"(value)
+                 : "l"(address), "r"(place));
+  }
 };
 #undef WHILST_OF_CLUSTER
 
-/// The blocks of a cluster, with shares of 2^shift indices.
+/// The blocks of a cluster, with shares of 2^shift indices. The first warp of each leads. In blocks with an odd number
+/// of warps, but for 1, it has no indices: what it does after a verdict, and before the next, takes about as long as
+/// the others work on a row each.
 class cluster_team {
  public:
   static constexpr bool has_blocks = true;
@@ -132,8 +169,12 @@ class cluster_team {
 
   __device__ static bool leads() { return threadIdx.x == 0; }
   __device__ bool is_first_block() const { return block_ == 0; }
-  __device__ static int rank_in_block() { return static_cast<int>(threadIdx.x); }
-  __device__ static int block_size() { return static_cast<int>(blockDim.x); }
+  __device__ static int rank_in_block() {
+    constexpr unsigned beyond = 1u << 30;
+    const unsigned without = threads_without_indices();
+    return static_cast<int>(threadIdx.x < without ? beyond : threadIdx.x - without);
+  }
+  __device__ static int block_size() { return static_cast<int>(blockDim.x - threads_without_indices()); }
   __device__ static void* fast_memory() { return block_team::fast_memory(); }
   __device__ static lanes divided(int width) { return block_team::divided(width); }
   __device__ block_share share() const { return {shift_, static_cast<index_type>(block_) << shift_}; }
@@ -154,9 +195,17 @@ class cluster_team {
   /// than that their block is done: call sync_block() before they go on.
   template <class T, int k>
   __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
-    __shared__ sums<T, k> of_block[2][largest_cluster];
-    sums<T, k> total = block_team().sum_on_leader(value);
-    if (blocks_ == 1 || threadIdx.x >= 32) return total;
+    constexpr int most_warps = threads_of_cluster_block / 32;
+    __shared__ sums<T, k> of_warp[most_warps], of_block[2][largest_cluster];
+    const unsigned without = threads_without_indices();
+    if (threadIdx.x >= without) {
+      const sums<T, k> of_own = sums_of_warp(value);
+      if ((threadIdx.x & 31) == 0) of_warp[(threadIdx.x - without) / 32] = of_own;
+    }
+    __syncthreads();
+    if (threadIdx.x >= 32) return value;
+    const sums<T, k> total = sum_of_parts(of_warp, (blockDim.x - without) / 32);
+    if (blocks_ == 1) return total;
     const unsigned lane = threadIdx.x, odd = sums_ & 1, parity = sums_ >> 1 & 1;
     ++sums_;
     detail::arrival& of_all = own_->sums[odd];
@@ -167,8 +216,7 @@ class cluster_team {
       for (unsigned j = 0; j < k; ++j) detail::arrival::send(target + j * sizeof(T), total.value[j], signal);
     }
     of_all.wait_for(parity);
-    const unsigned block = lane % largest_cluster;
-    return lanes_of_whole_warp(largest_cluster).sum(block < blocks_ ? of_block[odd][block] : sums<T, k>{});
+    return sum_of_parts(of_block[odd], blocks_);
   }
 
   /// A verdict from outside takes effect in all blocks a call later, when they all know it.
@@ -185,6 +233,24 @@ class cluster_team {
   }
 
  private:
+  static __device__ unsigned threads_without_indices() { return blockDim.x > 32 ? blockDim.x & 32 : 0; }
+  /// Of up to 16 in shared memory, always in the same order, on the whole warp that calls it: each lane adds up to
+  /// four, and lanes exchange what they have if there are more.
+  template <class T, int k>
+  static __device__ sums<T, k> sum_of_parts(const sums<T, k>* parts, unsigned count) {
+    static_assert(largest_cluster <= 16 && threads_of_cluster_block <= 16 * 32);
+    const unsigned first = 4 * (threadIdx.x & (count > 8 ? 3 : count > 4 ? 1 : 0));
+    sums<T, k> total;
+    for (int i = 0; i < k; ++i) {
+      T part[4];
+      for (unsigned j = 0; j < 4; ++j) part[j] = first + j < count ? parts[first + j].value[i] : T(0);
+      T of_lane = (part[0] + part[1]) + (part[2] + part[3]);
+      if (count > 8) of_lane += __shfl_xor_sync(0xffffffffu, of_lane, 2);
+      if (count > 4) of_lane += __shfl_xor_sync(0xffffffffu, of_lane, 1);
+      total.value[i] = of_lane;
+    }
+    return total;
+  }
   static __device__ unsigned address_of(const void* here) {
     return static_cast<unsigned>(__cvta_generic_to_shared(here));
   }

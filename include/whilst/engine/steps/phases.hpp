@@ -235,7 +235,8 @@ struct copied_by<Finish> {
 
 /// Other finishes are called as finish(totals...), or finish(totals..., loop) with the state of the loop that they are
 /// in; and, if they have read(), which runs before the step's map writes anything, with its result as the last
-/// argument.
+/// argument. A finish that has prepare(result) gets it called in between: it works out what needs no totals, where the
+/// runner can while the totals are on their way.
 template <class Finish>
 WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   if constexpr (requires { finish.read(); }) {
@@ -247,9 +248,13 @@ WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
 template <class Finish, class Data, class... Total>
 constexpr bool takes_loop = by_warp<Finish> || std::is_invocable_v<const Finish&, const Total&..., loop_state&> ||
                             std::is_invocable_v<const Finish&, const Total&..., loop_state&, const Data&>;
+template <class Finish, class Data>
+WHILST_HD void prepare_finish([[maybe_unused]] const Finish& finish, [[maybe_unused]] Data& data) {
+  if constexpr (requires { finish.prepare(data); }) finish.prepare(data);
+}
 template <class Finish, class Data, class... Total>
-WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* loop, [[maybe_unused]] const Data& data,
-                           const Total&... total) {
+WHILST_HD void call_prepared_finish(const Finish& finish, [[maybe_unused]] loop_state* loop,
+                                    [[maybe_unused]] const Data& data, const Total&... total) {
   constexpr bool has_data = !std::is_same_v<Data, nothing_read>;
   if constexpr (by_warp<Finish> && requires { finish.in_place(); }) {
     auto originals = finish.in_place();
@@ -269,6 +274,12 @@ WHILST_HD void call_finish(const Finish& finish, [[maybe_unused]] loop_state* lo
   } else {
     finish(total...);
   }
+}
+
+template <class Finish, class Data, class... Total>
+WHILST_HD void call_finish(const Finish& finish, loop_state* loop, Data data, const Total&... total) {
+  prepare_finish(finish, data);
+  call_prepared_finish(finish, loop, data, total...);
 }
 
 /// A finish passes data to its step's sequel in a struct in memory of the place; both point to it by `handed`. The

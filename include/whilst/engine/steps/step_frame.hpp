@@ -51,7 +51,7 @@ WHILST_HD constexpr std::size_t aligned_for_wish(std::size_t bytes_of_sums) {
 /// Most blocks in a cluster; devices may allow fewer.
 inline constexpr int largest_cluster = 16;
 
-/// Most threads per block of a map that works by clusters.
+/// Most threads per block of a map that works by clusters. More would have too few registers each.
 inline constexpr int threads_of_cluster_block = 512;
 
 /// Most threads per block of a step with a finish, which runs as one block or one cluster if that suffices.

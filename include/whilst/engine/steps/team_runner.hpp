@@ -34,7 +34,9 @@ class team_runner {
   WHILST_HD void step(const char*, index_type n, const Map& map, const Finish& finish) {
     if (!active()) return;
     constexpr bool has_sums = !std::is_void_v<detail::map_result<Map>>;
-    if constexpr (has_sums) {
+    if constexpr (has_sums && of_several_blocks<Team>) {
+      sum_and_conclude(map, n, finish);
+    } else if constexpr (has_sums) {
       detail::map_result<Map> total{};
       each(map, n, [&](const auto& share) { total += share; });
       conclude(finish, total);
@@ -109,8 +111,8 @@ class team_runner {
         if (leads() && !finished_ && c->running) count_iteration{}(*c);
         close_trip();
         follow_leader();
+        look();
       }
-      look();
       if (--trips_left < 0) active_ = false;
       if (active() && tells) c->tell_host();
     }
@@ -169,7 +171,7 @@ class team_runner {
   /// One that the leader does not wait for, if there are several warps.
   WHILST_HD bool is_last_thread() const {
     if constexpr (of_several_blocks<Team>) {
-      return team_.rank_in_block() == team_.block_size() - 1;
+      return leads();  // the others need not wait for it, either
     } else {
       return team_.rank() == team_.size() - 1;
     }
@@ -226,11 +228,41 @@ class team_runner {
     finished_ = outer_finished;
   }
 
+  /// A step with sums in several blocks. Where leaders have no indices, what they do before the sums are complete, and
+  /// after the others know the verdict, is in nobody's way.
+  template <class Map, class Finish>
+  WHILST_HD void sum_and_conclude(const Map& map, index_type n, const Finish& finish) {
+    using sums_type = detail::map_result<Map>;
+    using reads_type = decltype(detail::finish_read_phase(finish));
+    sums_type share{};
+    each(map, n, [&](const auto& of_index) { share += of_index; });
+    if constexpr (detail::by_warp<Finish> || !detail::takes_loop<Finish, reads_type, sums_type>) {
+      conclude(finish, share);
+      follow_leader();
+    } else {
+      // By all threads, though only leaders use it: in a branch, it would cost the maps registers.
+      reads_type reads = detail::finish_read_phase(finish);
+      detail::prepare_finish(finish, reads);
+      reason asked = reason::running;
+      if (leads() && trip_is_open_) asked = agreed(wish_.verdict());
+      const sums_type total = team_.sum_on_leader(share);
+      if (leads()) {
+        loop_state state = *current_;  // in registers: it is read and written once
+        state.records = loop_state::recording::later;
+        detail::call_prepared_finish(finish, &state, reads, total);
+        if (trip_is_open_) state.close_trip(asked);
+        static_cast<loop_state&>(*current_) = state;
+      }
+      follow_leader();
+      if (leads()) current_->catch_up();
+    }
+    have_finished();
+  }
+
   /// Calls a finish with the total of all threads' sums: on the first thread, or on a block's first warp if it asks for
   /// one. Then closes the trip.
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& share) const {
-    using reads_type = decltype(detail::finish_read_phase(finish));
 #if defined(__CUDA_ARCH__)
     if constexpr (detail::by_warp<Finish> && is_block) {
       const Total total = team_.sum_on_leader(share);
@@ -238,18 +270,7 @@ class team_runner {
       close_trip();
     } else
 #endif
-        if constexpr (of_several_blocks<Team> && detail::takes_loop<Finish, reads_type, Total> &&
-                      !detail::by_warp<Finish>) {
-      // Controls are in the block's memory. All that the finish reads is on its way while the sum is formed, and the
-      // loop's state is written once.
-      const reads_type reads = detail::finish_read_phase(finish);
-      loop_state state = *current_;
-      const Total total = team_.sum_on_leader(share);
-      if (!leads()) return;
-      detail::call_finish(finish, &state, reads, total);
-      if (trip_is_open_) state.close_trip(agreed(wish_.verdict()));
-      static_cast<loop_state&>(*current_) = state;
-    } else {
+    {
       const Total total = team_.sum_on_leader(share);
       if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
       close_trip();
@@ -312,11 +333,7 @@ class team_runner {
       constexpr bool wants_lanes = kind == detail::team_kind::lanes;
       const team_of_step<lanes> group{{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()}, team_};
       if constexpr (of_several_blocks<Team>) {
-        const block_share own = team_.share();
-        const int groups = team_.block_size() / group.size();
-        const index_type end = n - own.first < own.size() ? n : own.first + own.size();
-        for (index_type i = own.first + team_.rank_in_block() / group.size(); i < end; i += groups)
-          apply(map, i, group, take);
+        for_own_indices(team_, group.size(), n, [&](index_type i) { apply(map, i, group, take); });
       } else {
         const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
         for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
