@@ -284,4 +284,46 @@ TEST_CASE("several blocks end alike", "[blocks]") {
   }
 }
 
+TEMPLATE_TEST_CASE("rows longer than the others, and lanes that share rows", "[blocks][resident]", float, double) {
+  // A symmetric band, and a first row and column that are full: what a thread copies of its rows ends within them.
+  for (const auto& [n, half_width] :
+       {std::pair(50, 0), {200, 1}, {300, 3}, {300, 6}, {700, 20}, {1500, 1}, {3000, 3}}) {
+    triplets<TestType> entries(n);
+    for (int i = 0; i < n; ++i) {
+      double others = 0;
+      for (int j = 0; j < n; ++j) {
+        if (i == j || (i > 0 && j > 0 && std::abs(i - j) > half_width)) continue;
+        const double value = i > 0 && j > 0 ? -1.0 / (1 + std::abs(i - j)) : -1e-2;
+        entries.columns.push_back(j);
+        entries.values.push_back(static_cast<TestType>(value));
+        others -= value;
+      }
+      // The diagonal comes last, in one row in three as two entries.
+      for (int part = 0; part < (i % 3 == 0 ? 2 : 1); ++part) {
+        entries.columns.push_back(i);
+        entries.values.push_back(static_cast<TestType>((others + 1 + i % 5) / (i % 3 == 0 ? 2 : 1)));
+      }
+      entries.offsets.push_back(static_cast<std::int32_t>(entries.columns.size()));
+    }
+    const whilst::csr_matrix<TestType> A = entries.matrix();
+    const std::vector<TestType> b = random_vector<TestType>(n, 5);
+    const double rtol = std::is_same_v<TestType, float> ? 1e-5 : 1e-12;
+    for (const std::string& executor : executors()) {
+      for (const char* method : {"cg", "minres", "bicgstab"}) {
+        for (const char* preconditioner : {"none", "jacobi"}) {
+          INFO(n << " rows, half-bandwidth " << half_width << ", " << method << ", " << preconditioner << ", "
+                 << executor);
+          whilst::linear_solver<TestType> solver(
+              A, {.method = method, .preconditioner = preconditioner, .rtol = rtol, .executor = executor});
+          std::vector<TestType> x(b.size(), 0);
+          CHECK(solver.solve(b, x).reason() == reason::converged_rtol);
+          // Rounding of the residual itself: a row's sum of up to n terms of about |A| |x|.
+          const Eigen::VectorXd r = to_eigen(b) - to_eigen(A) * to_eigen(x);
+          CHECK(r.norm() <= (rtol + 50 * std::numeric_limits<TestType>::epsilon()) * to_eigen(b).norm());
+        }
+      }
+    }
+  }
+}
+
 }  // namespace whilst_test
