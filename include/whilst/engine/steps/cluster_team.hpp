@@ -234,20 +234,20 @@ class cluster_team {
 
  private:
   static __device__ unsigned threads_without_indices() { return blockDim.x > 32 ? blockDim.x & 32 : 0; }
-  /// Of up to 16 in shared memory, always in the same order, on the whole warp that calls it: each lane adds up to
-  /// four, and lanes exchange what they have if there are more.
+  /// Of up to 16 in shared memory, on the whole warp that calls it. The additions are those of block_team and of lanes:
+  /// each lane does all but the last level of their tree itself, since an exchange takes longer than a read.
   template <class T, int k>
   static __device__ sums<T, k> sum_of_parts(const sums<T, k>* parts, unsigned count) {
     static_assert(largest_cluster <= 16 && threads_of_cluster_block <= 16 * 32);
-    const unsigned first = 4 * (threadIdx.x & (count > 8 ? 3 : count > 4 ? 1 : 0));
+    const unsigned first = threadIdx.x & 1;
     sums<T, k> total;
+#pragma unroll
     for (int i = 0; i < k; ++i) {
-      T part[4];
-      for (unsigned j = 0; j < 4; ++j) part[j] = first + j < count ? parts[first + j].value[i] : T(0);
-      T of_lane = (part[0] + part[1]) + (part[2] + part[3]);
-      if (count > 8) of_lane += __shfl_xor_sync(0xffffffffu, of_lane, 2);
-      if (count > 4) of_lane += __shfl_xor_sync(0xffffffffu, of_lane, 1);
-      total.value[i] = of_lane;
+      T part[8];
+#pragma unroll
+      for (unsigned j = 0; j < 8; ++j) part[j] = first + 2 * j < count ? parts[first + 2 * j].value[i] : T(0);
+      const T of_lane = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+      total.value[i] = of_lane + __shfl_xor_sync(0xffffffffu, of_lane, 1);
     }
     return total;
   }
