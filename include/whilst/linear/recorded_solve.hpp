@@ -173,7 +173,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
                                                    });
     const bool in_cluster = layout.as_cluster(spans_blocks, request.systems);
     const index_type of_rows = in_cluster ? bytes_of_rows(A_without_values, {.shift = layout.shift}) : 0;
-    const auto [frame, of_problems, rows_memory] = record.arena([&](arena_layout& memory) {
+    const auto memory_of = record.arena([&](arena_layout& memory) {
       memory.item("controls");
       const solve_frame<T> placed(request, memory);
       memory.item("vectors and scalars");
@@ -182,6 +182,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
       memory.item("rows as threads read them");
       return std::tuple(placed, of_each, memory.take<std::byte>(request.systems * layout.blocks * of_rows));
     });
+    const solve_frame<T>& frame = std::get<0>(memory_of);
     declare(frame);
     const bool is_batch = request.systems > 1;
     if (is_batch) record.once("the batch begins", note_time{frame.began});
@@ -193,10 +194,10 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
                                                                  is_batch ? frame.began : nullptr,
                                                                  frame.outer,
                                                                  frame.inner,
-                                                                 of_problems,
+                                                                 std::get<1>(memory_of),
                                                                  layout.bytes,
                                                                  layout.in_fast_memory,
-                                                                 rows_memory,
+                                                                 std::get<2>(memory_of),
                                                                  of_rows,
                                                                  layout.blocks};
     };
