@@ -287,7 +287,7 @@ TEST_CASE("several blocks end alike", "[blocks]") {
 TEMPLATE_TEST_CASE("rows longer than the others, and lanes that share rows", "[blocks][resident]", float, double) {
   // A symmetric band, and a first row and column that are full: what a thread copies of its rows ends within them.
   for (const auto& [n, half_width] :
-       {std::pair(50, 0), {200, 1}, {300, 3}, {300, 6}, {700, 20}, {1500, 1}, {3000, 3}}) {
+       {std::pair(50, 0), {200, 1}, {300, 3}, {300, 6}, {500, 60}, {700, 20}, {700, 120}, {1500, 1}, {3000, 3}}) {
     triplets<TestType> entries(n);
     for (int i = 0; i < n; ++i) {
       double others = 0;

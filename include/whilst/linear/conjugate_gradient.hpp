@@ -80,7 +80,9 @@ struct conjugate_gradient {
       const scalars& last = before.last;
       const double gamma = total[0], delta = before.factor * total[1], rr = total[k == 2 ? 0 : 2];
       const bool first = loop.iteration + loop.updating == loop.first_iteration;
-      const double beta = first ? 0 : gamma * before.inverse_gamma;
+      // The inverse of a gamma below 1e-308 overflows.
+      const double inverse = before.inverse_gamma;
+      const double beta = first ? 0 : is_finite(inverse) ? gamma * inverse : gamma / last.gamma;
       const double curvature = first ? delta : delta - beta * beta * last.curvature;
       const double alpha = gamma / curvature;
       if (loop.check(sqrt(rr))) return;

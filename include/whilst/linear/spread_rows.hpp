@@ -9,7 +9,7 @@ namespace whilst {
 /// thread copies the first entries of its rows to where a warp reads them side by side: read in the order of CSR, they
 /// are a row's length apart, and each of a warp's reads touches as many lines of the cache as a row is long. Instead of
 /// columns the copy has the places that the team finds entries of vectors by, worked out once a solve. Adds up in the
-/// order of csr_operator. Other teams use this matrix as that.
+/// order of csr_operator. For other teams it is one.
 template <class T, class Offset, class Values>
 struct spread_csr_operator : csr_operator<T, Offset, Values> {
   using csr = csr_operator<T, Offset, Values>;
@@ -21,8 +21,8 @@ struct spread_csr_operator : csr_operator<T, Offset, Values> {
   index_type bytes_of_copy(const block_share& share) const {
     return entries_of_copy(share, entries_held) * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t));
   }
-  /// Call on all threads, with memory of their block for the copy; `anywhere` is where a vector spread among the blocks
-  /// may begin.
+  /// Call on all threads, with memory of their block for the copy. `anywhere`: an address that the block's share of a
+  /// vector could have; places are distances from there, the same for all vectors.
   template <class Team>
   WHILST_HD void copy_rows(const Team& team, std::byte* memory, const void* anywhere) {
     const block_share own = team.share();
@@ -79,7 +79,7 @@ struct spread_csr_operator : csr_operator<T, Offset, Values> {
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j) sum += e.value[j] * factor[j];
-    if (most_pieces > held) sum += of_rest(i, x, team);
+    if (most_pieces > held) add_rest(sum, i, x, team);
     return team.size() == 1 ? sum : team.sum(sum);
   }
 
@@ -99,16 +99,14 @@ struct spread_csr_operator : csr_operator<T, Offset, Values> {
     return all / side_by_side * (side_by_side * held) + all % side_by_side;
   }
   template <class X, class Team>
-  WHILST_HD T of_rest(index_type i, const X& x, const Team& team) const {
+  WHILST_HD void add_rest(T& sum, index_type i, const X& x, const Team& team) const {
     typename csr::entries e;
     e.next = this->row_offsets[i] + static_cast<Offset>(held * team.size() + team.rank());
     e.end = this->row_offsets[i + 1];
-    T sum{};
     while (e.next < e.end) {
       this->load(e, team);
       sum += this->times(e, x);
     }
-    return sum;
   }
 
   index_type first_row = 0;

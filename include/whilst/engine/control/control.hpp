@@ -115,7 +115,8 @@ struct alignas(16) loop_state {
   /// Norms passed to check(norm) are in units of 2^norm_exponent; the norms that it compares with and records are not.
   /// Within -1022 to 1023; a finish of an outer loop sets it, all others leave it at zero.
   int norm_exponent;
-  /// For runners whose threads wait for a verdict: check(norm) leaves its record to catch_up().
+  /// For runners whose threads wait for a verdict: set to `later` before a finish, check(norm) leaves its record to
+  /// catch_up(), which makes it of what iteration and residual_norm are then.
   enum class recording : int { at_once, later, due } records;
 
   /// The verdict: a break for the rest of this iteration. Always returns true, for `return loop.stop(...)`.
@@ -242,6 +243,7 @@ struct alignas(128) control : loop_state {
     running = parent_running;
     if (!running) return;
     why = reason::running;
+    records = recording::at_once;
     iteration = first_iteration;
     updating = 0;
     limit = settings.limit;

@@ -24,8 +24,8 @@ namespace whilst {
 ///
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
 ///   share()                                   which indices are its block's
-///   rank_in_block(), block_size()             among the threads that have indices: a leader may have none, to do what
-///                                             the others need not wait for; its rank is then beyond all indices
+///   rank_in_block(), block_size()             among the threads that have indices. A leader may have none, so that
+///                                             the others wait less for it; its rank is then beyond all indices
 ///   meet()                                    a sync() after which each thread also sees what other blocks wrote to
 ///                                             global memory; sync() is for what lies in the blocks' own memory
 ///   agree(asked)                              what the first block asked for in the last call, in all blocks. Leaders
@@ -76,7 +76,7 @@ class spread_vector {
         block_(block),
         own_bytes_(reinterpret_cast<const char*>(x + own.first)) {}
   __device__ T operator[](std::int32_t j) const { return entry_or_zero(j); }
-  /// Where any vector spread like this one has entry j, not negative, for at_place: faster where it is known.
+  /// Where any vector spread like this one has entry j, not negative. Who knows the place reads faster: at_place.
   __device__ std::int32_t place_of(std::int32_t j) const {
     return static_cast<std::int32_t>(address_of(static_cast<unsigned>(j)) - own_);
   }
@@ -116,7 +116,7 @@ class spread_vector {
                  : "+f"(value)
                  : "r"(address), "r"(j));
   }
-  /// At a generic address: shared memory of all the cluster's blocks is within reach of one offset there, too.
+  /// At a generic address: its lower half is the address in the cluster's shared memory.
   __device__ static void load_at(double& value, const char* address, std::int32_t place) {
     asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.f64 %0, [%1];\n}"
                  : "+d"(value)
@@ -170,7 +170,7 @@ class cluster_team {
   __device__ static bool leads() { return threadIdx.x == 0; }
   __device__ bool is_first_block() const { return block_ == 0; }
   __device__ static int rank_in_block() {
-    constexpr unsigned beyond = 1u << 30;
+    constexpr unsigned beyond = 1u << 30;  // divided by 32 lanes, more than the rows that fit shared memory
     const unsigned without = threads_without_indices();
     return static_cast<int>(threadIdx.x < without ? beyond : threadIdx.x - without);
   }

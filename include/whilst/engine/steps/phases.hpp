@@ -234,9 +234,9 @@ struct copied_by<Finish> {
 };
 
 /// Other finishes are called as finish(totals...), or finish(totals..., loop) with the state of the loop that they are
-/// in; and, if they have read(), which runs before the step's map writes anything, with its result as the last
-/// argument. A finish that has prepare(result) gets it called in between: it works out what needs no totals, where the
-/// runner can while the totals are on their way.
+/// in; and, if they have read(), which reads only what the step's map does not write, with its result as the last
+/// argument. A finish may also have prepare(result), which works out what needs no totals: after read(), and where the
+/// runner can before the totals are there.
 template <class Finish>
 WHILST_HD auto finish_read_phase([[maybe_unused]] const Finish& finish) {
   if constexpr (requires { finish.read(); }) {

@@ -91,7 +91,7 @@ class team_runner {
     follow_leader();
     // Of a control in global memory a read after each barrier would cost more than a short step.
     index_type trips_left = c->trips_left;
-    const bool tells = is_last_thread() && c->for_host;
+    const bool tells = may_take_long() && c->for_host;
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
@@ -108,9 +108,10 @@ class team_runner {
       body(*this);
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (!finished_ || trip_is_open_) {
+        const reason asked = outside_verdict();
         if (leads() && !finished_ && c->running) count_iteration{}(*c);
-        close_trip();
-        follow_leader();
+        close_trip(asked);
+        team_.sync();
         look();
       }
       if (--trips_left < 0) active_ = false;
@@ -168,10 +169,11 @@ class team_runner {
       return team_.rank() == 0;
     }
   }
-  /// One that the leader does not wait for, if there are several warps.
-  WHILST_HD bool is_last_thread() const {
+  /// One that does what takes long and is in no hurry: of one block, a thread that the leader does not wait for; of
+  /// several, the leader, which does such things while the others go on.
+  WHILST_HD bool may_take_long() const {
     if constexpr (of_several_blocks<Team>) {
-      return leads();  // the others need not wait for it, either
+      return leads();
     } else {
       return team_.rank() == team_.size() - 1;
     }
@@ -188,13 +190,14 @@ class team_runner {
   /// A finish without sums, which may be of anything that the map wrote.
   template <class Finish>
   WHILST_HD void finish_alone(const Finish& finish) {
+    const reason asked = outside_verdict();
     if constexpr (of_several_blocks<Team>) {
       team_.meet();
     } else {
       team_.sync();
     }
     if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    close_trip();
+    close_trip(asked);
     follow_leader();
     have_finished();
   }
@@ -204,8 +207,12 @@ class team_runner {
     look();
   }
   /// With the first finish of a trip, so that it needs no barrier of its own.
-  WHILST_HD void close_trip() const {
-    if (trip_is_open_ && leads()) current_->close_trip(agreed(wish_.verdict()));
+  WHILST_HD void close_trip(reason asked) const {
+    if (trip_is_open_ && leads()) current_->close_trip(asked);
+  }
+  /// For the leader, where it closes a trip. A sum or a sync() of the team comes before the next call.
+  WHILST_HD reason outside_verdict() const {
+    return trip_is_open_ && leads() ? agreed(wish_.verdict()) : reason::running;
   }
 
   /// What the team makes of a verdict from outside, which blocks may learn at different times.
@@ -243,8 +250,7 @@ class team_runner {
       // By all threads, though only leaders use it: in a branch, it would cost the maps registers.
       reads_type reads = detail::finish_read_phase(finish);
       detail::prepare_finish(finish, reads);
-      reason asked = reason::running;
-      if (leads() && trip_is_open_) asked = agreed(wish_.verdict());
+      const reason asked = outside_verdict();
       const sums_type total = team_.sum_on_leader(share);
       if (leads()) {
         loop_state state = *current_;  // in registers: it is read and written once
@@ -263,17 +269,18 @@ class team_runner {
   /// one. Then closes the trip.
   template <class Finish, class Total>
   WHILST_HD void conclude(const Finish& finish, const Total& share) const {
+    const reason asked = outside_verdict();
 #if defined(__CUDA_ARCH__)
     if constexpr (detail::by_warp<Finish> && is_block) {
       const Total total = team_.sum_on_leader(share);
       if (threadIdx.x < whole_warp::size()) conclude_by_warp(finish, total);
-      close_trip();
+      close_trip(asked);
     } else
 #endif
     {
       const Total total = team_.sum_on_leader(share);
       if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish), total);
-      close_trip();
+      close_trip(asked);
     }
   }
 #if defined(__CUDACC__)
