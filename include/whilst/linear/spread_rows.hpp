@@ -14,7 +14,7 @@ template <class T, class Offset, class Values>
 struct spread_csr_operator : csr_operator<T, Offset, Values> {
   using csr = csr_operator<T, Offset, Values>;
   using csr::row;
-  static constexpr bool takes_two_vectors = false;
+  static constexpr bool takes_two_vectors = false, fetches_constants = false;
 
   WHILST_HD explicit spread_csr_operator(const csr& matrix) : csr(matrix) {}
 
