@@ -14,6 +14,22 @@ namespace whilst {
 /// gives every thread the total over the team. On the host a team is one thread, so a functor written for a team is
 /// serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
 
+#if defined(__CUDACC__)
+namespace detail {
+/// Adds up each value over groups of so many neighbouring lanes: all values side by side, since one after another each
+/// would wait for its own exchanges.
+template <class T, int k>
+__device__ void add_across_lanes(T (&value)[k], int lanes, unsigned mask) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    if (lanes <= distance) continue;
+#pragma unroll
+    for (int i = 0; i < k; ++i) value[i] += __shfl_xor_sync(mask, value[i], distance);
+  }
+}
+}  // namespace detail
+#endif
+
 /// 1, 2, 4, 8, 16 or 32 neighbouring threads of a warp.
 class lanes {
  public:
@@ -43,13 +59,7 @@ class lanes {
   template <class T, int k>
   WHILST_HD sums<T, k> sum(sums<T, k> value) const {
 #if defined(__CUDA_ARCH__)
-    // All sums side by side: one after another, each would wait for its own exchanges.
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-      if (size_ <= distance) continue;
-#pragma unroll
-      for (int i = 0; i < k; ++i) value.value[i] += __shfl_xor_sync(mask_, value.value[i], distance);
-    }
+    detail::add_across_lanes(value.value, size_, mask_);
 #endif
     return value;
   }
@@ -144,13 +154,7 @@ class lanes_of_whole_warp {
   }
   template <class T, int k>
   __device__ sums<T, k> sum(sums<T, k> value) const {
-    if (size_ == 1) return value;
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-      if (size_ <= distance) continue;
-#pragma unroll
-      for (int i = 0; i < k; ++i) value.value[i] += __shfl_xor_sync(0xffffffffu, value.value[i], distance);
-    }
+    if (size_ > 1) detail::add_across_lanes(value.value, size_, 0xffffffffu);
     return value;
   }
   /// Reads in a fetch what steps before the last one wrote: see read_early.

@@ -173,6 +173,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_w
                                                    });
     const bool in_cluster = layout.as_cluster(spans_blocks, request.systems);
     const index_type of_rows = in_cluster ? bytes_of_rows(A_without_values, {.shift = layout.shift}) : 0;
+    // Clang 14 lets no lambda capture structured bindings.
     const auto memory_of = record.arena([&](arena_layout& memory) {
       memory.item("controls");
       const solve_frame<T> placed(request, memory);

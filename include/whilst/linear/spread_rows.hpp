@@ -67,7 +67,7 @@ struct spread_csr_operator : csr_operator<T, Offset, Values> {
       return csr::fetch(i, team);
     }
   }
-  /// x: what the team gathers.
+  /// x: what the team gathers; two vectors are none.
   template <class X, class Team>
   WHILST_HD T row(const first_entries& e, index_type i, const X& x, const Team& team) const {
     T factor[held], sum{};
@@ -112,8 +112,8 @@ struct spread_csr_operator : csr_operator<T, Offset, Values> {
   index_type first_row = 0;
   T* first_values = nullptr;
   std::int32_t* first_places = nullptr;
-  int most_pieces =
-      0;  ///< of a row of this thread, each with an entry for every lane; held + 1 for more than are copied
+  /// Pieces of this thread's longest row, each with an entry for every lane; held + 1 if not all are copied.
+  int most_pieces = 0;
 };
 
 /// An operator as teams of several blocks use it.
