@@ -8,6 +8,7 @@
 #include "apps/common/command_line.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst::command {
 namespace {
@@ -76,6 +77,11 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--format", solver.format,
       "How products read the matrix; auto looks at its pattern (default auto). docs/formats.md compares them",
       one_of(format_names()));
+  add(to, "--scaling", solver.scaling,
+      "Iterate with R A C instead, whose rows, diagonal, or rows and columns are about 1 (default none)",
+      one_of(scaling_names()));
+  add(to, "--matrix-values", solver.matrix_values,
+      "float: iterate with A's values rounded to float, half the bytes (default exact)", one_of({"exact", "float"}));
   const auto tolerance = [](double most, const char* wanted) {
     return number<double>(
         "FLOAT", [=](double value) { return value >= 0 && value < most; }, wanted);

@@ -106,6 +106,8 @@ int solve_in(const solve_options& options) {
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
   if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
   fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());
+  if (options.solver.scaling != "none") fmt::print(out, "scaling      {}\n", options.solver.scaling);
+  if (options.solver.matrix_values != "exact") fmt::print(out, "values       in {}\n", options.solver.matrix_values);
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   if (!system.null_space.empty())
     fmt::print(out, "null space   {}; the part of b in it has norm {:.3e} and was left out\n",

@@ -7,6 +7,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -58,6 +59,9 @@ struct batch_linear_solver<T>::implementation {
     if (has_null_space(options))
       refuse("a null space is projected out by steps for one large system, and a batch is one kernel",
              "Set null_space to none, or use a linear_solver for each system");
+    if (changes_matrix(options))
+      refuse(name_of_change(options) + " is done by steps for one large system, and a batch is one kernel",
+             "Leave the option out, or use a linear_solver for each system");
     const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),
                                        given.is_on_device());
     pattern = matrix_on_place<T>(given, where, options.check_pointers, making_batch);

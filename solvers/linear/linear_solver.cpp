@@ -7,6 +7,7 @@
 #include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/rectangular/transpose_on_place.hpp"
+#include "solvers/linear/scaling/substituted_matrix.hpp"
 #include "solvers/linear/solver_refusals.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -33,7 +34,8 @@ struct linear_solver<T>::implementation {
   matrix_on_place<T> matrix;
   format_choice format;                             ///< of the matrix; empty if there is none
   std::unique_ptr<formatted_matrix<T>> formatted;   ///< the matrix, if its format is not csr
-  transpose_on_place<T> transpose;                  ///< of the matrix, for methods that need it
+  transpose_on_place<T> transpose;                  ///< of the matrix, for methods and scales that need it
+  std::unique_ptr<linear_operator<T>> substituted;  ///< the matrix, if methods iterate with another one
   operator_parts parts;                             ///< instead of the matrix
   preconditioner_parts M;                           ///< instead of a named one
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
@@ -57,8 +59,10 @@ struct linear_solver<T>::implementation {
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
     require_steps(making, options);
+    require_change_of_matrix(making, options, true, M != nullptr);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
-    if (M || !is_format_for_kernels(options.format) || has_null_space(options)) in_kernel = {};
+    if (M || !is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix(options))
+      in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
     if (!named && how == whilst::executor::resident) {
@@ -121,10 +125,18 @@ struct linear_solver<T>::implementation {
     format = !needs_transpose ? format_for(A, options, how)
              : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
                               : format_choice{"csr", ""};
-    if (format.format == csr_format) return;
-    const solve_request<T>& placed = matrix.request();
-    formatted = make_formatted_matrix<T>(
-        format.format, A.is_on_device() ? copied_to_host(A, A.values_data(), placed.where) : A, placed);
+    solve_request<T> placed = matrix.request();
+    const bool rounds = rounds_values<T>(options);
+    if (format.format != csr_format)
+      formatted = make_formatted_matrix<T>(
+          format.format, A.is_on_device() ? copied_to_host(A, A.values_data(), placed.where) : A, placed, rounds);
+    const scaling_kind scaling = scaling_from_name(making, options.scaling);
+    if (scaling == scaling_kind::none && !rounds) return;
+    if (scaling == scaling_kind::equilibrate) {
+      transpose = transpose_on_place<T>(A, placed.where, placed.offsets_64);
+      transpose.put_into(placed);
+    }
+    substituted = make_substituted_matrix<T>(scaling, placed, formatted.get());
   }
 
   static executor_choice choice_at(place where, const linear_solver_options& options) {
@@ -155,6 +167,7 @@ struct linear_solver<T>::implementation {
                   "Use none, or give a preconditioner of your own");
     if (!is_format_for_kernels(options.format))
       throw error(making, "format " + options.format + " is of a matrix, and there is none", "Leave the format out");
+    require_change_of_matrix(making, options, false, M != nullptr);
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -194,6 +207,7 @@ struct linear_solver<T>::implementation {
       request.parts = parts.get();
     }
     if (formatted) request.parts = formatted.get();
+    if (substituted) request.parts = substituted.get();
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
     if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
@@ -221,8 +235,13 @@ struct linear_solver<T>::implementation {
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
   method_choice choice_for(const T* values) const {
     const csr_matrix<T>& A = matrix.given();
-    if (A.is_on_device()) return choose_method(copied_to_host(A, values, matrix.request().where));
-    return choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())});
+    if (A.is_on_device()) return choice_for_matrix(copied_to_host(A, values, matrix.request().where));
+    return of_scaled(choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())}));
+  }
+  method_choice choice_for_matrix(const csr_matrix<T>& A) const { return of_scaled(choose_method(A)); }
+  method_choice of_scaled(const method_choice& choice) const {
+    if (options.scaling != "rows" || !method_from_name<T>(making, choice.method).needs.symmetric) return choice;
+    return {"bicgstab", "since scaled rows leave no matrix symmetric"};
   }
   void choose_again(const T* values) {
     if (solve->is_automatic()) solve->choose(choice_for(values));
@@ -230,8 +249,7 @@ struct linear_solver<T>::implementation {
   /// The same for a matrix with this pattern, which may lie elsewhere than the one given first.
   void choose_again(const csr_matrix<T>& A) {
     if (!solve->is_automatic()) return;
-    solve->choose(A.is_on_device() ? choose_method(copied_to_host(A, A.values_data(), matrix.request().where))
-                                   : choose_method(A));
+    solve->choose(choice_for_matrix(A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.request().where) : A));
   }
 
   void require_matrix() const {

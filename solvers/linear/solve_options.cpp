@@ -4,6 +4,7 @@
 
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst {
 
@@ -31,6 +32,7 @@ void check_options(std::string_view doing, const linear_solver_options& options)
     refuse("there is no callback_memory called '" + memory + "'", "Use one of any, host, device");
   check_format(doing, options.format);
   check_null_space(doing, options);
+  check_scaling(doing, options);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
   loop_options_of(options).check(doing);
 }

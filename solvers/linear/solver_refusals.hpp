@@ -6,6 +6,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {
@@ -22,6 +23,27 @@ inline void require_steps(std::string_view doing, const linear_solver_options& o
   if (has_null_space(options))
     throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");
+  if (changes_matrix(options))
+    throw error(doing, name_of_change(options) + " is done by steps, and executor resident is one kernel",
+                "Use executor graph, stream or host");
+}
+
+/// What has methods iterate with another matrix, beside what knows nothing of it. has_matrix: the operator is one.
+/// has_M: the preconditioner is the caller's.
+inline void require_change_of_matrix(std::string_view doing, const linear_solver_options& options, bool has_matrix,
+                                     bool has_M) {
+  if (!changes_matrix(options)) return;
+  const std::string what = name_of_change(options);
+  if (!has_matrix)
+    throw error(doing, what + " is of a matrix, and there is none", "Leave the option out, or give a matrix");
+  if (has_null_space(options))
+    throw error(doing, what + " does not go with a null space, which is that of the matrix as it is",
+                "Leave out one of the two");
+  if (has_M && has_scaling(options))
+    throw error(doing, what + " changes the matrix that your preconditioner is for",
+                "Leave scaling out, or use preconditioner jacobi");
+  if (options.matrix_values == "float" && options.format != automatic_format && !has_float_values(options.format))
+    throw error(doing, "format " + options.format + " does not hold values in float", "Use format sell, ell or auto");
 }
 
 /// Bounds of eigenvalues that a method would have to estimate, beginning with a vector that has a part in the null
@@ -49,6 +71,14 @@ void require_shape(std::string_view doing, const linear_solver_options& options,
   if (method.needs.transpose && has_null_space(options))
     throw error(doing, "method " + std::string(method.name) + " needs no null space to find the solution of least norm",
                 "Set null_space to none, or use another method");
+  if (method.needs.transpose && changes_matrix(options))
+    throw error(doing,
+                name_of_change(options) + " has no products with the transpose, which method " +
+                    std::string(method.name) + " needs",
+                "Leave the option out, or use another method");
+  if (method.needs.symmetric && options.scaling == "rows")
+    throw error(doing, "scaling rows leaves no matrix symmetric, which method " + std::string(method.name) + " needs",
+                "Use scaling symmetric or equilibrate, or another method");
   require_bounds(doing, options, method.name);
   if (method.needs.transpose || rows == columns) return;
   std::string which;

@@ -120,7 +120,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, null_space, "
             "null_space_vectors, "
-            "format, rtol, atol, dtol, "
+            "format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

@@ -207,6 +207,17 @@ void check_by_hand(double skew) {
   }
 }
 
+TEST_CASE("an operator solver has no matrix to scale or to round, and says so", "[linear]") {
+  const whilst::poisson_2d_operator<double> A{3, 3};
+  whilst::linear_solver_options scaled, rounded;
+  scaled.scaling = "symmetric";
+  rounded.matrix_values = "float";
+  for (const auto& options : {scaled, rounded})
+    CHECK_THROWS_WITH(
+        (whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, {}, options)),
+        contains("making a solver for an operator: there is no matrix to scale or to round. Leave scaling and"));
+}
+
 TEST_CASE("an operator solver projects no null space out, and says so", "[linear]") {
   const whilst::poisson_2d_operator<double> A{3, 3};
   CHECK_THROWS_WITH(

@@ -8,6 +8,17 @@
 
 namespace whilst {
 
+template <class T>
+class linear_operator;
+
+/// What methods iterate with instead of an operator A: B, close to R A C for diagonal matrices R and C of positive
+/// entries. A solve finds its corrections by B y = R r, x += C y. Residuals, tolerances and reports remain those of A.
+template <class T>
+struct substitute_operator {
+  linear_operator<T>* B = nullptr;     ///< null for A itself
+  const T *R = nullptr, *C = nullptr;  ///< the diagonals, in memory of the place; null for ones
+};
+
 /// A linear operator in parts: it records the steps that make its products. Compiled apart from the methods, so that
 /// methods and operators add up instead of multiplying. Derive your own, in a file that nvcc compiles if it records
 /// steps, and pass it to linear_solver.
@@ -33,6 +44,9 @@ class linear_operator {
   /// Records y = A x; x has columns() entries, y has rows(), and they do not overlap. The steps may run once more after
   /// the loop has stopped, so they write nothing but y and memory of the operator's own.
   virtual void apply(recorder& run, const T* x, T* y) const = 0;
+  /// Another operator for methods to iterate with, of the same shape; asked after take_memory. Preconditioners are made
+  /// from it. prepare() prepares both.
+  virtual substitute_operator<T> substitute() { return {}; }
   /// Whether diagonal() can be called.
   virtual bool has_diagonal() const { return false; }
   /// Records d_i = A_ii.
@@ -123,6 +137,13 @@ struct composed_operator {
   }
   void prepare(recorder& run) const { parts->prepare(run); }
   composed_transpose<T> transposed() const { return {parts}; }
+  /// What methods iterate with, and the diagonals that go with it.
+  composed_operator substitute() const {
+    linear_operator<T>* const B = parts->substitute().B;
+    return {B ? B : parts};
+  }
+  diagonal_factors<T> row_factors() const { return {parts->substitute().R}; }
+  diagonal_factors<T> column_factors() const { return {parts->substitute().C}; }
 };
 
 /// A preconditioner within a method; null for none.

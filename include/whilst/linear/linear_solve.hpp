@@ -21,6 +21,10 @@ namespace whilst {
 /// negative definite A works as well as a positive definite one. Powers of two change no digit. Norms are summed
 /// without underflow or overflow (whilst/basics/safe_norm.hpp).
 ///
+/// An operator may have methods iterate with another one, B, close to R A C: a scaled matrix, or one whose values are
+/// rounded. The method then solves s B y = R r for a multiple of r that has ||r|| again, and d is C y. What it tests is
+/// an estimate that is right where a restart begins; the outer loop tests A's residual as ever.
+///
 /// A method has start(run) and iterate(run), the body of the inner loop, and may have conclude(run), which completes d
 /// after the loop, and prepare(run), once a solve, when d is memory that is free. One that restarts by itself stops
 /// with reason completed: that may be as slow as it likes, and ends with stagnation where the true residual rises.
@@ -63,27 +67,30 @@ struct linear_solve {
         [&](auto& run) {
           prepare(run, A);
           constexpr bool chooses = has_rows<Operator> && !runs_before<std::decay_t<decltype(run)>>;
-          const typename steps::residual use{s, b, x, d, chooses};
+          const typename steps::residual use{s, b, x, d, chooses, row_factors()};
           const typename steps::judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
           if constexpr (chooses) {
             product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, r, use, judge);
           } else {
-            product(run, "how large A is", A, d, r, typename steps::probe_sums{d}, typename steps::note_size{s, n});
+            product(run, "how large A is", sA.unscaled, d, r, typename steps::probe_sums{d},
+                    typename steps::note_size{s, n});
             product(run, "r = b - A x", A, x, r, use, judge);
           }
           M.prepare(run, sA);
           prepare(run, method);
         },
         [&](auto& run) {
-          run.step("scale r, d = 0", n, typename steps::scale_residual{s, r, d}, typename steps::await_correction{s});
+          run.step("scale r, d = 0", n, typename steps::scale_residual{s, r, d, row_factors()},
+                   typename steps::await_correction{s});
           run.loop(
               method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
           conclude(run, method);
-          run.step("x += d", n, typename steps::add_correction{s, d, x, kept}, typename steps::measure_x{s, inner});
-          product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false},
+          run.step("x += d", n, typename steps::add_correction{s, d, x, kept, column_factors()},
+                   typename steps::measure_x{s, inner});
+          product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false, row_factors()},
                   typename steps::judge_restart{s, outer, inner, io.settings.keep_best, method_type::lowers_error});
         });
-    run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept},
+    run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept, column_factors()},
              typename steps::tell{s, outer, inner, io, may_rise});
   }
 
@@ -91,7 +98,7 @@ struct linear_solve {
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
                          scalars* s, workspace& memory)
       : A(placed(A, memory)),
-        sA{this->A, s ? &s->operator_factor : nullptr},
+        sA{for_method(this->A), s ? &s->operator_factor : nullptr},
         M(M.with_memory(A.rows(), memory)),
         io(io),
         outer(outer),
@@ -127,6 +134,27 @@ struct linear_solve {
   template <class Run, class Part>
   WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const Part& method) {
     if constexpr (requires { method.conclude(run); }) method.conclude(run);
+  }
+  WHILST_HD static Operator for_method(const Operator& A) {
+    if constexpr (steps::may_substitute) {
+      return A.substitute();
+    } else {
+      return A;
+    }
+  }
+  WHILST_HD typename steps::factors row_factors() const {
+    if constexpr (steps::may_substitute) {
+      return A.row_factors();
+    } else {
+      return {};
+    }
+  }
+  WHILST_HD typename steps::factors column_factors() const {
+    if constexpr (steps::may_substitute) {
+      return A.column_factors();
+    } else {
+      return {};
+    }
   }
   WHILST_HD static Operator placed(const Operator& A, [[maybe_unused]] workspace& memory) {
     if constexpr (requires { A.with_memory(memory); }) {

@@ -7,6 +7,7 @@
 #include "whilst/engine/control/control.hpp"
 #include "whilst/host/solve_outcome.hpp"
 #include "whilst/linear/method_settings.hpp"
+#include "whilst/linear/operators.hpp"
 
 namespace whilst {
 
@@ -19,6 +20,9 @@ struct linear_solve_steps {
   /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
   static constexpr int most_slow_restarts = 8;
   static constexpr double probe_entry = 0.0625;  ///< small, so that A times it is finite if A is
+  /// Whether the operator may have methods iterate with another one: see substitute_operator.
+  static constexpr bool may_substitute = requires(const Operator& A) { A.substitute(); };
+  using factors = std::conditional_t<may_substitute, diagonal_factors<T>, no_factors>;  ///< R or C
 
   /// What the caller binds.
   struct operands {
@@ -40,7 +44,13 @@ struct linear_solve_steps {
     int take_back;       ///< the kept x is better
     double handed_norm;  ///< of the residual of the x to return
     double operator_factor;
+    double best_norm;         ///< of the least residual among x and the kept x
+    double last_scaled_norm;  ///< ||R r|| when the last restart began
+    int keeps_x;              ///< x becomes the kept one, since its residual is the least so far
   };
+
+  /// Restarts lower the residual, but for those of a method that lowers another one.
+  WHILST_HD static double best_norm(const scalars* s) { return may_substitute ? s->best_norm : s->last_norm; }
 
   /// Before the loops, once per solve.
   struct bring_in {
@@ -83,13 +93,15 @@ struct linear_solve_steps {
     const scalars* s;
     const T *b, *x, *d;
     bool measures;  ///< also measures A
+    factors R = {};
     struct entries {
       T b, v;
       bool probes;
+      double R;
     };
     WHILST_HD entries read(index_type i) const {
       const bool probes = measures && s->x_is_zero;
-      return {b[i], measures ? (probes ? d : x)[i] : T(0), probes};
+      return {b[i], measures ? (probes ? d : x)[i] : T(0), probes, R(i)};
     }
     /// 0 times a non-finite number is NaN: x = 0 does not hide one in A.
     WHILST_HD T stored(const entries& e, T Av) const { return e.b - (e.probes ? 0 * Av : Av); }
@@ -97,17 +109,27 @@ struct linear_solve_steps {
       const squares rr = squares_of(stored(e, Av));
       const double size = static_cast<double>(Av);
       const double along = measures && size != 0 ? static_cast<double>(e.v) / (e.probes ? 1 : s->x_norm) * size : 0;
-      return sums{rr.ordinary, rr.great, rr.small, fabs(size), along};
+      if constexpr (may_substitute) {
+        const squares scaled = squares_of(static_cast<double>(stored(e, Av)) * e.R);
+        return sums{rr.ordinary, rr.great, rr.small, fabs(size), along, scaled.ordinary, scaled.great, scaled.small};
+      } else {
+        return sums{rr.ordinary, rr.great, rr.small, fabs(size), along};
+      }
     }
     index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   };
+  using residual_sums = sums<double, may_substitute ? 8 : 5>;
+  /// ||R r|| of these sums, which is what a method lowers; ||r|| of an operator that methods iterate with as it is.
+  WHILST_HD static double scaled_norm(const residual_sums& total) {
+    constexpr int first = may_substitute ? 5 : 0;
+    return norm_of({total[first], total[first + 1], total[first + 2]});
+  }
   /// The vector of the first product.
   struct x_or_probe {
     const scalars* s;
     const T *x, *d;
     WHILST_HD operator const T*() const { return s->x_is_zero ? d : x; }
   };
-  using residual_sums = sums<double, 5>;
   /// Stores what the sums of |A v| and of v A v say about A.
   WHILST_HD static void measure(scalars* s, double sum_of_sizes, double along, index_type n) {
     s->operator_size = sum_of_sizes / (s->x_is_zero ? probe_entry * static_cast<double>(n) : s->x_norm);
@@ -159,6 +181,7 @@ struct linear_solve_steps {
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
       s->operator_factor = tells && s->along < 0 ? -factor : factor;
       begin_restart(norm, s, outer, inner);
+      if constexpr (may_substitute) scale_by_norm(norm, scaled_norm(total), s);
     }
   };
   /// The verdict on the residual after the inner loop.
@@ -168,12 +191,16 @@ struct linear_solve_steps {
     bool keep_best, lowers_error;
     WHILST_HD void operator()(const residual_sums& total) const {
       const double true_norm = norm_of({total[0], total[1], total[2]});
-      const double norm = is_finite(s->x_norm) ? true_norm : s->x_norm, last = s->last_norm;
+      const double norm = is_finite(s->x_norm) ? true_norm : s->x_norm;
+      const double best = best_norm(s);
       s->loop_nanoseconds += inner->stopped_at - inner->started_at;
-      const bool worse = keep_best && norm > last && !(lowers_error && inner->why == reason::iteration_limit);
+      const bool worse = keep_best && norm > best && !(lowers_error && inner->why == reason::iteration_limit);
       s->take_back = worse || !is_finite(norm);
-      s->handed_norm = s->take_back ? last : norm;
+      s->handed_norm = s->take_back ? best : norm;
       if (outer->check(norm)) return;
+      // A scaled residual may well fall while the residual rises.
+      const double now = may_substitute ? scaled_norm(total) : norm;
+      const double last = may_substitute ? s->last_scaled_norm : s->last_norm;
       // The limit, a cancel, NaN and divergence end the solve. A method that lost positivity late may only have seen
       // rounding: it restarts too, as long as that makes progress.
       const bool hopeful = converged(inner->why) || inner->why == reason::indefinite_operator ||
@@ -181,12 +208,12 @@ struct linear_solve_steps {
                            inner->why == reason::stagnation;
       // Restarts that are the method's own may be slow and, until only rounding can be left, in vain.
       const bool is_planned = inner->why == reason::completed;
-      s->slow_restarts = norm <= 0.5 * last || (is_planned && norm < last) ? 0 : s->slow_restarts + 1;
+      s->slow_restarts = now <= 0.5 * last || (is_planned && now < last) ? 0 : s->slow_restarts + 1;
       const double half_the_digits = sizeof(T) == 4 ? 3e-4 : 1e-8;
       const bool may_stand = is_planned && norm > half_the_digits * s->initial_norm;
       if (may_stand) s->slow_restarts = 0;
       // The same norm may be that of another x, from which the next restart gets on.
-      const bool goes_on = norm < last || (norm == last && converged(inner->why));
+      const bool goes_on = is_finite(norm) && (now < last || (now == last && converged(inner->why)));
       if (!hopeful || !goes_on || s->slow_restarts > most_slow_restarts) {
         // A residual this small consists of rounding, and so does what the method saw in it.
         const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
@@ -196,11 +223,17 @@ struct linear_solve_steps {
         return;
       }
       begin_restart(norm, s, outer, inner);
+      if constexpr (may_substitute) {
+        s->keeps_x = norm <= best;
+        s->best_norm = norm <= best ? norm : best;
+        scale_by_norm(norm, now, s);
+      }
     }
   };
   WHILST_HD static void begin_restart(double norm, scalars* s, const control* outer, control* inner) {
     const int exponent = binary_exponent(norm);
-    s->last_norm = norm;
+    s->last_norm = s->best_norm = norm;
+    s->keeps_x = 1;
     s->to_residual = power_of_two(-exponent);
     s->to_x = power_of_two(exponent) * s->operator_factor;
     inner->norm_exponent = exponent;
@@ -209,11 +242,23 @@ struct linear_solve_steps {
     inner->first_iteration = inner->iteration;
   }
 
+  /// For a method that gets R r: has its norm begin at that of r, as what the method tests is to stand for r. Not by
+  /// powers of two: it solves for a correction, and a rounding of its right-hand side is one of that.
+  WHILST_HD static void scale_by_norm(double norm, double scaled, scalars* s) {
+    s->last_scaled_norm = scaled;
+    if (scaled == norm || !(scaled > 0) || !is_finite(scaled)) return;
+    const int of_r = binary_exponent(norm), of_scaled = binary_exponent(scaled);
+    const double ratio = power_of_two(-of_r) * norm / (power_of_two(-of_scaled) * scaled);
+    s->to_residual = power_of_two(-of_scaled) * ratio;
+    s->to_x = power_of_two(of_scaled) * s->operator_factor / ratio;
+  }
+
   struct scale_residual {
     const scalars* s;
     T *r, *d;
+    factors R = {};
     WHILST_HD void operator()(index_type i) const {
-      r[i] = static_cast<T>(static_cast<double>(r[i]) * s->to_residual);
+      r[i] = static_cast<T>(static_cast<double>(r[i]) * R(i) * s->to_residual);
       d[i] = 0;
     }
     index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
@@ -226,9 +271,10 @@ struct linear_solve_steps {
     const scalars* s;
     const T* d;
     T *x, *kept;
+    factors C = {};
     WHILST_HD auto operator()(index_type i) const {
-      const T before = x[i], after = static_cast<T>(before + s->to_x * static_cast<double>(d[i]));
-      kept[i] = before;
+      const T before = x[i], after = static_cast<T>(before + s->to_x * (C(i) * static_cast<double>(d[i])));
+      if (!may_substitute || s->keeps_x) kept[i] = before;
       x[i] = after;
       const squares xx = squares_of(after);
       return sums{xx.ordinary, xx.great, xx.small};
@@ -242,20 +288,22 @@ struct linear_solve_steps {
       s->x_norm = norm_of({xx[0], xx[1], xx[2]});
       s->pending = 0;
       s->take_back = !is_finite(s->x_norm);
-      s->handed_norm = s->take_back ? s->last_norm : inner->residual_norm;  // until the true one is known
+      // Until the true one is known.
+      s->handed_norm = s->take_back ? best_norm(s) : inner->residual_norm;
     }
   };
   /// After a cancel or a deadline the correction so far counts, judged by the method's own residual.
   WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool may_rise) {
     const double norm = inner->residual_norm;
-    return s->pending && (may_rise ? is_finite(norm) : norm < s->last_norm);
+    return s->pending && (may_rise ? is_finite(norm) : norm < best_norm(s));
   }
-  /// An entry of the x to return.
+  /// An entry of the x to return. factor: what d is multiplied by, but for the scale.
   WHILST_HD static T handed_back(const scalars* s, const control* inner, bool may_rise, const T* x, const T* d,
-                                 const T* kept) {
-    const T value = s->rhs_norm == 0 ? 0 : s->take_back ? *kept : *x;
-    if (!is_worth_adding(s, inner, may_rise)) return value;
-    const T corrected = static_cast<T>(value + s->to_x * static_cast<double>(*d));
+                                 const T* kept, double factor = 1) {
+    const bool adds = is_worth_adding(s, inner, may_rise);
+    const T value = s->rhs_norm == 0 ? 0 : s->take_back && !(may_substitute && adds) ? *kept : *x;
+    if (!adds) return value;
+    const T corrected = static_cast<T>(value + s->to_x * (factor * static_cast<double>(*d)));
     return is_finite(static_cast<double>(corrected)) ? corrected : value;
   }
   struct hand_back {
@@ -264,8 +312,9 @@ struct linear_solve_steps {
     operands io;
     bool may_rise;
     const T *x, *d, *kept;
+    factors C = {};
     WHILST_HD void operator()(index_type i) const {
-      io.x.get()[i] = handed_back(s, inner, may_rise, x + i, d + i, kept + i);
+      io.x.get()[i] = handed_back(s, inner, may_rise, x + i, d + i, kept + i, C(i));
     }
     index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };

@@ -146,6 +146,17 @@ struct scaled_operator {
   WHILST_HD T times_factor(T value) const { return static_cast<T>(*factor * static_cast<double>(value)); }
 };
 
+/// The entries of a diagonal matrix, in double; null for ones.
+template <class T>
+struct diagonal_factors {
+  const T* each = nullptr;
+  WHILST_HD double operator()(index_type i) const { return each ? static_cast<double>(each[i]) : 1; }
+};
+/// Those of an operator that methods iterate with as it is.
+struct no_factors {
+  WHILST_HD constexpr double operator()(index_type) const { return 1; }
+};
+
 /// For a method that puts in the factor of a scaled operator itself, where it costs less than in each row: the operator
 /// without it, and the factor's address, null for an operator that has none.
 template <class Operator>

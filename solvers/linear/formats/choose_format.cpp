@@ -88,6 +88,7 @@ format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
 template <class T>
 format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how) {
   if (options.format != automatic_format) return {options.format, ""};
+  if (sizeof(T) > sizeof(float) && options.matrix_values == "float") return {"sell", "since it holds values in float"};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
   if (options.method == "pipelined-cg") return {"csr", "since pipelined-cg reads it once for two products"};
   if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};

@@ -75,11 +75,13 @@ class formatted_matrix : public linear_operator<T> {
 };
 
 /// Lays out a matrix. format: any but "auto" and "csr". pattern: in host memory; its values are not read. csr: the same
-/// matrix on its place. Throws whilst::error if the format cannot hold it: more than about 2^31 stored entries, or no
-/// blocks for "bsr".
+/// matrix on its place. in_float: with values rounded to float, which "sell" and "ell" can. Throws whilst::error if the
+/// format cannot hold it: more than about 2^31 stored entries, or no blocks for "bsr".
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_formatted_matrix(std::string_view format, const csr_matrix<T>& pattern,
-                                                           const solve_request<T>& csr);
+                                                           const solve_request<T>& csr, bool in_float = false);
+/// Whether a format can round values to float.
+inline bool has_float_values(std::string_view format) { return format == "sell" || format == "ell"; }
 
 /// The formats by themselves; see their files.
 template <class T>
@@ -87,7 +89,7 @@ std::unique_ptr<formatted_matrix<T>> make_bsr_matrix(const csr_matrix<T>& patter
 /// sorted: by length, within windows of a few thousand rows.
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
-                                                      bool sorted);
+                                                      bool sorted, bool in_float);
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_balanced_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr);
 

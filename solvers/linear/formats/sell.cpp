@@ -12,7 +12,8 @@ namespace {
 /// first, so that rows of a slice are about equally long; y is written in the matrix's own order.
 ///
 /// Two things are stored in half the bytes where nothing is lost by it: columns, as 16-bit distances from the row, if
-/// all fit; and values in double, as float, in each solve whose values all have one.
+/// all fit; and values in double, as float, in each solve whose values all have one. So are all others if that is
+/// asked for: sums are still in double.
 constexpr index_type slice_rows = warp_threads;
 constexpr std::int32_t padding = -1;
 using distance = std::int16_t;
@@ -81,9 +82,10 @@ struct shorten {
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(double) + sizeof(float)); }
 };
-struct note_whether_exact {
-  int* is_exact;
-  WHILST_HD void operator()(const sums<double, 1>& others) const { *is_exact = others[0] == 0; }
+struct choose_float {
+  bool always;
+  int* is_chosen;
+  WHILST_HD void operator()(const sums<double, 1>& others) const { *is_chosen = always || others[0] == 0; }
 };
 
 /// At each place of the slices, a row's entry of y. Column: 32 bits for a column, 16 for its distance.
@@ -93,8 +95,8 @@ struct sell_product {
   const std::int32_t *slice_offsets, *row_of;
   const Column* column_indices;
   const T* values;
-  const float* in_float;  ///< the values where *is_exact; both null where T is float
-  const int* is_exact;
+  const float* in_float;  ///< the values where *reads_float; both null where T is float
+  const int* reads_float;
   index_type rows;
   index_type matrix_bytes;
   const T* x;
@@ -122,7 +124,7 @@ struct sell_product {
   }
   template <class Team>
   WHILST_HD entry_of_y read(index_type, const Team&, const piece& p) const {
-    return {is_exact && *is_exact ? row(p, in_float) : row(p, values), p.row};
+    return {reads_float && *reads_float ? row(p, in_float) : row(p, values), p.row};
   }
   WHILST_HD void operator()(index_type, const entry_of_y& e) const {
     if (e.row >= 0) y[e.row] = e.value;
@@ -182,8 +184,9 @@ class sell_matrix final : public gathered_matrix<T> {
   static constexpr bool may_shorten = sizeof(T) > sizeof(float);
 
  public:
-  sell_matrix(const solve_request<T>& csr, const sell_layout& made, const std::vector<Column>& columns)
+  sell_matrix(const solve_request<T>& csr, const sell_layout& made, const std::vector<Column>& columns, bool rounds)
       : gathered_matrix<T>(csr, made.origin),
+        rounds_(rounds),
         places_(static_cast<index_type>(made.slice_offsets.size() - 1) * slice_rows),
         slice_offsets_(this->keep(made.slice_offsets)),
         row_of_(made.row_of.empty() ? nullptr : this->keep(made.row_of)),
@@ -193,12 +196,13 @@ class sell_matrix final : public gathered_matrix<T> {
     gathered_matrix<T>::take_memory(memory);
     if (!may_shorten) return;
     in_float_ = memory.take<float>(this->stored());
-    is_exact_ = memory.take<int>(1);
+    reads_float_ = memory.take<int>(1);
   }
   void prepare(recorder& run) const override {
     gathered_matrix<T>::prepare(run);
     if constexpr (may_shorten)
-      run.step("values in float", this->stored(), shorten{this->values(), in_float_}, note_whether_exact{is_exact_});
+      run.step("values in float", this->stored(), shorten{this->values(), in_float_},
+               choose_float{rounds_, reads_float_});
   }
   index_type bytes_a_product(bool in_float) const override {
     constexpr index_type index = sizeof(std::int32_t);
@@ -207,29 +211,31 @@ class sell_matrix final : public gathered_matrix<T> {
   }
   void apply(recorder& run, const T* x, T* y) const override {
     run.step("y = A x", places_,
-             sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, is_exact_,
+             sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, reads_float_,
                                      this->rows(), bytes_a_product(false), x, y});
   }
 
  private:
+  bool rounds_;
   index_type places_;
   const std::int32_t *slice_offsets_, *row_of_;
   const Column* column_indices_;
   float* in_float_ = nullptr;
-  int* is_exact_ = nullptr;
+  int* reads_float_ = nullptr;
 };
 
 }  // namespace
 
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
-                                                      bool sorted) {
+                                                      bool sorted, bool in_float) {
   const sell_layout made = lay_out(host_pattern(pattern), sorted, sorted ? "sell" : "ell");
   if (made.distances.size() == made.column_indices.size())
-    return std::make_unique<sell_matrix<T, distance>>(csr, made, made.distances);
-  return std::make_unique<sell_matrix<T, std::int32_t>>(csr, made, made.column_indices);
+    return std::make_unique<sell_matrix<T, distance>>(csr, made, made.distances, in_float);
+  return std::make_unique<sell_matrix<T, std::int32_t>>(csr, made, made.column_indices, in_float);
 }
 template std::unique_ptr<formatted_matrix<WHILST_NUMBER>> make_sell_matrix(const csr_matrix<WHILST_NUMBER>&,
-                                                                           const solve_request<WHILST_NUMBER>&, bool);
+                                                                           const solve_request<WHILST_NUMBER>&, bool,
+                                                                           bool);
 
 }  // namespace whilst

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
+#include "whilst/linear/linear_operator.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+/// An operator for the matrix of `csr`, whose substitute is scaled, has other values, or both. formatted: the matrix in
+/// a format that may round its values, which then holds the substitute's; null for csr. equilibrate needs the
+/// transpose's pattern in `csr`. Both must outlive what is made.
+template <class T>
+std::unique_ptr<linear_operator<T>> make_substituted_matrix(scaling_kind scaling, const solve_request<T>& csr,
+                                                            formatted_matrix<T>* formatted);
+
+}  // namespace whilst

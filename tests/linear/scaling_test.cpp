@@ -1,0 +1,415 @@
+// Methods that iterate with a scaled matrix, or with one whose values are rounded.
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/rectangular/transpose_on_place.hpp"
+#include "solvers/linear/scaling/substituted_matrix.hpp"
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+
+namespace whilst_test {
+
+using whilst::buffer;
+using whilst::csr_matrix;
+using whilst::index_type;
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+using whilst::place;
+using whilst::report;
+using whilst::scaling_kind;
+
+namespace {
+
+/// The same pattern with other values.
+template <class T>
+csr_matrix<T> with_values(const csr_matrix<T>& A, const std::vector<T>& values) {
+  return {A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), values};
+}
+
+/// Entry i of D: from 1e-decades to 1e+decades.
+double bad_scale(index_type i, double decades) {
+  return std::pow(10, decades * std::sin(2.0 * static_cast<double>(i + 1)));
+}
+/// D B E, where E is 1, or D where `both`.
+template <class T>
+csr_matrix<T> badly_scaled(const csr_matrix<T>& B, double decades, bool both) {
+  const auto factor = [&](index_type i) { return bad_scale(i, decades); };
+  std::vector<T> values(B.values().begin(), B.values().end());
+  for (index_type i = 0; i < B.rows(); ++i)
+    for (index_type k = B.row_offset(i); k < B.row_offset(i + 1); ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const double value = factor(i) * static_cast<double>(values[at]);
+      values[at] = static_cast<T>(both ? value * factor(B.column_indices()[at]) : value);
+    }
+  return with_values(B, values);
+}
+
+/// D u for a random u: a right-hand side that such a matrix can reach within rounding.
+template <class T>
+std::vector<T> badly_scaled_vector(index_type n, double decades) {
+  std::vector<T> made = random_vector<T>(n, 5);
+  for (index_type i = 0; i < n; ++i) {
+    T& entry = made[static_cast<std::size_t>(i)];
+    entry = static_cast<T>(bad_scale(i, decades) * static_cast<double>(entry));
+  }
+  return made;
+}
+
+/// The matrix that methods iterate with, column by column.
+template <class T>
+Eigen::MatrixXd substitute_of(const csr_matrix<T>& A, scaling_kind scaling, const std::string& format,
+                              const std::string& executor, bool in_float = false) {
+  const place where = executor == "host" ? place::host() : place::gpu(0);
+  const whilst::matrix_on_place<T> placed(A, where, true);
+  whilst::solve_request<T> request = placed.request();
+  const whilst::transpose_on_place<T> transpose(A, where, request.offsets_64);
+  transpose.put_into(request);
+  std::unique_ptr<whilst::formatted_matrix<T>> formatted;
+  if (format != "csr") formatted = whilst::make_formatted_matrix<T>(format, A, request, in_float);
+  const auto matrix = whilst::make_substituted_matrix<T>(scaling, request, formatted.get());
+  const T* const given = request.values;
+  const buffer<const T*> values(where, 1, &given);
+  buffer<T> x(where, A.rows()), y(where, A.rows());
+  whilst::program_recorder record(where);
+  record.arena([&](whilst::arena_layout& memory) {
+    matrix->read_values_from({values.data()});
+    matrix->take_memory(memory);
+  });
+  matrix->prepare(record);
+  matrix->substitute().B->apply(record, x.data(), y.data());
+  whilst::program run = std::move(record).finish();
+  run.prepare({.how = whilst::executor_from_name(executor)});
+  const auto n = static_cast<std::size_t>(A.rows());
+  Eigen::MatrixXd made(A.rows(), A.rows());
+  for (std::size_t j = 0; j < n; ++j) {
+    std::vector<T> unit(n, T(0)), column(n);
+    unit[j] = 1;
+    x.upload(unit.data());
+    run.enqueue(nullptr);
+    run.wait();
+    y.download(column.data());
+    made.col(static_cast<Eigen::Index>(j)) = to_eigen(column);
+  }
+  return made;
+}
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5;
+}
+
+template <class T>
+std::vector<T> ones(const csr_matrix<T>& A) {
+  return std::vector<T>(static_cast<std::size_t>(A.rows()), T(1));
+}
+
+std::string refusal(const csr_matrix<double>& A, const linear_solver_options& options) {
+  try {
+    linear_solver<double> solver(A, options);
+  } catch (const whilst::error& problem) {
+    return problem.what();
+  }
+  return "no exception";
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a scaled matrix has the sizes that its kind of scaling promises", "[scaling][sanitizer]", float,
+                   double) {
+  const bool is_symmetric = GENERATE(true, false);
+  const csr_matrix<TestType> base =
+      is_symmetric ? whilst::make_gallery<TestType>("poisson2d:6").matrix : convection_diffusion<TestType>(40);
+  // Squares of factors, 1e-16 to 1e16, fit float, too.
+  const csr_matrix<TestType> A = badly_scaled(base, 8, is_symmetric);
+  const Eigen::MatrixXd dense = to_eigen(A).toDense();
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string format : {"csr", "sell"})
+      for (const auto kind : {scaling_kind::rows, scaling_kind::symmetric, scaling_kind::equilibrate}) {
+        INFO(executor << ", " << format << ", kind " << static_cast<int>(kind));
+        const Eigen::MatrixXd B = substitute_of(A, kind, format, executor);
+        // B = R A C, digit for digit: one entry of C is free, the rest follows along the diagonals.
+        const bool is_same = kind == scaling_kind::symmetric || is_symmetric;
+        Eigen::VectorXd R(A.rows()), C = Eigen::VectorXd::Ones(A.rows());
+        for (Eigen::Index i = 0; i < A.rows(); ++i) {
+          const double both = B(i, i) / dense(i, i);
+          CHECK(is_power_of_two(both));
+          if (kind != scaling_kind::rows && is_same) C(i) = std::sqrt(both);
+          if (kind != scaling_kind::rows && !is_same && i > 0) C(i) = B(i - 1, i) / dense(i - 1, i) / R(i - 1);
+          R(i) = both / C(i);
+        }
+        CHECK(B == R.asDiagonal() * dense * C.asDiagonal());
+        if (kind == scaling_kind::symmetric) {
+          // Each scale is rounded down to a power of two, so that twice it would be too much.
+          CHECK(B.diagonal().cwiseAbs().maxCoeff() <= 1);
+          CHECK(B.diagonal().cwiseAbs().minCoeff() > 0.25);
+        } else {
+          const Eigen::VectorXd of_rows = B.cwiseAbs().rowwise().maxCoeff();
+          CHECK(of_rows.minCoeff() > (kind == scaling_kind::rows ? 0.5 : 0.2));
+          CHECK(of_rows.maxCoeff() <= (kind == scaling_kind::rows ? 1 : 1.2));
+        }
+        if (kind == scaling_kind::equilibrate) {
+          const Eigen::VectorXd of_columns = B.cwiseAbs().colwise().maxCoeff();
+          CHECK(of_columns.minCoeff() > 0.2);
+          CHECK(of_columns.maxCoeff() <= 1.2);
+        }
+        if (is_symmetric && kind != scaling_kind::rows) CHECK(B == B.transpose());
+      }
+}
+
+TEST_CASE("rounded values are those of float", "[scaling]") {
+  const csr_matrix<double> A = badly_scaled(convection_diffusion<double>(40), 3, true);
+  const Eigen::MatrixXd dense = to_eigen(A).toDense();
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string format : {"sell", "ell"}) {
+      INFO(executor << ", " << format);
+      const Eigen::MatrixXd B = substitute_of(A, scaling_kind::none, format, executor, true);
+      CHECK(B == dense.cast<float>().cast<double>());
+      CHECK(B != dense);
+    }
+}
+
+TEMPLATE_TEST_CASE("scaled solves reach the tolerance of the matrix that was given", "[scaling]", float, double) {
+  constexpr bool is_float = sizeof(TestType) == 4;
+  const double rtol = is_float ? 1e-4 : 1e-10;
+  struct scaled_case {
+    const char *method, *scaling, *preconditioner;
+  };
+  const std::vector<scaled_case> symmetric{
+      {"cg", "symmetric", "none"},          {"cg", "equilibrate", "none"},       {"cg", "symmetric", "jacobi"},
+      {"minres", "symmetric", "none"},      {"cr", "equilibrate", "none"},       {"pipelined-cg", "symmetric", "none"},
+      {"flexible-cg", "symmetric", "none"}, {"refined-cg", "symmetric", "none"}, {"auto", "symmetric", "none"}};
+  const std::vector<scaled_case> unsymmetric{{"bicgstab", "rows", "none"},
+                                             {"bicgstab", "equilibrate", "jacobi"},
+                                             {"gmres", "rows", "none"},
+                                             {"gmres", "symmetric", "none"},
+                                             {"fgmres", "equilibrate", "none"},
+                                             {"idr", "rows", "none"},
+                                             {"bicgstabl", "symmetric", "none"},
+
+                                             {"auto", "rows", "none"}};
+  const double decades = is_float ? 1 : 3;
+  for (const bool is_symmetric : {true, false}) {
+    const csr_matrix<TestType> base =
+        is_symmetric ? whilst::make_gallery<TestType>("poisson2d:20").matrix : convection_diffusion<TestType>(100);
+    const csr_matrix<TestType> A = badly_scaled(base, decades, is_symmetric);
+    const std::vector<TestType> b = badly_scaled_vector<TestType>(A.rows(), decades);
+    for (const auto& [method, scaling, preconditioner] : is_symmetric ? symmetric : unsymmetric)
+      for (const std::string& executor : executors_with_steps()) {
+        INFO(method << ", " << scaling << ", " << preconditioner << ", " << executor);
+        linear_solver_options options{.method = method, .preconditioner = preconditioner, .executor = executor};
+        options.scaling = scaling;
+        options.rtol = rtol;
+        std::vector<TestType> x(b.size(), TestType(0));
+        const report result = linear_solver<TestType>(A, options).solve(b, x);
+        INFO(result.message());
+        REQUIRE(result.converged());
+        // The solver's own residual is rounded as A x is.
+        CHECK(relative_residual(A, b, x) <= rtol * (is_float ? 1.1 : 1 + 1e-3));
+        CHECK(result.relative_residual() <= rtol);
+        CHECK(result.history().front().residual_norm == Approx(result.rhs_norm()));
+      }
+  }
+}
+
+TEST_CASE("scaling saves the iterations that bad scales cost", "[scaling]") {
+  const csr_matrix<double> good = whilst::make_gallery<double>("poisson2d:20").matrix,
+                           bad = badly_scaled(good, 3, true);
+  const auto iterations = [&](const csr_matrix<double>& A, const std::string& scaling) {
+    const std::vector<double> b = badly_scaled_vector<double>(A.rows(), 3);
+    std::vector<double> x(b.size(), 0.0);
+    linear_solver_options options{.rtol = 1e-8, .max_iterations = 5000, .executor = "host"};
+    options.scaling = scaling;
+    const report result = linear_solver<double>(A, options).solve(b, x);
+    return result.converged() ? result.iterations() : options.max_iterations;
+  };
+  const index_type of_good = iterations(good, "none"), of_bad = iterations(bad, "none");
+  CHECK(of_bad > 20 * of_good);
+  // The residual is that of the bad matrix, so restarts are needed.
+  CHECK(iterations(bad, "symmetric") <= 4 * of_good);
+  CHECK(iterations(bad, "equilibrate") <= 4 * of_good);
+}
+
+TEST_CASE("scales are found anew for other values", "[scaling]") {
+  const csr_matrix<double> one = badly_scaled(whilst::make_gallery<double>("poisson2d:8").matrix, 2, true),
+                           other = badly_scaled(whilst::make_gallery<double>("poisson2d:8").matrix, -2.5, true);
+  const std::vector<double> b = badly_scaled_vector<double>(one.rows(), 2);
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string format : {"csr", "sell", "balanced"})
+      for (const std::string scaling : {"symmetric", "equilibrate"}) {
+        INFO(executor << ", " << format << ", " << scaling);
+        linear_solver_options options{.format = format, .rtol = 1e-9, .executor = executor};
+        options.scaling = scaling;
+        linear_solver<double> solver(one, options), fresh(other, options);
+        std::vector<double> x(b.size(), 0.0), expected(b.size(), 0.0);
+        REQUIRE(solver.solve(b, x).converged());
+        solver.update_values(other);
+        std::fill(x.begin(), x.end(), 0.0);
+        REQUIRE(solver.solve(b, x).converged());
+        REQUIRE(fresh.solve(b, expected).converged());
+        CHECK(x == expected);
+        // The same solve once more, from the scales of this one.
+        std::fill(x.begin(), x.end(), 0.0);
+        REQUIRE(solver.solve(b, x).converged());
+        CHECK(x == expected);
+      }
+}
+
+TEST_CASE("solves with values in float reach what double can", "[scaling]") {
+  // No value of this matrix is a float.
+  std::vector<double> thirds;
+  const csr_matrix<double> base = whilst::make_gallery<double>("poisson2d:20").matrix;
+  for (const double value : base.values()) thirds.push_back(value / 3);
+  const csr_matrix<double> A = with_values(base, thirds);
+  const std::vector<double> b = random_vector<double>(A.rows(), 3);
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string method : {"cg", "minres", "bicgstab", "gmres", "auto"})
+      for (const std::string format : {"auto", "sell", "ell"})
+        for (const std::string scaling : {"none", "symmetric"}) {
+          INFO(executor << ", " << method << ", " << format << ", " << scaling);
+          linear_solver_options options{.method = method, .format = format, .rtol = 1e-12, .executor = executor};
+          options.scaling = scaling;
+          options.matrix_values = "float";
+          std::vector<double> x(b.size(), 0.0);
+          const report result = linear_solver<double>(A, options).solve(b, x);
+          REQUIRE(result.converged());
+          CHECK(relative_residual(A, b, x) <= 1.001 * options.rtol);
+          CHECK(result.format() == (format == "ell" ? "ell" : "sell"));
+        }
+}
+
+TEST_CASE("matrices at the ends of the range, and matrices that have no scales", "[scaling]") {
+  for (const std::string scaling : {"rows", "symmetric", "equilibrate"})
+    for (const std::string& executor : executors_with_steps()) {
+      INFO(scaling << ", " << executor);
+      linear_solver_options options{.method = "gmres", .rtol = 1e-8, .max_iterations = 300, .executor = executor};
+      options.scaling = scaling;
+      const auto solved = [&](const csr_matrix<double>& A, std::vector<double>& x) {
+        x.assign(static_cast<std::size_t>(A.rows()), 0.0);
+        return linear_solver<double>(A, options).solve(ones(A), x);
+      };
+      std::vector<double> x;
+      for (const double size : {1e-290, 1e290}) {
+        triplets<double> t(3);
+        t.row({{0, 2 * size}, {1, size}});
+        t.row({{0, -1}, {1, 3}});
+        t.row({{2, 1 / size}});
+        INFO("size " << size);
+        const csr_matrix<double> A = t.matrix();
+        const report result = solved(A, x);
+        for (const double value : x) CHECK(std::isfinite(value));
+        if (result.converged()) CHECK(relative_residual(A, ones(A), x) <= 1.001 * options.rtol);
+      }
+      // An empty row and an empty column: singular, and inconsistent with b.
+      triplets<double> empty(3);
+      empty.row({{0, 2}, {1, 1}});
+      empty.row({});
+      empty.row({{0, 1}, {1, 5}});
+      CHECK_FALSE(solved(empty.matrix(), x).converged());
+      for (const double value : x) CHECK(std::isfinite(value));
+      triplets<double> bad(2);
+      bad.row({{0, std::numeric_limits<double>::quiet_NaN()}, {1, 1}});
+      bad.row({{1, 1}});
+      CHECK(solved(bad.matrix(), x).reason() == whilst::reason::nan_or_infinity);
+      CHECK(solved(triplets<double>(0).matrix(), x).converged());
+    }
+}
+
+TEST_CASE("a negative definite matrix is scaled and solved", "[scaling]") {
+  std::vector<double> negative;
+  const csr_matrix<double> base = badly_scaled(whilst::make_gallery<double>("poisson2d:10").matrix, 2, true);
+  for (const double value : base.values()) negative.push_back(-value);
+  const csr_matrix<double> A = with_values(base, negative);
+  for (const std::string& executor : executors_with_steps()) {
+    linear_solver_options options{.executor = executor};
+    options.scaling = "equilibrate";
+    std::vector<double> x(static_cast<std::size_t>(A.rows()), 0.0);
+    const std::vector<double> b = badly_scaled_vector<double>(A.rows(), 2);
+    CHECK(linear_solver<double>(A, options).solve(b, x).converged());
+    CHECK(relative_residual(A, b, x) <= 1.001 * options.rtol);
+  }
+}
+
+TEST_CASE("method auto takes no symmetric method where rows are scaled", "[scaling]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:8").matrix;
+  linear_solver_options options{.method = "auto", .executor = "host"};
+  options.scaling = "rows";
+  std::vector<double> x(64, 0.0);
+  const report result = linear_solver<double>(A, options).solve(ones(A), x);
+  CHECK(result.converged());
+  CHECK(result.choice() == "bicgstab, since scaled rows leave no matrix symmetric");
+}
+
+TEST_CASE("what does not go with another matrix is refused by name", "[scaling]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:4").matrix;
+  linear_solver_options options{.executor = "host"};
+  const auto scaled = [&](const std::string& scaling, auto change) {
+    linear_solver_options made = options;
+    made.scaling = scaling;
+    change(made);
+    return refusal(A, made);
+  };
+  CHECK(scaled("column", [](auto&) {}) ==
+        "making a linear solver: there is no scaling called 'column'. Use one of none, rows, symmetric, equilibrate");
+  CHECK(scaled("none", [](auto& made) { made.matrix_values = "half"; }) ==
+        "making a linear solver: there are no matrix_values called 'half'. Use one of exact, float");
+  CHECK(scaled("rows", [](auto&) {}) ==
+        "making a linear solver: scaling rows leaves no matrix symmetric, which method cg needs. Use scaling symmetric "
+        "or equilibrate, or another method");
+  CHECK(scaled("symmetric", [](auto& made) { made.method = "lsqr"; }) ==
+        "making a linear solver: scaling symmetric has no products with the transpose, which method lsqr needs. Leave "
+        "the option out, or use another method");
+  CHECK(
+      scaled("symmetric", [](auto& made) { made.null_space = "constant"; }) ==
+      "making a linear solver: scaling symmetric does not go with a null space, which is that of the matrix as it is. "
+      "Leave out one of the two");
+  CHECK(scaled("none", [](auto& made) {
+          made.matrix_values = "float";
+          made.format = "bsr";
+        }) == "making a linear solver: format bsr does not hold values in float. Use format sell, ell or auto");
+  options.scaling = "symmetric";
+  const auto thrown = [](auto make) -> std::string {
+    try {
+      make();
+    } catch (const whilst::error& problem) {
+      return problem.what();
+    }
+    return "no exception";
+  };
+  const auto copies = [](whilst::stream_handle, index_type n, const double* from, double* to) {
+    std::copy(from, from + n, to);
+  };
+  CHECK(thrown([&] { linear_solver<double>(A, copies, options); }) ==
+        "making a linear solver: scaling symmetric changes the matrix that your preconditioner is for. Leave scaling "
+        "out, or use preconditioner jacobi");
+  CHECK(thrown([&] { linear_solver<double>(5, copies, options); }) ==
+        "making a linear solver: scaling symmetric is of a matrix, and there is none. Leave the option out, or give a "
+        "matrix");
+  CHECK(thrown([&] { whilst::batch_linear_solver<double>(A, 3, options); }) ==
+        "making a batch solver: scaling symmetric is done by steps for one large system, and a batch is one "
+        "kernel. Leave the option out, or use a linear_solver for each system");
+  options.executor = "resident";
+  CHECK_THAT(refusal(A, options), Catch::Matchers::Contains("scaling symmetric is done by steps") ||
+                                      Catch::Matchers::Contains("executor resident"));
+}
+
+TEST_CASE("several columns are solved one by one with another matrix", "[scaling]") {
+  const csr_matrix<double> A = badly_scaled(whilst::make_gallery<double>("poisson2d:8").matrix, 2, true);
+  linear_solver_options options{.executor = "host"};
+  options.scaling = "symmetric";
+  whilst::columns_linear_solver<double> solver(A, 2, options);
+  const std::vector<double> b = badly_scaled_vector<double>(2 * A.rows(), 2);
+  std::vector<double> x(b.size(), 0.0);
+  solver.solve(b, x);
+  const auto n = static_cast<std::ptrdiff_t>(A.rows());
+  for (const std::ptrdiff_t k : {0, 1}) {
+    const std::vector<double> of_b(b.begin() + k * n, b.begin() + (k + 1) * n),
+        of_x(x.begin() + k * n, x.begin() + (k + 1) * n);
+    CHECK(relative_residual(A, of_b, of_x) <= 1.001 * options.rtol);
+  }
+}
+
+}  // namespace whilst_test
