@@ -41,6 +41,7 @@ std::string advice(const solve_options& options, reason why) {
     case reason::stagnation:
       return "try --preconditioner " + other_preconditioner + ", or a larger --rtol if the residual below will do";
     case reason::attainable_accuracy:
+      if (options.solver.matrix_values == "float") return "try --matrix-values exact, or a larger --rtol";
       return options.precision == "float" ? "try --precision double, or a larger --rtol" : "try a larger --rtol";
     default:
       return "";
@@ -131,6 +132,8 @@ int solve_in(const solve_options& options) {
   document["true_relative_residual"] = true_residual;
   if (is_normal) document["true_normal_ratio"] = normal_ratio;
   document["matrix"] = system.name;
+  document["scaling"] = options.solver.scaling;
+  document["matrix_values"] = options.solver.matrix_values;
   document["right_side"] = system.rhs_source;
   if (system.quantity) {
     const double value = system.quantity->evaluate(x);

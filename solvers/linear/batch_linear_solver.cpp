@@ -59,7 +59,7 @@ struct batch_linear_solver<T>::implementation {
     if (has_null_space(options))
       refuse("a null space is projected out by steps for one large system, and a batch is one kernel",
              "Set null_space to none, or use a linear_solver for each system");
-    if (changes_matrix(options))
+    if (changes_matrix<T>(options))
       refuse(name_of_change(options) + " is done by steps for one large system, and a batch is one kernel",
              "Leave the option out, or use a linear_solver for each system");
     const place where = place_of_batch(wish_of(options), std::string(making_batch), "a linear_solver", given.rows(),

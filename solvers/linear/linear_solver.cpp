@@ -58,10 +58,10 @@ struct linear_solver<T>::implementation {
     if (named) require_shape<T>(making, options, *named, A.rows(), A.columns(), nullptr);
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
-    require_steps(making, options);
-    require_change_of_matrix(making, options, true, M != nullptr);
+    require_steps<T>(making, options);
+    require_change_of_matrix<T>(making, options, true, M != nullptr);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
-    if (M || !is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix(options))
+    if (M || !is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix<T>(options))
       in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
@@ -136,7 +136,7 @@ struct linear_solver<T>::implementation {
       transpose = transpose_on_place<T>(A, placed.where, placed.offsets_64);
       transpose.put_into(placed);
     }
-    substituted = make_substituted_matrix<T>(scaling, placed, formatted.get());
+    substituted = make_substituted_matrix<T>(scaling, placed, formatted.get(), rounds);
   }
 
   static executor_choice choice_at(place where, const linear_solver_options& options) {
@@ -167,7 +167,7 @@ struct linear_solver<T>::implementation {
                   "Use none, or give a preconditioner of your own");
     if (!is_format_for_kernels(options.format))
       throw error(making, "format " + options.format + " is of a matrix, and there is none", "Leave the format out");
-    require_change_of_matrix(making, options, false, M != nullptr);
+    require_change_of_matrix<T>(making, options, false, M != nullptr);
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -241,7 +241,7 @@ struct linear_solver<T>::implementation {
   method_choice choice_for_matrix(const csr_matrix<T>& A) const { return of_scaled(choose_method(A)); }
   method_choice of_scaled(const method_choice& choice) const {
     if (options.scaling != "rows" || !method_from_name<T>(making, choice.method).needs.symmetric) return choice;
-    return {"bicgstab", "since scaled rows leave no matrix symmetric"};
+    return {"bicgstab", "since scaling rows destroys symmetry"};
   }
   void choose_again(const T* values) {
     if (solve->is_automatic()) solve->choose(choice_for(values));

@@ -108,6 +108,9 @@ class jacobi_parts final : public preconditioner<T> {
   }
   bool made_from_operator() const override { return true; }
   void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
+    if (!A.has_diagonal())
+      throw error("making the preconditioner jacobi", "the operator that methods iterate with has no diagonal",
+                  "Give its substitute() one, or use another preconditioner");
     A.diagonal(run, inverse_);
     run.step("invert the diagonal", n_, invert<T>{factor, absolute_, inverse_});
   }

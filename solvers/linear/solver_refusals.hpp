@@ -15,7 +15,8 @@ namespace whilst {
 /// message.
 
 /// Settings that record steps of their own, and executor resident.
-inline void require_steps(std::string_view doing, const linear_solver_options& options) {
+template <class T>
+void require_steps(std::string_view doing, const linear_solver_options& options) {
   if (options.executor != "resident") return;
   if (!is_format_for_kernels(options.format))
     throw error(doing, "format " + options.format + " records steps of its own, and executor resident is one kernel",
@@ -23,16 +24,17 @@ inline void require_steps(std::string_view doing, const linear_solver_options& o
   if (has_null_space(options))
     throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");
-  if (changes_matrix(options))
+  if (changes_matrix<T>(options))
     throw error(doing, name_of_change(options) + " is done by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");
 }
 
 /// What has methods iterate with another matrix, beside what knows nothing of it. has_matrix: the operator is one.
 /// has_M: the preconditioner is the caller's.
-inline void require_change_of_matrix(std::string_view doing, const linear_solver_options& options, bool has_matrix,
-                                     bool has_M) {
-  if (!changes_matrix(options)) return;
+template <class T>
+void require_change_of_matrix(std::string_view doing, const linear_solver_options& options, bool has_matrix,
+                              bool has_M) {
+  if (!changes_matrix<T>(options)) return;
   const std::string what = name_of_change(options);
   if (!has_matrix)
     throw error(doing, what + " is of a matrix, and there is none", "Leave the option out, or give a matrix");
@@ -42,8 +44,11 @@ inline void require_change_of_matrix(std::string_view doing, const linear_solver
   if (has_M && has_scaling(options))
     throw error(doing, what + " changes the matrix that your preconditioner is for",
                 "Leave scaling out, or use preconditioner jacobi");
-  if (options.matrix_values == "float" && options.format != automatic_format && !has_float_values(options.format))
+  if (rounds_values<T>(options) && options.format != automatic_format && !has_float_values(options.format))
     throw error(doing, "format " + options.format + " does not hold values in float", "Use format sell, ell or auto");
+  if (options.method == "refined-cg")
+    throw error(doing, "method refined-cg has a copy in float of the matrix as it is, without " + what,
+                "Use flexible-cg or cg");
 }
 
 /// Bounds of eigenvalues that a method would have to estimate, beginning with a vector that has a part in the null
@@ -54,6 +59,10 @@ inline void require_bounds(std::string_view doing, const linear_solver_options& 
   if (estimates && has_null_space(options))
     throw error(doing, "method " + options.method + " does not estimate eigenvalues beside a null space",
                 "Give least_eigenvalue and greatest_eigenvalue, of M A but for the zeros, or use cg");
+  const bool has_bound = options.least_eigenvalue != 0 || options.greatest_eigenvalue != 0;
+  if ((method == "chebyshev" || method == "richardson") && has_scaling(options) && has_bound)
+    throw error(doing, "least_eigenvalue and greatest_eigenvalue are not those of the scaled matrix",
+                "Leave them at 0 to have them estimated, or leave scaling out");
 }
 
 /// An operator that the method cannot take. parts: instead of a matrix, or null.
@@ -71,13 +80,13 @@ void require_shape(std::string_view doing, const linear_solver_options& options,
   if (method.needs.transpose && has_null_space(options))
     throw error(doing, "method " + std::string(method.name) + " needs no null space to find the solution of least norm",
                 "Set null_space to none, or use another method");
-  if (method.needs.transpose && changes_matrix(options))
+  if (method.needs.transpose && changes_matrix<T>(options))
     throw error(doing,
                 name_of_change(options) + " has no products with the transpose, which method " +
                     std::string(method.name) + " needs",
                 "Leave the option out, or use another method");
   if (method.needs.symmetric && options.scaling == "rows")
-    throw error(doing, "scaling rows leaves no matrix symmetric, which method " + std::string(method.name) + " needs",
+    throw error(doing, "scaling rows destroys symmetry, which method " + std::string(method.name) + " needs",
                 "Use scaling symmetric or equilibrate, or another method");
   require_bounds(doing, options, method.name);
   if (method.needs.transpose || rows == columns) return;

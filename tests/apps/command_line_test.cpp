@@ -319,6 +319,23 @@ TEST_CASE("a singular matrix is solved with its null space, by name or from a fi
   }
 }
 
+TEST_CASE("a scaling and values in float are asked for by name, and told") {
+  const outcome result =
+      run(with(small_host_solve, {"--scaling", "equilibrate", "--matrix-values", "float", "--json", "-"}));
+  INFO(result.err);
+  CHECK(result.status == 0);
+  CHECK(contains(result.err, "scaling      equilibrate\n"));
+  CHECK(contains(result.err, "values       in float\n"));
+  const json report = json::parse(result.out);
+  CHECK(report["scaling"] == "equilibrate");
+  CHECK(report["matrix_values"] == "float");
+  CHECK(report["format"] == "sell");
+  CHECK(report["true_relative_residual"].get<double>() <= 1e-8);
+  const outcome refused = run(with(small_host_solve, {"--scaling", "rows"}));
+  CHECK(refused.status == 1);
+  CHECK(contains(refused.err, "scaling rows destroys symmetry, which method cg needs"));
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));

@@ -62,15 +62,21 @@ std::vector<T> badly_scaled_vector(index_type n, double decades) {
 /// The matrix that methods iterate with, column by column.
 template <class T>
 Eigen::MatrixXd substitute_of(const csr_matrix<T>& A, scaling_kind scaling, const std::string& format,
-                              const std::string& executor, bool in_float = false) {
+                              const std::string& executor, bool in_float = false, bool wide = false) {
   const place where = executor == "host" ? place::host() : place::gpu(0);
   const whilst::matrix_on_place<T> placed(A, where, true);
   whilst::solve_request<T> request = placed.request();
+  const std::vector<std::int64_t> wide_offsets(A.row_offsets_32().begin(), A.row_offsets_32().end());
+  const whilst::buffer<std::int64_t> wide_rows(where, A.rows() + 1, wide_offsets.data());
+  if (wide) {
+    request.offsets_64 = true;
+    request.row_offsets = wide_rows.data();
+  }
   const whilst::transpose_on_place<T> transpose(A, where, request.offsets_64);
   transpose.put_into(request);
   std::unique_ptr<whilst::formatted_matrix<T>> formatted;
   if (format != "csr") formatted = whilst::make_formatted_matrix<T>(format, A, request, in_float);
-  const auto matrix = whilst::make_substituted_matrix<T>(scaling, request, formatted.get());
+  const auto matrix = whilst::make_substituted_matrix<T>(scaling, request, formatted.get(), in_float);
   const T* const given = request.values;
   const buffer<const T*> values(where, 1, &given);
   buffer<T> x(where, A.rows()), y(where, A.rows());
@@ -178,10 +184,10 @@ TEMPLATE_TEST_CASE("scaled solves reach the tolerance of the matrix that was giv
   struct scaled_case {
     const char *method, *scaling, *preconditioner;
   };
-  const std::vector<scaled_case> symmetric{
-      {"cg", "symmetric", "none"},          {"cg", "equilibrate", "none"},       {"cg", "symmetric", "jacobi"},
-      {"minres", "symmetric", "none"},      {"cr", "equilibrate", "none"},       {"pipelined-cg", "symmetric", "none"},
-      {"flexible-cg", "symmetric", "none"}, {"refined-cg", "symmetric", "none"}, {"auto", "symmetric", "none"}};
+  const std::vector<scaled_case> symmetric{{"cg", "symmetric", "none"},          {"cg", "equilibrate", "none"},
+                                           {"cg", "symmetric", "jacobi"},        {"minres", "symmetric", "none"},
+                                           {"cr", "equilibrate", "none"},        {"pipelined-cg", "symmetric", "none"},
+                                           {"flexible-cg", "symmetric", "none"}, {"auto", "symmetric", "none"}};
   const std::vector<scaled_case> unsymmetric{{"bicgstab", "rows", "none"},
                                              {"bicgstab", "equilibrate", "jacobi"},
                                              {"gmres", "rows", "none"},
@@ -281,6 +287,111 @@ TEST_CASE("solves with values in float reach what double can", "[scaling]") {
         }
 }
 
+TEST_CASE("values that float cannot hold stay in double", "[scaling]") {
+  const csr_matrix<double> base = whilst::make_gallery<double>("poisson2d:12").matrix;
+  for (const double size : {1e-60, 1e60, 1e-300}) {
+    std::vector<double> values;
+    for (const double value : base.values()) values.push_back(value / 3 * size);
+    const csr_matrix<double> A = with_values(base, values);
+    const std::vector<double> b = random_vector<double>(A.rows(), 2);
+    for (const std::string& executor : executors_with_steps()) {
+      INFO(executor << ", " << size);
+      linear_solver_options options{.rtol = 1e-10, .executor = executor};
+      options.matrix_values = "float";
+      std::vector<double> x(b.size(), 0.0);
+      CHECK(linear_solver<double>(A, options).solve(b, x).converged());
+      CHECK(relative_residual(A, b, x) <= 1.001 * options.rtol);
+    }
+  }
+}
+
+TEST_CASE("values that are bound are scaled, in both widths of offsets", "[scaling]") {
+  const csr_matrix<double> A = badly_scaled(whilst::make_gallery<double>("poisson2d:8").matrix, 2, true);
+  std::vector<double> negative;
+  for (const double value : A.values()) negative.push_back(-value);
+  const std::vector<double> b = badly_scaled_vector<double>(A.rows(), 2);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver_options options{.executor = executor};
+    options.scaling = "symmetric";
+    linear_solver<double> solver(A, options);
+    const place where = executor == "host" ? place::host() : place::gpu(0);
+    const buffer<double> bound(where, A.nonzeros(), negative.data());
+    std::vector<double> x(b.size(), 0.0), of_negative(b.size(), 0.0);
+    REQUIRE(solver.solve(b, x).converged());
+    solver.bind_values(bound.data());
+    // The sign of A is new, too: a product with the values of the solve before would find another one.
+    for (int again = 0; again < 5; ++again) {
+      std::fill(of_negative.begin(), of_negative.end(), 0.0);
+      REQUIRE(solver.solve(b, of_negative).converged());
+      for (std::size_t i = 0; i < x.size(); ++i) CHECK(of_negative[i] == -x[i]);
+    }
+  }
+  const Eigen::MatrixXd narrow = substitute_of(A, scaling_kind::equilibrate, "csr", "host");
+  CHECK(narrow == substitute_of(A, scaling_kind::equilibrate, "csr", "host", false, true));
+}
+
+TEST_CASE("a scaled solve that is cancelled hands back what it says", "[scaling]") {
+  // Rows that differ by 1e12: the norm that the method lowers says little of the residual.
+  const csr_matrix<double> A = badly_scaled(whilst::make_gallery<double>("poisson2d:30").matrix, 6, false);
+  const std::vector<double> b = random_vector<double>(A.rows(), 8);
+  const double rhs_norm = to_eigen(b).norm();
+  for (const std::string& executor : executors_with_steps())
+    for (const double deadline : {1e-6, 1e-4, 3e-4, 1e-3, 3e-3}) {
+      INFO(executor << ", " << deadline);
+      linear_solver_options options{.method = "bicgstab", .rtol = 1e-14, .executor = executor};
+      options.scaling = "rows";
+      options.deadline = deadline;
+      std::vector<double> x(b.size(), 0.0);
+      const report result = linear_solver<double>(A, options).solve(b, x);
+      CHECK(result.relative_residual() <= 1);
+      CHECK(relative_residual(A, b, x) * rhs_norm <= 1.001 * result.residual_norm() + 1e-10 * rhs_norm);
+    }
+}
+
+/// Twice the identity, whose methods iterate with another operator.
+class doubled final : public whilst::linear_operator<double> {
+ public:
+  doubled(std::shared_ptr<whilst::linear_operator<double>> A, std::shared_ptr<whilst::linear_operator<double>> B)
+      : A_(std::move(A)), B_(std::move(B)) {}
+  place where() const override { return A_->where(); }
+  index_type rows() const override { return A_->rows(); }
+  void apply(whilst::recorder& run, const double* x, double* y) const override { A_->apply(run, x, y); }
+  whilst::substitute_operator<double> substitute() override { return {B_.get(), nullptr, nullptr, 1e-2}; }
+
+ private:
+  std::shared_ptr<whilst::linear_operator<double>> A_, B_;
+};
+
+TEST_CASE("an operator of one's own may name a substitute", "[scaling]") {
+  int exact = 0, rough = 0;
+  const auto times = [](int& count, double error) {
+    return [&count, error](whilst::stream_handle, index_type n, const double* x, double* y) {
+      ++count;
+      for (index_type i = 0; i < n; ++i) y[i] = (2 + error * static_cast<double>(i % 3)) * x[i];
+    };
+  };
+  const std::vector<double> b(40, 1.0);
+  for (const char* method : {"cg", "bicgstab", "gmres"}) {
+    exact = rough = 0;
+    std::vector<double> x(40, 0.0);
+    const auto A =
+        std::make_shared<doubled>(whilst::make_called_operator<double>(place::host(), 40, times(exact, 0)),
+                                  whilst::make_called_operator<double>(place::host(), 40, times(rough, 1e-3)));
+    const report result =
+        linear_solver<double>(A, nullptr, {.method = method, .rtol = 1e-12, .executor = "host"}).solve(b, x);
+    INFO(method << ": " << exact << " exact products, " << rough << " rough ones");
+    CHECK(result.converged());
+    for (const double value : x) CHECK(std::abs(value - 0.5) <= 1e-12);
+    // Each restart has one exact product, and brings about three digits.
+    CHECK(exact <= 8);
+    CHECK(rough >= exact);
+    CHECK_THROWS_WITH(
+        (linear_solver<double>(A, nullptr, {.method = method, .preconditioner = "jacobi", .executor = "host"})),
+        Catch::Matchers::Contains("jacobi"));
+  }
+}
+
 TEST_CASE("matrices at the ends of the range, and matrices that have no scales", "[scaling]") {
   for (const std::string scaling : {"rows", "symmetric", "equilibrate"})
     for (const std::string& executor : executors_with_steps()) {
@@ -340,7 +451,7 @@ TEST_CASE("method auto takes no symmetric method where rows are scaled", "[scali
   std::vector<double> x(64, 0.0);
   const report result = linear_solver<double>(A, options).solve(ones(A), x);
   CHECK(result.converged());
-  CHECK(result.choice() == "bicgstab, since scaled rows leave no matrix symmetric");
+  CHECK(result.choice() == "bicgstab, since scaling rows destroys symmetry");
 }
 
 TEST_CASE("what does not go with another matrix is refused by name", "[scaling]") {
@@ -357,8 +468,8 @@ TEST_CASE("what does not go with another matrix is refused by name", "[scaling]"
   CHECK(scaled("none", [](auto& made) { made.matrix_values = "half"; }) ==
         "making a linear solver: there are no matrix_values called 'half'. Use one of exact, float");
   CHECK(scaled("rows", [](auto&) {}) ==
-        "making a linear solver: scaling rows leaves no matrix symmetric, which method cg needs. Use scaling symmetric "
-        "or equilibrate, or another method");
+        "making a linear solver: scaling rows destroys symmetry, which method cg needs. Use scaling symmetric or "
+        "equilibrate, or another method");
   CHECK(scaled("symmetric", [](auto& made) { made.method = "lsqr"; }) ==
         "making a linear solver: scaling symmetric has no products with the transpose, which method lsqr needs. Leave "
         "the option out, or use another method");
@@ -370,6 +481,21 @@ TEST_CASE("what does not go with another matrix is refused by name", "[scaling]"
           made.matrix_values = "float";
           made.format = "bsr";
         }) == "making a linear solver: format bsr does not hold values in float. Use format sell, ell or auto");
+  CHECK(scaled("symmetric", [](auto& made) { made.method = "refined-cg"; }) ==
+        "making a linear solver: method refined-cg has a copy in float of the matrix as it is, without scaling "
+        "symmetric. Use flexible-cg or cg");
+  CHECK(
+      scaled("symmetric",
+             [](auto& made) {
+               made.method = "chebyshev";
+               made.greatest_eigenvalue = 8;
+             }) ==
+      "making a linear solver: least_eigenvalue and greatest_eigenvalue are not those of the scaled matrix. Leave them "
+      "at 0 to have them estimated, or leave scaling out");
+  // Values of float are not rounded: nothing is refused, and nothing else changes.
+  linear_solver_options of_float{.method = "lsqr", .executor = "host"};
+  of_float.matrix_values = "float";
+  CHECK_NOTHROW(linear_solver<float>(whilst::make_gallery<float>("poisson2d:4").matrix, of_float));
   options.scaling = "symmetric";
   const auto thrown = [](auto make) -> std::string {
     try {

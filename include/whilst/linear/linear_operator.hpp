@@ -11,12 +11,15 @@ namespace whilst {
 template <class T>
 class linear_operator;
 
-/// What methods iterate with instead of an operator A: B, close to R A C for diagonal matrices R and C of positive
-/// entries. A solve finds its corrections by B y = R r, x += C y. Residuals, tolerances and reports remain those of A.
+/// What methods iterate with instead of an operator A: B, of the same shape and on the same place, close to R A C for
+/// diagonal matrices R and C of positive entries. A solve finds its corrections by B y = R r, x += C y, and judges them
+/// by A. Until then the norm of a residual, in the history and in progress, is the method's: ||R r||, scaled so that it
+/// begins at ||r|| with each restart.
 template <class T>
 struct substitute_operator {
   linear_operator<T>* B = nullptr;     ///< null for A itself
   const T *R = nullptr, *C = nullptr;  ///< the diagonals, in memory of the place; null for ones
+  double reduction = 0;                ///< of the residual, beyond which a restart with B's residual gains nothing
 };
 
 /// A linear operator in parts: it records the steps that make its products. Compiled apart from the methods, so that
@@ -44,8 +47,8 @@ class linear_operator {
   /// Records y = A x; x has columns() entries, y has rows(), and they do not overlap. The steps may run once more after
   /// the loop has stopped, so they write nothing but y and memory of the operator's own.
   virtual void apply(recorder& run, const T* x, T* y) const = 0;
-  /// Another operator for methods to iterate with, of the same shape; asked after take_memory. Preconditioners are made
-  /// from it. prepare() prepares both.
+  /// Another operator for methods to iterate with. Asked after take_memory, which takes the memory of both; prepare
+  /// prepares both. Preconditioners are made from it. No effect on lsqr, lsmr and cgls, and beside a null space.
   virtual substitute_operator<T> substitute() { return {}; }
   /// Whether diagonal() can be called.
   virtual bool has_diagonal() const { return false; }
@@ -121,7 +124,8 @@ struct composed_transpose {
 template <class T>
 struct composed_operator {
   static constexpr bool applied_whole = true, runs_in_kernel = false;
-  linear_operator<T>* parts;  ///< used while recording, never when the steps run
+  linear_operator<T>* parts;                ///< used while recording, never when the steps run
+  substitute_operator<T> for_methods = {};  ///< once it has memory
 
   WHILST_HD index_type rows() const {
 #if defined(__CUDA_ARCH__)
@@ -133,17 +137,15 @@ struct composed_operator {
   void apply(recorder& run, const T* x, T* y) const { parts->apply(run, x, y); }
   composed_operator with_memory(workspace& memory) const {
     parts->take_memory(memory);
-    return *this;
+    return {parts, parts->substitute()};
   }
   void prepare(recorder& run) const { parts->prepare(run); }
   composed_transpose<T> transposed() const { return {parts}; }
-  /// What methods iterate with, and the diagonals that go with it.
-  composed_operator substitute() const {
-    linear_operator<T>* const B = parts->substitute().B;
-    return {B ? B : parts};
-  }
-  diagonal_factors<T> row_factors() const { return {parts->substitute().R}; }
-  diagonal_factors<T> column_factors() const { return {parts->substitute().C}; }
+  /// What methods iterate with.
+  WHILST_HD composed_operator substitute() const { return {for_methods.B ? for_methods.B : parts}; }
+  WHILST_HD diagonal_factors<T> row_factors() const { return {for_methods.R}; }
+  WHILST_HD diagonal_factors<T> column_factors() const { return {for_methods.C}; }
+  WHILST_HD double reduction() const { return for_methods.reduction; }
 };
 
 /// A preconditioner within a method; null for none.

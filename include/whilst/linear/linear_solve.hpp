@@ -68,7 +68,7 @@ struct linear_solve {
           prepare(run, A);
           constexpr bool chooses = has_rows<Operator> && !runs_before<std::decay_t<decltype(run)>>;
           const typename steps::residual use{s, b, x, d, chooses, row_factors()};
-          const typename steps::judge_start judge{s, outer, inner, n, chooses, M.made_from_operator()};
+          const typename steps::judge_start judge{s, outer, inner, n, chooses, M.made_from_operator(), reduction()};
           if constexpr (chooses) {
             product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, r, use, judge);
           } else {
@@ -88,7 +88,8 @@ struct linear_solve {
           run.step("x += d", n, typename steps::add_correction{s, d, x, kept, column_factors()},
                    typename steps::measure_x{s, inner});
           product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false, row_factors()},
-                  typename steps::judge_restart{s, outer, inner, io.settings.keep_best, method_type::lowers_error});
+                  typename steps::judge_restart{s, outer, inner, io.settings.keep_best, method_type::lowers_error,
+                                                reduction()});
         });
     run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept, column_factors()},
              typename steps::tell{s, outer, inner, io, may_rise});
@@ -140,6 +141,13 @@ struct linear_solve {
       return A.substitute();
     } else {
       return A;
+    }
+  }
+  WHILST_HD double reduction() const {
+    if constexpr (steps::may_substitute) {
+      return A.reduction();
+    } else {
+      return 0;
     }
   }
   WHILST_HD typename steps::factors row_factors() const {

@@ -47,10 +47,8 @@ struct linear_solve_steps {
     double best_norm;         ///< of the least residual among x and the kept x
     double last_scaled_norm;  ///< ||R r|| when the last restart began
     int keeps_x;              ///< x becomes the kept one, since its residual is the least so far
+    int estimates;            ///< what the method tests is not the residual, but stands for it
   };
-
-  /// Restarts lower the residual, but for those of a method that lowers another one.
-  WHILST_HD static double best_norm(const scalars* s) { return may_substitute ? s->best_norm : s->last_norm; }
 
   /// Before the loops, once per solve.
   struct bring_in {
@@ -168,6 +166,7 @@ struct linear_solve_steps {
     control *outer, *inner;
     index_type n;
     bool measures, scales;
+    double reduction = 0;
     WHILST_HD void operator()(const residual_sums& total) const {
       const double norm = norm_of({total[0], total[1], total[2]});
       outer->set_reference(s->rhs_norm, norm);
@@ -181,7 +180,7 @@ struct linear_solve_steps {
       const bool tells = !measures || s->x_is_zero || total[3] >= 0.1 * s->rhs_norm;
       s->operator_factor = tells && s->along < 0 ? -factor : factor;
       begin_restart(norm, s, outer, inner);
-      if constexpr (may_substitute) scale_by_norm(norm, scaled_norm(total), s);
+      if constexpr (may_substitute) adapt_to_substitute(norm, scaled_norm(total), reduction, s, inner);
     }
   };
   /// The verdict on the residual after the inner loop.
@@ -189,10 +188,11 @@ struct linear_solve_steps {
     scalars* s;
     control *outer, *inner;
     bool keep_best, lowers_error;
+    double reduction = 0;
     WHILST_HD void operator()(const residual_sums& total) const {
       const double true_norm = norm_of({total[0], total[1], total[2]});
       const double norm = is_finite(s->x_norm) ? true_norm : s->x_norm;
-      const double best = best_norm(s);
+      const double best = s->best_norm;
       s->loop_nanoseconds += inner->stopped_at - inner->started_at;
       const bool worse = keep_best && norm > best && !(lowers_error && inner->why == reason::iteration_limit);
       s->take_back = worse || !is_finite(norm);
@@ -213,7 +213,7 @@ struct linear_solve_steps {
       const bool may_stand = is_planned && norm > half_the_digits * s->initial_norm;
       if (may_stand) s->slow_restarts = 0;
       // The same norm may be that of another x, from which the next restart gets on.
-      const bool goes_on = is_finite(norm) && (now < last || (now == last && converged(inner->why)));
+      const bool goes_on = now < last || (now == last && converged(inner->why));
       if (!hopeful || !goes_on || s->slow_restarts > most_slow_restarts) {
         // A residual this small consists of rounding, and so does what the method saw in it.
         const bool rounding = hopeful && s->handed_norm <= half_the_digits * s->initial_norm;
@@ -226,7 +226,7 @@ struct linear_solve_steps {
       if constexpr (may_substitute) {
         s->keeps_x = norm <= best;
         s->best_norm = norm <= best ? norm : best;
-        scale_by_norm(norm, now, s);
+        adapt_to_substitute(norm, now, reduction, s, inner);
       }
     }
   };
@@ -242,10 +242,13 @@ struct linear_solve_steps {
     inner->first_iteration = inner->iteration;
   }
 
-  /// For a method that gets R r: has its norm begin at that of r, as what the method tests is to stand for r. Not by
-  /// powers of two: it solves for a correction, and a rounding of its right-hand side is one of that.
-  WHILST_HD static void scale_by_norm(double norm, double scaled, scalars* s) {
+  /// For a method that gets R r, whose norm is `scaled`: has that begin at the norm of r, so that what the method tests
+  /// stands for r. The factor need not be a power of two: a rounded right-hand side gives a slightly different
+  /// correction.
+  WHILST_HD static void adapt_to_substitute(double norm, double scaled, double reduction, scalars* s, control* inner) {
     s->last_scaled_norm = scaled;
+    s->estimates = scaled != norm;
+    if (inner->rtol_norm < reduction * norm) inner->rtol_norm = reduction * norm;
     if (scaled == norm || !(scaled > 0) || !is_finite(scaled)) return;
     const int of_r = binary_exponent(norm), of_scaled = binary_exponent(scaled);
     const double ratio = power_of_two(-of_r) * norm / (power_of_two(-of_scaled) * scaled);
@@ -289,13 +292,14 @@ struct linear_solve_steps {
       s->pending = 0;
       s->take_back = !is_finite(s->x_norm);
       // Until the true one is known.
-      s->handed_norm = s->take_back ? best_norm(s) : inner->residual_norm;
+      s->handed_norm = s->take_back ? s->best_norm : inner->residual_norm;
     }
   };
-  /// After a cancel or a deadline the correction so far counts, judged by the method's own residual.
+  /// After a cancel or a deadline the correction so far counts, judged by the method's own residual where that is one.
   WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool may_rise) {
     const double norm = inner->residual_norm;
-    return s->pending && (may_rise ? is_finite(norm) : norm < best_norm(s));
+    if (may_substitute && s->estimates && !may_rise) return false;
+    return s->pending && (may_rise ? is_finite(norm) : norm < s->best_norm);
   }
   /// An entry of the x to return. factor: what d is multiplied by, but for the scale.
   WHILST_HD static T handed_back(const scalars* s, const control* inner, bool may_rise, const T* x, const T* d,

@@ -35,7 +35,7 @@ std::string why_one_by_one(const csr_matrix<T>& A, const linear_solver_options& 
   if (!is_automatic && options.method != "cg") return "method " + options.method + " takes one right-hand side";
   if (!is_format_for_kernels(options.format)) return "format " + options.format + " multiplies one vector";
   if (has_null_space(options)) return "a null space is projected out of one vector";
-  if (changes_matrix(options)) return name_of_change(options) + " is for one right-hand side at a time";
+  if (changes_matrix<T>(options)) return name_of_change(options) + " is for one right-hand side at a time";
   if (options.executor == "resident") return "executor resident solves for one right-hand side";
   if (!is_automatic) return "";
   if (A.rows() != A.columns()) return method_of_rectangular.why;

@@ -6,6 +6,7 @@
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/formats/row_slices.hpp"
 #include "solvers/linear/host_array.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst {
 namespace {
@@ -88,9 +89,10 @@ format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
 template <class T>
 format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how) {
   if (options.format != automatic_format) return {options.format, ""};
-  if (sizeof(T) > sizeof(float) && options.matrix_values == "float") return {"sell", "since it holds values in float"};
+  if (rounds_values<T>(options)) return {"sell", "since it holds values in float"};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
-  if (options.method == "pipelined-cg") return {"csr", "since pipelined-cg reads it once for two products"};
+  if (options.method == "pipelined-cg" && !has_scaling(options))
+    return {"csr", "since pipelined-cg reads it once for two products"};
   if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};
   if (A.is_on_device()) return {"csr", "since the matrix is in device memory"};
   return choose_format(A);

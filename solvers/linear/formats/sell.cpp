@@ -12,8 +12,8 @@ namespace {
 /// first, so that rows of a slice are about equally long; y is written in the matrix's own order.
 ///
 /// Two things are stored in half the bytes where nothing is lost by it: columns, as 16-bit distances from the row, if
-/// all fit; and values in double, as float, in each solve whose values all have one. So are all others if that is
-/// asked for: sums are still in double.
+/// all fit; and values in double, as float, in each solve whose values all have one. If that is asked for, values are
+/// rounded to float, unless some are beyond its range; sums are still in double.
 constexpr index_type slice_rows = warp_threads;
 constexpr std::int32_t padding = -1;
 using distance = std::int16_t;
@@ -70,7 +70,8 @@ sell_layout lay_out(const host_pattern& A, bool sorted, std::string_view format)
   return made;
 }
 
-/// The values as float, and how many are not the same.
+/// The values as float, how many are not the same, and how many are far from it: beyond float's range of normal
+/// numbers.
 struct shorten {
   const double* values;
   float* in_float;
@@ -78,14 +79,18 @@ struct shorten {
     const double value = values[k];
     const float nearest = static_cast<float>(value);
     in_float[k] = nearest;
-    return sums{static_cast<double>(nearest) == value ? 0.0 : 1.0};
+    const double size = fabs(value);
+    const bool is_far = size > 0 && !(size >= 1.2e-38 && size <= 3.4e38);
+    return sums{static_cast<double>(nearest) == value ? 0.0 : 1.0, is_far ? 1.0 : 0.0};
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(double) + sizeof(float)); }
 };
 struct choose_float {
-  bool always;
+  bool rounds;
   int* is_chosen;
-  WHILST_HD void operator()(const sums<double, 1>& others) const { *is_chosen = always || others[0] == 0; }
+  WHILST_HD void operator()(const sums<double, 2>& others) const {
+    *is_chosen = others[0] == 0 || (rounds && others[1] == 0);
+  }
 };
 
 /// At each place of the slices, a row's entry of y. Column: 32 bits for a column, 16 for its distance.
@@ -212,7 +217,7 @@ class sell_matrix final : public gathered_matrix<T> {
   void apply(recorder& run, const T* x, T* y) const override {
     run.step("y = A x", places_,
              sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, reads_float_,
-                                     this->rows(), bytes_a_product(false), x, y});
+                                     this->rows(), bytes_a_product(rounds_), x, y});
   }
 
  private:

@@ -30,15 +30,16 @@ std::vector<std::string> scaling_names();
 scaling_kind scaling_from_name(std::string_view doing, std::string_view scaling);
 inline bool has_scaling(const linear_solver_options& options) { return options.scaling != "none"; }
 
-/// Whether the options round values of this type, which "float" does not do to those of float.
+/// Whether values of this type are rounded, which those of float are not.
 template <class T>
 bool rounds_values(const linear_solver_options& options) {
   return options.matrix_values == "float" && sizeof(T) > sizeof(float);
 }
 
-/// Whether the options ask for another matrix than the one given.
-inline bool changes_matrix(const linear_solver_options& options) {
-  return has_scaling(options) || options.matrix_values == "float";
+/// Whether methods iterate with another matrix than the one given.
+template <class T>
+bool changes_matrix(const linear_solver_options& options) {
+  return has_scaling(options) || rounds_values<T>(options);
 }
 /// "scaling rows", for messages.
 std::string name_of_change(const linear_solver_options& options);

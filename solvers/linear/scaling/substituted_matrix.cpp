@@ -101,7 +101,17 @@ struct scale_values {
   }
 };
 
-/// R A C in csr. Products read the values after the step that writes them has ended: see gathered_matrix.
+template <class T, class Matrix>
+struct copy_diagonal_of {
+  Matrix A;
+  T* d;
+  WHILST_HD void operator()(index_type i) const { d[i] = A.diagonal(i); }
+};
+struct nothing_more {
+  WHILST_HD void operator()() const {}
+};
+
+/// R A C in csr.
 template <class T, class Offset>
 class scaled_csr final : public linear_operator<T> {
  public:
@@ -112,14 +122,11 @@ class scaled_csr final : public linear_operator<T> {
   index_type rows() const override { return A_.rows(); }
   void apply(recorder& run, const T* x, T* y) const override { product(run, "y = R A C x", A_, x, y, product_alone{}); }
   bool has_diagonal() const override { return true; }
-  void diagonal(recorder& run, T* d) const override { run.step("the diagonal", rows(), copy_diagonal{A_, d}); }
+  void diagonal(recorder& run, T* d) const override {
+    run.step("the diagonal", rows(), copy_diagonal_of<T, matrix>{A_, d});
+  }
 
  private:
-  struct copy_diagonal {
-    matrix A;
-    T* d;
-    WHILST_HD void operator()(index_type i) const { d[i] = A.diagonal(i); }
-  };
   place where_;
   matrix A_;
 };
@@ -128,10 +135,12 @@ template <class T, class Offset>
 class substituted_matrix final : public linear_operator<T> {
   /// Ruiz's iteration halves the exponents of what is left: from 1e-12 or 1e12 to within 11 % of 1.
   static constexpr int sweeps = 8;
+  /// A residual by float values is within about 1e-7 of the exact one's start.
+  static constexpr double reduction_by_float = 1e-6;
 
  public:
-  substituted_matrix(scaling_kind scaling, const solve_request<T>& csr, formatted_matrix<T>* formatted)
-      : scaling_(scaling), csr_(csr), formatted_(formatted), scaled_(csr.where) {}
+  substituted_matrix(scaling_kind scaling, const solve_request<T>& csr, formatted_matrix<T>* formatted, bool rounds)
+      : scaling_(scaling), csr_(csr), formatted_(formatted), rounds_(rounds), scaled_(csr.where) {}
 
   place where() const override { return csr_.where; }
   index_type rows() const override { return csr_.rows; }
@@ -166,11 +175,17 @@ class substituted_matrix final : public linear_operator<T> {
       find_scales(run);
       run.step("the values of R A C", rows(), scale_values<T, Offset>{rows_as_stored(), given_, R_, C_, values_});
     }
-    if (formatted_) formatted_->prepare(run);
+    if (formatted_) {
+      formatted_->prepare(run);
+    } else {
+      // A product in csr fetches values while the step before it still runs. That one must not be the one that writes
+      // them.
+      run.once("the values are there", nothing_more{});
+    }
   }
   void apply(recorder& run, const T* x, T* y) const override { exact_->apply(run, x, y); }
   substitute_operator<T> substitute() override {
-    if (formatted_) return {formatted_, R_, C_};
+    if (formatted_) return {formatted_, R_, C_, rounds_ ? reduction_by_float : 0};
     return {&scaled_, R_, C_};
   }
   bool has_diagonal() const override { return true; }
@@ -209,7 +224,8 @@ class substituted_matrix final : public linear_operator<T> {
     }
   }
 
-  /// For a format, which finds the values' address in memory, as if a launch had put it there.
+  /// For a format, which finds the values' address in memory, as if a launch had put it there. It gathers them in the
+  /// body of a step, not ahead of it, so a step may have written them.
   constant_slot<const T> slot_of_scaled_values() {
     if (!values_) return {};  // the layout is being measured
     addresses_.emplace_back(csr_.where, sizeof(T*), &values_);
@@ -219,6 +235,7 @@ class substituted_matrix final : public linear_operator<T> {
   scaling_kind scaling_;
   solve_request<T> csr_;
   formatted_matrix<T>* formatted_;
+  bool rounds_;
   scaled_csr<T, Offset> scaled_;
   constant_slot<const T> given_;
   std::unique_ptr<linear_operator<T>> exact_;
@@ -231,12 +248,13 @@ class substituted_matrix final : public linear_operator<T> {
 
 template <class T>
 std::unique_ptr<linear_operator<T>> make_substituted_matrix(scaling_kind scaling, const solve_request<T>& csr,
-                                                            formatted_matrix<T>* formatted) {
-  if (csr.offsets_64) return std::make_unique<substituted_matrix<T, std::int64_t>>(scaling, csr, formatted);
-  return std::make_unique<substituted_matrix<T, std::int32_t>>(scaling, csr, formatted);
+                                                            formatted_matrix<T>* formatted, bool rounds) {
+  if (csr.offsets_64) return std::make_unique<substituted_matrix<T, std::int64_t>>(scaling, csr, formatted, rounds);
+  return std::make_unique<substituted_matrix<T, std::int32_t>>(scaling, csr, formatted, rounds);
 }
 template std::unique_ptr<linear_operator<WHILST_NUMBER>> make_substituted_matrix(scaling_kind,
                                                                                  const solve_request<WHILST_NUMBER>&,
-                                                                                 formatted_matrix<WHILST_NUMBER>*);
+                                                                                 formatted_matrix<WHILST_NUMBER>*,
+                                                                                 bool);
 
 }  // namespace whilst
