@@ -290,7 +290,7 @@ struct linear_solve_steps {
     WHILST_HD void operator()(const sums<double, 3>& xx) const {
       s->x_norm = norm_of({xx[0], xx[1], xx[2]});
       s->pending = 0;
-      s->take_back = !is_finite(s->x_norm);
+      s->take_back = !is_finite(s->x_norm) || (may_substitute && s->estimates);
       // Until the true one is known.
       s->handed_norm = s->take_back ? s->best_norm : inner->residual_norm;
     }
@@ -298,7 +298,7 @@ struct linear_solve_steps {
   /// After a cancel or a deadline the correction so far counts, judged by the method's own residual where that is one.
   WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool may_rise) {
     const double norm = inner->residual_norm;
-    if (may_substitute && s->estimates && !may_rise) return false;
+    if (may_substitute && s->estimates) return false;
     return s->pending && (may_rise ? is_finite(norm) : norm < s->best_norm);
   }
   /// An entry of the x to return. factor: what d is multiplied by, but for the scale.
