@@ -518,8 +518,7 @@ TEST_CASE("what does not go with another matrix is refused by name", "[scaling]"
         "making a batch solver: scaling symmetric is done by steps for one large system, and a batch is one "
         "kernel. Leave the option out, or use a linear_solver for each system");
   options.executor = "resident";
-  CHECK_THAT(refusal(A, options), contains("scaling symmetric is done by steps") ||
-                                      contains("executor resident"));
+  CHECK_THAT(refusal(A, options), contains("scaling symmetric is done by steps") || contains("executor resident"));
 }
 
 TEST_CASE("several columns are solved one by one with another matrix", "[scaling]") {
