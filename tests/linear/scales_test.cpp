@@ -272,7 +272,7 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
     for (const std::string& method : methods_on("host"))
       for (const char* preconditioner : {"none", "jacobi"})
         for (double rtol = std::numeric_limits<TestType>::epsilon() * 128; rtol > 1e-17;
-             rtol /= under_sanitizers ? 1024 : 16) {
+             rtol /= under_sanitizers ? 1024 : 64) {
           linear_solver<TestType> solver(problem.matrix, {.method = method,
                                                           .preconditioner = preconditioner,
                                                           .rtol = rtol,
