@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_dir=${WHILST_BUILD_DIR:-build}
+source_dir=.  # of the project to configure
 jobs=${WHILST_JOBS:-$(nproc)}
 
 # shellcheck disable=SC2034  # for --help of the scripts
@@ -82,7 +83,7 @@ configure() {
   find_cuda
   mkdir -p "$build_dir"
   say "Configuring in $build_dir/ (log: $build_dir/configure.log)"
-  if ! cmake -S . -B "$build_dir" "${arguments[@]}" >"$build_dir/configure.log" 2>&1; then
+  if ! cmake -S "$source_dir" -B "$build_dir" "${arguments[@]}" >"$build_dir/configure.log" 2>&1; then
     cat "$build_dir/configure.log" >&2
     # What a failed first attempt decided must not stick.
     [ -z "$first_time" ] || rm -f "$build_dir/CMakeCache.txt"
