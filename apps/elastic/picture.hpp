@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "apps/common/png.hpp"
+#include "apps/common/pictures/png.hpp"
 #include "scene.hpp"
 
 namespace whilst::elastic {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "apps/common/png.hpp"
+#include "apps/common/pictures/png.hpp"
 
 namespace whilst::heat_steps {
 namespace {

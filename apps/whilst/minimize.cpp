@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "apps/common/plot.hpp"
+#include "apps/common/pictures/plot.hpp"
 #include "apps/common/program.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"

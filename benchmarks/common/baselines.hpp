@@ -51,9 +51,9 @@ struct hand_written_options {
 
 /// The yardstick, "by hand" in tables: how fast the loop could be if written for this one purpose. Two kernels of its
 /// own, none of the library's, in a WHILE node captured by hand: the arithmetic of
-/// include/whilst/linear/conjugate_gradient.hpp, launch shapes by the same rule, stopped on the device by the number of
-/// iterations or the residual norm. Leaner than the library's loop, which does more in its time: there is no history,
-/// no cancel, no deadline and no restart from the recomputed residual. Arguments and errors as above.
+/// include/whilst/linear/methods/conjugate_gradient.hpp, launch shapes by the same rule, stopped on the device by the
+/// number of iterations or the residual norm. Leaner than the library's loop, which does more in its time: there is no
+/// history, no cancel, no deadline and no restart from the recomputed residual. Arguments and errors as above.
 template <class T>
 baseline_result<T> hand_written_graph_conjugate_gradient(const csr_matrix<T>& A, std::span<const T> b,
                                                          index_type iterations, bool jacobi,

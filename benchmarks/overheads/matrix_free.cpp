@@ -1,7 +1,7 @@
 // compiled by nvcc where CUDA is on
 #include "benchmarks/overheads/matrix_free.hpp"
 
-#include "whilst/linear/pipelined_conjugate_gradient.hpp"
+#include "whilst/linear/methods/pipelined_conjugate_gradient.hpp"
 #include "whilst/template_door.hpp"
 
 namespace overheads {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/profile_plot.hpp"
+#include "apps/common/pictures/profile_plot.hpp"
 
 /// What the suites share.
 namespace whilst_bench {

@@ -16,15 +16,16 @@ struct copy_diagonal {
   WHILST_HD void operator()(index_type i) const { d[i] = A.diagonal(i); }
 };
 
-template <class T, class Offset>
+template <class T, class Offset, class Values>
 class csr_parts final : public linear_operator<T> {
  public:
-  using matrix = csr_operator<T, Offset, constant_slot<const T>>;
+  using matrix = csr_operator<T, Offset, Values>;
   csr_parts(place where, const matrix& A) : where_(where), A_(A) {}
   place where() const override { return where_; }
   index_type rows() const override { return A_.rows(); }
-  void read_values_from(constant_slot<const T> values) override {
-    if (!A_.values.where) A_.values = values;
+  void read_values_from([[maybe_unused]] constant_slot<const T> values) override {
+    if constexpr (std::is_same_v<Values, constant_slot<const T>>)
+      if (!A_.values.where) A_.values = values;
   }
   void apply(recorder& run, const T* x, T* y) const override { product(run, "y = A x", A_, x, y, product_alone{}); }
   bool has_diagonal() const override { return true; }
@@ -163,10 +164,9 @@ template <class T>
 std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply) {
   return std::make_unique<called_preconditioner<T>>(n, std::move(apply));
 }
-template <class T, class Offset>
-std::unique_ptr<linear_operator<T>> make_csr_operator(place where,
-                                                      const csr_operator<T, Offset, constant_slot<const T>>& A) {
-  return std::make_unique<csr_parts<T, Offset>>(where, A);
+template <class T, class Offset, class Values>
+std::unique_ptr<linear_operator<T>> make_csr_operator(place where, const csr_operator<T, Offset, Values>& A) {
+  return std::make_unique<csr_parts<T, Offset, Values>>(where, A);
 }
 template <class T>
 std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute) {
@@ -181,7 +181,11 @@ std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute) {
   template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
       place, const csr_operator<T, std::int32_t, constant_slot<const T>>&);                                            \
   template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
+      place, const csr_operator<T, std::int32_t, fixed_slot<const T>>&);                                               \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
       place, const csr_operator<T, std::int64_t, constant_slot<const T>>&);                                            \
+  template std::unique_ptr<linear_operator<T>> make_csr_operator(                                                      \
+      place, const csr_operator<T, std::int64_t, fixed_slot<const T>>&);                                               \
   template std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool);
 WHILST_PARTS_OF(float)
 WHILST_PARTS_OF(double)

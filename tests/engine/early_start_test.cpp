@@ -4,7 +4,7 @@
 #include "tests/catch.hpp"
 #include "tests/engine/nests.hpp"
 #include "tests/engine/toy.hpp"
-#include "whilst/linear/conjugate_gradient.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
 
 namespace whilst_test {
 

@@ -8,7 +8,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
-#include "whilst/linear/gmres_column.hpp"
+#include "whilst/linear/methods/gmres_column.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
 namespace whilst_test {

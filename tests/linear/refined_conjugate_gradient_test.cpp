@@ -7,7 +7,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
-#include "whilst/linear/refined_conjugate_gradient.hpp"
+#include "whilst/linear/methods/refined_conjugate_gradient.hpp"
 
 namespace whilst_test {
 

@@ -9,9 +9,9 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
-#include "whilst/linear/bicgstab.hpp"
-#include "whilst/linear/conjugate_gradient.hpp"
-#include "whilst/linear/minres.hpp"
+#include "whilst/linear/methods/bicgstab.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
+#include "whilst/linear/methods/minres.hpp"
 
 namespace whilst_test {
 

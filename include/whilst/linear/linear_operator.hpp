@@ -96,10 +96,10 @@ std::unique_ptr<linear_operator<T>> make_called_operator(place where, index_type
                                                          vector_callback<T> apply, vector_callback<T> apply_transposed);
 template <class T>
 std::unique_ptr<preconditioner<T>> make_called_preconditioner(index_type n, vector_callback<T> apply);
-/// A matrix whose values are bound at launch. Offset: std::int32_t or std::int64_t.
-template <class T, class Offset>
-std::unique_ptr<linear_operator<T>> make_csr_operator(place where,
-                                                      const csr_operator<T, Offset, constant_slot<const T>>& A);
+/// A matrix. Offset: std::int32_t or std::int64_t. Values: a constant_slot<const T>, empty for values that are bound at
+/// launch, or a fixed_slot<const T>, whose memory steps may write.
+template <class T, class Offset, class Values>
+std::unique_ptr<linear_operator<T>> make_csr_operator(place where, const csr_operator<T, Offset, Values>& A);
 /// The inverse of the diagonal, or of its absolute values, which is positive definite for every A; 1 where it is 0.
 template <class T>
 std::unique_ptr<preconditioner<T>> make_jacobi_preconditioner(bool absolute);

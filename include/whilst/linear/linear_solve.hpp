@@ -2,8 +2,7 @@
 
 #include <type_traits>
 
-#include "whilst/linear/linear_solve_steps.hpp"
-#include "whilst/linear/products.hpp"
+#include "whilst/linear/around_method.hpp"
 
 namespace whilst {
 
@@ -34,142 +33,63 @@ namespace whilst {
 /// gives x = 0 at once. Only the first and the last step touch the caller's b and x.
 template <class T, class Operator, class Preconditioner, template <class, class, class> class Method>
 struct linear_solve {
-  using steps = linear_solve_steps<T, Operator, Method>;
-  using operands = typename steps::operands;  ///< what the caller binds
-  using scalars = typename steps::scalars;
-  using scaled = scaled_operator<T, Operator>;
+  using around_type = typename detail::around_method_of<T, Operator, Method>::type;
+  using operands = typename around_type::operands;  ///< what the caller binds
+  using scaled = typename around_type::scaled;
   using method_type = Method<T, scaled, Preconditioner>;
   using operator_type = Operator;
   template <class Other>
   using with_operator = linear_solve<T, Other, Preconditioner, Method>;
   static constexpr bool runs_in_kernel = method_type::runs_in_kernel && operator_runs_in_kernel<Operator>;
 
-  Operator A;
-  scaled sA;
+  around_type around;
   Preconditioner M;
-  operands io;
-  control *outer, *inner;
-  scalars* s;
-  T *x, *b, *r, *d, *kept;
   method_type method;
 
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
                          workspace& memory)
-      : linear_solve(A, M, io, outer, inner, memory.take<scalars>(1), memory) {}
+      : around(A, io, outer, inner, memory), M(M.with_memory(A.rows(), memory)), method(made_method(memory)) {}
 
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
-    const index_type n = A.rows();
-    const bool may_rise = method_type::lowers_error || !io.settings.keep_best;
-    run.step("bring in b and x", n, typename steps::bring_in{io, x, b, d}, typename steps::begin{s, inner});
+    around.bring_in(run);
     run.loop(
-        "until the true residual agrees", outer,
+        "until the true residual agrees", around.outer,
         [&](auto& run) {
-          prepare(run, A);
-          constexpr bool chooses = has_rows<Operator> && !runs_before<std::decay_t<decltype(run)>>;
-          const typename steps::residual use{s, b, x, d, chooses, row_factors()};
-          const typename steps::judge_start judge{s, outer, inner, n, chooses, M.made_from_operator(), reduction()};
-          if constexpr (chooses) {
-            product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, r, use, judge);
-          } else {
-            product(run, "how large A is", sA.unscaled, d, r, typename steps::probe_sums{d},
-                    typename steps::note_size{s, n});
-            product(run, "r = b - A x", A, x, r, use, judge);
-          }
-          M.prepare(run, sA);
+          around.judge_start(run, M.made_from_operator());
+          M.prepare(run, around.sA);
           prepare(run, method);
         },
         [&](auto& run) {
-          run.step("scale r, d = 0", n, typename steps::scale_residual{s, r, d, row_factors()},
-                   typename steps::await_correction{s});
+          around.begin_correction(run);
           run.loop(
-              method_type::name, inner, [&](auto& run) { method.start(run); }, [&](auto& run) { method.iterate(run); });
+              method_type::name, around.inner, [&](auto& run) { method.start(run); },
+              [&](auto& run) { method.iterate(run); });
           conclude(run, method);
-          run.step("x += d", n, typename steps::add_correction{s, d, x, kept, column_factors()},
-                   typename steps::measure_x{s, inner});
-          product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false, row_factors()},
-                  typename steps::judge_restart{s, outer, inner, io.settings.keep_best, method_type::lowers_error,
-                                                reduction()});
+          around.add_correction(run, method_type::lowers_error);
         });
-    run.step("hand x back", n, typename steps::hand_back{s, inner, io, may_rise, x, d, kept, column_factors()},
-             typename steps::tell{s, outer, inner, io, may_rise});
+    around.hand_back(run, method_type::lowers_error);
   }
 
  private:
-  WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
-                         scalars* s, workspace& memory)
-      : A(placed(A, memory)),
-        sA{for_method(this->A), s ? &s->operator_factor : nullptr},
-        M(M.with_memory(A.rows(), memory)),
-        io(io),
-        outer(outer),
-        inner(inner),
-        s(s),
-        x(memory.vector<T>(A.rows())),
-        b(memory.vector<T>(A.rows())),
-        r(memory.vector<T>(A.rows())),
-        d(memory.vector<T>(A.rows())),
-        kept(memory.vector<T>(A.rows())),
-        method(made_method(memory)) {}
-
   /// A method is made from (A, M, d, r, memory), or with the settings before the memory if it has any.
   WHILST_HD method_type made_method(workspace& memory) const {
     if constexpr (std::is_constructible_v<method_type, const scaled&, const Preconditioner&, T*, T*,
                                           const method_settings&, workspace&>) {
-      return method_type(sA, M, d, r, io.settings, memory);
+      return method_type(around.sA, M, around.d, around.r, around.io.settings, memory);
     } else {
-      return method_type(sA, M, d, r, memory);
+      return method_type(around.sA, M, around.d, around.r, memory);
     }
   }
 
-  /// Whether the operator runs steps before each product.
-  template <class Run>
-  static constexpr bool runs_before = requires(const Operator& A, Run& run, const T* x) {
-    A.before_apply(run, x);
-  };
   // Functions of their own, since nvcc looks into a `requires` of a lambda too early.
-  template <class Run, class Parts>
-  WHILST_HD static void prepare([[maybe_unused]] Run& run, [[maybe_unused]] const Parts& parts) {
-    if constexpr (requires { parts.prepare(run); }) parts.prepare(run);
+  template <class Run>
+  WHILST_HD static void prepare([[maybe_unused]] Run& run, [[maybe_unused]] const method_type& method) {
+    if constexpr (requires { method.prepare(run); }) method.prepare(run);
   }
-  template <class Run, class Part>
-  WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const Part& method) {
+  template <class Run>
+  WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const method_type& method) {
     if constexpr (requires { method.conclude(run); }) method.conclude(run);
-  }
-  WHILST_HD static Operator for_method(const Operator& A) {
-    if constexpr (steps::may_substitute) {
-      return A.substitute();
-    } else {
-      return A;
-    }
-  }
-  WHILST_HD double reduction() const {
-    if constexpr (steps::may_substitute) {
-      return A.reduction();
-    } else {
-      return 0;
-    }
-  }
-  WHILST_HD typename steps::factors row_factors() const {
-    if constexpr (steps::may_substitute) {
-      return A.row_factors();
-    } else {
-      return {};
-    }
-  }
-  WHILST_HD typename steps::factors column_factors() const {
-    if constexpr (steps::may_substitute) {
-      return A.column_factors();
-    } else {
-      return {};
-    }
-  }
-  WHILST_HD static Operator placed(const Operator& A, [[maybe_unused]] workspace& memory) {
-    if constexpr (requires { A.with_memory(memory); }) {
-      return A.with_memory(memory);
-    } else {
-      return A;
-    }
   }
 };
 

@@ -12,9 +12,9 @@
 namespace whilst {
 
 /// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Preconditioners share
-/// their kernels. Methods do not: their sources are compiled apart, and a process that uses one method should not load
-/// the kernels of another. Nor do operators: where a user's source records the same step as the library's, the linker
-/// keeps one of the two, and the user's may be compiled for another GPU.
+/// their kernels. Methods do not, but for operators in parts: their sources are compiled apart, and a process that uses
+/// one method should not load the kernels of another. Nor do operators: where a user's source records the same step as
+/// the library's, the linker keeps one of the two, and the user's may be compiled for another GPU.
 template <class T, class Operator, template <class, class, class> class Method>
 struct linear_solve_steps {
   /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
@@ -305,7 +305,7 @@ struct linear_solve_steps {
   WHILST_HD static T handed_back(const scalars* s, const control* inner, bool may_rise, const T* x, const T* d,
                                  const T* kept, double factor = 1) {
     const bool adds = is_worth_adding(s, inner, may_rise);
-    const T value = s->rhs_norm == 0 ? 0 : s->take_back && !(may_substitute && adds) ? *kept : *x;
+    const T value = s->rhs_norm == 0 ? 0 : s->take_back ? *kept : *x;
     if (!adds) return value;
     const T corrected = static_cast<T>(value + s->to_x * (factor * static_cast<double>(*d)));
     return is_finite(static_cast<double>(corrected)) ? corrected : value;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "whilst/basics/held.hpp"
-#include "whilst/linear/bicgstab.hpp"
-#include "whilst/linear/conjugate_gradient.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/methods/bicgstab.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 #include "whilst/linear/solve_options.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "solvers/linear/columns/by_column.hpp"
-#include "whilst/linear/conjugate_gradient.hpp"
 #include "whilst/linear/linear_solve_steps.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/linear/operators.hpp"
 
 namespace whilst {

@@ -17,7 +17,6 @@ namespace {
 /// many pieces in two rounds, by groups. They also write the zeros of empty rows.
 constexpr index_type piece_entries = 32, tile = 32 * piece_entries, group_pieces = 256;
 constexpr index_type pieces_alone = 8;  ///< most that a row's sum reads one by one, without groups
-constexpr std::int32_t padding = -1;
 
 /// A range of partial sums.
 struct partial_range {

@@ -15,7 +15,6 @@ namespace {
 /// all fit; and values in double, as float, in each solve whose values all have one. If that is asked for, values are
 /// rounded to float, unless some are beyond its range; sums are still in double.
 constexpr index_type slice_rows = warp_threads;
-constexpr std::int32_t padding = -1;
 using distance = std::int16_t;
 constexpr std::int32_t farthest = 32767;
 constexpr distance no_distance = -32768;

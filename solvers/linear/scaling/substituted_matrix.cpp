@@ -101,34 +101,8 @@ struct scale_values {
   }
 };
 
-template <class T, class Matrix>
-struct copy_diagonal_of {
-  Matrix A;
-  T* d;
-  WHILST_HD void operator()(index_type i) const { d[i] = A.diagonal(i); }
-};
 struct nothing_more {
   WHILST_HD void operator()() const {}
-};
-
-/// R A C in csr.
-template <class T, class Offset>
-class scaled_csr final : public linear_operator<T> {
- public:
-  using matrix = csr_operator<T, Offset, fixed_slot<const T>>;
-  explicit scaled_csr(place where) : where_(where) {}
-  void read(const matrix& A) { A_ = A; }
-  place where() const override { return where_; }
-  index_type rows() const override { return A_.rows(); }
-  void apply(recorder& run, const T* x, T* y) const override { product(run, "y = R A C x", A_, x, y, product_alone{}); }
-  bool has_diagonal() const override { return true; }
-  void diagonal(recorder& run, T* d) const override {
-    run.step("the diagonal", rows(), copy_diagonal_of<T, matrix>{A_, d});
-  }
-
- private:
-  place where_;
-  matrix A_;
 };
 
 template <class T, class Offset>
@@ -140,7 +114,7 @@ class substituted_matrix final : public linear_operator<T> {
 
  public:
   substituted_matrix(scaling_kind scaling, const solve_request<T>& csr, formatted_matrix<T>* formatted, bool rounds)
-      : scaling_(scaling), csr_(csr), formatted_(formatted), rounds_(rounds), scaled_(csr.where) {}
+      : scaling_(scaling), csr_(csr), formatted_(formatted), rounds_(rounds) {}
 
   place where() const override { return csr_.where; }
   index_type rows() const override { return csr_.rows; }
@@ -165,8 +139,11 @@ class substituted_matrix final : public linear_operator<T> {
       if (scaling_ != scaling_kind::none) formatted_->read_values_from(slot_of_scaled_values());
       formatted_->take_memory(memory);
     } else {
+      // In a fixed slot: a constant one is of memory that no step writes.
       const auto A = csr_of<Offset>(csr_);
-      scaled_.read({A.n, A.row_offsets, A.column_indices, {values_}, A.lanes_a_row, A.nonzeros});
+      scaled_ = make_csr_operator<T>(csr_.where,
+                                     csr_operator<T, Offset, fixed_slot<const T>>{
+                                         A.n, A.row_offsets, A.column_indices, {values_}, A.lanes_a_row, A.nonzeros});
     }
   }
   void prepare(recorder& run) const override {
@@ -186,7 +163,7 @@ class substituted_matrix final : public linear_operator<T> {
   void apply(recorder& run, const T* x, T* y) const override { exact_->apply(run, x, y); }
   substitute_operator<T> substitute() override {
     if (formatted_) return {formatted_, R_, C_, rounds_ ? reduction_by_float : 0};
-    return {&scaled_, R_, C_};
+    return {scaled_.get(), R_, C_};
   }
   bool has_diagonal() const override { return true; }
   void diagonal(recorder& run, T* d) const override { exact_->diagonal(run, d); }
@@ -236,9 +213,8 @@ class substituted_matrix final : public linear_operator<T> {
   solve_request<T> csr_;
   formatted_matrix<T>* formatted_;
   bool rounds_;
-  scaled_csr<T, Offset> scaled_;
   constant_slot<const T> given_;
-  std::unique_ptr<linear_operator<T>> exact_;
+  std::unique_ptr<linear_operator<T>> exact_, scaled_;  ///< A and R A C, in csr
   T *R_ = nullptr, *C_ = nullptr, *values_ = nullptr;
   double *r_[2] = {}, *c_[2] = {};
   std::vector<raw_buffer> addresses_;  ///< one for each program

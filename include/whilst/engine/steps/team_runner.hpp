@@ -190,14 +190,20 @@ class team_runner {
   /// A finish without sums, which may be of anything that the map wrote.
   template <class Finish>
   WHILST_HD void finish_alone(const Finish& finish) {
-    const reason asked = outside_verdict();
+    const auto call = [&] {
+      if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+    };
     if constexpr (of_several_blocks<Team>) {
+      const reason asked = outside_verdict();
       team_.meet();
+      call();
+      close_trip(asked);
     } else {
       team_.sync();
+      call();
+      // Only now, when the wish has come from memory: short steps would wait for it.
+      close_trip(outside_verdict());
     }
-    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    close_trip(asked);
     follow_leader();
     have_finished();
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "whilst/linear/bicgstab.hpp"
+#include "whilst/linear/methods/bicgstab.hpp"
 #include "whilst/nonlinear/equations/judge_residual.hpp"
 #include "whilst/nonlinear/equations/posed_equations.hpp"
 

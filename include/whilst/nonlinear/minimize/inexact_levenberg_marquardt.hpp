@@ -1,6 +1,6 @@
 #pragma once
 
-#include "whilst/linear/conjugate_gradient.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/nonlinear/descent/damping.hpp"
 #include "whilst/nonlinear/descent/descent.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "whilst/linear/conjugate_gradient.hpp"
+#include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/nonlinear/descent/descent.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 #include "whilst/nonlinear/minimize/hessian_operators.hpp"

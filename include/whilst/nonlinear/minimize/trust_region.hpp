@@ -1,6 +1,6 @@
 #pragma once
 
-#include "whilst/linear/truncated_conjugate_gradient.hpp"
+#include "whilst/linear/methods/truncated_conjugate_gradient.hpp"
 #include "whilst/nonlinear/descent/descent.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 #include "whilst/nonlinear/minimize/judge_in_region.hpp"

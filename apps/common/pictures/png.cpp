@@ -1,4 +1,4 @@
-#include "apps/common/png.hpp"
+#include "apps/common/pictures/png.hpp"
 
 #include <zlib.h>
 

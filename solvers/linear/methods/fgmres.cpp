@@ -1,5 +1,5 @@
 // compiled for each number type, by nvcc where CUDA is on
-#include "whilst/linear/gmres.hpp"
+#include "whilst/linear/methods/gmres.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {

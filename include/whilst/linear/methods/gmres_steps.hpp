@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "whilst/basics/teams.hpp"
-#include "whilst/linear/gmres_memory.hpp"
+#include "whilst/linear/methods/gmres_memory.hpp"
 
 namespace whilst {
 

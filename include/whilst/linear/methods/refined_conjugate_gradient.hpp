@@ -7,7 +7,7 @@
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
-#include "whilst/linear/flexible_conjugate_gradient.hpp"
+#include "whilst/linear/methods/flexible_conjugate_gradient.hpp"
 #include "whilst/linear/operators.hpp"
 #include "whilst/linear/preconditioners.hpp"
 

@@ -1,4 +1,4 @@
-#include "apps/common/profile_plot.hpp"
+#include "apps/common/pictures/profile_plot.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 
-#include "apps/common/drawing.hpp"
+#include "apps/common/pictures/drawing.hpp"
 
 namespace whilst::command {
 namespace {

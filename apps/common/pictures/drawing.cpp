@@ -1,4 +1,4 @@
-#include "apps/common/drawing.hpp"
+#include "apps/common/pictures/drawing.hpp"
 
 #include <fmt/format.h>
 

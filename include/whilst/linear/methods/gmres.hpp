@@ -2,10 +2,10 @@
 
 #include <type_traits>
 
-#include "whilst/linear/gmres_column.hpp"
-#include "whilst/linear/gmres_memory.hpp"
-#include "whilst/linear/gmres_steps.hpp"
 #include "whilst/linear/method_settings.hpp"
+#include "whilst/linear/methods/gmres_column.hpp"
+#include "whilst/linear/methods/gmres_memory.hpp"
+#include "whilst/linear/methods/gmres_steps.hpp"
 #include "whilst/linear/products.hpp"
 
 namespace whilst {

@@ -5,8 +5,8 @@
 
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/teams.hpp"
-#include "whilst/linear/gmres_memory.hpp"
-#include "whilst/linear/gmres_steps.hpp"
+#include "whilst/linear/methods/gmres_memory.hpp"
+#include "whilst/linear/methods/gmres_steps.hpp"
 
 namespace whilst {
 

@@ -1,5 +1,5 @@
 // compiled for each number type, by nvcc where CUDA is on
-#include "whilst/linear/minres.hpp"
+#include "whilst/linear/methods/minres.hpp"
 
 #include "whilst/linear/recorded_solve.hpp"
 
