@@ -6,10 +6,8 @@
 
 #include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/prepared_methods.hpp"
-#include "solvers/linear/rectangular/transpose_on_place.hpp"
-#include "solvers/linear/scaling/substituted_matrix.hpp"
 #include "solvers/linear/solver_refusals.hpp"
-#include "whilst/linear/matrix_on_place.hpp"
+#include "solvers/linear/stored_matrix.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
@@ -31,11 +29,7 @@ struct linear_solver<T>::implementation {
   using operator_parts = std::shared_ptr<linear_operator<T>>;
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
-  matrix_on_place<T> matrix;
-  format_choice format;                             ///< of the matrix; empty if there is none
-  std::unique_ptr<formatted_matrix<T>> formatted;   ///< the matrix, if its format is not csr
-  transpose_on_place<T> transpose;                  ///< of the matrix, for methods and scales that need it
-  std::unique_ptr<linear_operator<T>> substituted;  ///< the matrix, if methods iterate with another one
+  stored_matrix<T> matrix;
   operator_parts parts;                             ///< instead of the matrix
   preconditioner_parts M;                           ///< instead of a named one
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
@@ -69,10 +63,9 @@ struct linear_solver<T>::implementation {
       constexpr index_type beyond_a_block = std::numeric_limits<index_type>::max();
       only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), {.runs = true}).how == how;
     }
-    matrix = matrix_on_place<T>(A, choice.where, options.check_pointers, making);
+    matrix = stored_matrix<T>(making, A, choice.where, options, how, named && named->needs.transpose);
     values_of = A;
     require_null_space(making, A);
-    store(A, named && named->needs.transpose);
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -119,26 +112,6 @@ struct linear_solver<T>::implementation {
     return named;
   }
 
-  /// Chooses the matrix's format, and lays it out where that is not csr.
-  void store(const csr_matrix<T>& A, bool needs_transpose) {
-    const bool is_automatic = options.format == automatic_format;
-    format = !needs_transpose ? format_for(A, options, how)
-             : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
-                              : format_choice{"csr", ""};
-    solve_request<T> placed = matrix.request();
-    const bool rounds = rounds_values<T>(options);
-    if (format.format != csr_format)
-      formatted = make_formatted_matrix<T>(
-          format.format, A.is_on_device() ? copied_to_host(A, A.values_data(), placed.where) : A, placed, rounds);
-    const scaling_kind scaling = scaling_from_name(making, options.scaling);
-    if (scaling == scaling_kind::none && !rounds) return;
-    if (scaling == scaling_kind::equilibrate) {
-      transpose = transpose_on_place<T>(A, placed.where, placed.offsets_64);
-      transpose.put_into(placed);
-    }
-    substituted = make_substituted_matrix<T>(scaling, placed, formatted.get(), rounds);
-  }
-
   static executor_choice choice_at(place where, const linear_solver_options& options) {
     executor_wish wish{options.executor, where.on_host() ? -1 : where.device(), "any"};
     if (options.executor == "auto") wish.callback_memory = where.on_host() ? "host" : "device";
@@ -153,7 +126,7 @@ struct linear_solver<T>::implementation {
   /// Throws if A does not have the null space that it is said to have.
   void require_null_space(std::string_view doing, const csr_matrix<T>& A) const {
     if (!has_null_space(options)) return;
-    const csr_matrix<T> on_host = A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.request().where) : A;
+    const csr_matrix<T> on_host = A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.where()) : A;
     whilst::require_null_space(doing, options, on_host, on_host.values());
   }
 
@@ -193,11 +166,7 @@ struct linear_solver<T>::implementation {
   }
 
   std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, clock::time_point began) {
-    solve_request<T> request = matrix.request();
-    if (method.needs.transpose && !parts) {
-      if (!transpose.is_made()) transpose = transpose_on_place<T>(matrix.given(), request.where, request.offsets_64);
-      transpose.put_into(request);
-    }
+    solve_request<T> request = parts ? solve_request<T>() : matrix.request(method.needs.transpose);
     linear_solver_options shown = options;
     shown.method = method.name;
     if (parts) {
@@ -206,8 +175,6 @@ struct linear_solver<T>::implementation {
       request.columns = parts->columns();
       request.parts = parts.get();
     }
-    if (formatted) request.parts = formatted.get();
-    if (substituted) request.parts = substituted.get();
     request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
     if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
@@ -227,6 +194,7 @@ struct linear_solver<T>::implementation {
         how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
     auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
     report_fields& told = made->desk().common;
+    const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
     return made;
@@ -235,7 +203,7 @@ struct linear_solver<T>::implementation {
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
   method_choice choice_for(const T* values) const {
     const csr_matrix<T>& A = matrix.given();
-    if (A.is_on_device()) return choice_for_matrix(copied_to_host(A, values, matrix.request().where));
+    if (A.is_on_device()) return choice_for_matrix(copied_to_host(A, values, matrix.where()));
     return of_scaled(choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())}));
   }
   method_choice choice_for_matrix(const csr_matrix<T>& A) const { return of_scaled(choose_method(A)); }
@@ -249,7 +217,7 @@ struct linear_solver<T>::implementation {
   /// The same for a matrix with this pattern, which may lie elsewhere than the one given first.
   void choose_again(const csr_matrix<T>& A) {
     if (!solve->is_automatic()) return;
-    solve->choose(choice_for_matrix(A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.request().where) : A));
+    solve->choose(choice_for_matrix(A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.where()) : A));
   }
 
   void require_matrix() const {
@@ -336,21 +304,21 @@ void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->solve->wait();
   implementation_->values_of.reset();
   implementation_->matrix.update_values(values);
-  implementation_->solve->bind_values(implementation_->matrix.request().values);  // in case another array was bound
+  implementation_->solve->bind_values(implementation_->matrix.values());  // in case another array was bound
   implementation_->bound.reset();
   implementation_->choose_again(values.data());
 }
 template <class T>
 void linear_solver<T>::update_values(const csr_matrix<T>& A) {
   implementation_->require_matrix();
-  const solve_request<T>& made_for = implementation_->matrix.request();
-  if (A.rows() != made_for.rows || A.columns() != made_for.columns || A.nonzeros() != made_for.nonzeros)
+  const stored_matrix<T>& made_for = implementation_->matrix;
+  if (A.rows() != made_for.rows() || A.columns() != made_for.columns() || A.nonzeros() != made_for.nonzeros())
     throw error("updating a matrix's values",
                 "the new matrix has " + std::to_string(A.rows()) + " rows and " + std::to_string(A.nonzeros()) +
-                    " nonzeros, the solver's " + std::to_string(made_for.rows) + " and " +
-                    std::to_string(made_for.nonzeros),
+                    " nonzeros, the solver's " + std::to_string(made_for.rows()) + " and " +
+                    std::to_string(made_for.nonzeros()),
                 "Give one with the same pattern");
-  if (A.is_on_device() && made_for.where.on_host())
+  if (A.is_on_device() && made_for.where().on_host())
     throw error("updating a matrix's values", "the new ones are in device memory, and the solver is on the host",
                 "Copy them to the host");
   const auto mine = implementation_->solve->enter("updating a matrix's values");
@@ -387,27 +355,22 @@ void linear_solver<T>::set_divergence(double dtol) {
 template <class T>
 memory_table linear_solver<T>::memory() const {
   memory_table table = implementation_->solve->memory();
-  if (const auto& formatted = implementation_->formatted)
-    table.items.insert(table.items.begin(), {.name = "the pattern as " + implementation_->format.format,
-                                             .where = name_of(formatted->where()),
-                                             .bytes = static_cast<std::size_t>(formatted->bytes())});
-  if (!implementation_->parts) table.items.insert(table.items.begin(), implementation_->matrix.memory());
+  std::vector<memory_item> own;
   if (const auto& null_space = implementation_->null_space; null_space && null_space->bytes() > 0)
-    table.items.insert(table.items.begin(), {.name = "the vectors of the null space",
-                                             .where = name_of(implementation_->solve->chosen().recorded().where()),
-                                             .bytes = static_cast<std::size_t>(null_space->bytes())});
-  if (const index_type bytes = implementation_->transpose.bytes())
-    table.items.insert(table.items.begin() + 1, {.name = "the transpose's pattern",
-                                                 .where = name_of(implementation_->matrix.request().where),
-                                                 .bytes = static_cast<std::size_t>(bytes)});
+    own.push_back({.name = "the vectors of the null space",
+                   .where = name_of(implementation_->solve->chosen().recorded().where()),
+                   .bytes = static_cast<std::size_t>(null_space->bytes())});
+  if (!implementation_->parts) {
+    const std::vector<memory_item> of_matrix = implementation_->matrix.memory();
+    own.insert(own.end(), of_matrix.begin(), of_matrix.end());
+  }
+  table.items.insert(table.items.begin(), own.begin(), own.end());
   return table;
 }
 template <class T>
 index_type linear_solver<T>::bytes() const {
-  const index_type of_format = implementation_->formatted ? implementation_->formatted->bytes() : 0;
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  return implementation_->matrix.bytes() + of_format + of_null_space + implementation_->transpose.bytes() +
-         implementation_->solve->bytes();
+  return implementation_->matrix.bytes() + of_null_space + implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

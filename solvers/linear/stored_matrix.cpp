@@ -1,0 +1,62 @@
+#include "solvers/linear/stored_matrix.hpp"
+
+#include "solvers/linear/scaling/substituted_matrix.hpp"
+#include "solvers/linear/solver_refusals.hpp"
+
+namespace whilst {
+
+template <class T>
+stored_matrix<T>::stored_matrix(std::string_view doing, const csr_matrix<T>& A, place where,
+                                const linear_solver_options& options, whilst::executor how, bool needs_transpose)
+    : csr_(A, where, options.check_pointers, doing) {
+  const bool is_automatic = options.format == automatic_format;
+  format_ = !needs_transpose ? format_for(A, options, how)
+            : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
+                             : format_choice{"csr", ""};
+  solve_request<T> placed = csr_.request();
+  const bool rounds = rounds_values<T>(options);
+  if (format_.format != csr_format)
+    formatted_ = make_formatted_matrix<T>(
+        format_.format, A.is_on_device() ? copied_to_host(A, A.values_data(), where) : A, placed, rounds);
+  const scaling_kind scaling = scaling_from_name(doing, options.scaling);
+  if (scaling == scaling_kind::none && !rounds) return;
+  if (scaling == scaling_kind::equilibrate) {
+    transpose_ = transpose_on_place<T>(A, where, placed.offsets_64);
+    transpose_.put_into(placed);
+  }
+  substituted_ = make_substituted_matrix<T>(scaling, placed, formatted_.get(), rounds);
+}
+
+template <class T>
+solve_request<T> stored_matrix<T>::request(bool needs_transpose) {
+  solve_request<T> request = csr_.request();
+  if (needs_transpose) {
+    if (!transpose_.is_made()) transpose_ = transpose_on_place<T>(given(), request.where, request.offsets_64);
+    transpose_.put_into(request);
+  }
+  if (formatted_) request.parts = formatted_.get();
+  if (substituted_) request.parts = substituted_.get();
+  return request;
+}
+
+template <class T>
+std::vector<memory_item> stored_matrix<T>::memory() const {
+  std::vector<memory_item> items{csr_.memory()};
+  if (const index_type bytes = transpose_.bytes())
+    items.push_back(
+        {.name = "the transpose's pattern", .where = name_of(where()), .bytes = static_cast<std::size_t>(bytes)});
+  if (formatted_)
+    items.push_back({.name = "the pattern as " + format_.format,
+                     .where = name_of(formatted_->where()),
+                     .bytes = static_cast<std::size_t>(formatted_->bytes())});
+  return items;
+}
+template <class T>
+index_type stored_matrix<T>::bytes() const {
+  return csr_.bytes() + (formatted_ ? formatted_->bytes() : 0) + transpose_.bytes();
+}
+
+template class stored_matrix<float>;
+template class stored_matrix<double>;
+
+}  // namespace whilst
