@@ -9,6 +9,7 @@
 
 #include "apps/common/history.hpp"
 #include "apps/common/text.hpp"
+#include "solvers/files/text_file.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
@@ -75,15 +76,17 @@ double digits_agreeing(double found, double certified) {
 void print_problem(std::FILE* out, const fit_result& result) {
   const data_set& data = result.data;
   const auto points = static_cast<index_type>(data.response.size());
-  fmt::print(out, "data         {}: {}, {}", data.path, counted(points, "point"), counted(data.variables, "predictor"));
+  fmt::print(out, "data         {}: {}, {}", detail::printable(data.path), counted(points, "point"),
+             counted(data.variables, "predictor"));
   if (data.names.empty()) {
     fmt::print(out, "\n");
   } else {
     const auto response = data.names.end() - 1;
-    fmt::print(out, " ({}), response ({})\n", fmt::join(data.names.begin(), response, ", "), *response);
+    const std::string predictors = fmt::format("{}", fmt::join(data.names.begin(), response, ", "));
+    fmt::print(out, " ({}), response ({})\n", detail::printable(predictors), detail::printable(*response));
   }
   if (data.certified && !data.certified->corrected.empty())
-    fmt::print(out, "             known misprint put right: {}\n", data.certified->corrected);
+    fmt::print(out, "             known misprint put right: {}\n", detail::printable(data.certified->corrected));
   fmt::print(out, "model        {}: {}\n", result.model.name, result.model.formula);
   fmt::print(out, "start        {}: {:g}\n", result.start_source, fmt::join(result.start, ", "));
 }

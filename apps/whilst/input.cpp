@@ -84,7 +84,7 @@ double norm_outside(const std::vector<double>& null_space, std::vector<double> v
     for (size_t i = 0; i < v.size(); ++i) part += null_space[first + i] * v[i];
     for (size_t i = 0; i < v.size(); ++i) v[i] -= part * null_space[first + i];
   }
-  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+  return norm_of(v);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,14 @@ struct linear_system {
     return std::span(b).subspan(static_cast<std::size_t>(k * A.rows()), static_cast<std::size_t>(A.rows()));
   }
 };
+
+/// In long double, which holds the squares of all doubles. Not by the library's own norm, which this checks.
+template <class T>
+double norm_of(const std::vector<T>& entries) {
+  long double squares = 0;
+  for (const long double entry : entries) squares += entry * entry;
+  return static_cast<double>(std::sqrt(squares));
+}
 
 /// Reads or makes the matrix and its right-hand sides, the columns of a file. Throws whilst::error on files that cannot
 /// be read and right-hand sides of another length.

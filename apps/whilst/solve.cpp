@@ -64,15 +64,8 @@ void require_finite(const std::vector<T>& x, reason why) {
 }
 
 template <class T>
-double norm(const std::vector<T>& vector) {
-  double squares = 0;
-  for (const double entry : vector) squares += entry * entry;
-  return std::sqrt(squares);
-}
-
-template <class T>
 report solve_with_progress(linear_solver<T>& solver, const std::vector<T>& b, std::vector<T>& x, bool log) {
-  const double rhs_norm = norm(b);
+  const double rhs_norm = norm_of(b);
   const auto line = [&](const progress& now) {
     return fmt::format("iteration {}, relative residual {:.3e}", now.iteration,
                        rhs_norm > 0 ? now.residual_norm / rhs_norm : now.residual_norm);

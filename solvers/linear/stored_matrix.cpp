@@ -1,7 +1,8 @@
 #include "solvers/linear/stored_matrix.hpp"
 
+#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/scaling/scaling.hpp"
 #include "solvers/linear/scaling/substituted_matrix.hpp"
-#include "solvers/linear/solver_refusals.hpp"
 
 namespace whilst {
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/rectangular/transpose_on_place.hpp"
@@ -28,7 +30,7 @@ class stored_matrix {
   const T* values() const { return csr_.request().values; }
   const format_choice& format() const { return format_; }  ///< empty if there is no matrix
 
-  /// For a solve by a method that needs the transpose or not; the first that does makes it.
+  /// What to record. needs_transpose: the method's; the first such request makes the transpose.
   solve_request<T> request(bool needs_transpose);
 
   /// See matrix_on_place.

@@ -1,11 +1,15 @@
-// What whilst offers at the edges: standard input, silence, its version, its manual page and completions.
+// What whilst offers at the edges: standard input, silence, its version, its manual page and completions, numbers whose
+// squares overflow or vanish.
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
@@ -15,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using whilst_test::array_entries;
 using whilst_test::contains;
 using whilst_test::folder;
 using whilst_test::outcome;
@@ -26,6 +31,25 @@ using whilst_test::with;
 outcome run(const strings& arguments) { return whilst_test::run_program(program_path("whilst"), arguments); }
 
 const strings small_host_solve{"solve", "--gallery", "poisson1d:20", "--executor", "host"};
+
+struct solved {
+  json report;
+  std::vector<double> x;
+  std::string err;
+};
+/// Solves for (1, 1.1, 1.2, ...) times `scale`.
+solved solve_at_scale(double scale) {
+  const folder here;
+  std::ostringstream b;
+  b.precision(17);
+  b << "%%MatrixMarket matrix array real general\n20 1\n";
+  for (int i = 0; i < 20; ++i) b << (1 + 0.1 * i) * scale << "\n";
+  const outcome result =
+      run(with(small_host_solve, {"--rhs", here.with("b.mtx", b.str()), "--output", here.at("x.mtx"), "--json", "-"}));
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  return {json::parse(result.out), array_entries(here / "x.mtx"), result.err};
+}
 
 }  // namespace
 
@@ -150,5 +174,33 @@ TEST_CASE("a picture's legend is below its axes, where it covers no curve") {
     const double y = number_after(" y=\"", picture.rfind("<text", picture.find(label)));
     CHECK(y > foot + 40);  // below the axis' own words
     CHECK(y < total - 5);
+  }
+}
+
+TEST_CASE("right-hand sides whose squares overflow or vanish are solved like others") {
+  const solved usual = solve_at_scale(1);
+  // Both residuals are at most rtol |b|, so both x differ by at most twice that over the least eigenvalue.
+  const double least_eigenvalue = 2 - 2 * std::cos(std::numbers::pi / 21);
+  const double bound = 2 * 1e-8 * usual.report["rhs_norm"].get<double>() / least_eigenvalue;
+  for (const double scale : {1e-170, 1e170}) {
+    INFO(scale);
+    const solved scaled = solve_at_scale(scale);
+    const int iterations = scaled.report["iterations"];
+    CHECK(iterations > 0);
+    CHECK(std::abs(iterations - usual.report["iterations"].get<int>()) <= 1);
+    REQUIRE(scaled.x.size() == usual.x.size());
+    for (std::size_t i = 0; i < usual.x.size(); ++i) CHECK(std::abs(scaled.x[i] / scale - usual.x[i]) <= bound);
+  }
+}
+
+TEST_CASE("the residual that solve computes itself is right at every scale") {
+  for (const double scale : {1e-170, 1.0, 1e170}) {
+    INFO(scale);
+    const solved scaled = solve_at_scale(scale);
+    const json residual = scaled.report["true_relative_residual"];
+    REQUIRE(residual.is_number());
+    CHECK(residual.get<double>() > 0);  // some of 20 entries are rounded
+    CHECK(residual.get<double>() <= 1e-8);
+    CHECK_FALSE(contains(scaled.err, "warning"));
   }
 }

@@ -263,6 +263,43 @@ TEST_CASE("fit says where a file of columns is wrong") {
   CHECK(here.files() == 1);
 }
 
+TEST_CASE("control characters of names, arguments and cells reach no terminal when fit fails") {
+  const folder here;
+  const std::string name = "a\033]0;title\007b.csv", shown = "a\\x1b]0;title\\x07b.csv";
+  const std::string file = here.with(name, "1,2\n3,\033[31moops\n"),
+                    line = here.with("line.csv", noisy_line::text(","));
+  struct failing {
+    strings arguments;
+    std::string part;
+  };
+  for (const failing& one : std::vector<failing>{{{file, "--model", "line"}, shown + ":2:3: found \"\\x1b[31moops\""},
+                                                 {{here.at("no " + name), "--model", "line"}, "no " + shown},
+                                                 {{line, "--model", name}, shown},
+                                                 {{line, "--model", "line", "--start", name}, shown},
+                                                 {{line, "--model", "line", "--plot", "no/" + name}, shown}}) {
+    const outcome result = run(one.arguments);
+    INFO(result.err);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, one.part));
+    CHECK(result.err.find_first_of("\033\007") == std::string::npos);
+    CHECK(result.err.find('\n') == result.err.size() - 1);
+  }
+}
+
+TEST_CASE("control characters of a file's name and of its columns reach no terminal when fit succeeds") {
+  const folder here;
+  const std::string file = here.with("a\033]0;title\007b.csv", "\033[31mtime,height\n" + noisy_line::text(","));
+  const outcome result = run({file, "--model", "line", "--executor", "host"});
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "a\\x1b]0;title\\x07b.csv"));
+  CHECK(contains(result.out, "\\x1b[31mtime"));
+  CHECK(result.out.find_first_of("\033\007") == std::string::npos);
+  // There the text is on standard error.
+  const outcome beside_json = run({file, "--model", "line", "--executor", "host", "--json", "-"});
+  CHECK(beside_json.status == 0);
+  CHECK(beside_json.err.find_first_of("\033\007") == std::string::npos);
+}
+
 TEST_CASE("fit refuses what it cannot do, and says what it can") {
   const folder here;
   const std::string line = here.with("line.csv", noisy_line::text(","));

@@ -1,5 +1,6 @@
 // Runs whilst minimize as a person or script would: arguments in; exit status, output and files out.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -32,6 +33,27 @@ json report_of(const strings& arguments, int expected_status = 0) {
   INFO(result.err);
   REQUIRE(result.status == expected_status);
   return json::parse(result.out);
+}
+
+struct point {
+  double x, y;
+};
+/// The points of a curve in a picture. It has the colour of the sample beside its label in the legend, and comes first.
+std::vector<point> curve_of(const std::string& picture, const std::string& label) {
+  const std::string style = "\" fill=\"none\" stroke=\"";
+  const std::size_t sample = picture.rfind(style, picture.find(">" + label + "</text>"));
+  REQUIRE(sample != std::string::npos);
+  const std::size_t end = picture.find(picture.substr(sample, style.size() + 7));
+  REQUIRE(end < sample);
+  const std::size_t begin = picture.rfind('"', end - 1) + 1;
+  std::string path = picture.substr(begin, end - begin);
+  for (char& c : path)
+    if (c == 'M' || c == 'L') c = ' ';
+  std::istringstream numbers(path);
+  std::vector<point> points;
+  for (point p; numbers >> p.x >> p.y;) points.push_back(p);
+  REQUIRE(numbers.eof());
+  return points;
 }
 
 }  // namespace
@@ -115,6 +137,27 @@ TEST_CASE("minimize: x, report, history and picture are written, and x is right"
   CHECK(contains(picture, "</svg>"));
   CHECK(contains(picture, "Extended Rosenbrock, n = 20"));
   CHECK(contains(picture, "lowest ||g|| so far"));  // ||g|| itself goes up and down
+}
+
+TEST_CASE("minimize: a picture's curve of the lowest gradient norm falls where that falls, and never rises") {
+  const folder here;
+  const json report = report_of({"rosenbrock", "--plot", here.at("picture.svg")});
+  const std::vector<point> curve = curve_of(text_of(here / "picture.svg"), "lowest ||g|| so far");
+  const std::vector<double> norms = report["history"]["gradient_norms"];
+  REQUIRE(curve.size() == norms.size());
+  double lowest = norms[0];
+  int rises = 0;
+  for (std::size_t k = 1; k < norms.size(); ++k) {
+    INFO("iteration " << k);
+    rises += norms[k] > norms[k - 1];
+    CHECK(curve[k].x > curve[k - 1].x);
+    // y grows downwards and has one decimal, and a decade of this picture is more than 10 units high.
+    if (norms[k] >= lowest) CHECK(curve[k].y == curve[k - 1].y);
+    if (norms[k] < lowest) CHECK(curve[k].y >= curve[k - 1].y);
+    if (norms[k] < 0.9 * lowest) CHECK(curve[k].y > curve[k - 1].y);
+    lowest = std::min(lowest, norms[k]);
+  }
+  CHECK(rises > 0);  // else the curve of the norms themselves would pass
 }
 
 TEST_CASE("minimize: every method and line search finds the minimum") {

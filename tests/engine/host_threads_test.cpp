@@ -1,10 +1,12 @@
 // The threads of the host executor: who runs what, exceptions, fork.
 #include "whilst/engine/steps/host_threads.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -61,6 +63,25 @@ struct note_total {
     loop.check();
   }
 };
+/// The same, but where it is armed to throw.
+struct throwing_note {
+  double* total;
+  const index_type* throws_at;
+  void operator()(double sum, whilst::loop_state& loop) const {
+    if (loop.iteration == *throws_at) throw from_an_index(loop.iteration);
+    note_total{total}(sum, loop);
+  }
+};
+
+/// Seconds of processor time that all threads of this process have taken together.
+double processor_seconds() {
+  rusage taken{};
+  REQUIRE(getrusage(RUSAGE_SELF, &taken) == 0);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(taken.ru_utime) + seconds(taken.ru_stime);
+}
 
 }  // namespace
 
@@ -81,6 +102,15 @@ TEST_CASE("host threads share a job out", "[host_threads]") {
     while (begun < 2) std::this_thread::yield();
   });
   CHECK(begun == 2);
+}
+
+TEST_CASE("host threads sleep between runs", "[host_threads]") {
+  REQUIRE(works_on_threads());
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // Three that spin take their share of the processors, up to 600 ms. Three that sleep take some microseconds first,
+  // however loaded the machine is and whenever it goes on here: what waits takes no processor time.
+  CHECK(processor_seconds() - before < 0.1);
 }
 
 TEST_CASE("bodies that run bodies of their own run them on their thread", "[host_threads][sanitizer]") {
@@ -215,6 +245,41 @@ TEST_CASE("an exception out of a map comes out of enqueue, and the program runs 
       check_left_by(150'000);
       *sums_throw_from = none;
       run();
+      CHECK(total.data()[0] == n);
+      CHECK(outer.data()->iteration == 2);
+      CHECK(inner.data()->iteration == 3);
+    }
+  }
+}
+
+TEST_CASE("an exception out of a finish comes out of enqueue, and the program runs again", "[program][sanitizer]") {
+  constexpr index_type n = 200'000, none = n;  // some hundred chunks
+  whilst::buffer<double> total(whilst::place::host(), 1);
+  whilst::buffer<whilst::control> outer(whilst::place::host(), 1), inner(whilst::place::host(), 1);
+  const index_type maps_throw_from = none;
+  index_type throws_at = -1;
+  whilst::program_recorder record(whilst::place::host());
+  record.loop("outer", outer.data(), [&](auto& run) {
+    run.loop("inner", inner.data(), [&](auto& run) {
+      run.step("sum", n, throwing_sums{&maps_throw_from}, throwing_note{total.data(), &throws_at});
+    });
+  });
+  record.parameter(&outer.data()->settings, whilst::control_settings{.limit = 2});
+  record.parameter(&inner.data()->settings, whilst::control_settings{.limit = 3});
+  whilst::program recorded = std::move(record).finish();
+  for (const int threads : {1, 4}) {
+    recorded.prepare({.threads = threads});
+    for (const index_type at : {0, 1, 2}) {
+      INFO(threads << " threads, iteration " << at);
+      throws_at = at;
+      CHECK_THROWS_WITH(recorded.enqueue(nullptr), "index " + std::to_string(at));
+      CHECK(outer.data()->running == 0);
+      CHECK(inner.data()->running == 0);
+      CHECK_THROWS_AS(recorded.profile(), from_an_index);
+      CHECK(outer.data()->running == 0);
+      throws_at = -1;
+      total.data()[0] = 0;
+      recorded.enqueue(nullptr);
       CHECK(total.data()[0] == n);
       CHECK(outer.data()->iteration == 2);
       CHECK(inner.data()->iteration == 3);

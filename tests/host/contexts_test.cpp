@@ -16,7 +16,10 @@
 
 #include "tests/apps/run_program.hpp"
 #include "tests/engine/faults/faults.hpp"
+#include "tests/host/batches.hpp"
+#include "tests/least_squares/enqueued_fits.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/nonlinear/minimizer_functions.hpp"
 #include "whilst/batch_linear_solver.hpp"
 #include "whilst/rebindable.hpp"
 
@@ -32,7 +35,6 @@ namespace {
 
 constexpr index_type n = 900;
 csr_matrix<double> system_of_n() { return whilst::make_gallery<double>("poisson2d:30").matrix; }
-bool has_gpu() { return whilst::cuda::device_count() > 0; }
 /// The executors of a GPU.
 std::vector<std::string> on_gpu() {
   std::vector<std::string> names = executors();
@@ -55,6 +57,25 @@ memory made(const std::string& kind) {
   const std::vector<double> ones(n, 1);
   REQUIRE(cudaMemcpy(data, ones.data(), bytes, cudaMemcpyDefault) == cudaSuccess);
   return {static_cast<double*>(data), kind == "pinned" ? cudaFreeHost : cudaFree};
+}
+
+/// Whether the GPU reads all memory of the host: then there is none that it cannot use.
+bool reads_all_memory() {
+  int reads_all = 0;
+  REQUIRE(cudaDeviceGetAttribute(&reads_all, cudaDevAttrPageableMemoryAccess, 0) == cudaSuccess);
+  return reads_all != 0;
+}
+const char* const not_for_gpu = "memory of the host, or was freed, and the work is on GPU 0";
+/// Calls enqueue(pointer) with memory of the host and with memory that was freed: each is refused as `name`.
+template <class Enqueue>
+void check_refused(const std::string& name, const Enqueue& enqueue) {
+  std::vector<double> host(2 * n, 1);
+  CHECK_THROWS_WITH(enqueue(host.data()), contains(name + " is " + not_for_gpu));
+  void* freed = nullptr;
+  constexpr std::size_t large = std::size_t{64} << 20;  // shares no piece of the driver's with other memory
+  REQUIRE(cudaMalloc(&freed, large) == cudaSuccess);
+  REQUIRE(cudaFree(freed) == cudaSuccess);
+  CHECK_THROWS_WITH(enqueue(static_cast<double*>(freed)), contains(name + " is " + not_for_gpu));
 }
 
 void check_solves(linear_solver<double>& solver) {
@@ -115,25 +136,16 @@ TEST_CASE("memory that a GPU sees is taken, of whatever kind", "[pointers][gpu]"
 }
 
 TEST_CASE("memory that a GPU cannot use is refused, and the context lives", "[pointers][gpu]") {
-  if (!has_gpu()) return;
-  int reads_all = 0;
-  REQUIRE(cudaDeviceGetAttribute(&reads_all, cudaDevAttrPageableMemoryAccess, 0) == cudaSuccess);
-  if (reads_all) return;  // then there is none
+  if (!has_gpu() || reads_all_memory()) return;
   std::vector<double> host(n, 1);
   const auto A = system_of_n();
   const buffer<double> there(place::gpu(0), n);
-  const char* const why = "memory of the host, or was freed, and the work is on GPU 0";
-  constexpr std::size_t large = std::size_t{64} << 20;  // shares no piece of the driver's with other memory
   for (const std::string& executor : on_gpu()) {
     INFO(executor);
     linear_solver<double> solver(A, {.executor = executor});
-    CHECK_THROWS_WITH(solver.enqueue(nullptr, host.data(), there.data()), contains(std::string("b is ") + why));
-    CHECK_THROWS_WITH(solver.enqueue(nullptr, there.data(), host.data()), contains(std::string("x is ") + why));
-    CHECK_THROWS_WITH(solver.bind_values(host.data()), contains(why));
-    void* freed = nullptr;
-    REQUIRE(cudaMalloc(&freed, large) == cudaSuccess);
-    REQUIRE(cudaFree(freed) == cudaSuccess);
-    CHECK_THROWS_WITH(solver.enqueue(nullptr, static_cast<double*>(freed), there.data()), contains(why));
+    check_refused("b", [&](double* b) { solver.enqueue(nullptr, b, there.data()); });
+    check_refused("x", [&](double* x) { solver.enqueue(nullptr, there.data(), x); });
+    check_refused("the pointer", [&](double* values) { solver.bind_values(values); });
     check_solves(solver);
     const auto offsets = A.row_offsets_32();
     CHECK_THROWS_WITH(linear_solver<double>(csr_matrix<double>::on_device(n, n, A.nonzeros(), offsets.data(),
@@ -141,7 +153,7 @@ TEST_CASE("memory that a GPU cannot use is refused, and the context lives", "[po
                                             {.executor = executor}),
                       contains("making a linear solver: row_offsets is memory of the host"));
   }
-  CHECK_THROWS_WITH(whilst::rebindable<double>(place::gpu(0), host.data()), contains(why));
+  CHECK_THROWS_WITH(whilst::rebindable<double>(place::gpu(0), host.data()), contains(not_for_gpu));
   program_recorder record(place::gpu(0));
   whilst::control on_host{};
   CHECK_THROWS_WITH(record.loop("l", &on_host, [](auto&) {}), contains("recording loop 'l': the control is memory"));
@@ -149,6 +161,59 @@ TEST_CASE("memory that a GPU cannot use is refused, and the context lives", "[po
   whilst::program program = std::move(record).finish();
   CHECK_THROWS_WITH(program.bind(slot, host.data()), contains("binding a slot: the pointer is memory of the host"));
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("a batch refuses memory that a GPU cannot use, and solves on", "[pointers][gpu][batch]") {
+  if (!has_gpu() || reads_all_memory()) return;
+  const auto A = system_of_n();
+  std::vector<double> values(A.values().begin(), A.values().end());
+  values.insert(values.end(), A.values().begin(), A.values().end());
+  buffer<double> values_there(place::gpu(0), 2 * A.nonzeros()), b_there(place::gpu(0), 2 * n),
+      x_there(place::gpu(0), 2 * n);
+  whilst::batch_linear_solver<double> solver(A, 2, {.executor = "batch"});
+  check_refused("the pointer", [&](double* of) { solver.enqueue(nullptr, of, b_there.data(), x_there.data()); });
+  check_refused("b", [&](double* b) { solver.enqueue(nullptr, values_there.data(), b, x_there.data()); });
+  check_refused("x", [&](double* x) { solver.enqueue(nullptr, values_there.data(), b_there.data(), x); });
+
+  values_there.upload(values.data());
+  b_there.upload(std::vector<double>(2 * n, 1).data());
+  x_there.upload(std::vector<double>(2 * n, 0).data());
+  CHECK(solver.enqueue(nullptr, values_there.data(), b_there.data(), x_there.data()).wait().all_converged());
+  const std::vector<double> x = whilst_test::values(x_there);
+  for (const auto first : {x.begin(), x.begin() + n})
+    CHECK(relative_residual(A, std::vector<double>(n, 1), {first, first + n}) <= 2e-8);
+}
+
+TEST_CASE("minimizers refuse memory that a GPU cannot use, and minimize on", "[pointers][gpu][minimizer]") {
+  if (!has_gpu() || reads_all_memory()) return;
+  for (const std::string& executor : recorded_executors()) {
+    if (executor == "host") continue;
+    INFO(executor);
+    constexpr double tolerance = 1e-5;
+    own_minimizer<double> springs([](place where) { return make_spring_line<double>(where, n); },
+                                  {.tolerances = {.gradient = tolerance}, .executor = executor});
+    check_refused("x", [&](double* x) { springs.by.enqueue(nullptr, x); });
+    buffer<double> there(place::gpu(0), n);
+    there.upload(std::vector<double>(n, 0).data());
+    CHECK(springs.by.enqueue(nullptr, there.data()).wait().converged());
+    const Eigen::VectorXd gradient =
+        spring_line::matrix(n) * to_eigen(whilst_test::values(there)) - spring_line::right_hand_side(n);
+    CHECK(gradient.norm() <= 1.01 * tolerance);  // rounding of numbers of size 10 adds far less
+  }
+}
+
+TEST_CASE("fits refuse memory that a GPU cannot use, and fit on", "[pointers][gpu][least_squares]") {
+  if (!has_gpu() || reads_all_memory()) return;
+  const enqueued_fits::line_data line(0);
+  for (const std::string& executor : recorded_executors()) {
+    if (executor == "host") continue;
+    INFO(executor);
+    whilst::curve_fit<double, enqueued_fits::straight_line> fit({}, line.x, line.y, {.executor = executor});
+    check_refused("x", [&](double* b) { fit.enqueue(nullptr, b); });
+    const buffer<double> b = enqueued_fits::on_place(executor, {0, 0});
+    const whilst::least_squares_report report = fit.enqueue(nullptr, b.data()).wait();
+    line.check(report, enqueued_fits::values(b));
+  }
 }
 
 TEST_CASE("with pointers left unchecked, no question is asked", "[pointers][gpu]") {

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -12,9 +13,12 @@
 #include "whilst/batch_linear_solver.hpp"
 #include "whilst/called_equations.hpp"
 #include "whilst/called_objective.hpp"
+#include "whilst/columns_linear_solver.hpp"
+#include "whilst/eigenvalue_solver.hpp"
 #include "whilst/least_squares.hpp"
 #include "whilst/least_squares_batch.hpp"
 #include "whilst/minimizer.hpp"
+#include "whilst/minimizer_batch.hpp"
 #include "whilst/nonlinear_solver.hpp"
 #include "whilst/recorder.hpp"
 #include "whilst/template_door.hpp"
@@ -98,6 +102,52 @@ struct set_to {
   double* y;
   void operator()(index_type i) const { y[i] = *value; }
 };
+
+/// f = height (x_1 - x_0^2)^2 + (1 - x_0)^2, each with a height of its own.
+struct valley {
+  static constexpr int unknowns = 2;
+  double height;
+  template <class S>
+  S operator()(index_type, const S* x) const {
+    const S a = x[1] - x[0] * x[0], b = 1.0 - x[0];
+    return height * (a * a) + b * b;
+  }
+};
+struct valleys {
+  valley of_problem(index_type k) const { return {1 + static_cast<double>(k)}; }
+};
+
+/// What a callback or a monitor does before its own work when it is called for the third time, in the midst of a solve.
+struct meddler {
+  std::function<void()> meddle;
+  int calls = 0;
+  void called() {
+    if (++calls == 3 && meddle) meddle();
+  }
+};
+
+/// A call that a solver refuses while it runs, and how its message begins.
+struct refused_call {
+  const char* doing;
+  std::function<void()> call;
+};
+/// Checks each: left to itself, the exception comes out of the solve; caught where it is thrown, it changes nothing.
+template <class Solver>
+void check_refused_within(Solver& solver, meddler& within, const std::vector<double>& start,
+                          const std::vector<refused_call>& refused) {
+  for (const refused_call& one : refused) {
+    INFO(one.doing);
+    std::vector<double> x = start;
+    within = {one.call};
+    CHECK_THROWS_WITH(solver.solve(x), contains(std::string(one.doing) + ": ") &&
+                                           contains("before that run has ended") && contains("of its own"));
+    CHECK_FALSE(solver.progress().running);
+    x = start;
+    within = {[&one] { CHECK_THROWS_AS(one.call(), whilst::error); }};
+    CHECK(solver.solve(x).converged());
+    CHECK(within.calls >= 3);
+  }
+}
 
 struct decay {
   static constexpr int parameters = 2, variables = 1;
@@ -295,6 +345,132 @@ TEST_CASE("threads that share a batch of fits get what one gets, to the bit", "[
   CHECK(wrong == 0);
 }
 
+TEST_CASE("threads that share a batch of minimizations get what one gets, to the bit", "[threads][sanitizer]") {
+  constexpr index_type problems = 40;
+  using batch_type = whilst::minimizer_batch<double, valleys, whilst::method_list<whilst::bfgs>>;
+  batch_type batch([](whilst::place) { return valleys{}; }, problems, {.executor = "host", .threads = 3});
+  const auto start = [](int t) { return std::vector<double>(2 * problems, -1.0 - t); };
+  std::vector<std::vector<double>> expected;
+  std::vector<double> evaluations;
+  for (int t = 0; t < 3; ++t) {
+    expected.push_back(start(t));
+    const whilst::minimizer_batch_report alone = batch.solve(expected.back());
+    REQUIRE(alone.all_converged());
+    evaluations.push_back(alone.mean_evaluations());
+  }
+  std::atomic<int> wrong{0};
+  const std::string thrown = failures_on_threads(3, 50, [&](int t, int) {
+    std::vector<double> x = start(t);
+    const whilst::minimizer_batch_report r = batch.solve(x);
+    const auto mine = static_cast<std::size_t>(t);
+    wrong += x != expected[mine] || r.mean_evaluations() != evaluations[mine];
+    if (t == 0) batch.set_deadline(1e6);
+  });
+  CHECK(thrown == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("threads that share an eigenvalue solver get what one gets, to the bit", "[threads][sanitizer]") {
+  const auto A = springs_in_a_row(40);
+  const auto start = [&](int t) { return random_vector<double>(2 * A.rows(), static_cast<unsigned>(t)); };
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    whilst::eigenvalue_solver<double> solver(A, {.count = 2, .rtol = rtol, .executor = executor});
+    std::vector<std::vector<double>> vectors, values;
+    for (int t = 0; t < 3; ++t) {
+      vectors.push_back(start(t));
+      const whilst::eigenvalue_report alone = solver.solve(vectors.back());
+      REQUIRE(alone.converged());
+      values.push_back(alone.eigenvalues);
+    }
+    std::atomic<int> wrong{0};
+    const std::string thrown = failures_on_threads(3, 20, [&](int t, int) {
+      std::vector<double> X = start(t);
+      const whilst::eigenvalue_report r = solver.solve(X);
+      const auto mine = static_cast<std::size_t>(t);
+      wrong += X != vectors[mine] || r.eigenvalues != values[mine];
+      if (t == 0) solver.set_tolerance(rtol);
+    });
+    CHECK(thrown == "");
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("an eigenvalue solver's values may change on one thread while another solves", "[threads][sanitizer]") {
+  const auto A = springs_in_a_row(40);
+  const std::vector<double> values(A.values().begin(), A.values().end());
+  std::vector<double> doubled = values;
+  for (double& value : doubled) value *= 2;
+  // Rows of -1, 2.5, -1. The error is at most the residual's norm, and ||A|| is 4.5, or twice that.
+  const double least = 2.5 - 2 * std::cos(std::numbers::pi / 41), error = 9 * residual_allowed;
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    whilst::eigenvalue_solver<double> solver(A, {.rtol = rtol, .executor = executor});
+    std::atomic<int> wrong{0};
+    const std::string thrown = failures_on_threads(2, 30, [&](int t, int k) {
+      if (t == 1) return solver.update_values(std::span<const double>(k % 2 == 0 ? doubled : values));
+      std::vector<double> x(40, 0);
+      const whilst::eigenvalue_report r = solver.solve(x);
+      const double found = r.converged() ? r.eigenvalues[0] : 0;
+      wrong += std::min(std::abs(found - least), std::abs(found - 2 * least)) > error;
+    });
+    CHECK(thrown == "");
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("threads that share a solver for several columns get what one gets, to the bit", "[threads][sanitizer]") {
+  const auto A = springs_in_a_row(200);
+  constexpr index_type columns = 3;
+  const auto right_sides = [&](int t) { return random_vector<double>(columns * A.rows(), static_cast<unsigned>(t)); };
+  for (const std::string& executor : executors())
+    for (const std::string method : {"cg", "minres"}) {  // all columns at once, and one after another
+      INFO(executor << ", " << method);
+      whilst::columns_linear_solver<double> solver(A, columns, {.method = method, .rtol = rtol, .executor = executor});
+      CHECK(solver.is_at_once() == (method == "cg" && executor != "resident"));
+      std::vector<std::vector<double>> expected;
+      for (int t = 0; t < 3; ++t) {
+        expected.emplace_back(static_cast<std::size_t>(columns * A.rows()), 0.0);
+        REQUIRE(solver.solve(right_sides(t), expected.back()).all_converged());
+      }
+      std::atomic<int> wrong{0};
+      const std::string thrown = failures_on_threads(3, 30, [&](int t, int) {
+        const std::vector<double>& mine = expected[static_cast<std::size_t>(t)];
+        std::vector<double> X(mine.size(), 0);
+        const whilst::columns_report r = solver.solve(right_sides(t), X);
+        wrong += !r.all_converged() || X != mine;
+        if (t == 0) solver.set_tolerances(rtol, 0);
+        if (t == 1) solver.update_values(A.values());
+      });
+      CHECK(thrown == "");
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("threads that share a solver for an operator of one's own get what one gets", "[threads][sanitizer]") {
+  constexpr index_type n = 300, throws_nowhere = -1;
+  auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(
+      scaled_rows{n, &throws_nowhere}, whilst::identity_preconditioner{}, {.rtol = rtol, .executor = "host"});
+  const auto A = springs_in_a_row(n);
+  std::vector<std::vector<double>> b, expected;
+  for (int t = 0; t < 3; ++t) {
+    b.push_back(random_vector<double>(n, static_cast<unsigned>(t)));
+    expected.emplace_back(n, 0.0);
+    REQUIRE(solver.solve(b.back(), expected.back()).converged());
+    CHECK(relative_residual(A, b.back(), expected.back()) <= residual_allowed);
+  }
+  std::atomic<int> wrong{0};
+  const std::string thrown = failures_on_threads(3, 100, [&](int t, int) {
+    const auto mine = static_cast<std::size_t>(t);
+    std::vector<double> x(n, 0);
+    const report r = solver.solve(b[mine], x);
+    wrong += !r.converged() || x != expected[mine];
+    if (t == 0) solver.set_tolerances(rtol, 0);
+  });
+  CHECK(thrown == "");
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a turn keeps other threads out of a program between setting and reading", "[threads][sanitizer]") {
   whilst::buffer<double> y(whilst::place::host(), 100);
   whilst::program_recorder record(whilst::place::host());
@@ -385,6 +561,65 @@ TEST_CASE("a monitor cannot have the solver solve, or change its values, either"
       if (executor == "host") CHECK(calls == told.iterations());
     }
   }
+}
+
+TEST_CASE("a function that a minimizer calls cannot have it solve, nor can its monitor", "[threads][sanitizer]") {
+  // f = sum (i + 1) (x_i - 1)^2 / 2
+  constexpr index_type n = 10;
+  meddler in_function, in_monitor;
+  const whilst::called_objective<double> f(
+      whilst::place::host(), n,
+      [&](whilst::stream_handle, index_type, const double* x, double* value, double* gradient) {
+        in_function.called();
+        *value = 0;
+        for (index_type i = 0; i < n; ++i) {
+          gradient[i] = static_cast<double>(i + 1) * (x[i] - 1);
+          *value += gradient[i] * (x[i] - 1) / 2;
+        }
+      });
+  whilst::minimizer<double> minimizer(f, {.executor = "host"});
+  std::vector<double> other(n);
+  const std::vector<refused_call> refused{
+      {"minimizing a function", [&] { static_cast<void>(minimizer.solve(other)); }},
+      {"enqueueing a solve", [&] { static_cast<void>(minimizer.enqueue(nullptr, other.data())); }}};
+  check_refused_within(minimizer, in_function, std::vector<double>(n, 5), refused);
+  in_function = {};
+  minimizer.set_monitor([&](const whilst::progress&) { in_monitor.called(); });
+  check_refused_within(minimizer, in_monitor, std::vector<double>(n, 5), refused);
+}
+
+TEST_CASE("equations that a solver calls cannot have it solve, nor can its monitor", "[threads][sanitizer]") {
+  // x_i^3 = i + 1
+  constexpr index_type n = 10;
+  meddler in_equations, in_monitor;
+  const whilst::called_equations<double> F(whilst::place::host(), n,
+                                           [&](whilst::stream_handle, index_type, const double* x, double* values) {
+                                             in_equations.called();
+                                             for (index_type i = 0; i < n; ++i)
+                                               values[i] = x[i] * x[i] * x[i] - static_cast<double>(i + 1);
+                                           });
+  whilst::nonlinear_solver<double> solver(F, {.method = "broyden", .max_iterations = 200, .executor = "host"});
+  std::vector<double> other(n, 2);
+  const std::vector<refused_call> refused{
+      {"solving equations", [&] { static_cast<void>(solver.solve(other)); }},
+      {"enqueueing a solve", [&] { static_cast<void>(solver.enqueue(nullptr, other.data())); }}};
+  check_refused_within(solver, in_equations, std::vector<double>(n, 2), refused);
+  in_equations = {};
+  solver.set_monitor([&](const whilst::progress&) { in_monitor.called(); });
+  check_refused_within(solver, in_monitor, std::vector<double>(n, 2), refused);
+}
+
+TEST_CASE("a fit's monitor cannot have it fit, nor change its data", "[threads][sanitizer]") {
+  std::vector<double> at, responses;
+  for (int i = 0; i < 16; ++i) at.push_back(0.25 * i), responses.push_back(3 * std::exp(-at.back()));
+  whilst::curve_fit<double, decay> fit({}, at, responses, {.executor = "host"});
+  meddler in_monitor;
+  fit.set_monitor([&](const whilst::progress&) { in_monitor.called(); });
+  std::vector<double> other{2, 0.5};
+  check_refused_within(fit, in_monitor, {2, 0.5},
+                       {{"fitting", [&] { static_cast<void>(fit.solve(other)); }},
+                        {"enqueueing a solve", [&] { static_cast<void>(fit.enqueue(nullptr, other.data())); }},
+                        {"updating the data of a curve fit", [&] { fit.update_data(at, responses); }}});
 }
 
 TEST_CASE("an exception out of an operator comes out of solve, and the solver solves on", "[threads][sanitizer]") {

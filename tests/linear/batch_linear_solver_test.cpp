@@ -85,6 +85,40 @@ struct batch {
   }
 };
 
+/// What a system's A and b, of numbers about 1, are multiplied by.
+struct scaled_system {
+  double of_A, of_b;
+};
+template <class T>
+batch<T> scaled_batch(int n, const std::vector<scaled_system>& each) {
+  batch<T> made(whilst::make_gallery<T>("poisson1d:" + std::to_string(n)).matrix, static_cast<index_type>(each.size()));
+  made.shift_all(6);
+  const std::size_t entries = made.values.size() / each.size(), rows = made.b.size() / each.size();
+  for (std::size_t k = 0; k < each.size(); ++k) {
+    for (std::size_t i = k * entries; i < (k + 1) * entries; ++i)
+      made.values[i] = static_cast<T>(made.values[i] * each[k].of_A);
+    for (std::size_t i = k * rows; i < (k + 1) * rows; ++i) made.b[i] = static_cast<T>(made.b[i] * each[k].of_b);
+  }
+  return made;
+}
+
+/// ||b - A x|| / ||b|| in extended precision, whose exponents hold the squares of all doubles.
+template <class T>
+double true_residual(const csr_matrix<T>& A, const std::vector<T>& b, const std::vector<T>& x) {
+  long double rr = 0, bb = 0;
+  for (index_type i = 0; i < A.rows(); ++i) {
+    const long double bi = b[static_cast<std::size_t>(i)];
+    long double r = bi;
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k) {
+      const auto entry = static_cast<std::size_t>(k);
+      r -= static_cast<long double>(A.values()[entry]) * x[static_cast<std::size_t>(A.column_indices()[entry])];
+    }
+    bb += bi * bi;
+    rr += r * r;
+  }
+  return static_cast<double>(std::sqrt(rr / bb));
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("a batch of 3 x 3 systems by hand", "[batch][sanitizer]", float, double) {
@@ -204,6 +238,40 @@ TEMPLATE_TEST_CASE("sizes for some threads, a warp and a block, as by a solver f
       }
     }
   }
+}
+
+TEMPLATE_TEST_CASE("a batch of systems of every scale", "[batch][sanitizer]", float, double) {
+  const bool is_float = sizeof(TestType) == 4;
+  const double rtol = is_float ? 1e-4 : 1e-8, range = is_float ? 1e36 : 1e305;
+  const std::vector<double> scales = is_float ? std::vector<double>{1e-30, 1e-20, 1, 1e20, 1e30}
+                                              : std::vector<double>{1e-300, 1e-162, 1e-150, 1, 1e150, 1e200};
+  std::vector<scaled_system> each;
+  for (const double of_A : scales)
+    for (const double of_b : scales)  // entries of x are up to some dozens of their quotient
+      if (of_b / of_A > 1 / range && of_b / of_A < range) each.push_back({of_A, of_b});
+  for (const std::string& executor : batch_executors())
+    for (const std::string& method : methods_on("batch"))
+      for (const char* preconditioner : {"none", "jacobi"})
+        for (const auto& [n, copies] : {std::pair(8, 10), std::pair(40, 1), std::pair(200, 1)}) {
+          // More systems than a GPU has multiprocessors get some threads each, fewer a warp or a block.
+          std::vector<scaled_system> systems;
+          for (int copy = 0; copy < copies; ++copy) systems.insert(systems.end(), each.begin(), each.end());
+          batch<TestType> given = scaled_batch<TestType>(n, systems);
+          const batch_report r =
+              given.solve({.method = method, .preconditioner = preconditioner, .rtol = rtol, .executor = executor});
+          for (index_type k = 0; k < given.systems; ++k) {
+            const scaled_system& scale = systems[static_cast<std::size_t>(k)];
+            INFO(executor << ", " << method << ", " << preconditioner << ", n " << n << ", A " << scale.of_A << ", b "
+                          << scale.of_b);
+            CHECK(r[k].reason == reason::converged_rtol);
+            const std::vector<TestType> x = given.x_of(k);
+            CHECK(std::all_of(x.begin(), x.end(), [](TestType value) { return std::isfinite(value); }));
+            const double residual = true_residual(given.matrix(k), given.b_of(k), x);
+            CHECK(residual <= 1.01 * rtol);
+            // The reported residual is the true one, up to the rounding of a residual in TestType.
+            CHECK(std::abs(r[k].relative_residual() - residual) <= reachable<TestType>);
+          }
+        }
 }
 
 TEST_CASE("each system of a batch ends for its own reason", "[batch][sanitizer]") {

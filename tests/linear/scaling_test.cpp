@@ -539,4 +539,26 @@ TEST_CASE("several columns are solved one by one with another matrix", "[scaling
   }
 }
 
+TEST_CASE("a correction of an x that was not the best is not added to the one that was", "[linear]") {
+  // A scaled residual may fall while the true one rises: the solve goes on from x and keeps the better one. If it ends
+  // in mid-loop, d corrects x.
+  using steps = whilst::linear_solve_steps<double, whilst::composed_operator<double>, whilst::detail::any_method>;
+  typename steps::scalars s{};
+  s.rhs_norm = 1;
+  s.to_x = 1;
+  s.best_norm = 0.5;
+  s.pending = 1;
+  whilst::control inner{};
+  inner.residual_norm = 0.25;
+  const double x = 1, d = 10, kept = 2;
+  for (const bool may_rise : {false, true}) {
+    s.take_back = 1;
+    CHECK_FALSE(steps::is_worth_adding(&s, &inner, may_rise));
+    CHECK(steps::handed_back(&s, &inner, may_rise, &x, &d, &kept) == kept);
+    s.take_back = 0;
+    CHECK(steps::is_worth_adding(&s, &inner, may_rise));
+    CHECK(steps::handed_back(&s, &inner, may_rise, &x, &d, &kept) == x + d);
+  }
+}
+
 }  // namespace whilst_test

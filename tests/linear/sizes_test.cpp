@@ -1,9 +1,12 @@
 // Sizes, lanes and overlaps that cannot be meant are refused by name, before anything is written.
 #include <limits>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/host/batches.hpp"
 #include "tests/linear/systems.hpp"
 #include "whilst/batch_linear_solver.hpp"
 #include "whilst/recorder.hpp"
@@ -91,38 +94,84 @@ TEST_CASE("lanes and counts that no step can have are refused", "[sizes]") {
   CHECK_NOTHROW(std::move(record).finish().prepare({}));
 }
 
-TEST_CASE("a batch whose x overlaps b or the values is refused", "[sizes][batch]") {
-  const auto A = convection_diffusion<double>(5);
-  const std::size_t rows = 5, systems = 4, entries = rows * systems;
-  whilst::batch_linear_solver<double> solver(A, systems, {.method = "bicgstab", .executor = "host"});
+namespace {
+
+/// Four systems of five rows, and memory of an executor's place for their values and for b and x side by side.
+struct overlapping {
+  static constexpr std::size_t rows = 5, systems = 4, entries = rows * systems;
+  whilst::csr_matrix<double> A = convection_diffusion<double>(rows);
   std::vector<double> values;
-  for (std::size_t k = 0; k < systems; ++k) values.insert(values.end(), A.values().begin(), A.values().end());
-  for (const std::size_t shift : {std::size_t{1}, rows, entries - 1}) {
-    std::vector<double> both(2 * entries, 1), before = both;
-    const std::span<const double> b(both.data(), entries);
-    CHECK_THROWS_WITH(solver.solve(values, b, std::span<double>(both.data() + shift, entries)),
-                      contains("x overlaps b"));
-    CHECK_THROWS_WITH(solver.enqueue(nullptr, values.data(), b.data(), both.data() + shift), contains("x overlaps b"));
-    CHECK(both == before);
+  whilst::batch_linear_solver<double> solver;
+  whilst::buffer<double> values_there, both_there;
+
+  explicit overlapping(const std::string& executor)
+      : solver(A, systems, {.method = "bicgstab", .executor = executor}),
+        values_there(place_of(executor), systems * A.nonzeros()),
+        both_there(place_of(executor), 2 * entries) {
+    for (std::size_t k = 0; k < systems; ++k) values.insert(values.end(), A.values().begin(), A.values().end());
+    fill();
   }
-  const std::vector<double> b(entries, 1), values_before = values;
-  CHECK_THROWS_WITH(solver.solve(values, b, std::span<double>(values.data() + 3, entries)),
-                    contains("x overlaps the values"));
-  CHECK(values == values_before);
-  // Entry by entry, and side by side, both are fine.
-  std::vector<double> both(2 * entries, 1);
-  CHECK(solver.solve(values, std::span<const double>(both.data(), entries), std::span<double>(both.data(), entries))
-            .all_converged());
-  for (std::size_t k = 0; k < systems; ++k) {
-    const auto first = both.begin() + static_cast<std::ptrdiff_t>(k * rows);
-    // The residual asked for is 1e-8 of ||b||, as the solver sees it; rounding adds some epsilons.
-    CHECK(relative_residual(A, std::vector<double>(rows, 1), {first, first + rows}) <= 1e-8 * (1 + 1e-6));
+  static place place_of(const std::string& executor) { return executor == "host" ? place::host() : place::gpu(0); }
+  void fill() {
+    values_there.upload(values.data());
+    both_there.upload(ones(2 * entries).data());
   }
-  std::fill(both.begin(), both.end(), 1);
-  CHECK(solver
-            .solve(values, std::span<const double>(both.data(), entries),
-                   std::span<double>(both.data() + entries, entries))
-            .all_converged());
+  static std::vector<double> ones(std::size_t count) { return std::vector<double>(count, 1); }
+  static std::vector<double> copied(const whilst::buffer<double>& from) {
+    std::vector<double> host(static_cast<std::size_t>(from.size()));
+    from.download(host.data());
+    return host;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a batch whose x overlaps b or the values is refused", "[sizes][batch]") {
+  for (const std::string& executor : batch_executors()) {
+    INFO(executor);
+    overlapping given(executor);
+    constexpr std::size_t rows = overlapping::rows, entries = overlapping::entries;
+    std::vector<double> values = given.values, both = overlapping::ones(2 * entries);
+    double* const there = given.both_there.data();
+    for (const std::size_t shift : {std::size_t{1}, rows, entries - 1}) {
+      CHECK_THROWS_WITH(given.solver.solve(values, std::span<const double>(both.data(), entries),
+                                           std::span<double>(both.data() + shift, entries)),
+                        contains("x overlaps b"));
+      for (const auto& [b, x] : {std::pair(there, there + shift), std::pair(there + shift, there)})
+        CHECK_THROWS_WITH(given.solver.enqueue(nullptr, given.values_there.data(), b, x), contains("x overlaps b"));
+    }
+    CHECK_THROWS_WITH(given.solver.solve(values, std::span<const double>(both.data(), entries),
+                                         std::span<double>(values.data() + 3, entries)),
+                      contains("x overlaps the values"));
+    CHECK_THROWS_WITH(given.solver.enqueue(nullptr, given.values_there.data(), there, given.values_there.data() + 3),
+                      contains("x overlaps the values"));
+    CHECK(both == overlapping::ones(2 * entries));
+    CHECK(values == given.values);
+    CHECK(overlapping::copied(given.both_there) == overlapping::ones(2 * entries));
+    CHECK(overlapping::copied(given.values_there) == given.values);
+  }
+}
+
+TEST_CASE("x of a batch may be b, or lie beside it", "[sizes][batch]") {
+  for (const std::string& executor : batch_executors())
+    for (const std::size_t shift : {std::size_t{0}, overlapping::entries}) {
+      INFO(executor << ", x " << shift << " entries after b");
+      overlapping given(executor);
+      constexpr std::size_t rows = overlapping::rows, entries = overlapping::entries;
+      std::vector<double> both = overlapping::ones(2 * entries);
+      CHECK(given.solver
+                .solve(given.values, std::span<const double>(both.data(), entries),
+                       std::span<double>(both.data() + shift, entries))
+                .all_converged());
+      double* const there = given.both_there.data();
+      CHECK(given.solver.enqueue(nullptr, given.values_there.data(), there, there + shift).wait().all_converged());
+      for (const std::vector<double>& found : {both, overlapping::copied(given.both_there)})
+        for (std::size_t k = 0; k < overlapping::systems; ++k) {
+          const auto first = found.begin() + static_cast<std::ptrdiff_t>(shift + k * rows);
+          // The residual asked for is 1e-8 of ||b||, as the solver sees it; rounding adds some epsilons.
+          CHECK(relative_residual(given.A, overlapping::ones(rows), {first, first + rows}) <= 1e-8 * (1 + 1e-6));
+        }
+    }
 }
 
 }  // namespace whilst_test

@@ -1,6 +1,11 @@
 // Functions of CUTEst's on which minimizers are tempted to say what is not so.
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "kernels/problems/test_problems/cutest_problems.hpp"
 #include "tests/catch.hpp"
@@ -108,6 +113,71 @@ TEST_CASE("cosines of scales from 1 to 1.6e5 are left where the report says", "[
         if (r.reason() == reason::converged_gradient) CHECK(norm <= 1e-7);
       }
     }
+  }
+}
+
+namespace {
+
+double norm_of(const std::vector<double>& entries) {
+  double norm = 0;
+  for (const double entry : entries) norm = std::hypot(norm, entry);
+  return norm;
+}
+
+}  // namespace
+
+TEST_CASE("nonlinear conjugate gradients reach the gradient of ill-conditioned functions", "[minimizer][cutest]") {
+  struct run {
+    const char *problem, *method;
+  };
+  for (const std::string& executor : recorded_executors()) {
+    for (const run& one : {run{"curly10", "conjugate-gradient-hz"}, run{"sparsine", "conjugate-gradient-hz"},
+                           run{"curly10", "conjugate-gradient-pr"}, run{"sparsine", "conjugate-gradient-pr"},
+                           run{"morebv", "conjugate-gradient-pr"}}) {
+      INFO(executor << ", " << one.problem << ", " << one.method);
+      const whilst::cutest_problem& problem = whilst::find_cutest_problem(one.problem);
+      const auto f = problem.make(whilst::place_of_executor(executor), 100);
+      std::vector<double> x = problem.start(100);
+      minimizer_options options{.method = one.method, .max_iterations = 200'000, .executor = executor};
+      options.tolerances.gradient = 1e-6;
+      const minimize_report r = whilst::minimizer<double>(*f, options).solve(x);
+      CHECK(r.reason() == reason::converged_gradient);
+      CHECK(norm_of(problem.evaluate(x).gradient) <= 1.01e-6);
+      if (const auto minimum = problem.minimum(100))
+        CHECK(r.value == Approx(minimum->value).epsilon(1e-4).margin(1e-4));
+    }
+  }
+}
+
+TEST_CASE("a Newton step may cross a pole of the tangent in CRAGGLVY, to another minimum", "[minimizer][cutest]") {
+  // tan has a branch, and f a minimum, on each side of a pole; a step of the line search cannot see one that it
+  // crosses.
+  constexpr whilst::index_type n = 100;
+  const whilst::cutest_problem& problem = whilst::find_cutest_problem("cragglvy");
+  const auto f = problem.make(whilst::place::host(), n);
+  std::vector<double> x = problem.start(n);
+  const minimize_report r = whilst::minimizer<double>(*f, {.method = "newton-cg", .executor = "host"}).solve(x);
+  CHECK(r.converged());
+  CHECK(norm_of(problem.evaluate(x).gradient) <= 1e-6);
+  double farthest = 0;
+  for (std::size_t i = 0; i + 3 < x.size(); i += 2) farthest = std::max(farthest, std::abs(x[i + 2] - x[i + 3]));
+  const bool is_elsewhere = r.value > problem.minimum(n)->value + 0.1;
+  CHECK(is_elsewhere == (farthest > std::numbers::pi / 2));
+  // It is a minimum: second differences of the gradient are positive along every axis and along random directions.
+  const double h = 1e-4;
+  std::mt19937 random(1);
+  std::normal_distribution<double> entry;
+  for (std::size_t k = 0; k < 2 * x.size(); ++k) {
+    std::vector<double> direction(x.size(), 0.0), there = x, back = x;
+    for (std::size_t i = 0; i < x.size(); ++i) direction[i] = k < x.size() ? (i == k ? 1 : 0) : entry(random) / 10;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      there[i] += h * direction[i];
+      back[i] -= h * direction[i];
+    }
+    const auto above = problem.evaluate(there).gradient, below = problem.evaluate(back).gradient;
+    double curvature = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) curvature += direction[i] * (above[i] - below[i]) / (2 * h);
+    CHECK(curvature > -1e-6);
   }
 }
 

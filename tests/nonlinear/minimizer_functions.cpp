@@ -38,6 +38,16 @@ struct rosenbrock_pair {
   }
 };
 
+struct scaled_quadratic {
+  static constexpr int unknowns = 2;
+  double scale;
+  template <class S>
+  WHILST_HD S operator()(whilst::index_type, const S* x) const {
+    const S a = x[0] - 1.0, b = x[1] + 2.0;
+    return scale * (a * a + a * b + 1.5 * (b * b));
+  }
+};
+
 struct shape_term {
   static constexpr int unknowns = 1;
   shape what;
@@ -162,6 +172,12 @@ std::vector<double> rosenbrock_gradient(const std::vector<double>& x) {
     g[i + 1] = 200 * a;
   }
   return g;
+}
+
+function<double> make_scaled_quadratic(whilst::place where, double scale) {
+  auto f = std::make_unique<partially_separable<double>>(where, 2);
+  f->add("a scaled quadratic", scaled_quadratic{scale}, counted(2));
+  return f;
 }
 
 template <class T>

@@ -59,6 +59,9 @@ std::vector<T> rosenbrock_start(whilst::index_type n) {
   return x;
 }
 
+/// scale (a^2 + a b + 3/2 b^2), where a = x_0 - 1 and b = x_1 + 2.
+function<double> make_scaled_quadratic(whilst::place where, double scale);
+
 /// Of one unknown.
 enum class shape {
   constant,        ///< 3

@@ -110,6 +110,31 @@ TEMPLATE_TEST_CASE("two springs by hand", "[minimizer][sanitizer][race]", float,
   }
 }
 
+// For a race detector: each block of a grid judges the point, chooses the direction and goes on with it by itself.
+TEST_CASE("lbfgs on some blocks takes the steps that it takes on the host", "[minimizer][race]") {
+  constexpr index_type n = 3000;
+  static_assert(n > whilst::largest_cluster * whilst::threads_spread, "one cluster would finish by itself");
+  const auto steps = [](const std::string& executor, std::vector<double>& x) {
+    return minimized(springs<double>(n), {.max_iterations = 3, .executor = executor}, x);
+  };
+  std::vector<double> expected(n, 0);
+  const minimize_report on_host = steps("host", expected);
+  for (const std::string& executor : recorded_executors()) {
+    INFO(executor);
+    std::vector<double> x(n, 0);
+    const minimize_report r = steps(executor, x);
+    CHECK(r.reason() == reason::iteration_limit);
+    CHECK(r.iterations() == 3);
+    CHECK(r.evaluations == on_host.evaluations);
+    // Sums in another order differ by n epsilon of their terms' sizes at most; three steps magnify that, by far less
+    // than 100.
+    constexpr double rounding = 100 * n * epsilon<double>;
+    CHECK((to_eigen(x) - to_eigen(expected)).norm() <= rounding * to_eigen(expected).norm());
+    CHECK(std::abs(r.value - on_host.value) <= rounding * std::abs(on_host.value));
+    CHECK(std::abs(r.residual_norm() - on_host.residual_norm()) <= rounding * on_host.rhs_norm());
+  }
+}
+
 TEMPLATE_TEST_CASE("a line of springs comes to rest where Cholesky says", "[minimizer]", float, double) {
   constexpr int n = 1000;
   const Eigen::SparseMatrix<double> A = spring_line::matrix(n);

@@ -73,35 +73,61 @@ class small_equations final : public whilst::equations<double> {
 };
 
 const std::vector<std::string> all_equation_methods{"newton", "newton-krylov", "broyden", "anderson"};
+const std::vector<double> scales{1e-300, 1e-250, 1e-170, 1e-120, 1e-80, 1.0, 1e80, 1e120, 1e160, 1e250, 1e300};
+
+/// Solves three equations whose F is about `scale`. norm(x): ||F||, computed in long double.
+template <class Norm>
+void check_root(const std::string& executor, const std::string& method, double scale,
+                const whilst::equations<double>& F, const Norm& norm) {
+  constexpr double asked = 1e-8;
+  // A fixed point of x - F: where F is no multiple of 1, that of mixing.
+  whilst::nonlinear_solver<double> solver(F, {.method = method,
+                                              .tolerances = {.atol = 0, .rtol = asked},
+                                              .max_iterations = 200,
+                                              .mixing = 1 / scale,
+                                              .executor = executor});
+  std::vector<double> x{3, -2, 0.5};
+  const long double before = norm(x);
+  const nonlinear_report r = solver.solve(x);
+  CAPTURE(executor, method, scale, r.message());
+  // An F that rounds to 0 is within any atol.
+  CHECK(r.reason() == (r.residual_norm() == 0 ? reason::converged_atol : reason::converged_rtol));
+  constexpr long double roundings = 10 * std::numeric_limits<double>::epsilon();
+  CHECK(norm(x) <= (asked + roundings) * before);
+  CHECK(std::abs(r.rhs_norm() / before - 1) <= roundings);
+  REQUIRE(!r.records.empty());
+  CHECK(r.records.front().gradient_norm == r.rhs_norm());
+  const auto value = static_cast<double>(before * before / 2);
+  if (std::isnormal(value)) CHECK(r.records.front().value == Approx(value).epsilon(roundings));
+}
 
 }  // namespace
 
 TEST_CASE("equations from 1e-300 to 1e300 lead to the root", "[nonlinear][honesty]") {
-  for (const std::string& method : all_equation_methods) {
-    for (const double scale : {1e-300, 1e-250, 1e-170, 1e-120, 1e-80, 1.0, 1e80, 1e120, 1e160, 1e250, 1e300}) {
-      CAPTURE(method, scale);
-      // A fixed point of x - F: where F is no multiple of 1, that of mixing.
+  for (const std::string& method : all_equation_methods)
+    for (const double scale : scales) {
       const small_equations F(small_equations::contraction, scale);
-      constexpr double asked = 1e-8;
-      whilst::nonlinear_solver<double> solver(F, {.method = method,
-                                                  .tolerances = {.atol = 0, .rtol = asked},
-                                                  .max_iterations = 200,
-                                                  .mixing = 1 / scale,
-                                                  .executor = "host"});
-      std::vector<double> x{3, -2, 0.5};
-      const long double before = F.norm(x);
-      const nonlinear_report r = solver.solve(x);
-      CAPTURE(r.message());
-      CHECK(r.reason() == reason::converged_rtol);
-      constexpr long double roundings = 10 * std::numeric_limits<double>::epsilon();
-      CHECK(F.norm(x) <= (asked + roundings) * before);
-      CHECK(std::abs(r.rhs_norm() / before - 1) <= roundings);
-      REQUIRE(!r.records.empty());
-      CHECK(r.records.front().gradient_norm == r.rhs_norm());
-      const auto value = static_cast<double>(before * before / 2);
-      if (std::isnormal(value)) CHECK(r.records.front().value == Approx(value).epsilon(roundings));
+      check_root("host", method, scale, F, [&](const std::vector<double>& x) { return F.norm(x); });
     }
-  }
+}
+
+TEST_CASE("equations from 1e-300 to 1e300 lead to the root on every executor", "[nonlinear][honesty]") {
+  for (const std::string& executor : recording_executors())
+    for (const std::string& method : all_equation_methods)
+      for (const double scale : scales) {
+        // scale (x_i - x_(i+1) / 4 - 1), whose arrays any place can have.
+        triplets<double> A(3);
+        A.row({{0, scale}, {1, -scale / 4}});
+        A.row({{1, scale}, {2, -scale / 4}});
+        A.row({{0, -scale / 4}, {2, scale}});
+        const given_equations<double> F(whilst::place_of_executor(executor), A, A, {-scale, -scale, -scale});
+        check_root(executor, method, scale, F, [&](const std::vector<double>& x) {
+          long double square = 0;
+          for (std::size_t i = 0; i < 3; ++i)
+            square += std::pow(scale * (static_cast<long double>(x[i]) - x[(i + 1) % 3] / 4.0L - 1), 2.0L);
+          return std::sqrt(square);
+        });
+      }
 }
 
 TEST_CASE("a solve of equations that ends at its start reports it at every scale", "[nonlinear][honesty]") {

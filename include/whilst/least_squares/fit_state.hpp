@@ -29,7 +29,7 @@ template <int n>
 struct fit_state {
   double x[n], trial[n];
   double f;                       ///< 1/2 r' r at x
-  double matrix[packed_size(n)];  ///< J' J, or L; for a zero column, L has only a pivot of -1, which counts as 1
+  double matrix[packed_size(n)];  ///< J' J, or L; for a zero column, L has only a negative pivot, whose size counts
   double right[n];                ///< J' r, or Q' r
   double scale[n];                ///< per parameter: the diagonal of J' J, or 0.9 of its last value; factored: its root
   double damping, growth;
@@ -114,6 +114,14 @@ struct fit_state {
     damping *= fmax(1.0 / 3, 1 - t * t * t);
     growth = 2;
     return true;
+  }
+  /// Whether the trial is finite in T, in which residuals are evaluated and parameters handed back: r may well be,
+  /// where a parameter has overflowed.
+  template <class T>
+  WHILST_HD bool trial_is_finite() const {
+    T sum = 0;
+    for (int j = 0; j < n; ++j) sum += static_cast<T>(trial[j]) - static_cast<T>(trial[j]);
+    return sum == 0;
   }
   WHILST_HD void move_to_trial() {
     for (int j = 0; j < n; ++j) x[j] = trial[j];

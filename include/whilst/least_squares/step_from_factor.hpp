@@ -37,7 +37,7 @@ struct step_from_factor {
       is_sure = in_range && take_in(now, plain);
       answer.is_news = in_range && !known;
     } else if (now.asked == fit_point::trial) {
-      answer.is_news = now.accepts(0.5 * at[0], usable(at), noise_of(now));
+      answer.is_news = now.accepts(0.5 * at[0], usable(at) && now.template trial_is_finite<T>(), noise_of(now));
       if (answer.is_news) {
         now.move_to_trial();
         now.bases = 1;
@@ -163,6 +163,7 @@ struct step_from_factor {
     WHILST_ROLLED
     for (int k = 0; k < n; ++k) {
       length[k] = sqrt(product_in<n>(at, k, k));
+      const bool is_vague = is_square_lost(at, k);
       double* const row = U + packed_index(k, 0);  // of the factor, in units of the lengths
       const double unit = length[k] > 0 ? 1 / length[k] : 0;
       double pivot = 1, right = at[1 + k] * unit;
@@ -188,14 +189,22 @@ struct step_from_factor {
       double& diagonal = L[packed_index(k, k)];
       const double rounding = rounding_of_column(size);
       depends[k] = !(diagonal > rounding);
-      if (depends[k]) diagonal = size > 0 ? rounding : -1;
+      if (depends[k]) diagonal = size > 0 ? rounding : is_vague ? -0x1p-700 : -1;
       c[k] = depends[k] ? 0 : right / row[k];
-      is_sure &= depends[k] || pivot >= limits::least_pivot;
+      is_sure &= !is_vague && (depends[k] || pivot >= limits::least_pivot);
       now.scale[k] = fmax(sqrt(limits::memory_of_scales) * now.scale[k], size);
     }
     for (int k = 0; k < packed_size(n); ++k) now.matrix[k] = L[k];
     for (int k = 0; k < n; ++k) now.right[k] = c[k];
     return is_sure;
+  }
+  /// Whether column k is not zero, but its square is, or has lost digits: as of one that was zero until this point.
+  WHILST_HD static bool is_square_lost(const fit_sums<n>& at, int k) {
+    const double square = product_in<n>(at, k, k);
+    bool is_there = square > 0 || at[1 + k] != 0;
+    WHILST_ROLLED
+    for (int j = 0; j < n; ++j) is_there |= j != k && (j < k ? product_in<n>(at, k, j) : product_in<n>(at, j, k)) != 0;
+    return is_there && square < 0x1p-960;
   }
   /// Chooses a unit in which f is near 1.
   WHILST_HD static void rescale(state& now) {

@@ -28,7 +28,8 @@ struct step_from_sums {
     fit_answer answer;
     const double f = 0.5 * at[0];
     const bool first = now.asked == fit_point::start;
-    if (first || now.accepts(f, all_finite(at.value, 1 + n + packed_size(n)), noise_of(now))) {
+    const bool usable = all_finite(at.value, 1 + n + packed_size(n)) && now.template trial_is_finite<T>();
+    if (first || now.accepts(f, usable, noise_of(now))) {
       if (!first) now.move_to_trial();
       take_in(now, at, f);
       answer.is_unsure = settings.bounded() || !in_range(now);

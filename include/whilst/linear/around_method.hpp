@@ -8,7 +8,7 @@
 
 namespace whilst {
 
-/// A linear_solve but for its method: what it works on, and the steps around the method's loop.
+/// All of a linear_solve except its method: what it works on, and the steps around the method's loop.
 template <class T, class Operator, template <class, class, class> class Method>
 struct around_method {
   using steps = linear_solve_steps<T, Operator, Method>;
@@ -128,7 +128,8 @@ template <class, class, class>
 struct any_method;
 }  // namespace detail
 
-/// That of operators in parts, compiled once for all methods: their kernels do not depend on the operator either.
+/// around_method for operators in parts, compiled once for all methods: these kernels depend on neither the method nor
+/// the operator.
 template <class T>
 struct composed_around_method : around_method<T, composed_operator<T>, detail::any_method> {
   using around_method<T, composed_operator<T>, detail::any_method>::around_method;

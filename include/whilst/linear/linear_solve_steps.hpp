@@ -12,9 +12,9 @@
 namespace whilst {
 
 /// The steps of a linear_solve around its method: maps, finishes, and what becomes of a product. Preconditioners share
-/// their kernels. Methods do not, but for operators in parts: their sources are compiled apart, and a process that uses
-/// one method should not load the kernels of another. Nor do operators: where a user's source records the same step as
-/// the library's, the linker keeps one of the two, and the user's may be compiled for another GPU.
+/// their kernels. Methods do not, except with operators in parts: sources of methods are compiled apart, and a process
+/// that uses one method should not load the kernels of another. Nor do operators: where a user's source records the
+/// same step as the library's, the linker keeps one of the two, and the user's may be compiled for another GPU.
 template <class T, class Operator, template <class, class, class> class Method>
 struct linear_solve_steps {
   /// Consecutive restarts that may fail to halve the residual, as long as each lowers it.
@@ -298,7 +298,8 @@ struct linear_solve_steps {
   /// After a cancel or a deadline the correction so far counts, judged by the method's own residual where that is one.
   WHILST_HD static bool is_worth_adding(const scalars* s, const control* inner, bool may_rise) {
     const double norm = inner->residual_norm;
-    if (may_substitute && s->estimates) return false;
+    // The kept x was the better one when this correction began, and d is one of the other.
+    if (may_substitute && (s->estimates || s->take_back)) return false;
     return s->pending && (may_rise ? is_finite(norm) : norm < s->best_norm);
   }
   /// An entry of the x to return. factor: what d is multiplied by, but for the scale.

@@ -38,7 +38,7 @@ class host_pattern {
 };
 
 /// The column of an entry that the matrix does not have.
-constexpr std::int32_t padding = -1;
+inline constexpr std::int32_t padding = -1;
 
 /// Formats count their entries in 32 bits, and kernels look a few thousand beyond the last one.
 inline void check_stored_entries(std::string_view format, index_type stored) {

@@ -5,7 +5,7 @@
 
 namespace whilst {
 
-/// A least_squares_solve but for its method: what it works on, and the steps around the method's loop.
+/// All of a least_squares_solve except its method: what it works on, and the steps around the method's loop.
 template <class T, class Operator, template <class, class, class> class Method>
 struct around_least_squares {
   using steps = least_squares_steps<T, Operator, Method>;
@@ -80,7 +80,7 @@ struct around_least_squares {
   }
 };
 
-/// That of operators in parts, compiled once for all methods.
+/// around_least_squares for operators in parts, compiled once for all methods.
 template <class T>
 struct composed_around_least_squares : around_least_squares<T, composed_operator<T>, detail::any_method> {
   using around_least_squares<T, composed_operator<T>, detail::any_method>::around_least_squares;

@@ -6,7 +6,6 @@
 
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/engine/memory/memory.hpp"
-#include "whilst/linear/products.hpp"
 
 namespace whilst {
 namespace {
@@ -139,7 +138,7 @@ class substituted_matrix final : public linear_operator<T> {
       if (scaling_ != scaling_kind::none) formatted_->read_values_from(slot_of_scaled_values());
       formatted_->take_memory(memory);
     } else {
-      // In a fixed slot: a constant one is of memory that no step writes.
+      // Values in a fixed slot: a constant one is for memory that no step writes.
       const auto A = csr_of<Offset>(csr_);
       scaled_ = make_csr_operator<T>(csr_.where,
                                      csr_operator<T, Offset, fixed_slot<const T>>{

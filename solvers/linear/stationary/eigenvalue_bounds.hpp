@@ -11,8 +11,8 @@ namespace whilst {
 
 /// Bounds of the eigenvalues of M A, for symmetric A and positive definite M: the extreme Ritz values of some Lanczos
 /// steps, from a vector of random signs. C. Lanczos, J. Res. Nat. Bur. Standards 45 (1950), in the form of C. C. Paige,
-/// J. Inst. Math. Appl. 10 (1972), preconditioned as in solvers/linear/methods/minres.cpp: with u = M z, beta^2 = (z,
-/// u) and alpha = (u, A u) / beta^2,
+/// J. Inst. Math. Appl. 10 (1972), preconditioned as in solvers/linear/methods/minres.cpp: with u = M z,
+/// beta^2 = (z, u) and alpha = (u, A u) / beta^2,
 ///
 ///   z_next = (A u - alpha z) / beta - (beta / beta_before) z_before
 ///

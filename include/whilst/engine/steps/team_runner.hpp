@@ -201,7 +201,7 @@ class team_runner {
     } else {
       team_.sync();
       call();
-      // Only now, when the wish has come from memory: short steps would wait for it.
+      // Asked only now, when the wish has arrived from memory: asked earlier, a short step would wait for it.
       close_trip(outside_verdict());
     }
     follow_leader();
