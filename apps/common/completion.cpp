@@ -25,7 +25,7 @@ std::string option_words(const CLI::App& command) {
 }
 
 /// The text with a backslash before each of these characters, safe between a shell's single quotes.
-std::string escaped(std::string_view text, std::string_view characters) {
+std::string with_backslashes(std::string_view text, std::string_view characters) {
   std::string result;
   for (const char c : text) {
     if (characters.find(c) != std::string_view::npos) result += '\\';
@@ -87,7 +87,7 @@ complete -F _{0} {0}
 
 std::string zsh_value(const manual_option& option) {
   if (!option.choices.empty()) return fmt::format(":value:({})", fmt::join(option.choices, " "));
-  return fmt::format(":{}:{}", escaped(option.value, ":\\"), option.takes_file() ? "_files" : "");
+  return fmt::format(":{}:{}", with_backslashes(option.value, ":\\"), option.takes_file() ? "_files" : "");
 }
 
 std::string zsh_arguments(const CLI::App& command) {
@@ -95,7 +95,7 @@ std::string zsh_arguments(const CLI::App& command) {
   for (const manual_option& option : options_of(command)) {
     if (option.is_positional()) arguments += fmt::format(" \\\n          '1{}'", zsh_value(option));
     for (const std::string& name : option.names)
-      arguments += fmt::format(" \\\n          '{}[{}]{}'", name, escaped(option.description, "[]:\\"),
+      arguments += fmt::format(" \\\n          '{}[{}]{}'", name, with_backslashes(option.description, "[]:\\"),
                                option.value.empty() ? "" : zsh_value(option));
   }
   return arguments;
@@ -104,7 +104,8 @@ std::string zsh_arguments(const CLI::App& command) {
 std::string zsh_script(const CLI::App& app) {
   std::string commands, cases;
   for (const CLI::App* command : commands_of(app)) {
-    commands += fmt::format("        '{}:{}'\n", command->get_name(), escaped(command->get_description(), ":\\"));
+    commands +=
+        fmt::format("        '{}:{}'\n", command->get_name(), with_backslashes(command->get_description(), ":\\"));
     cases += fmt::format("        {}) _arguments{} ;;\n", command->get_name(), zsh_arguments(*command));
   }
   return fmt::format(R"(#compdef {0}
@@ -142,7 +143,7 @@ std::string fish_options(const std::string& program, const std::string& conditio
     } else if (!option.value.empty()) {
       line += option.takes_file() ? " -r -F" : option.is_positional() ? "" : " -x";
     }
-    lines += fmt::format("{} -d '{}'\n", line, escaped(option.description, "\\"));
+    lines += fmt::format("{} -d '{}'\n", line, with_backslashes(option.description, "\\"));
   }
   return lines;
 }
@@ -154,7 +155,7 @@ std::string fish_script(const CLI::App& app) {
       fish_options(program, "__fish_use_subcommand", app);
   for (const CLI::App* command : commands_of(app)) {
     lines += fmt::format("complete -c {} -n __fish_use_subcommand -a {} -d '{}'\n", program, command->get_name(),
-                         escaped(command->get_description(), "\\"));
+                         with_backslashes(command->get_description(), "\\"));
     lines += fish_options(program, "__fish_seen_subcommand_from " + command->get_name(), *command);
   }
   return lines;

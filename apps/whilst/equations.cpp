@@ -76,7 +76,7 @@ void print_header(std::FILE* out, const equations_options& options, const nonlin
   print_executor(out, executor, solver.executor);
 }
 
-constexpr history_words columns{false, "||F||", "residual_norm"};
+constexpr history_words residual_history{false, "||F||", "residual_norm"};
 
 /// What to try after a solve that ended like this; empty if there is no general advice.
 std::string advice(const nonlinear_solver_options& solver, reason why) {
@@ -152,7 +152,7 @@ json result_json(const equations_options& options, const nonlinear_solver_option
   document["evaluations"] = result.evaluations;
   document["inner_iterations"] = result.inner_iterations;
   document["restarts"] = result.restarts;
-  document["history"] = records_json(result.records, columns);
+  document["history"] = records_json(result.records, residual_history);
   return document;
 }
 
@@ -181,15 +181,15 @@ int run_equations(const equations_options& options) {
   std::fflush(out);
 
   std::vector<double> x = start_of(system.start, options);
-  const nonlinear_report result = solve_with_progress(solver, x, columns.norm, options.monitor);
+  const nonlinear_report result = solve_with_progress(solver, x, residual_history.norm, options.monitor);
   const double seconds_per_evaluation =
       result.evaluations > 0 ? result.solve_seconds() / static_cast<double>(result.evaluations) : 0;
   const double distance = distance_to_root(system, x);
-  if (options.monitor) print_history(out, result.records, columns);
+  if (options.monitor) print_history(out, result.records, residual_history);
   print_result(out, asked, system, result, distance, seconds_per_evaluation);
 
   files.report.write(result_json(options, asked, system, result, distance, seconds_per_evaluation));
-  files.history.write(records_csv(result.records, columns));
+  files.history.write(records_csv(result.records, residual_history));
   if (files.plot.wanted()) files.plot.write(picture(asked, system, result));
   files.output.write_with([&](const std::string& path) { write_vector<double>(path, x); });
   return result.converged() ? succeeded : not_converged;

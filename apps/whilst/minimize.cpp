@@ -80,7 +80,7 @@ void print_header(std::FILE* out, const minimize_options& options, const minimiz
   print_executor(out, executor, solver.executor);
 }
 
-constexpr history_words columns{true, "||g||", "gradient_norm"};
+constexpr history_words gradient_history{true, "||g||", "gradient_norm"};
 
 /// What to try after a minimization that ended like this; empty if there is no general advice.
 std::string advice(const minimize_options& options, reason why) {
@@ -148,7 +148,7 @@ json result_json(const minimize_options& options, const minimizer_options& solve
   document["trial_values"] = result.trial_values;
   document["inner_iterations"] = result.inner_iterations;
   document["restarts"] = result.restarts;
-  document["history"] = records_json(result.records, columns);
+  document["history"] = records_json(result.records, gradient_history);
   return document;
 }
 
@@ -184,14 +184,14 @@ int run_minimize(const minimize_options& options) {
   std::fflush(out);
 
   std::vector<double> x = start_of(problem.start, options);
-  const minimize_report result = solve_with_progress(minimizer, x, columns.norm, options.monitor);
+  const minimize_report result = solve_with_progress(minimizer, x, gradient_history.norm, options.monitor);
   const double seconds_per_evaluation =
       result.evaluations > 0 ? result.solve_seconds() / static_cast<double>(result.evaluations) : 0;
-  if (options.monitor) print_history(out, result.records, columns);
+  if (options.monitor) print_history(out, result.records, gradient_history);
   print_result(out, options, problem, result, seconds_per_evaluation);
 
   files.report.write(result_json(options, solver, problem, result, seconds_per_evaluation));
-  files.history.write(records_csv(result.records, columns));
+  files.history.write(records_csv(result.records, gradient_history));
   if (files.plot.wanted()) files.plot.write(picture(options, problem, result));
   files.output.write_with([&](const std::string& path) { write_vector<double>(path, x); });
   return result.converged() ? succeeded : not_converged;

@@ -13,12 +13,12 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view making = "making a linear solver";
+constexpr std::string_view making_linear_solver = "making a linear solver";
 
 template <class Part>
 Part checked(Part part, const char* what, const char* cure) {
   if (part) return part;
-  throw error(making, std::string(what) + " is empty", cure);
+  throw error(making_linear_solver, std::string(what) + " is empty", cure);
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ struct linear_solver<T>::implementation {
     const auto began = clock::now();
     const linear_method<T>* named = checked_method();
     const bool is_square = A.rows() == A.columns(), is_automatic = !named;
-    if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
-    if (named) require_shape<T>(making, options, *named, A.rows(), A.columns(), nullptr);
+    if (!is_square && is_automatic) named = &method_from_name<T>(making_linear_solver, method_of_rectangular.method);
+    if (named) require_shape<T>(making_linear_solver, options, *named, A.rows(), A.columns(), nullptr);
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
-    require_steps<T>(making, options);
-    require_change_of_matrix<T>(making, options, true, M != nullptr);
+    require_steps<T>(making_linear_solver, options);
+    require_change_of_matrix<T>(making_linear_solver, options, true, M != nullptr);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
     if (M || !is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix<T>(options))
       in_kernel = {};
@@ -63,9 +63,9 @@ struct linear_solver<T>::implementation {
       constexpr index_type beyond_a_block = std::numeric_limits<index_type>::max();
       only_in_kernel = choose_executor(wish, beyond_a_block, A.is_on_device(), {.runs = true}).how == how;
     }
-    matrix = stored_matrix<T>(making, A, choice.where, options, how, named && named->needs.transpose);
+    matrix = stored_matrix<T>(making_linear_solver, A, choice.where, options, how, named && named->needs.transpose);
     values_of = A;
-    require_null_space(making, A);
+    require_null_space(making_linear_solver, A);
     record(
         named, [&] { return choice_for(A.values_data()); }, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -75,7 +75,7 @@ struct linear_solver<T>::implementation {
       : M(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr), options(std::move(asked)) {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
-    if (n < 0) throw error(making, "the number of rows is " + std::to_string(n), "Give 0 or more");
+    if (n < 0) throw error(making_linear_solver, "the number of rows is " + std::to_string(n), "Give 0 or more");
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
     const executor_choice choice = choose_executor(wish_of(options), n, false, {});
     parts = make_called_operator<T>(choice.where, n, std::move(A));
@@ -88,7 +88,8 @@ struct linear_solver<T>::implementation {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     if (rows < 0 || columns < 0)
-      throw error(making, "there are " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
+      throw error(making_linear_solver,
+                  "there are " + std::to_string(rows) + " rows and " + std::to_string(columns) + " columns",
                   "Give 0 or more of each");
     A = checked(std::move(A), "the operator's callback", "Give a function that makes y = A x");
     A_transposed = checked(std::move(A_transposed), "the transpose's callback", "Give a function that makes y = A'x");
@@ -107,8 +108,8 @@ struct linear_solver<T>::implementation {
   /// Null for "auto".
   const linear_method<T>* checked_method() const {
     const linear_method<T>* named = nullptr;
-    if (options.method != automatic_method) named = &method_from_name<T>(making, options.method);
-    check_options(making, options);
+    if (options.method != automatic_method) named = &method_from_name<T>(making_linear_solver, options.method);
+    check_options(making_linear_solver, options);
     return named;
   }
 
@@ -117,7 +118,7 @@ struct linear_solver<T>::implementation {
     if (options.executor == "auto") wish.callback_memory = where.on_host() ? "host" : "device";
     const executor_choice choice = choose_executor(wish, 0, false, {});
     if (choice.where == where) return choice;
-    throw error(making,
+    throw error(making_linear_solver,
                 "the operator is on " + name_of(where) + ", and executor " + options.executor + " runs on " +
                     name_of(choice.where),
                 "Make the operator on the place that the executor uses");
@@ -132,15 +133,17 @@ struct linear_solver<T>::implementation {
 
   void record_parts(const linear_method<T>* named, const executor_choice& choice, clock::time_point began) {
     const bool is_square = parts->rows() == parts->columns(), is_automatic = !named;
-    if (!is_square && is_automatic) named = &method_from_name<T>(making, method_of_rectangular.method);
-    if (named) require_shape(making, options, *named, parts->rows(), parts->columns(), parts.get());
+    if (!is_square && is_automatic) named = &method_from_name<T>(making_linear_solver, method_of_rectangular.method);
+    if (named) require_shape(making_linear_solver, options, *named, parts->rows(), parts->columns(), parts.get());
     const bool of_normal = named && named->needs.transpose;
     if (!M && options.preconditioner == "jacobi" && !(of_normal ? parts->has_normal_diagonal() : parts->has_diagonal()))
-      throw error(making, "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
+      throw error(making_linear_solver,
+                  "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
                   "Use none, or give a preconditioner of your own");
     if (!is_format_for_kernels(options.format))
-      throw error(making, "format " + options.format + " is of a matrix, and there is none", "Leave the format out");
-    require_change_of_matrix<T>(making, options, false, M != nullptr);
+      throw error(making_linear_solver, "format " + options.format + " is of a matrix, and there is none",
+                  "Leave the format out");
+    require_change_of_matrix<T>(making_linear_solver, options, false, M != nullptr);
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -157,7 +160,7 @@ struct linear_solver<T>::implementation {
       return;
     }
     const auto make = [this](const char* method) -> std::unique_ptr<prepared_solve<T>> {
-      const linear_method<T>& wanted = method_from_name<T>(making, method);
+      const linear_method<T>& wanted = method_from_name<T>(making_linear_solver, method);
       if (only_in_kernel && !wanted.in_kernel.runs) return nullptr;
       return recorded(wanted, clock::now());
     };
@@ -175,13 +178,14 @@ struct linear_solver<T>::implementation {
       request.columns = parts->columns();
       request.parts = parts.get();
     }
-    request.preconditioner = M ? preconditioner_kind::parts : preconditioner_from_name(making, options.preconditioner);
+    request.preconditioner =
+        M ? preconditioner_kind::parts : preconditioner_from_name(making_linear_solver, options.preconditioner);
     if (M) shown.preconditioner = "user";
     request.preconditioner_parts = M.get();
     request.settings = method_settings_of(options);
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
-      if (!null_space) null_space.emplace(making, options, request.where, request.rows);
+      if (!null_space) null_space.emplace(making_linear_solver, options, request.where, request.rows);
       complement = make_in_complement<T>(*null_space, method.needs.definite_preconditioner);
       complement->put_into(request);
       shown.null_space_vectors.clear();
@@ -208,7 +212,8 @@ struct linear_solver<T>::implementation {
   }
   method_choice choice_for_matrix(const csr_matrix<T>& A) const { return of_scaled(choose_method(A)); }
   method_choice of_scaled(const method_choice& choice) const {
-    if (options.scaling != "rows" || !method_from_name<T>(making, choice.method).needs.symmetric) return choice;
+    if (options.scaling != "rows" || !method_from_name<T>(making_linear_solver, choice.method).needs.symmetric)
+      return choice;
     return {"bicgstab", "since scaling rows destroys symmetry"};
   }
   void choose_again(const T* values) {

@@ -26,7 +26,7 @@ double norm_of_all(std::span<const double> v) {
   return norm_of(sum);
 }
 
-double largest(std::span<const double> v) {
+double largest_entry(std::span<const double> v) {
   double most = 0;
   for (const double entry : v) most = std::max(most, std::abs(entry));
   return most;
@@ -78,7 +78,7 @@ std::vector<double> orthonormal_null_space(std::string_view doing, const linear_
                   name_of_vector(options, k) + " has the entry " + std::to_string(*bad) + " in row " +
                       std::to_string(bad - v.begin()),
                   "Give finite vectors");
-    const double scale = largest(v);
+    const double scale = largest_entry(v);
     if (scale == 0) throw error(doing, name_of_vector(options, k) + " is zero", "Leave it out");
     for (double& entry : v) entry /= scale;
     const double length = norm_of_all(v);
@@ -107,7 +107,7 @@ void require_null_space(std::string_view doing, const linear_solver_options& opt
   for (std::size_t k = 0; k < all.size() / rows; ++k) {
     const double* const v = all.data() + k * rows;
     // A vector may be zero but for rounding in some rows.
-    const double most_of_v = largest({v, rows});
+    const double most_of_v = largest_entry({v, rows});
     for (std::size_t i = 0; i < rows; ++i) {
       double made = 0, size = 0;
       const auto end = static_cast<std::size_t>(A.row_offset(static_cast<index_type>(i) + 1));

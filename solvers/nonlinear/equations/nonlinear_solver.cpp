@@ -13,38 +13,42 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view making = "making a nonlinear solver";
+constexpr std::string_view making_nonlinear_solver = "making a nonlinear solver";
 
 /// ||F|| takes the place of ||g||.
 descent_tolerances checked(const nonlinear_tolerances& tolerances) {
-  check_tolerance(making, "atol", tolerances.atol);
-  check_tolerance(making, "rtol", tolerances.rtol);
-  check_tolerance(making, "step", tolerances.step);
+  check_tolerance(making_nonlinear_solver, "atol", tolerances.atol);
+  check_tolerance(making_nonlinear_solver, "rtol", tolerances.rtol);
+  check_tolerance(making_nonlinear_solver, "step", tolerances.step);
   return {tolerances.atol, tolerances.rtol, tolerances.step};
 }
 
 void check(const nonlinear_solver_options& options) {
-  const auto refuse = [](const std::string& what, const std::string& cure) { throw error(making, what, cure); };
+  const auto refuse = [](const std::string& what, const std::string& cure) {
+    throw error(making_nonlinear_solver, what, cure);
+  };
   if (options.max_inner_iterations < 0)
     refuse("max_inner_iterations is " + std::to_string(options.max_inner_iterations),
            "Give 1 or more, or 0 to have it chosen");
   if (options.depth < 1 || options.depth > 10) refuse("depth is " + std::to_string(options.depth), "Give 1 to 10");
   if (!std::isfinite(options.mixing) || options.mixing == 0)
     refuse("mixing is 0 or not finite", "Give another number, as 1");
-  descent_options(options).check(making);
+  descent_options(options).check(making_nonlinear_solver);
 }
 
 /// For systems written outside the library.
 template <class T>
 void check(const jacobian_view<T>& J, index_type n) {
   if (J.n != n)
-    throw error(making, "the Jacobian has " + std::to_string(J.n) + " rows, and the system " + std::to_string(n),
+    throw error(making_nonlinear_solver,
+                "the Jacobian has " + std::to_string(J.n) + " rows, and the system " + std::to_string(n),
                 "Have jacobian() tell of as many as there are unknowns");
   if (!J.row_offsets || J.nonzeros < 0 || (J.nonzeros > 0 && (!J.column_indices || !J.values)))
-    throw error(making, "the Jacobian has no row_offsets, column_indices or values, or fewer than 0 of them",
+    throw error(making_nonlinear_solver,
+                "the Jacobian has no row_offsets, column_indices or values, or fewer than 0 of them",
                 "Have jacobian() tell where they are, in memory of the system's place");
   if (!offsets_suffice_32(J.nonzeros))
-    throw error(making, "the Jacobian has " + std::to_string(J.nonzeros) + " entries",
+    throw error(making_nonlinear_solver, "the Jacobian has " + std::to_string(J.nonzeros) + " entries",
                 "Give it fewer than 2^31 - 256, or use broyden or anderson");
 }
 
@@ -74,20 +78,22 @@ struct nonlinear_solver<T>::implementation {
     const auto began = prepared_program::clock::now();
     const descent_tolerances tolerances = checked(options.tolerances);
     check(options);
-    const auto method = find_by_name(making, equation_methods<T>, options.method, "method");
+    const auto method = find_by_name(making_nonlinear_solver, equation_methods<T>, options.method, "method");
     if (method.wants_hessian && !system.has_jacobian())
-      throw error(making, "method '" + options.method + "' wants the Jacobian, and the system has none",
+      throw error(making_nonlinear_solver,
+                  "method '" + options.method + "' wants the Jacobian, and the system has none",
                   "Use broyden or anderson");
     const index_type n = system.unknowns();
-    if (n < 1) throw error(making, "the system has " + std::to_string(n) + " unknowns", "Give it 1 or more");
+    if (n < 1)
+      throw error(making_nonlinear_solver, "the system has " + std::to_string(n) + " unknowns", "Give it 1 or more");
     if (n > method.most_unknowns)
       throw error(
-          making,
+          making_nonlinear_solver,
           "method '" + options.method + "' holds a dense matrix, and the system has " + std::to_string(n) + " unknowns",
           "Use newton-krylov, or make it " + std::to_string(method.most_unknowns) + " or fewer");
     if (method.wants_hessian) check(system.jacobian(), n);
     const descent_options loop(options);
-    const whilst::executor how = loop.executor_on(system.where(), making, "the system");
+    const whilst::executor how = loop.executor_on(system.where(), making_nonlinear_solver, "the system");
     const index_type inner = options.max_inner_iterations ? options.max_inner_iterations : usual_inner_limit(n);
     constexpr double no_bound = -HUGE_VAL;  // 1/2 ||F||^2 has its own
     prepared = std::make_unique<prepared_descent<T>>(

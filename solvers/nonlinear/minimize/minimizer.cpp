@@ -13,7 +13,7 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view making = "making a minimizer";
+constexpr std::string_view making_minimizer = "making a minimizer";
 
 struct named_damping {
   std::string_view name;
@@ -37,12 +37,12 @@ bool wants_products(const objective<T>& f, const descent_method<T>& method, hess
   if (!method.wants_hessian) return false;
   const std::string by = "method '" + std::string(method.name) + "'";
   if (choice == hessian_choice::matrix_free && !method.takes_products)
-    throw error(making, by + " factors the Hessian, and the options say matrix-free",
+    throw error(making_minimizer, by + " factors the Hessian, and the options say matrix-free",
                 "Use newton-cg, trust-region, levenberg-marquardt or dogleg");
   const bool has_matrix = f.has_hessian() && choice != hessian_choice::matrix_free;
   const bool has_products = f.has_products() && method.takes_products && choice != hessian_choice::assembled;
   if (!has_matrix && !has_products)
-    throw error(making,
+    throw error(making_minimizer,
                 by + " wants the Hessian, and the function has none" +
                     (f.has_products()  ? " but as products"
                      : f.has_hessian() ? " but as a matrix"
@@ -54,10 +54,11 @@ bool wants_products(const objective<T>& f, const descent_method<T>& method, hess
 }
 
 void check(const minimizer_options& options) {
-  check_descent(making, options.tolerances, options.lower_bound);
+  check_descent(making_minimizer, options.tolerances, options.lower_bound);
   if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
-    throw error(making, "first_damping is not a positive number", "Give one, as 1e-3, or 100 for a start far off");
-  descent_options(options).check(making);
+    throw error(making_minimizer, "first_damping is not a positive number",
+                "Give one, as 1e-3, or 100 for a start far off");
+  descent_options(options).check(making_minimizer);
 }
 
 }  // namespace
@@ -77,21 +78,22 @@ struct minimizer<T>::implementation {
   implementation(const objective<T>& f, const minimizer_options& options) : lower_bound(options.lower_bound) {
     const auto began = prepared_program::clock::now();
     check(options);
-    const descent_method<T> method = find_by_name(making, descent_methods<T>, options.method, "method");
-    const line_search_kind search = line_search_from_name(making, options.line_search);
+    const descent_method<T> method = find_by_name(making_minimizer, descent_methods<T>, options.method, "method");
+    const line_search_kind search = line_search_from_name(making_minimizer, options.line_search);
     const damping_settings damping{options.first_damping,
-                                   find_by_name(making, dampings, options.damping, "damping").kind};
+                                   find_by_name(making_minimizer, dampings, options.damping, "damping").kind};
     const bool matrix_free =
-        wants_products(f, method, find_by_name(making, hessians, options.hessian, "Hessian").choice);
+        wants_products(f, method, find_by_name(making_minimizer, hessians, options.hessian, "Hessian").choice);
     const bool in_parallel = search == line_search_kind::parallel && method.searches_lines;
     if (in_parallel && !f.has_values_along())
-      throw error(making, "line search 'parallel' wants values of f along a line, and the function has none",
+      throw error(making_minimizer, "line search 'parallel' wants values of f along a line, and the function has none",
                   "Give a called_objective the callback for them, or use another line search, as strong-wolfe");
     const index_type n = f.unknowns();
-    if (n < 1) throw error(making, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
-    check_unknowns(making, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
+    if (n < 1)
+      throw error(making_minimizer, "the function has " + std::to_string(n) + " unknowns", "Give it 1 or more");
+    check_unknowns(making_minimizer, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
     const descent_options loop(options);
-    const whilst::executor how = loop.executor_on(f.where(), making, "the function");
+    const whilst::executor how = loop.executor_on(f.where(), making_minimizer, "the function");
     const index_type inner_limit = std::max<index_type>(2 * n, 20);  // n would suffice in exact arithmetic
     prepared = std::make_unique<prepared_descent<T>>(
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
@@ -125,7 +127,7 @@ ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
 }
 template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
-  check_descent(making, tolerances, implementation_->lower_bound);
+  check_descent(making_minimizer, tolerances, implementation_->lower_bound);
   implementation_->prepared->set_tolerances(tolerances);
 }
 

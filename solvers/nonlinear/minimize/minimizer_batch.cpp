@@ -14,23 +14,23 @@ double minimizer_batch_report::mean_evaluations() const {
 namespace detail {
 namespace {
 
-const std::string making = "making a batch of minimizations";
+const std::string making_batch = "making a batch of minimizations";
 
 }  // namespace
 
 batch_settings settings_of_minimizations(const minimizer_batch_options& options, index_type problems) {
-  check_descent(making, options.tolerances, options.lower_bound);
+  check_descent(making_batch, options.tolerances, options.lower_bound);
   if (options.max_evaluations < 0)
-    throw error(making, "max_evaluations is " + std::to_string(options.max_evaluations),
+    throw error(making_batch, "max_evaluations is " + std::to_string(options.max_evaluations),
                 "Give 1 or more, or 0 to have it chosen");
-  return {making, "a minimizer", problems, options};
+  return {making_batch, "a minimizer", problems, options};
 }
 
 minimization_settings settings_of_each(const minimizer_batch_options& options, bool single) {
   minimization_settings made;
-  const line_search_kind search = line_search_from_name(making, options.line_search);
+  const line_search_kind search = line_search_from_name(making_batch, options.line_search);
   if (search == line_search_kind::parallel)
-    throw error(making, "line search 'parallel' is for a minimizer: within a kernel lengths are tried in turn",
+    throw error(making_batch, "line search 'parallel' is for a minimizer: within a kernel lengths are tried in turn",
                 "Use strong-wolfe, approximate-wolfe or backtracking");
   made.descent = usual_descent_settings(options.method, search, options.tolerances, options.lower_bound, single);
   made.loop.limit = options.max_iterations;
@@ -39,18 +39,18 @@ minimization_settings settings_of_each(const minimizer_batch_options& options, b
 }
 
 void refuse_method(const std::string& asked, const std::string& known) {
-  throw error(making, "there is no method called '" + asked + "' among those that the batch is compiled for",
+  throw error(making_batch, "there is no method called '" + asked + "' among those that the batch is compiled for",
               "Use one of " + known);
 }
 
 void check_dense(const char* method, index_type unknowns, index_type most) {
-  check_unknowns(making, method, unknowns, most, "lbfgs");
+  check_unknowns(making_batch, method, unknowns, most, "lbfgs");
 }
 
 index_type bytes_of_all(index_type problems, index_type bytes_a_problem) {
   constexpr index_type most = std::numeric_limits<index_type>::max() / 2;
   if (problems > most / bytes_a_problem)
-    throw error(making, std::to_string(problems) + " problems want more memory than can be counted",
+    throw error(making_batch, std::to_string(problems) + " problems want more memory than can be counted",
                 "Solve them in parts");
   return problems * bytes_a_problem;
 }
