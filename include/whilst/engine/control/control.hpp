@@ -279,17 +279,9 @@ struct alignas(128) control : loop_state {
   }
 
   /// For runners: the current wish.
-  WHILST_HD outside_wish wish() const {
-#if defined(__CUDA_ARCH__)
-    outside_wish now = outside;
-    now.cancel_request = read_early(for_host ? &for_host->outside.cancel_request : &outside.cancel_request);
-    return now;
-#else
-    const std::uint64_t& request = (for_host ? for_host : this)->outside.cancel_request;
-    std::atomic_ref shared(const_cast<std::uint64_t&>(request));  // the cancelling thread writes it
-    return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
-#endif
-  }
+  WHILST_HD outside_wish wish() const { return wish_at(for_host ? *for_host : *this); }
+  /// The same of a control without a for_host.
+  WHILST_HD outside_wish wish_here() const { return wish_at(*this); }
 
   using loop_state::set_reference;
   /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:
@@ -298,6 +290,19 @@ struct alignas(128) control : loop_state {
     rtol_norm = settings.rtol * rhs_norm;
     atol_norm = settings.atol;
     divergence_norm = settings.dtol * (rhs_norm > initial_norm ? rhs_norm : initial_norm);
+  }
+
+ private:
+  WHILST_HD outside_wish wish_at(const control& asked) const {
+    const std::uint64_t& request = asked.outside.cancel_request;
+#if defined(__CUDA_ARCH__)
+    outside_wish now = outside;
+    now.cancel_request = read_early(&request);
+    return now;
+#else
+    std::atomic_ref shared(const_cast<std::uint64_t&>(request));  // the cancelling thread writes it
+    return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
+#endif
   }
 };
 static_assert(std::is_trivially_copyable_v<control>);

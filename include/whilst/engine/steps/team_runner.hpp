@@ -91,20 +91,20 @@ class team_runner {
     follow_leader();
     // Of a control in global memory a read after each barrier would cost more than a short step.
     index_type trips_left = c->trips_left;
-    const bool tells = may_take_long() && c->for_host;
+    const bool tells = has_host_apart && may_take_long() && c->for_host;
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
     if (leads()) {
       c->open();
-      c->tell_host();
+      tell_host(*c);
     }
     follow_leader();
     look();
     while (active()) {
       finished_ = false;
       trip_is_open_ = true;
-      if (leads()) wish_ = root_->wish();  // memory latency is long: read now, used with the first finish
+      if (leads()) wish_ = wish_of_root();  // memory latency is long: read now, used with the first finish
       body(*this);
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (!finished_ || trip_is_open_) {
@@ -115,18 +115,18 @@ class team_runner {
         look();
       }
       if (--trips_left < 0) active_ = false;
-      if (active() && tells) c->tell_host();
+      if (active() && tells) tell_host(*c);
     }
     if (leads()) {
       if (c->running) c->stop(reason::iteration_limit);
       c->stopped_at = now_nanoseconds();
-      c->tell_host();
+      tell_host(*c);
     }
     current_ = outer;
     root_ = outer_root;
     finished_ = outer_finished;
     trip_is_open_ = outer_is_open;
-    if (trip_is_open_ && leads()) wish_ = root_->wish();
+    if (trip_is_open_ && leads()) wish_ = wish_of_root();
     look();
   }
 
@@ -160,6 +160,20 @@ class team_runner {
 #if defined(__CUDACC__)
   static constexpr bool is_block = std::is_same_v<Team, block_team> || std::is_same_v<Team, cluster_team>;
 #endif
+
+  /// Whether controls may have a for_host: only blocks that share a system keep them in memory of their own. The code
+  /// for it would cost short steps of other teams, whose loops then have registers for less.
+  static constexpr bool has_host_apart = of_several_blocks<Team>;
+  WHILST_HD static void tell_host(const control& c) {
+    if constexpr (has_host_apart) c.tell_host();
+  }
+  WHILST_HD outside_wish wish_of_root() const {
+    if constexpr (has_host_apart) {
+      return root_->wish();
+    } else {
+      return root_->wish_here();
+    }
+  }
 
   /// Whether this thread finishes steps, for its team or for its block of it.
   WHILST_HD bool leads() const {
