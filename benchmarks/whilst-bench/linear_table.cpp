@@ -11,7 +11,7 @@ namespace whilst_bench {
 namespace {
 
 /// Why a run failed, in a cell of the table.
-std::string brief(const std::string& failure) {
+std::string short_reason(const std::string& failure) {
   static const std::map<std::string, std::string> words{
       {"iteration_limit", "limit"},        {"divergence", "diverges"}, {"indefinite_preconditioner", "indef. M"},
       {"indefinite_operator", "indef. A"}, {"nan_or_infinity", "nan"}, {"stagnation", "stagnates"},
@@ -27,7 +27,7 @@ std::vector<std::string> columns_of(const linear_results& results) {
   return columns;
 }
 
-std::size_t width_of(const std::string& column) { return std::max<std::size_t>(9, column.size()) + 1; }
+std::size_t width_of_column(const std::string& column) { return std::max<std::size_t>(9, column.size()) + 1; }
 
 std::string name_in_table(const std::string& name) {
   constexpr std::size_t most = 24;
@@ -51,7 +51,7 @@ void print_linear_head(std::FILE* out, const linear_options& options, const line
   fmt::print(out, "Iterations to a true relative residual of {:g} in {}, at most {}; or why not\n\n",
              options.tolerance(), options.precision, options.max_iterations);
   fmt::print(out, "{:<24} {:>8} {:>9} {:<6}", "problem", "n", "nonzeros", "M");
-  for (const std::string& column : columns_of(results)) fmt::print(out, "{:>{}}", column, width_of(column));
+  for (const std::string& column : columns_of(results)) fmt::print(out, "{:>{}}", column, width_of_column(column));
   fmt::print(out, "  fastest\n");
   std::fflush(out);
 }
@@ -68,8 +68,8 @@ void print_linear_rows(std::FILE* out, const linear_results& results, const line
           std::find_if(row.runs.begin(), row.runs.end(), [&](const auto& one) { return one.by.column() == column; });
       const std::string cell = run == row.runs.end() ? ""
                                : run->solved         ? std::to_string(run->iterations)
-                                                     : brief(failure_of(*run));
-      fmt::print(out, "{:>{}}", cell, width_of(column));
+                                                     : short_reason(failure_of(*run));
+      fmt::print(out, "{:>{}}", cell, width_of_column(column));
     }
     const linear_run* const best = row.fastest();
     fmt::print(out, "  {}\n",
@@ -85,7 +85,7 @@ void print_linear_summary(std::FILE* out, const linear_options& options, const l
     const linear_tally tally = tally_of(one, results);
     std::string why;
     for (const auto& [reason, times] : tally.failures)
-      why += fmt::format("{}{} {}", why.empty() ? "  " : ", ", times, brief(reason));
+      why += fmt::format("{}{} {}", why.empty() ? "  " : ", ", times, short_reason(reason));
     fmt::print(out, "{:<24} {:>6} {:>3} {:>8} {:>7} {:>10} {:>12}{}\n", one.label(), tally.solved, tally.runs,
                tally.fastest, tally.fewest, tally.iterations, whilst::command::duration(tally.seconds), why);
   }

@@ -24,10 +24,10 @@ using namespace whilst::command;
 using strings = std::vector<std::string>;
 
 /// Seconds on a processor.
-const strings small_set{"poisson2d:64", "poisson3d:16", "elasticity2d:12", "elasticity3d:4", "powerlaw:5000"};
+const strings small_products{"poisson2d:64", "poisson3d:16", "elasticity2d:12", "elasticity3d:4", "powerlaw:5000"};
 /// Larger than a GPU's caches: 56 million nonzeros, 79 million in blocks of 3 x 3, 9 million in rows of a power law,
 /// and 84 million in rows of five.
-const strings large_set{"poisson3d:200", "elasticity3d:43", "powerlaw:1000000", "poisson2d:4096"};
+const strings large_products{"poisson3d:200", "elasticity3d:43", "powerlaw:1000000", "poisson2d:4096"};
 
 /// In the library's order.
 strings formats_of(const spmv_options& options) {
@@ -42,7 +42,7 @@ linear_cases matrices_of(const spmv_options& options) {
   linear_options as_systems;
   as_systems.data = options.data;
   for (const std::string& name : options.gallery) {
-    const strings names = name == "small" ? small_set : name == "large" ? large_set : strings{name};
+    const strings names = name == "small" ? small_products : name == "large" ? large_products : strings{name};
     as_systems.gallery.insert(as_systems.gallery.end(), names.begin(), names.end());
   }
   linear_cases found = find_linear_cases(as_systems);
