@@ -289,4 +289,18 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
   CHECK(ended >= 50);
 }
 
+TEST_CASE("nothing is small compared to a right-hand side whose norm is beyond the range", "[linear]") {
+  // The residual of x0 has a norm, and any tolerance times an infinite one is more.
+  const whilst::csr_matrix<double> identity(2, 2, std::vector<std::int32_t>{0, 1, 2}, std::vector<std::int32_t>{0, 1},
+                                            std::vector<double>{1, 1});
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    std::vector<double> x{1.4e308, 1.4e308};
+    const whilst::report r = whilst::linear_solver<double>(identity, {.method = "bicgstab", .executor = executor})
+                                 .solve(std::vector<double>{1.5e308, 1.5e308}, x);
+    CHECK(r.reason() == whilst::reason::nan_or_infinity);
+    CHECK((x == std::vector<double>{1.4e308, 1.4e308}));
+  }
+}
+
 }  // namespace whilst_test

@@ -168,7 +168,9 @@ struct linear_solve_steps {
     bool measures, scales;
     double reduction = 0;
     WHILST_HD void operator()(const residual_sums& total) const {
-      const double norm = norm_of({total[0], total[1], total[2]});
+      const double measured = norm_of({total[0], total[1], total[2]});
+      // Nothing is small compared to a norm that is beyond the range.
+      const double norm = is_finite(s->rhs_norm) ? measured : s->rhs_norm;
       outer->set_reference(s->rhs_norm, norm);
       s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
       // Nothing beats 0 if b is 0; a non-finite x is no starting point, though A may not see it.
