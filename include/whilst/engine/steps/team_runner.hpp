@@ -204,20 +204,14 @@ class team_runner {
   /// A finish without sums, which may be of anything that the map wrote.
   template <class Finish>
   WHILST_HD void finish_alone(const Finish& finish) {
-    const auto call = [&] {
-      if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    };
+    const reason asked = outside_verdict();
     if constexpr (of_several_blocks<Team>) {
-      const reason asked = outside_verdict();
       team_.meet();
-      call();
-      close_trip(asked);
     } else {
       team_.sync();
-      call();
-      // Asked only now, when the wish has arrived from memory: asked earlier, a short step would wait for it.
-      close_trip(outside_verdict());
     }
+    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
+    close_trip(asked);
     follow_leader();
     have_finished();
   }
