@@ -447,6 +447,44 @@ TEST_CASE("threads that share a solver for several columns get what one gets, to
     }
 }
 
+TEST_CASE("a limit or deadline set during a solve counts for all columns or for none, and is kept",
+          "[threads][sanitizer]") {
+  const auto A = springs_in_a_row(60);
+  constexpr index_type columns = 8;
+  const std::vector<double> column = random_vector<double>(A.rows(), 3);
+  std::vector<double> B;
+  for (index_type k = 0; k < columns; ++k) B.insert(B.end(), column.begin(), column.end());
+  whilst::columns_linear_solver<double> solver(A, columns, {.method = "minres", .rtol = rtol, .executor = "host"});
+  std::atomic<int> mixed{0};
+  std::atomic<bool> ended{false};
+  struct at_the_end {
+    std::atomic<bool>& ended;
+    ~at_the_end() { ended = true; }
+  };
+  const std::string thrown = failures_on_threads(2, 1, [&](int t, int) {
+    if (t == 0) {
+      const at_the_end of_all{ended};  // also if one throws
+      for (int solves = 0; solves < 100; ++solves) {
+        std::vector<double> X(B.size());
+        const whilst::columns_report r = solver.solve(B, X);
+        for (index_type each = 1; each < columns; ++each) mixed += r[each].iterations != r[0].iterations;
+      }
+    } else {
+      for (int limit = 0; !ended; limit = (limit + 1) % 3) {
+        solver.set_max_iterations(limit);
+        solver.set_deadline(limit == 0 ? 1e-9 : 1e6);
+      }
+      solver.set_max_iterations(1000);
+      solver.set_deadline(1e6);
+    }
+  });
+  CHECK(thrown == "");
+  CHECK(mixed == 0);
+  // The last ones set are 1000 and 1e6.
+  std::vector<double> X(B.size());
+  CHECK(solver.solve(B, X).all_converged());
+}
+
 TEST_CASE("threads that share a solver for an operator of one's own get what one gets", "[threads][sanitizer]") {
   constexpr index_type n = 300, throws_nowhere = -1;
   auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(

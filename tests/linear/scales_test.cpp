@@ -290,16 +290,27 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
 }
 
 TEST_CASE("nothing is small compared to a right-hand side whose norm is beyond the range", "[linear]") {
-  // The residual of x0 has a norm, and any tolerance times an infinite one is more.
-  const whilst::csr_matrix<double> identity(2, 2, std::vector<std::int32_t>{0, 1, 2}, std::vector<std::int32_t>{0, 1},
-                                            std::vector<double>{1, 1});
+  // x0 and its residual have norms, and any tolerance times an infinite one is more.
+  const whilst::csr_matrix<double> tenfold(2, 2, std::vector<std::int32_t>{0, 1, 2}, std::vector<std::int32_t>{0, 1},
+                                           std::vector<double>{10, 10});
+  const std::vector<double> x0{1.4e307, 1.4e307}, b{1.5e308, 1.5e308};
   for (const std::string& executor : executors()) {
-    INFO(executor);
-    std::vector<double> x{1.4e308, 1.4e308};
-    const whilst::report r = whilst::linear_solver<double>(identity, {.method = "bicgstab", .executor = executor})
-                                 .solve(std::vector<double>{1.5e308, 1.5e308}, x);
-    CHECK(r.reason() == whilst::reason::nan_or_infinity);
-    CHECK((x == std::vector<double>{1.4e308, 1.4e308}));
+    for (const std::string method : {"cg", "bicgstab", "gmres", "lsqr", "lsmr", "cgls"}) {
+      INFO(executor << " " << method);
+      std::vector<double> x = x0;
+      const whilst::linear_solver_options options{.method = method, .executor = executor};
+      CHECK(whilst::linear_solver<double>(tenfold, options).solve(b, x).reason() == whilst::reason::nan_or_infinity);
+      CHECK(x == x0);
+    }
+    if (executor == "resident") continue;
+    INFO(executor << ", two columns");
+    std::vector<double> B = b, X = x0;
+    for (const double entry : {1.0, 1.0}) B.push_back(entry), X.push_back(0);
+    const whilst::columns_report r =
+        whilst::columns_linear_solver<double>(tenfold, 2, {.method = "cg", .executor = executor}).solve(B, X);
+    CHECK(r[0].reason == whilst::reason::nan_or_infinity);
+    CHECK(converged(r[1].reason));
+    CHECK((std::vector<double>(X.begin(), X.begin() + 2) == x0));
   }
 }
 

@@ -42,7 +42,8 @@ class columns_one_by_one {
   columns_report solve(std::span<const T> given, std::span<T> X) {
     using clock = std::chrono::steady_clock;
     const std::lock_guard alone(lock_);
-    const std::vector<T> B(given.begin(), given.end());  // X may share its memory
+    const turns::turn mine = prepared().enter("solving for several columns");  // all columns have the same settings
+    const std::vector<T> B(given.begin(), given.end());                        // X may share its memory
     const auto began = clock::now();
     const settings_restored settings(solver_);
     report_fields of_all = prepared().common();

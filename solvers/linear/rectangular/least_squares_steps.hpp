@@ -143,6 +143,7 @@ struct least_squares_steps {
     scalars* s;
     control *outer, *inner;
     WHILST_HD void operator()(const sums<double, 3>& total) const {
+      if (!is_finite(s->rhs_norm)) s->residual_norm = s->rhs_norm;  // nothing is small compared to it
       outer->set_reference(s->rhs_norm, s->residual_norm);
       if (s->rhs_norm == 0) s->residual_norm = 0;  // nothing beats x = 0
       note_normal(s, total);
