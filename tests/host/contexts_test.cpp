@@ -334,6 +334,33 @@ TEST_CASE("a solver of another GPU leaves the caller's own context current", "[c
   REQUIRE(by.destroy(own) == CUDA_SUCCESS);
 }
 
+TEST_CASE("memory of another GPU is refused until it is within reach", "[contexts][pointers][gpu]") {
+  if (whilst::cuda::device_count() < 2) return;
+  const std::vector<double> ones(n, 1);
+  const auto on = [&](int device) {
+    buffer<double> made(place::gpu(device), n);
+    REQUIRE(cudaMemcpy(made.data(), ones.data(), n * sizeof(double), cudaMemcpyDefault) == cudaSuccess);
+    return made;
+  };
+  const buffer<double> there = on(1);
+  for (const std::string& executor : on_gpu()) {
+    INFO(executor);
+    buffer<double> here = on(0);
+    linear_solver<double> solver(system_of_n(), {.executor = executor, .device = 0});
+    CHECK_THROWS_WITH(solver.enqueue(nullptr, there.data(), here.data()),
+                      contains("enqueueing a solve: b is memory of GPU 1, out of reach of GPU 0"));
+    CHECK_THROWS_WITH(solver.bind_values(there.data()), contains("the pointer is memory of GPU 1, out of reach"));
+    check_solves(solver);
+    int can_reach = 0;
+    REQUIRE(cudaDeviceCanAccessPeer(&can_reach, 0, 1) == cudaSuccess);
+    if (can_reach == 0) continue;
+    REQUIRE(cudaSetDevice(0) == cudaSuccess);
+    REQUIRE(cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
+    CHECK(solver.enqueue(nullptr, there.data(), here.data()).wait().converged());
+    REQUIRE(cudaDeviceDisablePeerAccess(1) == cudaSuccess);
+  }
+}
+
 // Hidden, since a fault takes the context from all other tests: the next one runs it in a process of its own.
 TEST_CASE("after a fault all say so, and destructors are silent", "[.][faults-in-a-kernel]") {
   auto solver =
