@@ -89,6 +89,8 @@ struct program::implementation {
   /// Throws whilst::error if the context that the program was prepared in is gone, with all it owned, or is not
   /// current.
   void require_life(const char* doing) const;
+  /// Throws whilst::error if the stream is known to be of another GPU.
+  void require_own_stream(cudaStream_t stream) const;
   void enqueue_on_gpu(cudaStream_t stream);
 
   static void refuse_to_resume_in_capture(cudaStream_t stream);

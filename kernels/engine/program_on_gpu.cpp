@@ -140,9 +140,21 @@ void program::implementation::require_life(const char* doing) const {
   if (last_run) life().require(doing);
 }
 
+/// Before anything is launched there: the runtime may have a kernel run on the stream's GPU, where it faults.
+void program::implementation::require_own_stream([[maybe_unused]] cudaStream_t stream) const {
+#if CUDART_VERSION >= 12080
+  int device = where.device();
+  if (WHILST_CUDA_ATTEMPT(cudaStreamGetDevice(stream, &device)) != cudaSuccess || device == where.device()) return;
+  throw error("enqueueing a program",
+              "the stream is of " + name_of(place::gpu(device)) + ", and the program is on " + name_of(where),
+              "Give a stream of the GPU that the solver or program is on");
+#endif
+}
+
 void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
   cuda::device_guard current(where.device());
   require_life("enqueueing a program");
+  require_own_stream(stream);
   cudaStreamCaptureStatus capturing{};
   WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
   if (capturing == cudaStreamCaptureStatusInvalidated)
@@ -171,6 +183,7 @@ void program::implementation::refuse_to_resume_in_capture(cudaStream_t stream) {
 }
 
 void program::implementation::resume_on_gpu(form& rest, cudaStream_t stream) {
+  require_own_stream(stream);
   run_after_the_one_before(stream, [&] { launch(rest, stream); });
 }
 

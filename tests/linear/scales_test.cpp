@@ -296,6 +296,8 @@ TEST_CASE("nothing is small compared to a right-hand side whose norm is beyond t
   const std::vector<double> x0{1.4e307, 1.4e307}, b{1.5e308, 1.5e308};
   for (const std::string& executor : executors()) {
     for (const std::string method : {"cg", "bicgstab", "gmres", "lsqr", "lsmr", "cgls"}) {
+      const bool least_squares = method == "lsqr" || method == "lsmr" || method == "cgls";
+      if (executor == "resident" && least_squares) continue;
       INFO(executor << " " << method);
       std::vector<double> x = x0;
       const whilst::linear_solver_options options{.method = method, .executor = executor};
