@@ -140,7 +140,8 @@ void program::implementation::require_life(const char* doing) const {
   if (last_run) life().require(doing);
 }
 
-/// Before anything is launched there: the runtime may have a kernel run on the stream's GPU, where it faults.
+/// Before anything is launched there: the runtime may have a kernel run on the stream's GPU, where it faults. Not of a
+/// stream that is capturing, whose capture the question breaks.
 void program::implementation::require_own_stream([[maybe_unused]] cudaStream_t stream) const {
 #if CUDART_VERSION >= 12080
   int device = where.device();
@@ -154,7 +155,6 @@ void program::implementation::require_own_stream([[maybe_unused]] cudaStream_t s
 void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
   cuda::device_guard current(where.device());
   require_life("enqueueing a program");
-  require_own_stream(stream);
   cudaStreamCaptureStatus capturing{};
   WHILST_CUDA("asking whether a stream is capturing", cudaStreamIsCapturing(stream, &capturing));
   if (capturing == cudaStreamCaptureStatusInvalidated)
@@ -171,6 +171,7 @@ void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
     capture_into(whole.lowered, stream, means);
     return;
   }
+  require_own_stream(stream);
   run_after_the_one_before(stream, [&] { launch(whole, stream); });
 }
 

@@ -356,8 +356,8 @@ class team_runner {
       if constexpr (of_several_blocks<Team>) {
         for_own_indices(team_, group.size(), n, [&](index_type i) { apply(map, i, group, take); });
       } else {
-        const int groups = wants_lanes ? team_.groups(group.size()) : own_.size;
-        for (index_type i = wants_lanes ? team_.group(group.size()) : own_.rank; i < n; i += groups)
+        const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
+        for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
           apply(map, i, group, take);
       }
     }
@@ -387,23 +387,7 @@ class team_runner {
     }
   }
 
-  /// Of this thread. In a block nvcc cannot work it out again: it would, for each step anew, and with it the addresses
-  /// that a map reads, though the way from a barrier to the next read is most of a short step.
-  struct place_in_team {
-    int rank = 0, size = 1;
-    WHILST_HD explicit place_in_team([[maybe_unused]] const Team& team) {
-      if constexpr (!of_several_blocks<Team>) {
-        rank = team.rank();
-        size = team.size();
-      }
-#if defined(__CUDA_ARCH__)
-      if constexpr (std::is_same_v<Team, block_team>) asm volatile("" : "+r"(rank), "+r"(size));
-#endif
-    }
-  };
-
   Team team_;
-  place_in_team own_{team_};
   control* current_ = nullptr;
   const control* root_ = nullptr;
   bool active_ = true;
