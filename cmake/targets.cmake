@@ -104,6 +104,9 @@ function(whilst_own_code target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WHILST_SANITIZE)
     list(APPEND warnings -Wno-maybe-uninitialized)  # by GCC's manual, the sanitizers make it see what is not there
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 17)
+    list(APPEND warnings -Wno-deprecated-declarations)  # GCC 12's std::stable_sort uses what it calls deprecated
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
     list(APPEND warnings -Wno-subobject-linkage)  # to GCC, all but the file that it was given are headers
   endif()

@@ -22,13 +22,13 @@ int threads_for_each(index_type rows) {
   return 512;
 }
 
-/// Up to so many rows of a thread each, one block is faster: it meets by its own barrier. Measured on an H200.
-constexpr index_type most_rows_of_one_block = 256;
 /// A larger one gets a block for each so many threads, or up to twice that. On an H200 half as many, or twice as many,
 /// do nearly as well.
 constexpr index_type threads_worth_a_block = 128;
 
 #if WHILST_WITH_CUDA
+/// Up to so many rows of a thread each, one block is faster: it meets by its own barrier. Measured on an H200.
+constexpr index_type most_rows_of_one_block = 256;
 /// Shared memory of a block that its sums and mailbox take, at most.
 constexpr index_type most_static_shared = 14 * 1024;
 #endif
