@@ -146,7 +146,7 @@ void program::implementation::require_own_stream([[maybe_unused]] cudaStream_t s
 #if CUDART_VERSION >= 12080
   int device = where.device();
   if (WHILST_CUDA_ATTEMPT(cudaStreamGetDevice(stream, &device)) != cudaSuccess || device == where.device()) return;
-  throw error("enqueueing a program",
+  throw error("running a program",
               "the stream is of " + name_of(place::gpu(device)) + ", and the program is on " + name_of(where),
               "Give a stream of the GPU that the solver or program is on");
 #endif
@@ -171,7 +171,6 @@ void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
     capture_into(whole.lowered, stream, means);
     return;
   }
-  require_own_stream(stream);
   run_after_the_one_before(stream, [&] { launch(whole, stream); });
 }
 
@@ -184,12 +183,12 @@ void program::implementation::refuse_to_resume_in_capture(cudaStream_t stream) {
 }
 
 void program::implementation::resume_on_gpu(form& rest, cudaStream_t stream) {
-  require_own_stream(stream);
   run_after_the_one_before(stream, [&] { launch(rest, stream); });
 }
 
 template <class Launch>
 void program::implementation::run_after_the_one_before(cudaStream_t stream, const Launch& launch) {
+  require_own_stream(stream);
   const unsigned long long number = number_of(stream);
   follow_run_before(stream, number);
   const auto mark = [&] {

@@ -282,8 +282,6 @@ struct alignas(128) control : loop_state {
   WHILST_HD outside_wish wish() const { return wish_at(for_host ? *for_host : *this); }
   /// The same of a control without a for_host.
   WHILST_HD outside_wish wish_here() const { return wish_at(*this); }
-  /// Its verdict now, out of line, like all rare code.
-  WHILST_NOINLINE WHILST_HD reason verdict_here() const { return wish_here().verdict(); }
 
   using loop_state::set_reference;
   /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:

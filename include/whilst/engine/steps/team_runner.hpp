@@ -167,22 +167,11 @@ class team_runner {
   WHILST_HD static void tell_host(const control& c) {
     if constexpr (has_host_apart) c.tell_host();
   }
-  /// What is asked from outside. One block keeps no more of it than whether there may be anything: for more, nvcc lets
-  /// go of the addresses that a short step needs at once.
-  using heard = std::conditional_t<has_host_apart, outside_wish, std::uint64_t>;
-  WHILST_HD heard wish_of_root() const {
+  WHILST_HD outside_wish wish_of_root() const {
     if constexpr (has_host_apart) {
       return root_->wish();
     } else {
-      const outside_wish now = root_->wish_here();
-      return now.cancel_request | now.deadline_at;
-    }
-  }
-  WHILST_HD reason verdict_of_wish() const {
-    if constexpr (has_host_apart) {
-      return wish_.verdict();
-    } else {
-      return wish_ == 0 ? reason::running : root_->verdict_here();
+      return root_->wish_here();
     }
   }
 
@@ -237,7 +226,7 @@ class team_runner {
   }
   /// For the leader, where it closes a trip. A sum or a sync() of the team comes before the next call.
   WHILST_HD reason outside_verdict() const {
-    return trip_is_open_ && leads() ? agreed(verdict_of_wish()) : reason::running;
+    return trip_is_open_ && leads() ? agreed(wish_.verdict()) : reason::running;
   }
 
   /// What the team makes of a verdict from outside, which blocks may learn at different times.
@@ -404,7 +393,7 @@ class team_runner {
   bool active_ = true;
   bool finished_ = false;      ///< a step directly in the loop's body has had a finish in this trip
   bool trip_is_open_ = false;  ///< no finish has closed this trip yet
-  heard wish_{};               ///< on the leader
+  outside_wish wish_{};        ///< on the leader
 };
 
 }  // namespace whilst
