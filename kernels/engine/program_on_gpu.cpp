@@ -132,8 +132,9 @@ unsigned long long program::implementation::number_of(cudaStream_t stream) {
 }
 
 void program::implementation::follow_run_before(cudaStream_t stream, unsigned long long number) {
-  if (!has_run || (number && number == last_stream)) return;  // a stream follows itself
-  WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
+  if (has_run && number && number == last_stream) return;  // a stream follows itself
+  require_own_stream(stream);
+  if (has_run) WHILST_CUDA("waiting for the run before", cudaStreamWaitEvent(stream, last_run.get(), 0));
 }
 
 void program::implementation::require_life(const char* doing) const {
@@ -188,7 +189,6 @@ void program::implementation::resume_on_gpu(form& rest, cudaStream_t stream) {
 
 template <class Launch>
 void program::implementation::run_after_the_one_before(cudaStream_t stream, const Launch& launch) {
-  require_own_stream(stream);
   const unsigned long long number = number_of(stream);
   follow_run_before(stream, number);
   const auto mark = [&] {

@@ -23,7 +23,9 @@ struct method_needs {
   bool transpose = false;                    ///< products with A', too: A may be rectangular, M is for A'A
 };
 
-/// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does.
+/// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does. It may also
+/// have fetch(i, team), which reads for entry i what only its prepare writes, and then M(fetched, r) is M(i, r): steps
+/// that fetch themselves read it as early. See phases.hpp.
 template <class Preconditioner>
 concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
   M.bytes(index_type{});
@@ -61,6 +63,14 @@ struct jacobi_preconditioner {
   T* inverse_diagonal = nullptr;
   bool absolute = false;
 
+  struct fetched {
+    T inverse;
+  };
+  template <class Team>
+  WHILST_HD fetched fetch(index_type i, const Team& team) const {
+    return {team.early(inverse_diagonal + i)};
+  }
+  WHILST_HD T operator()(const fetched& of, T r) const { return of.inverse * r; }
   WHILST_HD T operator()(index_type i, T r) const { return inverse_diagonal[i] * r; }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   WHILST_HD jacobi_preconditioner with_memory(index_type n, workspace& memory) const {

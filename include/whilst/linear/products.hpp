@@ -198,24 +198,17 @@ struct made_of_products : blocks_of<Use> {
   }
 };
 
-/// A map that returns the entry r_i it has made, followed by u_i = M(i, r_i) where M is pointwise. See
-/// preconditioned().
+/// A map that returns the entry r_i it has made, and what it takes to make u = M r of it. See preconditioned().
 template <class T, class Preconditioner, class Map>
-struct preconditioned_map : Map {
+struct map_and_preconditioner : Map {
   Preconditioner M;
   const T* r;
   T* u;
 
-  preconditioned_map() = default;
-  WHILST_HD preconditioned_map(const Preconditioner& M, const Map& map, const T* r, T* u)
+  map_and_preconditioner() = default;
+  WHILST_HD map_and_preconditioner(const Preconditioner& M, const Map& map, const T* r, T* u)
       : Map(map), M(M), r(r), u(u) {}
 
-  template <class... Entries>
-  requires std::is_invocable_v<const Map&, index_type, const Entries&...> WHILST_HD void operator()(
-      index_type i, const Entries&... entries) const {
-    [[maybe_unused]] const T ri = Map::operator()(i, entries...);
-    if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, ri);
-  }
   index_type bytes(index_type n) const requires(says_own_bytes<Preconditioner>&& says_what_it_reads<Map>) {
     constexpr index_type written = Preconditioner::pointwise && !Preconditioner::is_identity ? 1 : 0;
     return Map::bytes(n) + bytes_of(M, n) + written * n * static_cast<index_type>(sizeof(T));
@@ -224,6 +217,50 @@ struct preconditioned_map : Map {
   template <class Run>
   WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_type n) const {
     if constexpr (!Preconditioner::pointwise) M.record(run, n, r, u);
+  }
+};
+/// Whether both the map and M fetch, so that neither waits for the other.
+template <class Preconditioner, class Map>
+concept fetches_with = requires(const Preconditioner& M, const Map& map, const lanes& team) {
+  M.fetch(index_type{}, team);
+  map.read(index_type{}, team, map.fetch(index_type{}, team));
+  requires !Map::fetches_constants;  // M's prepare is a step of the program
+};
+
+/// The map, followed by u_i = M(i, r_i) where M is pointwise.
+template <class T, class Preconditioner, class Map>
+struct preconditioned_map : map_and_preconditioner<T, Preconditioner, Map> {
+  using map_and_preconditioner<T, Preconditioner, Map>::map_and_preconditioner;
+
+  template <class... Entries>
+  requires std::is_invocable_v<const Map&, index_type, const Entries&...> WHILST_HD void operator()(
+      index_type i, const Entries&... entries) const {
+    [[maybe_unused]] const T ri = Map::operator()(i, entries...);
+    if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) this->u[i] = this->M(i, ri);
+  }
+};
+template <class T, class Preconditioner, class Map>
+requires fetches_with<Preconditioner, Map>
+struct preconditioned_map<T, Preconditioner, Map> : map_and_preconditioner<T, Preconditioner, Map> {
+  using map_and_preconditioner<T, Preconditioner, Map>::map_and_preconditioner;
+
+  template <class OfMap>
+  struct with_fetched {
+    OfMap of_map;
+    typename Preconditioner::fetched of_M;
+  };
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return with_fetched<decltype(Map::fetch(i, team))>{Map::fetch(i, team), this->M.fetch(i, team)};
+  }
+  template <class Team, class OfMap>
+  WHILST_HD auto read(index_type i, const Team& team, const with_fetched<OfMap>& e) const {
+    return with_fetched<decltype(Map::read(i, team, e.of_map))>{Map::read(i, team, e.of_map), e.of_M};
+  }
+  template <class OfMap, class... Told>
+  requires std::is_invocable_v<const Map&, index_type, const OfMap&, const Told&...> WHILST_HD void operator()(
+      index_type i, const with_fetched<OfMap>& e, const Told&... told) const {
+    this->u[i] = this->M(e.of_M, Map::operator()(i, e.of_map, told...));
   }
 };
 template <class Run, class Part>

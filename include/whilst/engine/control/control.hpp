@@ -280,8 +280,9 @@ struct alignas(128) control : loop_state {
 
   /// For runners: the current wish.
   WHILST_HD outside_wish wish() const { return wish_at(for_host ? *for_host : *this); }
-  /// The same of a control without a for_host.
-  WHILST_HD outside_wish wish_here() const { return wish_at(*this); }
+  /// Of a control without a for_host: the request, and the verdict now, which is out of line, like all rare code.
+  WHILST_HD std::uint64_t cancel_request_here() const { return request_at(*this); }
+  WHILST_NOINLINE WHILST_HD reason verdict_here() const { return wish_at(*this).verdict(); }
 
   using loop_state::set_reference;
   /// Sets the norms that check() compares with, from ||b|| and the initial ||r||:
@@ -294,14 +295,15 @@ struct alignas(128) control : loop_state {
 
  private:
   WHILST_HD outside_wish wish_at(const control& asked) const {
+    return {request_at(asked), outside.launch, outside.deadline_at};
+  }
+  WHILST_HD static std::uint64_t request_at(const control& asked) {
     const std::uint64_t& request = asked.outside.cancel_request;
 #if defined(__CUDA_ARCH__)
-    outside_wish now = outside;
-    now.cancel_request = read_early(&request);
-    return now;
+    return read_early(&request);
 #else
-    std::atomic_ref shared(const_cast<std::uint64_t&>(request));  // the cancelling thread writes it
-    return {shared.load(std::memory_order_relaxed), outside.launch, outside.deadline_at};
+    return std::atomic_ref(const_cast<std::uint64_t&>(request))  // the cancelling thread writes it
+        .load(std::memory_order_relaxed);
 #endif
   }
 };

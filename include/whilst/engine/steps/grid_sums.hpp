@@ -258,17 +258,21 @@ __device__ bool total_by_ticket(Total& total, const step_frame& frame) {
   return threadIdx.x == 0;
 }
 
-/// The same for a small grid, on thread 0 of the first block.
-template <int most_warps, class Total>
-__device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox) {
+/// The same for a small grid, on thread 0 of the first block, which calls `meanwhile` where it would only wait.
+template <int most_warps, class Total, class Meanwhile>
+__device__ bool total_of_small_grid(Total& total, const step_frame& frame, cluster_mailbox<Total>& mailbox,
+                                    const Meanwhile& meanwhile) {
   total = block_team().sum_on_leader<most_warps>(total);
   if (gridDim.x > 1) {
     // What comes next may depend on what the map wrote, such as a branch's flag.
     if (frame.links.lead_on()) meet_cluster();
     if (threadIdx.x == 0) mailbox.send(total);
     if (blockIdx.x != 0 || threadIdx.x >= 32) return false;
+    if (threadIdx.x == 0) meanwhile();
     __syncwarp();
     total = mailbox.receive();
+  } else if (threadIdx.x == 0) {
+    meanwhile();
   }
   return threadIdx.x == 0;
 }

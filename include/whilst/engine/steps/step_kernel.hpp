@@ -286,6 +286,12 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     if (!small) read_for_finish();
     // A sequel needs one thread's copy of the loop's state again; a warp works on its shared copy.
     [[maybe_unused]] std::conditional_t<has_sequel && !by_warp<Finish>, loop_state, no_sums> of_thread;
+    const auto prepare = [&] { prepare_finish(finish, finish_reads); };
+    constexpr bool is_prepared = small && has_sums;  // while waiting for the sums
+    const auto call = [&](const Finish& here, loop_state* loop, const auto&... totals) {
+      if constexpr (!is_prepared) prepare();
+      call_prepared_finish(here, loop, finish_reads, totals...);
+    };
     const auto conclude = [&](const auto&... totals) {
       // Called before the finish: later it would wait for it, and registers have no room for the wish itself.
       const auto asked = [&] { return frame.links.counts_trip ? controls.wish().verdict() : reason::running; };
@@ -301,7 +307,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
         } else {
           of_thread = controls.state();
           const reason wished = asked();
-          call_finish(here, &of_thread, finish_reads, totals...);
+          call(here, &of_thread, totals...);
           concluded.conclude(frame.links.conclude(of_thread, wished));
         }
       } else if constexpr (by_warp<Finish>) {
@@ -313,11 +319,11 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
       } else if constexpr (finish_takes_loop) {
         loop_state state = controls.state();
         const reason wished = asked();
-        call_finish(finish, &state, finish_reads, totals...);
+        call(finish, &state, totals...);
         frame.links.follow(state, wished);
       } else {
         const reason wished = asked();
-        call_finish(finish, nullptr, finish_reads, totals...);
+        call(finish, nullptr, totals...);
         frame.links.follow(wished);
       }
     };
@@ -347,7 +353,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
       if (concludes) conclude(of_grid);
     } else {
       if constexpr (may_send) {
-        concludes = total_of_small_grid<most_warps>(total, frame, mailbox);
+        concludes = total_of_small_grid<most_warps>(total, frame, mailbox, prepare);
       } else if constexpr (has_sums) {
         concludes = total_by_ticket<most_warps>(total, frame);
       } else if constexpr (small) {

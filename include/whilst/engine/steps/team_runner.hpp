@@ -92,6 +92,7 @@ class team_runner {
     // Of a control in global memory a read after each barrier would cost more than a short step.
     index_type trips_left = c->trips_left;
     const bool tells = has_host_apart && may_take_long() && c->for_host;
+    if constexpr (!has_host_apart) deadline_at_ = root_->outside.deadline_at;
     current_ = c;
     active_ = true;  // as it was armed
     start(*this);
@@ -104,7 +105,7 @@ class team_runner {
     while (active()) {
       finished_ = false;
       trip_is_open_ = true;
-      if (leads()) wish_ = wish_of_root();  // memory latency is long: read now, used with the first finish
+      hear();
       body(*this);
       // A thread still reading the body's last verdict may see this one instead: it looks again below.
       if (!finished_ || trip_is_open_) {
@@ -126,7 +127,7 @@ class team_runner {
     root_ = outer_root;
     finished_ = outer_finished;
     trip_is_open_ = outer_is_open;
-    if (trip_is_open_ && leads()) wish_ = wish_of_root();
+    if (trip_is_open_) hear();
     look();
   }
 
@@ -167,11 +168,25 @@ class team_runner {
   WHILST_HD static void tell_host(const control& c) {
     if constexpr (has_host_apart) c.tell_host();
   }
-  WHILST_HD outside_wish wish_of_root() const {
+  /// What is asked from outside in this trip. Memory latency is long: read at its beginning, used with its first
+  /// finish. Threads of one block keep no more than the request to cancel, and all of them read it: for a leader alone,
+  /// or for more words, nvcc lets go of the addresses that short steps need at once.
+  using heard = std::conditional_t<has_host_apart, outside_wish, std::uint64_t>;
+  WHILST_HD void hear() {
     if constexpr (has_host_apart) {
-      return root_->wish();
+      if (leads()) heard_ = root_->wish();
     } else {
-      return root_->wish_here();
+      heard_ = root_->cancel_request_here();
+    }
+  }
+  WHILST_HD reason verdict_of_heard() const {
+    if constexpr (has_host_apart) {
+      return heard_.verdict();
+    } else {
+      if ((heard_ | deadline_at_) == 0) [[likely]]
+        return reason::running;
+      if (heard_ != 0) return root_->verdict_here();
+      return now_nanoseconds() >= deadline_at_ ? reason::deadline : reason::running;
     }
   }
 
@@ -204,14 +219,20 @@ class team_runner {
   /// A finish without sums, which may be of anything that the map wrote.
   template <class Finish>
   WHILST_HD void finish_alone(const Finish& finish) {
-    const reason asked = outside_verdict();
+    const auto call = [&] { detail::call_finish(finish, current_, detail::finish_read_phase(finish)); };
     if constexpr (of_several_blocks<Team>) {
+      const reason asked = outside_verdict();
       team_.meet();
+      if (leads()) call();
+      close_trip(asked);
     } else {
       team_.sync();
+      if (leads()) {
+        call();
+        // Elsewhere nvcc has all threads wait for what they hear before they run the map.
+        if (trip_is_open_) current_->close_trip(verdict_of_heard());
+      }
     }
-    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    close_trip(asked);
     follow_leader();
     have_finished();
   }
@@ -226,7 +247,7 @@ class team_runner {
   }
   /// For the leader, where it closes a trip. A sum or a sync() of the team comes before the next call.
   WHILST_HD reason outside_verdict() const {
-    return trip_is_open_ && leads() ? agreed(wish_.verdict()) : reason::running;
+    return trip_is_open_ && leads() ? agreed(verdict_of_heard()) : reason::running;
   }
 
   /// What the team makes of a verdict from outside, which blocks may learn at different times.
@@ -391,9 +412,10 @@ class team_runner {
   control* current_ = nullptr;
   const control* root_ = nullptr;
   bool active_ = true;
-  bool finished_ = false;      ///< a step directly in the loop's body has had a finish in this trip
-  bool trip_is_open_ = false;  ///< no finish has closed this trip yet
-  outside_wish wish_{};        ///< on the leader
+  bool finished_ = false;          ///< a step directly in the loop's body has had a finish in this trip
+  bool trip_is_open_ = false;      ///< no finish has closed this trip yet
+  heard heard_{};                  ///< of several blocks, on the leader
+  std::uint64_t deadline_at_ = 0;  ///< of the root loop; of one block only
 };
 
 }  // namespace whilst
