@@ -25,7 +25,7 @@ endfunction()
 # Replaces each source in the list variable that says so in its first line by two in the build folder, which include it
 # with WHILST_NUMBER defined as float and as double. A CUDA process loads all the kernels of a source at once: with float
 # and double in one, it would wait for both, and the build would wait twice as long for its slowest sources. Configure
-# again after adding the line.
+# again after adding the line. Without WHILST_FLOAT_FOR_GPUS those for float are left to the host's compiler.
 function(whilst_for_each_number sources)
   set(result "")
   foreach(source IN LISTS ${sources})
@@ -37,8 +37,12 @@ function(whilst_for_each_number sources)
     string(REGEX REPLACE "\\.cpp$" "" stem ${source})
     foreach(number IN ITEMS float double)
       set(made ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${number}.cpp)
+      set(mark "// compiled by nvcc where CUDA is on\n")
+      if(number STREQUAL "float" AND NOT WHILST_FLOAT_FOR_GPUS)
+        set(mark "")
+      endif()
       file(CONFIGURE OUTPUT ${made} @ONLY CONTENT
-        "// compiled by nvcc where CUDA is on\n#define WHILST_NUMBER ${number}\n#include \"${source}\"\n")
+        "${mark}#define WHILST_NUMBER ${number}\n#include \"${source}\"\n")
       set_source_files_properties(${made} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
       list(APPEND result ${made})
     endforeach()

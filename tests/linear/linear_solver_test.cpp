@@ -16,6 +16,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/engine/steps/step_frame.hpp"
 
 namespace whilst_test {
@@ -127,7 +128,7 @@ TEST_CASE("solves from host memory, one after another, each return the x of thei
     for (const std::string& executor : executors()) {
       INFO(gallery << ", " << executor);
       linear_solver<double> solver(A, {.rtol = 1e-8, .executor = executor});
-      for (unsigned seed = 1; seed <= 4; ++seed) {
+      for (unsigned seed = 1; seed <= (under_sanitizers ? 2u : 4u); ++seed) {
         const std::vector<double> b = random_vector<double>(A.rows(), seed);
         std::vector<double> x = random_vector<double>(A.rows(), seed + 10);
         const report first = solver.solve(b, x);
@@ -533,6 +534,7 @@ TEST_CASE("matrices from practice agree with a direct solver", "[linear][data]")
                        {"ani4", 1e-10, true},
                        {"lap3D_7pt_n20", 1e-10, true},
                        {"bcsstk13", 1e-10, false}}) {
+    if (under_sanitizers && m.name != std::string("1138_bus")) continue;
     const auto A = whilst::read_matrix<double>(std::string(folder) + "/mtx/" + m.name + ".mtx");
     const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
     const Eigen::SparseMatrix<double> oracle = to_eigen(A);

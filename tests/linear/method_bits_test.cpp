@@ -27,17 +27,18 @@ struct outcome {
 };
 
 /// Two solves by one solver: one ends at its limit in the middle of a trip, the other when it has converged or, for
-/// large systems, at a limit, too.
+/// large systems, at a limit, too. Under sanitizers the first alone.
 template <class T>
 std::vector<outcome<T>> solve_twice(const whilst::csr_matrix<T>& A, const linear_solver_options& options) {
   std::vector<outcome<T>> both;
   linear_solver<T> solver(A, options);
-  for (const whilst::index_type limit : {7, under_sanitizers || A.rows() > 10000 ? 9 : 400}) {
+  for (const whilst::index_type limit : {7, A.rows() > 10000 ? 9 : 400}) {
     solver.set_max_iterations(limit);
     outcome<T> one{{}, std::vector<T>(static_cast<std::size_t>(A.rows()), 0)};
     one.told = solver.solve(random_vector<T>(A.rows(), 23), one.x);
     CHECK(one.told.executor() == options.executor);
     both.push_back(std::move(one));
+    if (under_sanitizers) break;
   }
   return both;
 }
@@ -217,6 +218,7 @@ TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, howe
     options.unroll = 1;
     std::vector<outcome<TestType>> reference;
     for (const int threads : {1, 3}) {
+      if (under_sanitizers && threads == 1) continue;
       INFO(method << ", " << preconditioner << ", " << threads << " threads");
 #if defined(_OPENMP)
       omp_set_num_threads(threads);
@@ -224,7 +226,7 @@ TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, howe
       options.unroll = threads;
       const auto result = solve_twice(A, options);
       CHECK(result[0].told.iterations() == 7);
-      if (threads == 1) reference = result;
+      if (reference.empty()) reference = result;
       check_same_bits(reference, result);
     }
   });

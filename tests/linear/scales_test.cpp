@@ -111,7 +111,8 @@ TEMPLATE_TEST_CASE("right-hand sides and matrices of every scale", "[linear][san
             const double of_x = of_b / of_A;  // entries of x are between this and some dozens of it
             const double range = is_float ? 1e36 : 1e305;
             if (!(of_x > 1 / range && of_x < range)) continue;
-            if (under_sanitizers && of_A != 1 && of_b != 1) continue;
+            const bool is_plain = of_A == 1 && preconditioner == std::string("none");
+            if (under_sanitizers && !is_plain && of_b != 1) continue;
             INFO(executor << ", " << method << ", " << preconditioner << ", A " << of_A << ", b " << of_b);
             const csr_matrix<TestType> A = times(of_A, problem.matrix);
             std::vector<TestType> b(problem.rhs.size(), static_cast<TestType>(of_b)), x(b.size(), 0);
@@ -269,6 +270,7 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
   int ended = 0;
   for (const char* name : {"poisson1d:16", "poisson2d:8", "poisson2d:16", "anisotropic2d:12", "elasticity2d:6"}) {
     const auto problem = whilst::make_gallery<TestType>(name);
+    if (under_sanitizers && problem.matrix.rows() > 64) continue;
     for (const std::string& method : methods_on("host"))
       for (const char* preconditioner : {"none", "jacobi"})
         for (double rtol = std::numeric_limits<TestType>::epsilon() * 128; rtol > 1e-17;
@@ -286,7 +288,7 @@ TEMPLATE_TEST_CASE("another solve from x does not reach what attainable_accuracy
           if (rtol < 1e-3 * std::numeric_limits<TestType>::epsilon()) break;
         }
   }
-  CHECK(ended >= 50);
+  CHECK(ended >= (under_sanitizers ? 10 : 50));
 }
 
 TEST_CASE("nothing is small compared to a right-hand side whose norm is beyond the range", "[linear]") {

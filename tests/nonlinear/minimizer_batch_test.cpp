@@ -4,6 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/nonlinear/minimizer_batch_problems.hpp"
+#include "tests/under_sanitizers.hpp"
 
 namespace whilst_test {
 
@@ -226,7 +227,7 @@ TEST_CASE("a batch of minimizations obeys its deadline", "[minimizer_batch]") {
 
 TEST_CASE("a batch of minimizations on the host is cancelled, those that wait for their turn too",
           "[minimizer_batch]") {
-  const whilst::index_type problems = 100;
+  const whilst::index_type problems = under_sanitizers ? 10 : 100;
   slow_batch<double> batch([](whilst::place) { return long_valleys{}; }, problems, {.executor = "host", .threads = 1});
   check_cancel_on_host(batch, std::vector<double>(2 * problems, -1.2));
 }
