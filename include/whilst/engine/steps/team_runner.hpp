@@ -219,14 +219,20 @@ class team_runner {
   /// A finish without sums, which may be of anything that the map wrote.
   template <class Finish>
   WHILST_HD void finish_alone(const Finish& finish) {
-    const reason asked = outside_verdict();
+    const auto call = [&] { detail::call_finish(finish, current_, detail::finish_read_phase(finish)); };
     if constexpr (of_several_blocks<Team>) {
+      const reason asked = outside_verdict();
       team_.meet();
+      if (leads()) call();
+      close_trip(asked);
     } else {
       team_.sync();
+      if (leads()) {
+        call();
+        // Elsewhere nvcc has all threads wait for what they hear before they run the map.
+        if (trip_is_open_) current_->close_trip(verdict_of_heard());
+      }
     }
-    if (leads()) detail::call_finish(finish, current_, detail::finish_read_phase(finish));
-    close_trip(asked);
     follow_leader();
     have_finished();
   }
