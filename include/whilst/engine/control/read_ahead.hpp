@@ -8,13 +8,6 @@
 
 namespace whilst::detail {
 
-/// By each thread that started copies, before it or others read them, and before it ends.
-__device__ inline void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /// What the finish and the links read of the loops' controls, copied to shared memory while the sums are formed:
 /// registers have no room for it. Thread 0 starts the copies; readers call wait() first.
 class controls_ahead {
@@ -27,7 +20,11 @@ class controls_ahead {
     if (wish) copy(&wish_, wish);
   }
   /// Call before the other members, and before the thread ends.
-  __device__ void wait() const { wait_for_copies(); }
+  __device__ void wait() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  }
   __device__ loop_state& state() { return state_; }
   __device__ const outside_wish& wish() const { return wish_; }
 

@@ -51,20 +51,10 @@ struct nothing_read {};
 template <class Map, class Data>
 concept is_told = team_kind_of<Map>()
 == team_kind::none&& requires(const Map& map, const Data& data) { map(index_type{}, data, *map.handed); };
-/// Where much that is told lies is left to the runner: in registers it would leave room for fewer threads.
-template <class Handed>
-constexpr bool is_much = sizeof(Handed) > 64;
 template <class Data, class Handed>
 struct read_and_told {
   Data read;
-  std::conditional_t<is_much<Handed>, const Handed*, Handed> told;
-  WHILST_HD const Handed& get() const {
-    if constexpr (is_much<Handed>) {
-      return *told;
-    } else {
-      return told;
-    }
-  }
+  Handed told;
 };
 
 /// The three phases of a map at one index; only the last is required.
@@ -130,31 +120,14 @@ WHILST_HD auto read_phase(const Map& map, index_type i, const Team& team, const 
   using data = decltype(untold_read_phase(map, i, team, fetched));
   if constexpr (is_told<Map, data>) {
     using told = std::remove_cvref_t<decltype(*map.handed)>;
-    if constexpr (is_much<told>) {
-      return read_and_told<data, told>{untold_read_phase(map, i, team, fetched), map.handed};
-    } else {
-      return read_and_told<data, told>{untold_read_phase(map, i, team, fetched), *map.handed};
-    }
+    return read_and_told<data, told>{untold_read_phase(map, i, team, fetched), *map.handed};
   } else {
     return untold_read_phase(map, i, team, fetched);
   }
 }
-/// What a map is told: see is_told.
-template <class Map>
-struct told_to {
-  static constexpr bool much = false;
-  struct type {};
-};
-template <class Map>
-requires is_told<Map, decltype(untold_read_phase(std::declval<const Map&>(), index_type{}, lanes(),
-                                                 fetch_phase(std::declval<const Map&>(), index_type{}, lanes())))>
-struct told_to<Map> {
-  using type = std::remove_cvref_t<decltype(*std::declval<const Map&>().handed)>;
-  static constexpr bool much = is_much<type>;
-};
 template <class Map, class Team, class Data, class Handed>
 WHILST_HD void write_phase(const Map& map, index_type i, const Team&, const read_and_told<Data, Handed>& data) {
-  map(i, data.read, data.get());
+  map(i, data.read, data.told);
 }
 template <class Map, class Team, class Data>
 WHILST_HD auto write_phase(const Map& map, index_type i, [[maybe_unused]] const Team& team,

@@ -181,13 +181,8 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   index_type i = range.first;
   const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
   const auto fetch = [&] { return fetch_phase(map, i < range.n ? i : range.n - 1, reading_team); };
-  constexpr bool is_told_much = !small && told_to<Map>::much;
-  [[maybe_unused]] __shared__ __align__(16) std::byte told_memory[sizeof(typename told_to<Map>::type)];
-  [[maybe_unused]] auto& told = *reinterpret_cast<typename told_to<Map>::type*>(told_memory);
   const auto read = [&](const auto& fetched) {
-    auto made = read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
-    if constexpr (is_told_much) made.told = &told;
-    return made;
+    return read_phase(map, i < range.n ? i : range.n - 1, reading_team, fetched);
   };
   std::conditional_t<has_sums, map_result<Map>, no_sums> total{};
   using finish_data = decltype(finish_read_phase(finish));
@@ -234,20 +229,9 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   // Issue all these reads before waiting for the first: one trip to memory, not three.
   int running = frame.guard ? read_early(frame.guard) : 1;
   if (small) read_for_finish();
-  if constexpr (is_told_much) {
-    if constexpr (alignof(typename told_to<Map>::type) % 16 == 0) {
-      if (threadIdx.x < 32) copy_by_warp()(told, map.handed);
-    } else {
-      if (threadIdx.x == 0) told = *map.handed;
-    }
-  }
   decltype(read(fetched)) data{};
   if (small || warp_has_index()) data = read(fetched);
   asm volatile("" : "+r"(running)::"memory");  // used here, not sooner
-  if constexpr (is_told_much) {
-    if (threadIdx.x < 32) wait_for_copies();
-    __syncthreads();
-  }
   if (!running) {
     if constexpr (has_finish) {
       if (small && threadIdx.x < leaders) controls.wait();

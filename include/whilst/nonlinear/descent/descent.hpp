@@ -286,7 +286,6 @@ struct judge_and_choose {
 template <class T, class Direction>
 struct move_on {
   static constexpr bool fetches_constants = false;
-  static constexpr int blocks_wanted = 3;
   Direction direction;
   descent_vectors<T> v;
   const descent_state* s;
