@@ -49,6 +49,20 @@ template <class T>
 struct divide_by_diagonal {
   WHILST_HD T operator()(index_type i, T r) const { return r / static_cast<T>(5 + i % 3); }
 };
+/// The same as a complete preconditioner, which reads early.
+template <class T>
+struct divide_by_diagonal_read_early : whilst::pointwise_preconditioner<divide_by_diagonal<T>> {
+  using whilst::pointwise_preconditioner<divide_by_diagonal<T>>::operator();
+  struct entry {
+    T diagonal;
+  };
+  template <class Team>
+  WHILST_HD entry fetch(index_type i, const Team&) const {
+    return {static_cast<T>(5 + i % 3)};
+  }
+  WHILST_HD T operator()(const entry& of, T r) const { return r / of.diagonal; }
+  WHILST_HD divide_by_diagonal_read_early with_memory(index_type, whilst::workspace&) const { return *this; }
+};
 template <class T>
 struct halve {
   WHILST_HD T operator()(index_type, T r) const { return r / 2; }
@@ -261,6 +275,25 @@ TEMPLATE_TEST_CASE("an operator and a preconditioner of the user's own, solved",
   using T = TestType;
   check_helper<whilst::conjugate_gradient, T>(band_operator<T>{400, 0}, divide_by_diagonal<T>{}, band_matrix(400, 0));
   check_helper<whilst::bicgstab, T>(band_operator<T>{400, 0.5}, divide_by_diagonal<T>{}, band_matrix(400, 0.5));
+}
+
+TEST_CASE("a preconditioner of the user's own that reads early gives the bits of one that does not",
+          "[template_door]") {
+  const band_operator<double> A{400, 0};
+  const std::vector<double> b = random_vector<double>(A.rows(), 9);
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const whilst::linear_solver_options options{.rtol = reachable<double>, .executor = executor};
+    std::vector<double> x(b.size(), 0), y(b.size(), 0);
+    CHECK(whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, divide_by_diagonal<double>{}, options)
+              .solve(b, x)
+              .converged());
+    CHECK(whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, divide_by_diagonal_read_early<double>{},
+                                                                           options)
+              .solve(b, y)
+              .converged());
+    CHECK(x == y);
+  }
 }
 
 TEST_CASE("the matrix-free Laplacians, solved", "[template_door]") {

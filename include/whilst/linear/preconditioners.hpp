@@ -24,8 +24,8 @@ struct method_needs {
 };
 
 /// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does. It may also
-/// have fetch(i, team), which reads for entry i what only its prepare writes, and then M(fetched, r) is M(i, r): steps
-/// that fetch themselves read it as early. See phases.hpp.
+/// have fetch(i, team), which reads for entry i what only its prepare writes, and returns it as a struct of its own:
+/// then M(fetched, r) is M(i, r). Steps that fetch themselves read it as early. See phases.hpp.
 template <class Preconditioner>
 concept says_own_bytes = !Preconditioner::pointwise || requires(const Preconditioner& M) {
   M.bytes(index_type{});

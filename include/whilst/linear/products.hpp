@@ -219,10 +219,16 @@ struct map_and_preconditioner : Map {
     if constexpr (!Preconditioner::pointwise) M.record(run, n, r, u);
   }
 };
+/// What a preconditioner fetches.
+template <class Preconditioner>
+using fetched_of = decltype(std::declval<const Preconditioner&>().fetch(index_type{}, std::declval<const lanes&>()));
+template <class Preconditioner>
+concept fetches = requires {
+  typename fetched_of<Preconditioner>;
+};
 /// Whether both the map and M fetch, so that neither waits for the other.
 template <class Preconditioner, class Map>
-concept fetches_with = requires(const Preconditioner& M, const Map& map, const lanes& team) {
-  M.fetch(index_type{}, team);
+concept fetches_with = fetches<Preconditioner> && requires(const Map& map, const lanes& team) {
   map.read(index_type{}, team, map.fetch(index_type{}, team));
   requires !Map::fetches_constants;  // M's prepare is a step of the program
 };
@@ -247,7 +253,7 @@ struct preconditioned_map<T, Preconditioner, Map> : map_and_preconditioner<T, Pr
   template <class OfMap>
   struct with_fetched {
     OfMap of_map;
-    typename Preconditioner::fetched of_M;
+    fetched_of<Preconditioner> of_M;
   };
   template <class Team>
   WHILST_HD auto fetch(index_type i, const Team& team) const {
@@ -284,6 +290,11 @@ struct product_alone {
 /// otherwise recorded after it. For update() and product().
 template <class T, class Preconditioner, class Map>
 WHILST_HD auto preconditioned(const Preconditioner& M, const Map& map, const T* r, T* u) {
+  if constexpr (detail::fetches<Preconditioner>) {
+    using fetched = detail::fetched_of<Preconditioner>;
+    static_assert(std::is_class_v<fetched> && std::is_invocable_r_v<T, const Preconditioner&, const fetched&, T>,
+                  "a preconditioner's `fetch` returns a struct of its own, and M(that, r) is M(i, r)");
+  }
   return detail::preconditioned_map<T, Preconditioner, Map>(M, map, r, u);
 }
 

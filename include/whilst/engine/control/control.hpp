@@ -230,8 +230,8 @@ static_assert(sizeof(loop_state) <= 128);
 /// A loop's record in the memory of its place: state and settings. Each loop has its own.
 struct alignas(128) control : loop_state {
   control_settings settings;
-  /// Where the host looks for progress and leaves its requests, if not here: in a kernel that keeps this control in
-  /// memory of its own.
+  /// Where the host looks for progress and leaves its requests, if not here: for blocks that share a problem and keep
+  /// its controls in memory of their own. A runner of a single block, or of less, does not look at it.
   control* for_host;
   outside_wish outside;
   /// On the place's clock; the end is that of the trip that stopped the loop.
@@ -280,8 +280,9 @@ struct alignas(128) control : loop_state {
 
   /// For runners: the current wish.
   WHILST_HD outside_wish wish() const { return wish_at(for_host ? *for_host : *this); }
-  /// Of a control without a for_host: the request, and the verdict now, which is out of line, like all rare code.
+  /// Of a control without a for_host: the request to cancel.
   WHILST_HD std::uint64_t cancel_request_here() const { return request_at(*this); }
+  /// Likewise: the verdict that is asked for now. Out of line, like all rare code.
   WHILST_NOINLINE WHILST_HD reason verdict_here() const { return wish_at(*this).verdict(); }
 
   using loop_state::set_reference;

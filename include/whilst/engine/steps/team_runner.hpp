@@ -169,8 +169,8 @@ class team_runner {
     if constexpr (has_host_apart) c.tell_host();
   }
   /// What is asked from outside in this trip. Memory latency is long: read at its beginning, used with its first
-  /// finish. Threads of one block keep no more than the request to cancel, and all of them read it: for a leader alone,
-  /// or for more words, nvcc lets go of the addresses that short steps need at once.
+  /// finish. Threads of one block keep the request to cancel, and for the whole loop the deadline, and all of them read
+  /// it: for a leader alone, or for more words, nvcc lets go of the addresses that short steps need at once.
   using heard = std::conditional_t<has_host_apart, outside_wish, std::uint64_t>;
   WHILST_HD void hear() {
     if constexpr (has_host_apart) {
@@ -229,7 +229,7 @@ class team_runner {
       team_.sync();
       if (leads()) {
         call();
-        // Elsewhere nvcc has all threads wait for what they hear before they run the map.
+        // Asked outside this branch, nvcc would have all threads wait for what they hear before they run the map.
         if (trip_is_open_) current_->close_trip(verdict_of_heard());
       }
     }
