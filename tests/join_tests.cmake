@@ -3,13 +3,13 @@
 #
 # Each test keeps its names to itself, in a namespace around its text. What the tests share is outside: so the headers of
 # all of them come first, and what a test includes later is there already. A test in another namespace than whilst_test, or
-# that defines a macro for a header, is compiled alone.
+# that defines a macro other than Eigen's or includes a source, is compiled alone.
 function(whilst_join_tests target)
   foreach(source IN LISTS ARGN)
     get_source_file_property(language ${source} LANGUAGE)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
-    file(STRINGS ${source} its_own LIMIT_COUNT 1 REGEX "^namespace whilst {|^namespace std {|^#define")
+    file(STRINGS ${source} its_own LIMIT_COUNT 1 REGEX "^namespace whilst {|^namespace std {|^#define [^E]|^#include .*\\.cpp")
     if(NOT source MATCHES "_test\\.cpp$" OR options OR definitions OR its_own)
       continue()
     elseif(language STREQUAL "CUDA")
@@ -29,7 +29,11 @@ function(whilst_join_tests target)
       set(tests "")
       foreach(source IN LISTS together)
         cmake_path(GET source STEM name)
+        file(STRINGS ${source} without_cuda LIMIT_COUNT 1 REGEX "^#define EIGEN_NO_CUDA")
         file(STRINGS ${source} includes REGEX "^#include ")
+        if(without_cuda)
+          list(PREPEND headers "#define EIGEN_NO_CUDA")
+        endif()
         list(APPEND headers ${includes})
         string(APPEND tests "namespace of_${name} {\nnamespace whilst_test {\nusing namespace ::whilst_test;\n}\n"
           "#include \"${source}\"\n}\n")

@@ -11,6 +11,7 @@
 namespace whilst_test {
 
 using namespace along_a_line;
+using along_a_line::function;  // not the one of other tests
 
 TEST_CASE("the strong Wolfe search needs as many evaluations as More and Thuente's tables say", "[line_search]") {
   int number = 0;
