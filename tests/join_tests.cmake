@@ -2,8 +2,9 @@
 # templates of a method much of the rest. Call it once the sources have all their properties.
 #
 # Each test keeps its names to itself, in a namespace around its text. What the tests share is outside: so the headers of
-# all of them come first, and what a test includes later is there already. A test in another namespace than whilst_test, or
-# that defines a macro other than Eigen's or includes a source, is compiled alone.
+# all of them come first, and what a test includes later is there already. A changed test may include another header: then
+# the build configures itself again. Tests include no header that only some builds have. A test in another namespace than
+# whilst_test, or that defines a macro other than Eigen's or includes a source, is compiled alone.
 function(whilst_join_tests target)
   foreach(source IN LISTS ARGN)
     get_source_file_property(language ${source} LANGUAGE)
@@ -42,6 +43,7 @@ function(whilst_join_tests target)
       list(JOIN headers "\n" headers)
       set(made ${CMAKE_CURRENT_BINARY_DIR}/joined/${target}_${language}_${part}.cpp)
       file(CONFIGURE OUTPUT ${made} CONTENT "${headers}\nnamespace whilst_test {}\n${tests}" @ONLY)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${together})
       set_source_files_properties(${together} PROPERTIES HEADER_FILE_ONLY ON)
       set_source_files_properties(${made} PROPERTIES LANGUAGE ${language})
       target_sources(${target} PRIVATE ${made})
