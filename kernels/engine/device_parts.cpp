@@ -23,6 +23,11 @@ std::unique_ptr<recorded_step> make_reopener(control* loop) {
   return std::make_unique<map_step<detail::no_map, reopen_loop>>("reopen", 0, detail::no_map{}, reopen_loop{loop});
 }
 
+std::unique_ptr<recorded_step> make_iteration_counter() {
+  return std::make_unique<map_step<detail::no_map, count_iteration>>("count the iteration", 0, detail::no_map{},
+                                                                     count_iteration{});
+}
+
 std::unique_ptr<recorded_step> make_publisher() {
   return std::make_unique<map_step<detail::no_map, only_links>>("arm", 0, detail::no_map{}, only_links{});
 }

@@ -13,6 +13,9 @@ namespace whilst {
 /// A step that only follows its links.
 std::unique_ptr<recorded_step> make_publisher();
 
+/// A step that counts an iteration of its loop.
+std::unique_ptr<recorded_step> make_iteration_counter();
+
 /// A step that reopens a loop that yielded.
 std::unique_ptr<recorded_step> make_reopener(control* loop);
 

@@ -17,7 +17,7 @@ bool holds_loop(const std::vector<program_node>& nodes) {
 bool holds_guarded_call(const std::vector<program_node>& nodes, bool& finish_seen) {
   for (const program_node& node : nodes) {
     if (node.what == program_node::kind::call && finish_seen && !node.options.scratch_only) return true;
-    if (node.step && node.step->has_finish()) finish_seen = true;
+    if (node.step && node.step->facts().has_finish) finish_seen = true;
     bool found = false;
     if (node.what != program_node::kind::loop)  // a loop cannot be unrolled anyway
       node.each_list(
@@ -62,7 +62,7 @@ class lowering {
       switch (node.what) {
         case program_node::kind::step:
           add_step(target, node, around);
-          if (node.step->has_sequel() && target.back().shape.form != step_form::large) {
+          if (node.step->facts().has_sequel && target.back().shape.form != step_form::large) {
             target.back().runs_sequel = target.back().shape.form == step_form::small;
             ++k;
             if (!target.back().runs_sequel) {
@@ -121,7 +121,7 @@ class lowering {
   operation& publisher(std::vector<operation>& target, const surroundings& around, bool any_loop = false) {
     if (!target.empty()) {
       operation& last = target.back();
-      if (last.what == operation::kind::step && last.step->has_finish() && !last.step->has_sequel() &&
+      if (last.what == operation::kind::step && last.step->facts().has_finish && !last.step->facts().has_sequel &&
           (any_loop || last.frame.links.loop == around.loop_of_links())) {
         return last;
       }
@@ -138,7 +138,7 @@ class lowering {
     made.frame.ticket = resources.ticket;
     made.shape = resources.shape;
     made.overlaps = after_step && resources.may_overlap;
-    if (made.overlaps) target.back().frame.next_may_start_early = step->fetches_only_constants();
+    if (made.overlaps) target.back().frame.next_may_start_early = step->facts().fetches_only_constants;
     if (around.loop) made.frame.guard = &around.loop->running;
     made.frame.guard_only_falls = around.in_body;
     made.frame.links.loop = around.loop_of_links();
@@ -151,14 +151,14 @@ class lowering {
   void add_step(std::vector<operation>& target, const program_node& node, surroundings& around) {
     operation& made = append_step(target, &node, node.step.get(), around);
     made.frame.links.counts_trip = &node == around.last_finish;
-    if (node.step->has_finish()) around.finish_seen = true;
+    if (node.step->facts().has_finish) around.finish_seen = true;
   }
 
   /// A step whose kernel only leaves sums may read ahead what its own map wrote, so its last run must be over. Hence at
   /// least one kernel in between starts only when everything before it is complete.
   static void keep_own_writes_older(std::vector<operation>& target) {
     const std::size_t count = target.size();
-    if (count < 2 || !target.back().step->reads_own_ahead()) return;
+    if (count < 2 || !target.back().step->facts().reads_own_ahead) return;
     operation& before = target[count - 2];
     if (before.step == target.back().step) {
       before.frame.next_may_start_early = false;
@@ -173,7 +173,7 @@ class lowering {
     made.node = &sequel;
     made.shape.form = step_form::finish_sequel;
     made.overlaps = options_.resources(*made.step).may_overlap;
-    if (made.overlaps) target.back().frame.next_may_start_early = sequel.step->fetches_only_constants();
+    if (made.overlaps) target.back().frame.next_may_start_early = sequel.step->facts().fetches_only_constants;
     target.push_back(std::move(made));
   }
 
@@ -203,7 +203,7 @@ class lowering {
     inside.finish_seen = false;
     inside.in_body = true;
     for (const program_node& inner : node.body)
-      if (inner.step && inner.step->has_finish()) inside.last_finish = &inner;
+      if (inner.step && inner.step->facts().has_finish) inside.last_finish = &inner;
     const int copies = can_unroll(node) ? std::max(1, options_.unroll) : 1;
     lower_nodes(made.body, pointers(node.body, copies), inside);
     target.push_back(std::move(made));

@@ -62,7 +62,7 @@ void program::implementation::prepare_on_gpu() {
         made.may_overlap = settings.programmatic_launch && step.waits_for_previous(device, made.shape);
       }
       made.ticket = memory.take<unsigned>(1);
-      std::size_t sums = step.partial_bytes() * made.shape.blocks;
+      std::size_t sums = step.facts().bytes_of_sums * made.shape.blocks;
       if (made.shape.form == step_form::sums) sums = aligned_for_wish(sums) + sizeof(outside_wish);
       made.partials = memory.take<std::byte>(static_cast<index_type>(sums));
     };

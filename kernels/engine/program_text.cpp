@@ -28,7 +28,7 @@ std::string describe(const program_node& node) {
   if (node.what == program_node::kind::call && node.options.scratch_only) text += " (scratch only)";
   if (node.what != program_node::kind::step) return text;
   if (node.step->count()) text += " over " + std::to_string(node.step->count());
-  return text + (node.step->has_finish() ? ", with a finish" : "");
+  return text + (node.step->facts().has_finish ? ", with a finish" : "");
 }
 
 void explain_nodes(std::string& text, const std::vector<program_node>& nodes, int depth, int unroll) {
@@ -162,7 +162,7 @@ std::string json_nodes(const program_view& program, const std::vector<program_no
       case program_node::kind::step:
         text += "{\"kind\":\"step\",\"name\":" + json_string(node.name) +
                 ",\"count\":" + std::to_string(node.step->count()) +
-                ",\"finish\":" + (node.step->has_finish() ? "true" : "false");
+                ",\"finish\":" + (node.step->facts().has_finish ? "true" : "false");
         if (const auto bytes = node.step->bytes()) text += ",\"bytes\":" + std::to_string(*bytes);
         break;
       case program_node::kind::call:

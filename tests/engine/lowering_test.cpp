@@ -83,7 +83,7 @@ std::vector<operation> lowered(const std::string& text, std::vector<program_node
   const auto resources = [](const whilst::recorded_step& of) {
     whilst::step_resources made;
     made.may_overlap = true;
-    if (of.has_sequel()) made.shape.form = whilst::step_form::sums;
+    if (of.facts().has_sequel) made.shape.form = whilst::step_form::sums;
     return made;
   };
   const auto all = whilst::lower(nodes, {.unroll = 3, .resources = resources, .publisher = &publisher});

@@ -38,6 +38,12 @@ whilst::program small_program(place where, const small_memory& m) {
   return std::move(record).finish();
 }
 
+struct does_nothing {
+  WHILST_HD void operator()() const {}
+};
+void record_nothing(whilst::recorder&) {}
+void record_does_nothing(whilst::recorder& run) { run.once("nothing", does_nothing{}); }
+
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
@@ -91,6 +97,15 @@ TEST_CASE("an explained loop counts the kernels of its unrolled body", "[semanti
     CHECK_THAT(text, contains("loop 'count': 8 kernels a trip\n"));
     CHECK_THAT(text, contains("in all: 9 kernels, 1 "));
   }
+}
+
+TEST_CASE("a body may be a plain function", "[semantics]") {
+  const small_memory m(place::host());
+  program_recorder record(place::host());
+  record.branch("sometimes", m.flag.data(), record_nothing, record_does_nothing);
+  record.parallel("side by side", record_does_nothing, &record_nothing);
+  const whilst::program program = std::move(record).finish();
+  CHECK(count(program.explain(), "step 'nothing'") == 2);
 }
 
 TEST_CASE("a program draws itself for Graphviz", "[semantics]") {

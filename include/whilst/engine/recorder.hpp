@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -71,16 +74,11 @@ class recorder {
     step_handle<Map, Finish, Sequel> made;
     if constexpr (detail::are_step<Map, Finish>() &&
                   detail::is_sequel_of<Sequel, Map, Finish, map_step<Map, Finish>>()) {
-      program_node node = begun(program_node::kind::step, name);
-      refuse_null(node, map);
-      refuse_null(node, finish);
-      if constexpr (map_step<Map, Finish>::takes_loop) require_loop(name);
-      auto recorded = std::make_unique<map_step<Map, Finish, Sequel>>(name, n, map, finish, sequel);
-      made = {recorded.get(), nullptr, values_.owner()};
-      node.step = std::move(recorded);
-      add_writes(node, map);
-      add_writes(node, finish);
-      current_->push_back(std::move(node));
+      check_step(name, is_null(map) || is_null(finish), map_step<Map, Finish>::takes_loop);
+      made = {new map_step<Map, Finish, Sequel>(name, n, map, finish, sequel), nullptr, values_.owner()};
+      add_step(made.step);
+      if constexpr (requires { map.writes(); }) add_writes(map.writes());
+      if constexpr (requires { finish.writes(); }) add_writes(finish.writes());
       if constexpr (!std::is_same_v<Sequel, no_sequel>) made.sequel = step(sequel_name, n, sequel).step;
     }
     return made;
@@ -102,70 +100,35 @@ class recorder {
 
   template <class Body>
   void loop(const char* name, control* c, const Body& body) {
-    loop(
-        name, c, [](recorder&) {}, body);
+    add_loop(name, c, {}, body_reference(body));
   }
   template <class Start, class Body>
   void loop(const char* name, control* c, const Start& start, const Body& body) {
-    program_node node = begun(program_node::kind::loop, name);
-    require_usable("recording " + node.title(), where_, {{"the control", c}});
-    node.loop = c;
-    const detail::restored<bool> outer_in_loop(in_loop_, true);
-    const detail::restored<const char*> outer_parallel(parallel_, nullptr);
-    record_into(node, node.start, start);
-    record_into(node, node.body, [&](recorder& run) {
-      body(run);
-      // Iterations must be counted: a body without a finish gets one.
-      if (!has_finish(node.body)) once("count the iteration", count_iteration{});
-    });
-    current_->push_back(std::move(node));
+    add_loop(name, c, body_reference(start), body_reference(body));
   }
 
   template <class Body>
   void branch(const char* name, const int* flag, const Body& body) {
-    program_node node = begun(program_node::kind::branch, name);
-    require_usable("recording " + node.title(), where_, {{"the flag", flag}});
-    node.flag = flag;
-    record_into(node, node.body, body);
-    current_->push_back(std::move(node));
+    add_branch(name, flag, body_reference(body));
   }
-
   template <class Body, class Otherwise>
   void branch(const char* name, const int* flag, const Body& body, const Otherwise& otherwise) {
-    add_select(name, flag, /*has_else=*/true, body, otherwise);
+    add_select(name, flag, /*has_else=*/true, {body_reference(body), body_reference(otherwise)});
   }
 
   template <class... Bodies>
   void select(const char* name, const int* choice, const Bodies&... bodies) {
     static_assert(sizeof...(Bodies) > 0 && sizeof...(Bodies) <= most_choices, "a select has 1 to 32 bodies");
-    add_select(name, choice, /*has_else=*/false, bodies...);
+    add_select(name, choice, /*has_else=*/false, {body_reference(bodies)...});
   }
 
   template <class... Bodies>
   void parallel(const char* name, const Bodies&... bodies) {
     static_assert(sizeof...(Bodies) > 0, "bodies side by side are one at least");
-    program_node node = begun(program_node::kind::parallel, name);
-    node.bodies.resize(sizeof...(Bodies));
-    {
-      const detail::restored<const char*> outer(parallel_, name);
-      std::size_t k = 0;
-      (record_into(node, node.bodies[k++], bodies), ...);
-    }
-    refuse_shared_writes(node);
-    current_->push_back(std::move(node));
+    add_parallel(name, {body_reference(bodies)...});
   }
 
-  void call(const char* name, call_function function, call_options options = {}) {
-    program_node node = begun(program_node::kind::call, name);
-    if (!function) throw error("recording " + node.title(), "the function is empty", "Give what enqueues the work");
-    if (options.needs_stream && where_.on_host())
-      throw error("recording call '" + node.name + "'", "it needs a stream, and the host has none",
-                  "Record it on place::gpu(device), or leave it out of what is recorded for the host");
-    node.call = std::move(function);
-    node.writes = options.writes;
-    node.options = options;
-    current_->push_back(std::move(node));
-  }
+  void call(const char* name, call_function function, call_options options = {});
 
   // A body cannot allocate memory or declare parameters: use the program_recorder beforehand.
   void arena(...) = delete;
@@ -174,61 +137,52 @@ class recorder {
   void uses(...) = delete;
 
  protected:
-  explicit recorder(place where) : where_(where), values_(where) {}
-  ~recorder() = default;
+  explicit recorder(place where);
+  ~recorder();
   place where_;
   std::vector<program_node> nodes_;
   launch_values values_;
 
  private:
-  /// For a finish that takes the state of the loop around it.
-  void require_loop(const char* step) const {
-    const std::string doing = "recording step '" + std::string(step) + "'";
-    if (!in_loop_)
-      throw error(doing, "its finish takes the state of a loop, and it is in none", "Record it within run.loop");
-    if (parallel_)
-      throw error(doing,
-                  "its finish takes the state of the loop around parallel '" + std::string(parallel_) +
-                      "', and so may the steps beside it",
-                  "Record it after the parallel bodies, or give the body a loop of its own");
-  }
-  static program_node begun(program_node::kind what, const char* name) {
-    require_name("a node of a program", name);
-    return {.what = what, .name = name};
-  }
-  /// For a map or a finish that is a function pointer.
+  // What follows from no type is compiled once, in kernels/engine/recorder.cpp: a method has dozens of steps.
+
+  /// A body of any type, a function too, for the length of a call.
+  class body_reference {
+   public:
+    body_reference() = default;
+    template <class Body>
+    explicit body_reference(const Body& body)
+        : body_(reinterpret_cast<std::uintptr_t>(std::addressof(body))),
+          call_([](std::uintptr_t it, recorder& run) { (*reinterpret_cast<const Body*>(it))(run); }) {}
+    void operator()(recorder& run) const {
+      if (call_) call_(body_, run);
+    }
+
+   private:
+    std::uintptr_t body_ = 0;
+    void (*call_)(std::uintptr_t, recorder&) = nullptr;
+  };
+  using body_references = std::initializer_list<body_reference>;
+
+  /// Whether a map or a finish is a null pointer to a function.
   template <class Functor>
-  static void refuse_null([[maybe_unused]] const program_node& node, [[maybe_unused]] const Functor& functor) {
-    if constexpr (std::is_pointer_v<Functor>)
-      if (!functor) throw error("recording " + node.title(), "a pointer to a function is null", "Give a function");
-  }
-  template <class Functor>
-  static void add_writes(program_node& node, [[maybe_unused]] const Functor& functor) {
-    if constexpr (requires { functor.writes(); })
-      for (const memory_range& range : functor.writes()) node.writes.push_back(range);
-  }
-  template <class... Bodies>
-  void add_select(const char* name, const int* flag, bool has_else, const Bodies&... bodies) {
-    program_node node = begun(program_node::kind::select, name);
-    node.has_else = has_else;
-    require_usable("recording " + node.title(), where_, {{has_else ? "the flag" : "the choice", flag}});
-    node.flag = flag;
-    node.bodies.resize(sizeof...(Bodies));
-    std::size_t k = 0;
-    (record_into(node, node.bodies[k++], bodies), ...);
-    current_->push_back(std::move(node));
-  }
-  template <class Body>
-  void record_into(const program_node& node, std::vector<program_node>& list, const Body& body) {
-    const recorded_body named(node.title());
-    const detail::restored<std::vector<program_node>*> outer(current_, &list);
-    body(*this);
-  }
-  static bool has_finish(const std::vector<program_node>& list) {
-    for (const program_node& node : list)
-      if (node.step && node.step->has_finish()) return true;
+  static bool is_null([[maybe_unused]] const Functor& functor) {
+    if constexpr (std::is_pointer_v<Functor>) return functor == nullptr;
     return false;
   }
+  void check_step(const char* name, bool is_null, bool takes_loop) const;
+  /// Takes over the step.
+  void add_step(recorded_step* step);
+  /// Adds what the step before declares to write.
+  template <class Ranges>
+  void add_writes(const Ranges& ranges) {
+    for (const memory_range& range : ranges) current_->back().writes.push_back(range);
+  }
+  void add_loop(const char* name, control* c, const body_reference& start, const body_reference& body);
+  void add_branch(const char* name, const int* flag, const body_reference& body);
+  void add_select(const char* name, const int* flag, bool has_else, body_references bodies);
+  void add_parallel(const char* name, body_references bodies);
+  void record_into(const program_node& node, std::vector<program_node>& list, const body_reference& body);
 
   std::vector<program_node>* current_ = &nodes_;
   bool in_loop_ = false;
@@ -246,7 +200,8 @@ class recorder {
 /// @endcode
 class program_recorder : public recorder {
  public:
-  explicit program_recorder(place where) : recorder(where) {}
+  explicit program_recorder(place where);
+  ~program_recorder();
 
   /// Allocates the program's workspace on its place, one piece of zeroed memory that the program owns: calls `layout`
   /// twice with an arena_layout (first null pointers, to add up the bytes; then the pieces) and returns the second
@@ -254,29 +209,18 @@ class program_recorder : public recorder {
   /// arena.
   template <class Layout>
   auto arena(const Layout& layout) {
-    recorded_body::refuse("taking a program's arena");
-    if (has_arena_)
-      throw error("taking a program's arena", "it has one already", "Lay out all of it together, in one call");
+    check_arena();
     arena_layout measuring;
     measuring.item("workspace");
     layout(measuring);
-    auto memory = std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measuring.used()));
+    auto memory = memory_for(measuring);
     arena_layout placing(memory->data());
-    const auto keep_it = [&] {
-      if (placing.used() != measuring.used())
-        throw error("taking a program's arena",
-                    "its layout took " + std::to_string(measuring.used()) + " bytes when it was measured, and " +
-                        std::to_string(placing.used()) + " when it was placed",
-                    "Take the same pieces in both calls");
-      memory_.push_back({itemised(measuring, where_), std::move(memory)});
-      has_arena_ = true;
-    };
     if constexpr (std::is_void_v<decltype(layout(placing))>) {
       layout(placing);
-      keep_it();
+      keep_arena(measuring, placing, std::move(memory));
     } else {
       auto placed = layout(placing);
-      keep_it();
+      keep_arena(measuring, placing, std::move(memory));
       return placed;
     }
   }
@@ -320,7 +264,7 @@ class program_recorder : public recorder {
   /// whilst::error for memory of another place.
   template <class T>
   T* uses(const char* name, buffer<T>&& moved) {
-    check_place(name, moved.where());
+    check_buffer(name, moved.where());
     return keep(name, std::make_shared<const buffer<T>>(std::move(moved)), lifetime::owned);
   }
   template <class T>
@@ -333,48 +277,33 @@ class program_recorder : public recorder {
   }
   template <class T>
   T* uses(const char* name, const buffer<T>& borrowed) {
-    check_place(name, borrowed.where());
+    check_buffer(name, borrowed.where());
     uses(name, borrowed.data(), static_cast<std::size_t>(borrowed.bytes()));
     return borrowed.data();
   }
   template <class T>
   T* uses(const char* name, const buffer<T>&& gone_at_once) = delete;
   /// The same for borrowed memory outside any buffer. Pointer and bytes are listed as given; nothing is read.
-  void uses(const char* name, const void* address, std::size_t bytes) {
-    add(name, address, bytes, lifetime::borrowed, nullptr);
-  }
+  void uses(const char* name, const void* address, std::size_t bytes);
 
   /// Returns the program recorded so far; the recorder is spent, and finishing it again throws whilst::error.
-  program finish() && {
-    if (std::exchange(is_spent_, true))
-      throw error("finishing a program", "its recorder has given it already", "Record another with a new recorder");
-    program made(where_, std::move(nodes_), std::move(values_));
-    for (auto& [items, memory] : memory_) made.keep(std::move(items), std::move(memory));
-    return made;
-  }
+  program finish() &&;
 
  private:
   template <class T>
   T* keep(const char* name, std::shared_ptr<const buffer<T>> memory, lifetime how) {
-    require_name("memory that a program uses", name);
-    if (!memory) throw error("declaring memory '" + std::string(name) + "'", "the pointer is null", "Give a buffer");
-    check_place(name, memory->where());
+    check_buffer(name, memory ? std::optional(memory->where()) : std::nullopt);
     T* const address = memory->data();
     const auto bytes = static_cast<std::size_t>(memory->bytes());
     add(name, address, bytes, how, std::move(memory));
     return address;
   }
-  void check_place(const char* name, place of) const {
-    require_name("memory that a program uses", name);
-    if (of == where_) return;
-    throw error("declaring memory '" + std::string(name) + "'",
-                "it is on " + name_of(of) + ", and the program on " + name_of(where_), "Make the buffer there");
-  }
-  void add(const char* name, const void* address, std::size_t bytes, lifetime how, std::shared_ptr<const void> memory) {
-    require_name("memory that a program uses", name);
-    const memory_item item{.name = name, .where = name_of(where_), .bytes = bytes, .address = address, .kept = how};
-    memory_.push_back({{item}, std::move(memory)});
-  }
+  /// Throws whilst::error without a name, for a null buffer, and for one of another place.
+  void check_buffer(const char* name, std::optional<place> of) const;
+  void add(const char* name, const void* address, std::size_t bytes, lifetime how, std::shared_ptr<const void> memory);
+  void check_arena() const;
+  std::shared_ptr<const raw_buffer> memory_for(const arena_layout& measured) const;
+  void keep_arena(const arena_layout& measured, const arena_layout& placed, std::shared_ptr<const void> memory);
 
   bool has_arena_ = false, is_spent_ = false;
   std::vector<std::pair<std::vector<memory_item>, std::shared_ptr<const void>>> memory_;

@@ -8,13 +8,13 @@ bool recorded_step::waits_for_previous(const device_traits& device, const launch
   if (device.compute_capability < 90) return false;
   bool waits = false;
   with_kernel(shape, {},
-              [&](const void* kernel, void**) { waits = device.kernels->attributes(kernel, name_).ptxVersion >= 90; });
+              [&](const void* kernel, void**) { waits = device.kernels->attributes(kernel, name()).ptxVersion >= 90; });
   return waits;
 }
 
 void recorded_step::load(const device_traits& device, const launch_shape& shape) const {
   const auto load = [&](const launch_shape& of) {
-    with_kernel(of, {}, [&](const void* kernel, void**) { device.kernels->attributes(kernel, name_); });
+    with_kernel(of, {}, [&](const void* kernel, void**) { device.kernels->attributes(kernel, name()); });
   };
   load(shape);
   if (shape.form != step_form::sums) return;
@@ -45,7 +45,7 @@ void recorded_step::launch(cudaStream_t stream, const launch_shape& shape, const
   config.attrs = attributes;
   config.numAttrs = count;
   with_kernel(shape, frame, [&](const void* kernel, void** arguments) {
-    WHILST_CUDA("launching step '" + name_ + "'", cudaLaunchKernelExC(&config, kernel, arguments));
+    WHILST_CUDA("launching step '" + name() + "'", cudaLaunchKernelExC(&config, kernel, arguments));
   });
 }
 
@@ -58,7 +58,7 @@ void recorded_step::set_node(cudaGraphExec_t exec, cudaGraphNode_t node, const l
   with_kernel(shape, frame, [&](const void* kernel, void** arguments) {
     params.func = const_cast<void*>(kernel);
     params.kernelParams = arguments;
-    WHILST_CUDA("updating step '" + name_ + "'", cudaGraphExecKernelNodeSetParams(exec, node, &params));
+    WHILST_CUDA("updating step '" + name() + "'", cudaGraphExecKernelNodeSetParams(exec, node, &params));
   });
 }
 

@@ -31,32 +31,38 @@ namespace whilst {
 using kernel_user = std::function<void(const void* kernel, void** arguments)>;
 #endif
 
-/// A step as a program holds it: a name, a count, and how to run it.
+/// What the type of a step says of it.
+struct step_facts {
+  bool has_finish = false;
+  /// Whether the next step is this one's sequel, which the kernel of its finish also runs unless the grid is large.
+  bool has_sequel = false;
+  /// Whether what it reads ahead, if anything, is never written by a step.
+  bool fetches_only_constants = false;
+  /// Whether it has a read_own, which its kernel may call while the step before it still runs.
+  bool reads_own_ahead = false;
+  /// Of one block's or one chunk's sums; 0 for none.
+  std::size_t bytes_of_sums = 0;
+};
+
+/// A step as a program holds it: a name, a count, and how to run it. What follows from no type is compiled once, in
+/// kernels/engine/steps/recorded_step.cpp: a method has dozens of steps.
 class recorded_step {
  public:
-  virtual ~recorded_step() = default;
+  virtual ~recorded_step();
   recorded_step(const recorded_step&) = delete;
   recorded_step& operator=(const recorded_step&) = delete;
 
   const std::string& name() const { return name_; }
   index_type count() const { return n_; }
-  virtual bool has_finish() const = 0;
-  /// Whether the next step is this one's sequel, which the kernel of its finish also runs unless the grid is large.
-  virtual bool has_sequel() const = 0;
-  /// Whether what it reads ahead, if anything, is never written by a step.
-  virtual bool fetches_only_constants() const = 0;
-  /// Whether it has a read_own, which its kernel may call while the step before it still runs.
-  virtual bool reads_own_ahead() const = 0;
+  const step_facts& facts() const { return facts_; }
   /// Bytes that a run of the step moves between memory and the processor, if its map tells.
   virtual std::optional<index_type> bytes() const = 0;
   /// Host memory that the step holds for its sums.
-  virtual std::size_t host_bytes() const = 0;
+  std::size_t host_bytes() const { return sums_.capacity(); }
   /// Runs the step and its finish, not its links. `loop` is that of the step; null at the top. `threads` and
   /// exceptions: see run_on_threads.
   virtual void run_on_host(loop_state* loop, int threads) = 0;
 #if WHILST_WITH_CUDA
-  /// Bytes of one block's partial sums; 0 for none.
-  virtual std::size_t partial_bytes() const = 0;
   virtual launch_shape shape(const device_traits& device) const = 0;
   /// Whether the code of this shape's kernel was compiled for compute capability 9.0: it waits for the previous step,
   /// as overlapping launches require, and supports clusters.
@@ -72,9 +78,22 @@ class recorded_step {
 #endif
 
  protected:
-  recorded_step(std::string name, index_type n) : name_(std::move(name)), n_(n) {}
+  recorded_step(const char* name, index_type n, const step_facts& facts);
+  /// Sets the count. Throws whilst::error, and changes nothing, if it is negative, or no warp can be divided into that
+  /// many lanes. Room for the sums of the host's chunks is made here, not in the loop.
+  void set_count(index_type n, int lanes, index_type chunk);
+  /// Runs each chunk of so many indices, on threads.
+  void run_chunks(index_type chunk, int threads, index_type least_a_thread);
+  index_type chunks(index_type chunk) const { return n_ > 0 ? (n_ - 1) / chunk + 1 : 0; }
+  /// Where the sums of the host's chunks are.
+  void* sums() { return sums_.data(); }
+
+ private:
+  virtual void run_chunk(index_type chunk) = 0;
   std::string name_;
-  index_type n_;
+  index_type n_ = 0;
+  step_facts facts_;
+  std::vector<std::byte> sums_;
 };
 namespace detail {
 
@@ -96,8 +115,6 @@ constexpr index_type chunks_a_thread = takes_problems<Map> ? 1 : 16;
 
 /// Throws whilst::error unless `lanes` is a power of two up to 32. `doing` opens the message.
 void check_lanes(const std::string& doing, int lanes);
-/// Throws whilst::error on a negative count, or lanes that no warp can be divided into.
-void check_step(const std::string& name, index_type n, int lanes);
 
 /// Whether two maps of one type ask for the same threads per index and the same memory.
 template <class Map>
@@ -130,6 +147,15 @@ class map_step final : public recorded_step {
   static constexpr bool may_be_small = !std::is_same_v<Finish, no_finish> && !detail::works_by_block<Map>;
   static constexpr index_type threads_of_small = detail::by_warp<Finish> ? threads_spread : threads_alone;
   using finish_data = decltype(detail::finish_read_phase(std::declval<const Finish&>()));
+  static constexpr index_type chunk_size = detail::host_chunk_of<Map>;
+  static constexpr step_facts facts_of_type{.has_finish = !std::is_same_v<Finish, no_finish>,
+                                            .has_sequel = !std::is_same_v<Sequel, no_sequel>,
+                                            .fetches_only_constants = detail::fetches_only_constants<Map>(),
+                                            .reads_own_ahead = detail::has_read_own<Map>,
+                                            .bytes_of_sums = [] {
+                                              if constexpr (has_sums) return sizeof(detail::map_result<Map>);
+                                              return std::size_t{0};
+                                            }()};
 
  public:
   static constexpr bool takes_loop = [] {
@@ -139,52 +165,40 @@ class map_step final : public recorded_step {
       return detail::takes_loop<Finish, finish_data>;
     }
   }();
-  map_step(std::string name, index_type n, const Map& map, const Finish& finish, const Sequel& sequel = {})
-      : recorded_step(std::move(name), n), map_(map), finish_(finish), sequel_(sequel) {
+  map_step(const char* name, index_type n, const Map& map, const Finish& finish, const Sequel& sequel = {})
+      : recorded_step(name, n, facts_of_type), map_(map), finish_(finish), sequel_(sequel) {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
                       std::is_trivially_copyable_v<Sequel>,
                   "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
-    detail::check_step(name_, n, detail::lanes_wanted(map));
-    make_room();
+    set_count(n, detail::lanes_wanted(map), chunk_size);
   }
 
   Finish finish() const { return finish_; }
   /// Replaces the step's members. Returns whether its launch shape is sure to be unchanged.
   bool replace(index_type n, const Map& map, const Finish& finish, const Sequel& sequel) {
-    detail::check_step(name_, n, detail::lanes_wanted(map));
-    const bool same_shape = n == n_ && detail::same_team(map, map_);
-    n_ = n;
+    const bool same_shape = n == count() && detail::same_team(map, map_);
+    set_count(n, detail::lanes_wanted(map), chunk_size);
     // Reconstructed, not assigned: functors may have const members, and closures have no assignment.
     std::construct_at(&map_, map);
     std::construct_at(&finish_, finish);
     if constexpr (!std::is_empty_v<Sequel>) std::construct_at(&sequel_, sequel);  // an empty one may share its address
-    make_room();
     return same_shape;
   }
 
-  bool has_finish() const override { return !std::is_same_v<Finish, no_finish>; }
-  bool has_sequel() const override { return !std::is_same_v<Sequel, no_sequel>; }
-  bool fetches_only_constants() const override { return detail::fetches_only_constants<Map>(); }
-  bool reads_own_ahead() const override { return detail::has_read_own<Map>; }
   std::optional<index_type> bytes() const override {
-    if constexpr (requires { map_.bytes(n_); }) {
-      return map_.bytes(n_);
+    if constexpr (requires { map_.bytes(count()); }) {
+      return map_.bytes(count());
     } else {
       return std::nullopt;
     }
   }
-  std::size_t host_bytes() const override {
-    if constexpr (has_sums) return partials_.capacity() * sizeof(detail::map_result<Map>);
-    return 0;
-  }
 
   void run_on_host([[maybe_unused]] loop_state* loop, int threads) override {
-    const index_type last = chunks();
     [[maybe_unused]] const auto reads = detail::finish_read_phase(finish_);  // before the map, as on a GPU
-    run_on_threads(last, threads, detail::chunks_a_thread<Map>, [this](index_type chunk) { run_chunk(chunk); });
+    run_chunks(chunk_size, threads, detail::chunks_a_thread<Map>);
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
-      for (index_type chunk = 0; chunk < last; ++chunk) total += partials_[static_cast<std::size_t>(chunk)];
+      for (index_type chunk = 0; chunk < chunks(chunk_size); ++chunk) total += sum_of(chunk);
       detail::call_finish(finish_, loop, reads, total);
     } else if constexpr (!std::is_same_v<Finish, no_finish>) {
       detail::call_finish(finish_, loop, reads);
@@ -192,10 +206,6 @@ class map_step final : public recorded_step {
   }
 
 #if WHILST_WITH_CUDA
-  std::size_t partial_bytes() const override {
-    if constexpr (has_sums) return sizeof(detail::map_result<Map>);
-    return 0;
-  }
   launch_shape shape(const device_traits& device) const override;
   void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const override;
 #endif
@@ -205,29 +215,26 @@ class map_step final : public recorded_step {
   /// Most blocks of the step's kernel that the device runs as one cluster; 0 for none.
   index_type largest_cluster_here(const device_traits& device) const;
 #endif
-  void make_room() {
-    if constexpr (has_sums) partials_.resize(static_cast<std::size_t>(std::max<index_type>(chunks(), 1)));
-  }
-  index_type chunks() const { return n_ > 0 ? (n_ - 1) / detail::host_chunk_of<Map> + 1 : 0; }
-  void run_chunk(index_type chunk) {
-    const index_type begin = chunk * detail::host_chunk_of<Map>;
-    const index_type end = begin + std::min(n_ - begin, detail::host_chunk_of<Map>);
+  void run_chunk(index_type chunk) override {
+    const index_type begin = chunk * chunk_size, end = begin + std::min(count() - begin, chunk_size);
     if constexpr (has_sums) {
       detail::map_result<Map> total{};
       for (index_type i = begin; i < end; ++i) total += detail::apply_map(map_, i, lanes());
-      partials_[static_cast<std::size_t>(chunk)] = total;
+      sum_of(chunk) = total;
     } else {
       for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
     }
   }
+  auto& sum_of(index_type chunk) {
+    using sum = detail::map_result<Map>;
+    static_assert(std::is_trivially_copyable_v<sum> && alignof(sum) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                  "the sums of a map are copied byte by byte");
+    return static_cast<sum*>(sums())[chunk];
+  }
 
-  struct nothing {};
   Map map_;
   Finish finish_;
   [[no_unique_address]] Sequel sequel_;
-  // Partial sums of the host's chunks: allocated when recorded, not in the loop.
-  std::conditional_t<has_sums, std::vector<std::conditional_t<has_sums, detail::map_result<Map>, nothing>>, nothing>
-      partials_;
 };
 
 #if WHILST_WITH_CUDA
@@ -238,30 +245,31 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
   launch_shape shape;
   auto* kernel = &detail::step_kernel<Map, Finish, no_sequel, false>;
   if constexpr (detail::works_by_block<Map>) {
-    const cudaFuncAttributes attributes = device.kernels->attributes(reinterpret_cast<const void*>(kernel), name_);
+    const cudaFuncAttributes attributes = device.kernels->attributes(reinterpret_cast<const void*>(kernel), name());
     // A method that is one kernel may need more registers than a full block leaves each thread.
     shape.threads = static_cast<unsigned>(std::min(map_.threads_wanted(), attributes.maxThreadsPerBlock) / 32 * 32);
     if constexpr (kind == detail::team_kind::cluster) {
       if (map_.cluster_wanted() > 1 && attributes.ptxVersion < 90)
-        throw error("preparing step '" + name_ + "'", "it takes a cluster, and was compiled for a device that has none",
+        throw error("preparing step '" + name() + "'",
+                    "it takes a cluster, and was compiled for a device that has none",
                     "Compile it for compute capability 9.0 or later");
       shape.cluster = static_cast<unsigned>(map_.cluster_wanted());
     }
-    shape.blocks = shape.cluster * static_cast<unsigned>(std::clamp<index_type>(n_, 1, 65535 / shape.cluster));
+    shape.blocks = shape.cluster * static_cast<unsigned>(std::clamp<index_type>(count(), 1, 65535 / shape.cluster));
     if constexpr (requires { map_.fast_memory_bytes(); }) {
       shape.fast_memory_bytes = static_cast<std::size_t>(map_.fast_memory_bytes());
       const int most = static_cast<int>(device.fast_memory_bytes - attributes.sharedSizeBytes);
       if (static_cast<index_type>(shape.fast_memory_bytes) > most)
-        throw error("preparing step '" + name_ + "'",
+        throw error("preparing step '" + name() + "'",
                     "its blocks take " + std::to_string(shape.fast_memory_bytes) + " bytes of shared memory, and " +
                         std::to_string(most) + " are left of the device's",
                     "Use executor graph");
-      device.kernels->allow_fast_memory(reinterpret_cast<const void*>(kernel), most, name_);
+      device.kernels->allow_fast_memory(reinterpret_cast<const void*>(kernel), most, name());
     }
-    if (shape.cluster > 8) device.kernels->allow_large_clusters(reinterpret_cast<const void*>(kernel), name_);
+    if (shape.cluster > 8) device.kernels->allow_large_clusters(reinterpret_cast<const void*>(kernel), name());
     return shape;
   }
-  const index_type threads_wanted = n_ * detail::lanes_wanted(map_);
+  const index_type threads_wanted = count() * detail::lanes_wanted(map_);
   const auto whole_warps = [](index_type threads) {
     constexpr index_type least = (detail::finishing_threads<Finish> + 31) / 32;
     return static_cast<unsigned>(std::max<index_type>((threads + 31) / 32, least) * 32);
@@ -276,7 +284,7 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
                             : threads_wanted <= (spread ? 64 : threads_alone) ? 1
                                                                               : largest_cluster_here(device);
     const index_type cluster = std::min<index_type>(most, !spread && threads_wanted <= 8 * 256 ? 8 : largest_cluster);
-    if (threads_wanted <= cluster * threads_of_small && (n_ > 0 || std::is_same_v<Map, detail::no_map>)) {
+    if (threads_wanted <= cluster * threads_of_small && (count() > 0 || std::is_same_v<Map, detail::no_map>)) {
       shape.form = step_form::small;
       shape.blocks = shape.cluster = static_cast<unsigned>(cluster);
       shape.threads = whole_warps((threads_wanted + cluster - 1) / cluster);
@@ -285,9 +293,9 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
   }
   if constexpr (detail::splits<Map, Finish, Sequel>) {
     // Each block reads all sums and should have a multiprocessor to itself. Threads with two indices take longer.
-    const index_type of_one = (n_ + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
+    const index_type of_one = (count() + threads_spread - 1) / threads_spread, of_two = (of_one + 1) / 2;
     const index_type blocks = of_one <= device.multiprocessors ? of_one : of_two;
-    if (n_ > 0 && blocks <= device.multiprocessors) {
+    if (count() > 0 && blocks <= device.multiprocessors) {
       shape.form = step_form::sums;
       shape.blocks = static_cast<unsigned>(blocks);
       shape.threads = threads_spread;
@@ -296,7 +304,7 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
   }
   shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
   const int resident_blocks =
-      device.kernels->resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(shape.threads), name_);
+      device.kernels->resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(shape.threads), name());
   const index_type blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;
   shape.blocks = static_cast<unsigned>(
       std::clamp<index_type>(blocks_wanted, 1, static_cast<index_type>(resident_blocks) * device.multiprocessors));
@@ -309,14 +317,14 @@ index_type map_step<Map, Finish, Sequel, has_kernels>::largest_cluster_here(cons
   small.form = step_form::small;
   if (!waits_for_previous(device, small)) return 0;
   const auto* const kernel = reinterpret_cast<const void*>(&detail::step_kernel<Map, Finish, Sequel, true>);
-  return std::min(device.kernels->cluster_blocks(kernel, threads_of_small, name_), largest_cluster);
+  return std::min(device.kernels->cluster_blocks(kernel, threads_of_small, name()), largest_cluster);
 }
 
 template <class Map, class Finish, class Sequel, bool has_kernels>
 void map_step<Map, Finish, Sequel, has_kernels>::with_kernel(const launch_shape& shape, const step_frame& frame,
                                                              const kernel_user& use) const {
   step_frame filled = frame;
-  filled.n = n_;
+  filled.n = count();
   filled.lanes = detail::lanes_wanted(map_);
   const auto with = [&](auto* kernel, const auto&... parts) {
     void* arguments[] = {const_cast<void*>(static_cast<const void*>(&parts))..., &filled};
@@ -333,7 +341,7 @@ void map_step<Map, Finish, Sequel, has_kernels>::with_kernel(const launch_shape&
       with(&detail::finish_sequel_kernel<each(), total, Finish, Sequel>, finish_, sequel_);
     };
     if (shape.form != step_form::large) {
-      if (static_cast<index_type>(shape.blocks) * threads_spread >= n_)
+      if (static_cast<index_type>(shape.blocks) * threads_spread >= count())
         return with_each(std::integral_constant<int, 1>());
       return with_each(std::integral_constant<int, 2>());
     }
@@ -351,12 +359,12 @@ namespace detail {
 }  // namespace detail
 template <class Map, class Finish, class Sequel, bool has_kernels>
 launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_traits&) const {
-  detail::not_compiled_for_gpu(name_);
+  detail::not_compiled_for_gpu(name());
 }
 template <class Map, class Finish, class Sequel, bool has_kernels>
 void map_step<Map, Finish, Sequel, has_kernels>::with_kernel(const launch_shape&, const step_frame&,
                                                              const kernel_user&) const {
-  detail::not_compiled_for_gpu(name_);
+  detail::not_compiled_for_gpu(name());
 }
 
 #endif

@@ -25,12 +25,22 @@ class block_group {
     T* outputs;                    ///< of (block e, output m) at m * blocks + e
     T* derivatives;                ///< of output m by input k at (m * K + k) * blocks + e; null if not needed
   };
-  virtual ~block_group() = default;
+  virtual ~block_group();
   virtual int unknowns_a_block() const = 0;
   virtual int equations_a_block() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   virtual void differentiate(recorder& run, const arrays& on_place, const T* x, const int* wanted) const = 0;
+
+ protected:
+  explicit block_group(const char* name);
+  /// Of a step of this group.
+  std::string title(const char* what) const;
+
+ private:
+  std::string name_;
 };
+extern template class block_group<float>;
+extern template class block_group<double>;
 
 namespace detail {
 
@@ -93,19 +103,18 @@ template <class T, class Block>
 class group_of_blocks final : public block_group<T> {
  public:
   using typename block_group<T>::arrays;
-  group_of_blocks(std::string name, const Block& block) : name_(std::move(name)), block_(block) {}
+  group_of_blocks(const char* name, const Block& block) : block_group<T>(name), block_(block) {}
   int unknowns_a_block() const override { return Block::unknowns; }
   int equations_a_block() const override { return Block::equations; }
   void evaluate(recorder& run, const arrays& on_place, const T* x) const override {
-    run.step(("F of " + name_).c_str(), on_place.blocks, evaluate_blocks<T, Block>{block_, on_place, x});
+    run.step(this->title("F of ").c_str(), on_place.blocks, evaluate_blocks<T, Block>{block_, on_place, x});
   }
   void differentiate(recorder& run, const arrays& on_place, const T* x, const int* wanted) const override {
-    run.step(("Jacobians of " + name_).c_str(), on_place.blocks,
+    run.step(this->title("Jacobians of ").c_str(), on_place.blocks,
              differentiate_blocks<T, Block>{block_, on_place, x, wanted});
   }
 
  private:
-  std::string name_;
   Block block_;
 };
 
@@ -150,8 +159,8 @@ class assembled_equations final : public equations<T> {
     static_assert(std::is_trivially_copyable_v<Block>, "blocks are copied to the device byte by byte");
     static_assert(Block::unknowns >= 1, "a block has an input or more: -1 stands for one that is 0");
     static_assert(Block::equations >= 1, "a block has an output or more");
-    add_group(name, std::make_unique<detail::group_of_blocks<T, Block>>(name, block), unknowns_of_blocks,
-              equations_of_blocks);
+    add_group(name, std::unique_ptr<block_group<T>>(new detail::group_of_blocks<T, Block>(name, block)),
+              unknowns_of_blocks, equations_of_blocks);
   }
   template <class Block>
   void add(const char* name, const Block& block, const std::vector<std::int32_t>& unknowns_of_blocks,

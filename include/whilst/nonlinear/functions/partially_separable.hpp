@@ -32,7 +32,7 @@ class term_group {
     T* blocks;                ///< block_size() numbers per term
     T *diagonals, *products;  ///< laid out as gradients
   };
-  virtual ~term_group() = default;
+  virtual ~term_group();
   virtual int unknowns_a_term() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   /// The sums of the terms at x + lengths[k] d, written to values[k] or added to it.
@@ -46,7 +46,17 @@ class term_group {
   virtual void prepare_products(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                                 bool positive) const = 0;
   virtual void multiply(recorder& run, const arrays& on_place, const T* v) const = 0;
+
+ protected:
+  explicit term_group(const char* name);
+  /// Of a step of this group.
+  std::string title(const char* what) const;
+
+ private:
+  std::string name_;
 };
+extern template class term_group<float>;
+extern template class term_group<double>;
 
 namespace detail {
 
@@ -180,19 +190,19 @@ template <class T, class Term>
 class group_of_terms final : public term_group<T> {
  public:
   using typename term_group<T>::arrays;
-  group_of_terms(std::string name, const Term& term) : name_(std::move(name)), term_(term) {}
+  group_of_terms(const char* name, const Term& term) : term_group<T>(name), term_(term) {}
   int unknowns_a_term() const override { return Term::unknowns; }
   void evaluate(recorder& run, const arrays& on_place, const T* x) const override {
-    run.step(("f and g of " + name_).c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x});
+    run.step(this->title("f and g of ").c_str(), on_place.terms, evaluate_terms<T, Term>{term_, on_place, x});
   }
   void evaluate_along(recorder& run, const arrays& on_place, const T* x, const T* d, const double* lengths,
                       double* values, bool added) const override {
-    run.step(("f along d of " + name_).c_str(), on_place.terms,
+    run.step(this->title("f along d of ").c_str(), on_place.terms,
              evaluate_terms_along<T, Term>{term_, on_place, x, d, lengths}, keep_line_values{values, added});
   }
   void make_hessians(recorder& run, const arrays& on_place, const T* x, const int* wanted,
                      bool positive) const override {
-    run.step(("Hessians of " + name_).c_str(), on_place.terms,
+    run.step(this->title("Hessians of ").c_str(), on_place.terms,
              make_term_hessians<T, Term>{term_, on_place, x, wanted, positive});
   }
   int block_size() const override { return detail::block_size<T, Term>(); }
@@ -200,17 +210,17 @@ class group_of_terms final : public term_group<T> {
                         bool positive) const override {
     const term_blocks<T, Term> blocks = blocks_of(on_place);
     if constexpr (has_jacobian<Term, T>) {
-      run.step(("J of " + name_).c_str(), on_place.terms, make_jacobians<T, Term>{term_, blocks, x, wanted});
+      run.step(this->title("J of ").c_str(), on_place.terms, make_jacobians<T, Term>{term_, blocks, x, wanted});
     } else {
       arrays to_blocks = on_place;
       to_blocks.hessians = on_place.blocks;
       make_hessians(run, to_blocks, x, wanted, positive);
     }
-    run.step(("diagonals of " + name_).c_str(), on_place.terms,
+    run.step(this->title("diagonals of ").c_str(), on_place.terms,
              make_diagonals<T, Term>{blocks, on_place.diagonals, wanted});
   }
   void multiply(recorder& run, const arrays& on_place, const T* v) const override {
-    run.step(("H v of " + name_).c_str(), on_place.terms,
+    run.step(this->title("H v of ").c_str(), on_place.terms,
              multiply_terms<T, Term>{blocks_of(on_place), v, on_place.products});
   }
 
@@ -218,7 +228,6 @@ class group_of_terms final : public term_group<T> {
   static term_blocks<T, Term> blocks_of(const arrays& on_place) {
     return {on_place.terms, on_place.unknowns, on_place.blocks};
   }
-  std::string name_;
   Term term_;
 };
 
@@ -262,7 +271,7 @@ class partially_separable final : public objective<T> {
   template <class Term>
   void add(const char* name, const Term& term, std::span<const std::int32_t> unknowns_of_terms) {
     static_assert(std::is_trivially_copyable_v<Term>, "terms are copied to the device byte by byte");
-    add_group(name, std::make_unique<detail::group_of_terms<T, Term>>(name, term), unknowns_of_terms);
+    add_group(name, std::unique_ptr<term_group<T>>(new detail::group_of_terms<T, Term>(name, term)), unknowns_of_terms);
   }
   template <class Term>
   void add(const char* name, const Term& term, const std::vector<std::int32_t>& unknowns_of_terms) {
