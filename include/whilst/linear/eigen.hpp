@@ -3,6 +3,7 @@
 /// @file
 /// Conversions from Eigen; the only header of the library door that needs Eigen's headers.
 
+#include <cstddef>
 #include <span>
 #include <type_traits>
 
