@@ -45,10 +45,19 @@ class block_of_threads {
     block_of_threads* block_;
     int rank_;
   };
+  /// The map at 0 to count - 1, one after the other.
   template <class Map>
-  void run(const Map& map, index_type i) {
+  void run(const Map& map, index_type count) {
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < size_; ++rank) threads.emplace_back([&, rank] { map(i, member(*this, rank)); });
+    for (int rank = 0; rank < size_; ++rank) {
+      threads.emplace_back([&, rank] {
+        const member one(*this, rank);
+        for (index_type i = 0; i < count; ++i) {
+          map(i, one);
+          one.sync();
+        }
+      });
+    }
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -107,13 +116,13 @@ TEST_CASE("a block visits each row of each pair of columns once, and sums by col
         const index_type left_out = columns > 4 ? 2 : -1;
         const whilst::by_pieces<count_visits> map{of, {visits.data(), left_out}, partial.data()};
         block_of_threads block(threads);
-        for (index_type piece = 0; piece < of.pieces; ++piece) block.run(map, piece);
+        block.run(map, of.pieces);
         for (index_type at = 0; at < of.entries(); ++at)
           REQUIRE(visits[static_cast<std::size_t>(at)] == (at % of.pairs == left_out ? 0 : 1));
 
         double totals[64][2] = {};
         const whilst::by_columns<2, keep_totals> judge{of, partial.data(), {totals}};
-        for (index_type column = 0; column < of.all_columns(); ++column) block.run(judge, column);
+        block.run(judge, of.all_columns());
         for (index_type column = 0; column < of.all_columns(); ++column) {
           const bool counts = column / 2 != left_out && column != 1;
           CHECK(totals[column][0] == (counts ? static_cast<double>(rows * (rows + 1) / 2) : 0));

@@ -1,3 +1,4 @@
+// CI runs this in full
 // Random linear systems, most of them bad: what a report claims must be true of x.
 
 #include <cmath>

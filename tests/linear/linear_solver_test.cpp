@@ -1,3 +1,4 @@
+// CI runs this in full
 #include "whilst/linear_solver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// CI runs this in full
 // Linear systems of every scale, and what is handed back where a solve fails.
 
 #include <cmath>

@@ -58,18 +58,6 @@ TEST_CASE("memory whose bytes are no number is refused", "[sizes]") {
   }
 }
 
-// The address sanitizer ends the program where so much is asked for.
-#if !defined(WHILST_SANITIZE)
-TEST_CASE("batches beyond any memory are refused", "[sizes][batch]") {
-  const std::vector<std::int32_t> offsets{0, 1}, column{0};
-  const std::vector<double> value{1};
-  const whilst::csr_matrix<double> one(1, 1, offsets, column, value);
-  for (int power = 50; power <= 62; ++power)
-    CHECK_THROWS_AS(whilst::batch_linear_solver<double>(one, index_type{1} << power, {.executor = "host"}),
-                    whilst::error);
-}
-#endif
-
 TEST_CASE("lanes and counts that no step can have are refused", "[sizes]") {
   for (const int lanes : {-1, 0, 3, 33, 64}) {
     INFO(lanes);
