@@ -72,7 +72,8 @@ csr_matrix<T> scaled(const csr_matrix<T>& A, double factor) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("larger, smaller again, then after a reset", "[cache][sanitizer]", float, double) {
-  const auto small = poisson<TestType>(6), large = poisson<TestType>(40), resident_again = poisson<TestType>(6, 2);
+  const auto small = poisson<TestType>(6), large = poisson<TestType>(under_sanitizers ? 16 : 40),
+             resident_again = poisson<TestType>(6, 2);
   for (const std::string& executor : executors()) {
     for (const std::string& method : methods_on(executor)) {
       INFO(executor << ", " << method);
