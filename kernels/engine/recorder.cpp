@@ -1,5 +1,8 @@
 #include "whilst/engine/recorder.hpp"
 
+#include <string>
+#include <utility>
+
 #include "kernels/engine/device_parts.hpp"
 
 namespace whilst {
@@ -36,10 +39,10 @@ void recorder::check_step(const char* name, bool is_null, bool takes_loop) const
                 "Record it after the parallel bodies, or give the body a loop of its own");
 }
 
-void recorder::add_step(recorded_step* step) {
-  std::unique_ptr<recorded_step> owned(step);
+void recorder::add_step(std::unique_ptr<recorded_step> step, std::vector<memory_range> writes) {
   program_node node{.what = program_node::kind::step, .name = step->name()};
-  node.step = std::move(owned);
+  node.step = std::move(step);
+  node.writes = std::move(writes);
   current_->push_back(std::move(node));
 }
 
@@ -65,7 +68,7 @@ void recorder::add_loop(const char* name, control* c, const body_reference& star
   const auto counted = [&](recorder& run) {
     body(run);
     // Iterations must be counted: a body without a finish gets one.
-    if (!has_finish(node.body)) add_step(make_iteration_counter().release());
+    if (!has_finish(node.body)) add_step(make_iteration_counter(), {});
   };
   record_into(node, node.body, body_reference(counted));
   current_->push_back(std::move(node));

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>

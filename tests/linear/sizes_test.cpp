@@ -35,6 +35,13 @@ struct identity_by_lanes {
     return x[i];
   }
 };
+struct sum_a_problem {
+  static constexpr bool whole_problem = true;
+  whilst::sums<double, 1> operator()(index_type) const { return {}; }
+};
+struct ignores_sums {
+  void operator()(const whilst::sums<double, 1>&) const {}
+};
 struct nothing_done {
   void operator()(index_type) const {}
 };
@@ -79,6 +86,9 @@ TEST_CASE("lanes and counts that no step can have are refused", "[sizes]") {
   }
   whilst::program_recorder record(place::host());
   record.step("s", most, nothing_done{});
+  // Sums of chunks whose bytes no number holds: 8 bytes a problem, 2^61 problems.
+  CHECK_THROWS_WITH(record.step("s", index_type{1} << 61, sum_a_problem{}, ignores_sums{}),
+                    contains("recording step 's': its count is 2305843009213693952") && contains("beyond any memory"));
   CHECK_NOTHROW(std::move(record).finish().prepare({}));
 }
 

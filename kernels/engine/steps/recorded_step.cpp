@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <bit>
+#include <limits>
 #include <string>
 
 #include "whilst/basics/error.hpp"
@@ -7,16 +7,19 @@
 
 namespace whilst {
 
-recorded_step::recorded_step(const char* name, index_type n, const step_facts& facts)
-    : name_(name), n_(n), facts_(facts) {}
+recorded_step::recorded_step(const char* name, const step_facts& facts) : name_(name), facts_(facts) {}
 recorded_step::~recorded_step() = default;
 
 void recorded_step::set_count(index_type n, int lanes, index_type chunk) {
   const std::string doing = "recording step '" + name_ + "'";
   if (n < 0) throw error(doing, "its count is " + std::to_string(n), "Give 0 or more");
   detail::check_lanes(doing, lanes);
-  const index_type all_chunks = n > 0 ? (n - 1) / chunk + 1 : 1;
-  sums_.resize(static_cast<std::size_t>(all_chunks) * facts_.bytes_of_sums);
+  const std::size_t with_sums = n > 0 ? static_cast<std::size_t>((n - 1) / chunk + 1) : 1;
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  if (facts_.bytes_of_sums > 0 && with_sums > most / facts_.bytes_of_sums)
+    throw error(doing, "its count is " + std::to_string(n) + ", and its sums would be beyond any memory",
+                "Give a smaller one");
+  sums_.resize(with_sums * facts_.bytes_of_sums);
   n_ = n;
 }
 

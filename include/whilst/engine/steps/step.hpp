@@ -40,12 +40,12 @@ struct step_facts {
   bool fetches_only_constants = false;
   /// Whether it has a read_own, which its kernel may call while the step before it still runs.
   bool reads_own_ahead = false;
-  /// Of one block's or one chunk's sums; 0 for none.
+  /// Bytes of the sums of one block or chunk; 0 for none.
   std::size_t bytes_of_sums = 0;
 };
 
-/// A step as a program holds it: a name, a count, and how to run it. What follows from no type is compiled once, in
-/// kernels/engine/steps/recorded_step.cpp: a method has dozens of steps.
+/// A step as a program holds it: a name, a count, and how to run it. What depends on no type is compiled once, in
+/// kernels/engine/steps/recorded_step.cpp.
 class recorded_step {
  public:
   virtual ~recorded_step();
@@ -78,9 +78,10 @@ class recorded_step {
 #endif
 
  protected:
-  recorded_step(const char* name, index_type n, const step_facts& facts);
-  /// Sets the count. Throws whilst::error, and changes nothing, if it is negative, or no warp can be divided into that
-  /// many lanes. Room for the sums of the host's chunks is made here, not in the loop.
+  recorded_step(const char* name, const step_facts& facts);
+  /// Sets the count. Throws whilst::error, and changes nothing, if it is negative, if its sums are beyond any memory,
+  /// or if no warp can be divided into that many lanes. Room for the sums of the host's chunks is made here, not in the
+  /// loop.
   void set_count(index_type n, int lanes, index_type chunk);
   /// Runs each chunk of so many indices, on threads.
   void run_chunks(index_type chunk, int threads, index_type least_a_thread);
@@ -166,10 +167,17 @@ class map_step final : public recorded_step {
     }
   }();
   map_step(const char* name, index_type n, const Map& map, const Finish& finish, const Sequel& sequel = {})
-      : recorded_step(name, n, facts_of_type), map_(map), finish_(finish), sequel_(sequel) {
+      : recorded_step(name, facts_of_type), map_(map), finish_(finish), sequel_(sequel) {
     static_assert(std::is_trivially_copyable_v<Map> && std::is_trivially_copyable_v<Finish> &&
                       std::is_trivially_copyable_v<Sequel>,
                   "maps and finishes are copied to the device byte by byte: hold pointers and numbers in them");
+    if constexpr (has_sums) {
+      using sum = detail::map_result<Map>;
+      static_assert(std::is_trivially_copyable_v<sum>,
+                    "what a map returns is copied byte by byte and added up: return numbers, or whilst::sums of them");
+      static_assert(alignof(sum) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
+                    "what a map returns is aligned as numbers are: return numbers, or whilst::sums of them");
+    }
     set_count(n, detail::lanes_wanted(map), chunk_size);
   }
 
@@ -225,12 +233,7 @@ class map_step final : public recorded_step {
       for (index_type i = begin; i < end; ++i) detail::apply_map(map_, i, lanes());
     }
   }
-  auto& sum_of(index_type chunk) {
-    using sum = detail::map_result<Map>;
-    static_assert(std::is_trivially_copyable_v<sum> && alignof(sum) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
-                  "the sums of a map are copied byte by byte");
-    return static_cast<sum*>(sums())[chunk];
-  }
+  auto& sum_of(index_type chunk) { return static_cast<detail::map_result<Map>*>(sums())[chunk]; }
 
   Map map_;
   Finish finish_;

@@ -33,7 +33,7 @@ class block_group {
 
  protected:
   explicit block_group(const char* name);
-  /// Of a step of this group.
+  /// The title of a step: `what`, then the group's name.
   std::string title(const char* what) const;
 
  private:

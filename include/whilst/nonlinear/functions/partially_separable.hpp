@@ -49,7 +49,7 @@ class term_group {
 
  protected:
   explicit term_group(const char* name);
-  /// Of a step of this group.
+  /// The title of a step: `what`, then the group's name.
   std::string title(const char* what) const;
 
  private:
