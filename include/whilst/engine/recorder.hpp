@@ -75,7 +75,7 @@ class recorder {
     if constexpr (detail::are_step<Map, Finish>() &&
                   detail::is_sequel_of<Sequel, Map, Finish, map_step<Map, Finish>>()) {
       check_step(name, is_null(map) || is_null(finish), map_step<Map, Finish>::takes_loop);
-      // Not make_unique: a pointer of another type for each step takes a tenth of the time to compile a method.
+      // Not make_unique: pointers of another type for each step take long to compile.
       std::unique_ptr<recorded_step> owned(made.step = new map_step<Map, Finish, Sequel>(name, n, map, finish, sequel));
       made.owner = values_.owner();
       std::vector<memory_range> writes;
