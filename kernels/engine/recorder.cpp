@@ -1,7 +1,9 @@
 #include "whilst/engine/recorder.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/engine/device_parts.hpp"
 
@@ -25,7 +27,8 @@ bool has_finish(const std::vector<program_node>& list) {
 recorder::recorder(place where) : where_(where), values_(where) {}
 recorder::~recorder() = default;
 
-void recorder::check_step(const char* name, bool is_null, bool takes_loop) const {
+void recorder::check_step(const char* name, bool is_null, bool takes_loop) {
+  writes_.clear();
   require_name("a node of a program", name);
   const std::string doing = "recording step '" + std::string(name) + "'";
   if (is_null) throw error(doing, "a pointer to a function is null", "Give a function");
@@ -39,10 +42,11 @@ void recorder::check_step(const char* name, bool is_null, bool takes_loop) const
                 "Record it after the parallel bodies, or give the body a loop of its own");
 }
 
-void recorder::add_step(std::unique_ptr<recorded_step> step, std::vector<memory_range> writes) {
+void recorder::add_step(recorded_step* taken) {
+  std::unique_ptr<recorded_step> step(taken);
   program_node node{.what = program_node::kind::step, .name = step->name()};
   node.step = std::move(step);
-  node.writes = std::move(writes);
+  node.writes = std::exchange(writes_, {});
   current_->push_back(std::move(node));
 }
 
@@ -68,7 +72,9 @@ void recorder::add_loop(const char* name, control* c, const body_reference& star
   const auto counted = [&](recorder& run) {
     body(run);
     // Iterations must be counted: a body without a finish gets one.
-    if (!has_finish(node.body)) add_step(make_iteration_counter(), {});
+    if (has_finish(node.body)) return;
+    writes_.clear();
+    add_step(make_iteration_counter().release());
   };
   record_into(node, node.body, body_reference(counted));
   current_->push_back(std::move(node));

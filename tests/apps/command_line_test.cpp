@@ -208,11 +208,12 @@ TEST_CASE("stagnation comes with advice for it") {
 
 TEST_CASE("the number of threads changes no bit of a solution") {
   const folder here;
-  const strings solve{"solve", "--gallery", "poisson2d:300", "--executor", "host", "--rtol", "1e-4"};
+  // Just large enough for the host to use threads in each step: 32 pieces of 2048 indices.
+  const strings solve{"solve", "--gallery", "poisson2d:257", "--executor", "host", "--max-iterations", "20"};
   for (const std::string threads : {"1", "2", "5"}) {
     const outcome result = run(with(solve, {"--threads", threads, "--output", here.at("x" + threads + ".mtx")}));
     INFO(result.err);
-    CHECK(result.status == 0);
+    CHECK(result.status == 2);
     CHECK(text_of(here.at("x" + threads + ".mtx")) == text_of(here.at("x1.mtx")));
   }
   CHECK(!text_of(here.at("x1.mtx")).empty());

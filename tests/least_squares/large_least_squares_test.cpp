@@ -250,11 +250,12 @@ TEMPLATE_TEST_CASE("many unknowns, with the matrix and without it", "[least squa
 }
 
 TEST_CASE("cameras and points: exact data lead back to the truth", "[least squares]") {
-  const bundle made(under_sanitizers ? 10 : 20, under_sanitizers ? 60 : 200, 0, 0.05);
+  const bundle made(under_sanitizers ? 8 : 20, under_sanitizers ? 40 : 200, 0, 0.05);
   for (const std::string& executor : recorded_executors()) {
     for (const char* method : {"levenberg-marquardt", "dogleg", "newton"}) {
       for (const char* hessian : {"assembled", "matrix-free"}) {
         if (std::string(method) == "newton" && std::string(hessian) == "matrix-free") continue;
+        if (under_sanitizers && std::string(method) == "dogleg") continue;
         INFO(executor << ", " << method << ", " << hessian);
         const bundle::on_place<double> function(whilst::place_of_executor(executor), made);
         minimizer_options options{.method = method, .tolerances = {.gradient = 1e-8}, .executor = executor};
@@ -283,7 +284,8 @@ TEST_CASE("cameras and points: all methods find the minimum of noisy data", "[le
          {variant{"newton", "auto"}, variant{"levenberg-marquardt", "assembled"},
           variant{"levenberg-marquardt", "matrix-free", "classic"}, variant{"dogleg", "assembled"},
           variant{"dogleg", "matrix-free"}, variant{"newton-cg", "matrix-free"}, variant{"lbfgs", "auto"}}) {
-      if (under_sanitizers && v.hessian == std::string("auto") && v.method == std::string("lbfgs")) continue;
+      if (under_sanitizers && v.method != std::string("newton") && v.method != std::string("levenberg-marquardt"))
+        continue;
       INFO(executor << ", " << v);
       const bundle::on_place<double> function(whilst::place_of_executor(executor), made);
       minimizer_options options = v.options(executor);

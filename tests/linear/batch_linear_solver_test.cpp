@@ -198,7 +198,7 @@ TEMPLATE_TEST_CASE("sizes for some threads, a warp and a block, as by a solver f
   for (const index_type systems : {150, 7}) {
     for (const int n : {4, 7, 12, 40, 63, 64, 130, 200, 300, 500, 1500}) {
       if (systems > 100 && n > 500) continue;
-      if (under_sanitizers && n > 300) continue;
+      if (under_sanitizers && n > 130) continue;
       for (const std::string& executor : batch_executors()) {
         if (executor == "host" && systems > 100 && n > 64) continue;  // many are as few there
         for (const std::string& method : methods_on("batch")) {

@@ -20,7 +20,7 @@ using whilst::report;
 
 namespace {
 
-constexpr int systems_of_each_type = under_sanitizers ? 5000 : 50000;
+constexpr int systems_of_each_type = under_sanitizers ? 2000 : 50000;
 
 template <class T>
 struct random_system {

@@ -212,7 +212,7 @@ TEMPLATE_TEST_CASE("the host gives the same bits for any number of threads, howe
   const int before = omp_get_max_threads();
 #endif
   for_each_method([&](const std::string& method, const char* preconditioner) {
-    if (under_sanitizers && std::string(preconditioner) == "none") return;
+    if (under_sanitizers && (sizeof(TestType) == 8 || std::string(preconditioner) == "none")) return;
     linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = tolerance<TestType>};
     options.executor = "host";
     options.unroll = 1;

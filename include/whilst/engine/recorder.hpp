@@ -75,13 +75,11 @@ class recorder {
     if constexpr (detail::are_step<Map, Finish>() &&
                   detail::is_sequel_of<Sequel, Map, Finish, map_step<Map, Finish>>()) {
       check_step(name, is_null(map) || is_null(finish), map_step<Map, Finish>::takes_loop);
+      append_writes(map);
+      append_writes(finish);
       // Not make_unique: pointers of another type for each step take long to compile.
-      std::unique_ptr<recorded_step> owned(made.step = new map_step<Map, Finish, Sequel>(name, n, map, finish, sequel));
+      add_step(made.step = new map_step<Map, Finish, Sequel>(name, n, map, finish, sequel));
       made.owner = values_.owner();
-      std::vector<memory_range> writes;
-      append_writes(writes, map);
-      append_writes(writes, finish);
-      add_step(std::move(owned), std::move(writes));
       if constexpr (!std::is_same_v<Sequel, no_sequel>) made.sequel = step(sequel_name, n, sequel).step;
     }
     return made;
@@ -173,14 +171,15 @@ class recorder {
     if constexpr (std::is_pointer_v<Functor>) return functor == nullptr;
     return false;
   }
-  void check_step(const char* name, bool is_null, bool takes_loop) const;
-  void add_step(std::unique_ptr<recorded_step> step, std::vector<memory_range> writes);
+  /// Also forgets what a step wrote whose recording failed.
+  void check_step(const char* name, bool is_null, bool takes_loop);
   template <class Functor>
-  static void append_writes([[maybe_unused]] std::vector<memory_range>& writes,
-                            [[maybe_unused]] const Functor& functor) {
+  void append_writes([[maybe_unused]] const Functor& functor) {
     if constexpr (requires { functor.writes(); })
-      for (const memory_range& range : functor.writes()) writes.push_back(range);
+      for (const memory_range& range : functor.writes()) writes_.push_back(range);
   }
+  /// Takes the step, which writes what was appended.
+  void add_step(recorded_step* taken);
   void add_loop(const char* name, control* c, const body_reference& start, const body_reference& body);
   void add_branch(const char* name, const int* flag, const body_reference& body);
   void add_select(const char* name, const int* flag, bool has_else, body_references bodies);
@@ -188,6 +187,7 @@ class recorder {
   void record_into(const program_node& node, std::vector<program_node>& list, const body_reference& body);
 
   std::vector<program_node>* current_ = &nodes_;
+  std::vector<memory_range> writes_;  ///< of the step that is being recorded, as far as its functors tell
   bool in_loop_ = false;
   const char* parallel_ = nullptr;  ///< the parallel node around the current step, unless a loop lies between
 };

@@ -190,17 +190,6 @@ void assembled_equations<T>::make_jacobian(recorder& run, const T* x, const int*
   run.step("J", self.columns.size(), gather_entries<T>{self.jacobian.view(), self.values.data(), wanted});
 }
 
-template <class T>
-block_group<T>::block_group(const char* name) : name_(name) {}
-template <class T>
-block_group<T>::~block_group() = default;
-template <class T>
-std::string block_group<T>::title(const char* what) const {
-  return what + name_;
-}
-
-template class block_group<float>;
-template class block_group<double>;
 template class assembled_equations<float>;
 template class assembled_equations<double>;
 

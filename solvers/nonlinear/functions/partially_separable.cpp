@@ -250,17 +250,6 @@ void partially_separable<T>::multiply(recorder& run, const T* v) const {
   for (const auto& group : self.groups) group.terms->multiply(run, self.arrays_of(group), v);
 }
 
-template <class T>
-term_group<T>::term_group(const char* name) : name_(name) {}
-template <class T>
-term_group<T>::~term_group() = default;
-template <class T>
-std::string term_group<T>::title(const char* what) const {
-  return what + name_;
-}
-
-template class term_group<float>;
-template class term_group<double>;
 template class partially_separable<float>;
 template class partially_separable<double>;
 

@@ -11,12 +11,13 @@
 
 #include "whilst/derivatives/dual.hpp"
 #include "whilst/nonlinear/functions/equations.hpp"
+#include "whilst/nonlinear/functions/named_group.hpp"
 
 namespace whilst {
 
 /// Blocks of one kind, as assembled_equations holds them.
 template <class T>
-class block_group {
+class block_group : public detail::named_group {
  public:
   /// Arrays on the place.
   struct arrays {
@@ -25,22 +26,14 @@ class block_group {
     T* outputs;                    ///< of (block e, output m) at m * blocks + e
     T* derivatives;                ///< of output m by input k at (m * K + k) * blocks + e; null if not needed
   };
-  virtual ~block_group();
   virtual int unknowns_a_block() const = 0;
   virtual int equations_a_block() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   virtual void differentiate(recorder& run, const arrays& on_place, const T* x, const int* wanted) const = 0;
 
  protected:
-  explicit block_group(const char* name);
-  /// The title of a step: `what`, then the group's name.
-  std::string title(const char* what) const;
-
- private:
-  std::string name_;
+  using named_group::named_group;
 };
-extern template class block_group<float>;
-extern template class block_group<double>;
 
 namespace detail {
 

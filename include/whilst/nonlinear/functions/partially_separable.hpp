@@ -12,6 +12,7 @@
 
 #include "whilst/dense/symmetric_eigen.hpp"
 #include "whilst/derivatives/dual.hpp"
+#include "whilst/nonlinear/functions/named_group.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 #include "whilst/nonlinear/functions/term_products.hpp"
 
@@ -19,7 +20,7 @@ namespace whilst {
 
 /// Terms of one kind, as partially_separable holds them.
 template <class T>
-class term_group {
+class term_group : public detail::named_group {
  public:
   /// Arrays on the place, entry (term e, unknown k) at k * terms + e.
   struct arrays {
@@ -32,7 +33,6 @@ class term_group {
     T* blocks;                ///< block_size() numbers per term
     T *diagonals, *products;  ///< laid out as gradients
   };
-  virtual ~term_group();
   virtual int unknowns_a_term() const = 0;
   virtual void evaluate(recorder& run, const arrays& on_place, const T* x) const = 0;
   /// The sums of the terms at x + lengths[k] d, written to values[k] or added to it.
@@ -48,15 +48,8 @@ class term_group {
   virtual void multiply(recorder& run, const arrays& on_place, const T* v) const = 0;
 
  protected:
-  explicit term_group(const char* name);
-  /// The title of a step: `what`, then the group's name.
-  std::string title(const char* what) const;
-
- private:
-  std::string name_;
+  using named_group::named_group;
 };
-extern template class term_group<float>;
-extern template class term_group<double>;
 
 namespace detail {
 
