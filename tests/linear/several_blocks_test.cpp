@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/under_sanitizers.hpp"
+#include "whilst/linear/linear_problems.hpp"
 #include "whilst/linear/methods/bicgstab.hpp"
 #include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/linear/methods/minres.hpp"

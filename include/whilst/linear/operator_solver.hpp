@@ -14,6 +14,7 @@
 #include "whilst/linear/methods/bicgstab.hpp"
 #include "whilst/linear/methods/conjugate_gradient.hpp"
 #include "whilst/linear/prepared_solve.hpp"
+#include "whilst/linear/record_in_kernel.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 #include "whilst/linear/solve_options.hpp"
 
@@ -60,7 +61,12 @@ constexpr auto whole_preconditioner(const Preconditioner& M) {
 /// only where, rows (as many as A has), systems and in_kernel of the request.
 template <template <class, class, class> class Method, class T, class Operator, class Preconditioner>
 recorded_solve<T> record_solve(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
-  return record_with<Method, T>(request, detail::own_operator<T, Operator>{A, {}}, detail::whole_preconditioner(M));
+  const detail::own_operator<T, Operator> own{A, {}};
+  const auto whole = detail::whole_preconditioner(M);
+  using solve = linear_solve<T, detail::own_operator<T, Operator>, std::remove_const_t<decltype(whole)>, Method>;
+  if constexpr (solve::runs_in_kernel)
+    if (request.in_kernel) return record_in_kernel_as<solve>(request, own, whole);
+  return record_as<solve>(request, own, whole);
 }
 
 /// Solves A x = b repeatedly for an operator of your own: recorded when constructed, replayed by each solve.

@@ -2,15 +2,13 @@
 
 #include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "whilst/engine/recorder.hpp"
-#include "whilst/engine/steps/resident.hpp"
 #include "whilst/host/choose_executor.hpp"
 #include "whilst/linear/linear_operator.hpp"
-#include "whilst/linear/linear_problems.hpp"
 #include "whilst/linear/linear_solve.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
@@ -105,12 +103,6 @@ class around_solve {
   virtual void record_after(program_recorder& run) = 0;
 };
 
-/// The finish of a batch's first step.
-struct note_time {
-  std::uint64_t* time;
-  WHILST_HD void operator()() const { *time = now_nanoseconds(); }
-};
-
 /// The request's matrix; the values are bound when it is recorded.
 template <class Offset, class T>
 csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& request) {
@@ -120,113 +112,42 @@ csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& r
           request.nonzeros};
 }
 
-/// Records a solve_type, made from A, M and what a launch binds.
-template <class solve_type, class T, class Operator, class Preconditioner>
-recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A_without_values,
-                            const Preconditioner& M) {
-  if constexpr (has_rows<Operator> && requires { A_without_values.lanes_wanted(); })
-    detail::check_lanes("recording a solve by an operator", A_without_values.lanes_wanted());
-  recorded_solve<T> made;
-  program_recorder record(request.where);
-  const auto with_values = [&](const solve_frame<T>& frame) {
-    Operator A = A_without_values;
-    if constexpr (requires { A.values; }) A.values = {frame.values};
-    if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
-    return A;
-  };
-  const auto make_solve = [&](const solve_frame<T>& frame, workspace& memory) {
-    return solve_type(with_values(frame), M, frame.template operands<solve_type>(), frame.outer, frame.inner, memory);
-  };
-  const auto declare = [&](const solve_frame<T>& frame) {
-    made.b = record.parameter<const T*>(frame.b, nullptr);
-    made.x = record.parameter<T*>(frame.x, nullptr);
-    made.values = record.parameter<const T*>(frame.values, request.values);
-    made.outcome = record.parameter<solve_outcome*>(frame.outcome, nullptr);
-    control_settings* const outer_target = request.in_kernel ? frame.settings : &frame.outer->settings;
-    control_settings* const inner_target = request.in_kernel ? frame.settings + 1 : &frame.inner->settings;
-    made.outer_settings = record.parameter(outer_target, control_settings{});
-    made.inner_settings = record.parameter(inner_target, control_settings{});
-    made.outer = frame.outer;
-    made.inner = frame.inner;
-  };
+/// What a launch may change, declared where the frame has it. Compiled once for a number type, in
+/// solvers/linear/recorded_solve.cpp.
+template <class T>
+recorded_solve<T> declare_parameters(program_recorder& record, const solve_request<T>& request,
+                                     const solve_frame<T>& frame);
 
-  if (!request.in_kernel) {
-    const auto [frame, solve] = record.arena([&](arena_layout& memory) {
-      memory.item("controls");
-      const solve_frame<T> placed(request, memory);
-      memory.item("vectors and scalars");
-      return std::pair(placed, make_solve(request.around ? request.around->within(placed, memory) : placed, memory));
-    });
-    declare(frame);
-    if (request.around) request.around->record_before(record);
-    solve(record);
-    if (request.around) request.around->record_after(record);
-  } else if constexpr (solve_type::runs_in_kernel) {
-    constexpr bool spans_blocks = spans_several_blocks<solve_type, Operator>;
-    const kernel_layout layout = kernel_layout_for(request.where, request.rows, lanes_of_row(A_without_values),
-                                                   request.systems, spans_blocks, [&](int shift) {
-                                                     workspace of_block(nullptr, {.shift = shift}), anywhere;
-                                                     if constexpr (spans_blocks)
-                                                       copies_of_block<solve_type> copies(of_block);
-                                                     make_solve(solve_frame<T>(request, anywhere), of_block);
-                                                     return of_block.used();
-                                                   });
-    const bool in_cluster = layout.as_cluster(spans_blocks, request.systems);
-    const index_type of_rows = in_cluster ? bytes_of_rows(A_without_values, {.shift = layout.shift}) : 0;
-    // Clang 14 lets no lambda capture structured bindings.
-    const auto memory_of = record.arena([&](arena_layout& memory) {
-      memory.item("controls");
-      const solve_frame<T> placed(request, memory);
-      memory.item("vectors and scalars");
-      const std::size_t of_all = layout.in_fast_memory ? 0 : detail::bytes_of_array(request.systems, layout.bytes);
-      std::byte* const of_each = memory.take<std::byte>(static_cast<index_type>(of_all));
-      memory.item("rows as threads read them");
-      return std::tuple(placed, of_each, memory.take<std::byte>(request.systems * layout.blocks * of_rows));
-    });
-    const solve_frame<T>& frame = std::get<0>(memory_of);
-    declare(frame);
-    const bool is_batch = request.systems > 1;
-    if (is_batch) record.once("the batch begins", note_time{frame.began});
-    const auto problems_of = [&]<class Solve>(std::type_identity<Solve>) {
-      return linear_problems<Solve, T, Operator, Preconditioner>{with_values(frame),
-                                                                 M,
-                                                                 frame.template operands<Solve>(),
-                                                                 frame.settings,
-                                                                 is_batch ? frame.began : nullptr,
-                                                                 frame.outer,
-                                                                 frame.inner,
-                                                                 std::get<1>(memory_of),
-                                                                 layout.bytes,
-                                                                 layout.in_fast_memory,
-                                                                 std::get<2>(memory_of),
-                                                                 of_rows,
-                                                                 layout.blocks};
-    };
-    const char* const name = solve_type::method_type::name;
-    const index_type fast_bytes = layout.in_fast_memory ? layout.bytes : 0;
-    if (in_cluster) {
-      if constexpr (spans_blocks) {
-        using spread = typename solve_type::template with_operator<typename spread_over_blocks<Operator>::type>;
-        const auto problems = problems_of(std::type_identity<spread>());
-        record.team(name, request.systems,
-                    problems_by_cluster<std::remove_const_t<decltype(problems)>>{
-                        problems, layout.blocks, layout.threads, layout.shift, fast_bytes});
-      }
-    } else {
-      const auto problems = problems_of(std::type_identity<solve_type>());
-      using problems_type = std::remove_const_t<decltype(problems)>;
-      if (layout.blocks == 0) {
-        record.step(name, request.systems, problems_by_lanes<problems_type>{problems, layout.threads});
-      } else {
-        record.team(name, request.systems, problems_by_block<problems_type>{problems, layout.threads, fast_bytes});
-      }
-    }
-    if (!request.where.on_host()) made.lanes = layout.threads * (layout.blocks > 1 ? layout.blocks : 1);
-  } else {
-    throw error("recording a solve for a kernel",
-                "the method, the operator or the preconditioner records steps of its own",
-                "Use executor graph, stream or host");
-  }
+/// A with the values that the frame binds.
+template <class T, class Operator>
+Operator with_values(Operator A, const solve_frame<T>& frame) {
+  if constexpr (requires { A.values; }) A.values = {frame.values};
+  if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
+  return A;
+}
+
+/// Throws whilst::error: what is asked for records steps, and cannot be put into a kernel.
+[[noreturn]] void refuse_in_kernel();
+
+/// Records the steps of a solve_type, made from A, M and what a launch binds.
+template <class solve_type, class T, class Operator, class Preconditioner>
+recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
+  if (request.in_kernel) refuse_in_kernel();
+  if constexpr (has_rows<Operator> && requires { A.lanes_wanted(); })
+    detail::check_lanes("recording a solve by an operator", A.lanes_wanted());
+  program_recorder record(request.where);
+  const auto [frame, solve] = record.arena([&](arena_layout& memory) {
+    memory.item("controls");
+    const solve_frame<T> placed(request, memory);
+    memory.item("vectors and scalars");
+    const solve_frame<T> own = request.around ? request.around->within(placed, memory) : placed;
+    return std::pair(
+        placed, solve_type(with_values(A, own), M, own.template operands<solve_type>(), own.outer, own.inner, memory));
+  });
+  recorded_solve<T> made = declare_parameters(record, request, frame);
+  if (request.around) request.around->record_before(record);
+  solve(record);
+  if (request.around) request.around->record_after(record);
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }
@@ -235,6 +156,11 @@ template <template <class, class, class> class Method, class T, class Operator, 
 recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
   return record_as<linear_solve<T, Operator, Preconditioner, Method>>(request, A, M);
 }
+
+/// Whether a method runs in kernels, with a matrix and a fused preconditioner.
+template <template <class, class, class> class Method, class T>
+inline constexpr bool runs_in_kernel =
+    Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>::runs_in_kernel;
 
 /// Records the solve that `request` describes by Method, from parts: an operator and a preconditioner that record steps
 /// of their own. Compiled once for a method and a number type.
@@ -255,18 +181,31 @@ recorded_solve<T> record_from_parts(const solve_request<T>& request) {
                                 composed_preconditioner<T>{jacobi ? jacobi.get() : request.preconditioner_parts});
 }
 
-/// The same; what is measured to pay in one kernel with the method is: a matrix with 32-bit offsets, alone or with
-/// Jacobi.
+/// Calls record(A, M) with what is measured to pay in one kernel with the method: a matrix with 32-bit offsets, alone
+/// or with Jacobi.
+template <template <class, class, class> class Method, class T, class Record>
+recorded_solve<T> with_fused_parts(const solve_request<T>& request, const Record& record) {
+  const auto A = csr_of<std::int32_t>(request);
+  if (request.preconditioner != preconditioner_kind::jacobi) return record(A, identity_preconditioner{});
+  using matrix = std::remove_const_t<decltype(A)>;
+  constexpr bool absolute = Method<T, matrix, jacobi_preconditioner<T>>::needs.definite_preconditioner;
+  return record(A, jacobi_preconditioner<T>{.absolute = absolute});
+}
+
+/// Puts a whole solve into a kernel: resident, or a batch. A method that can run so has a source of its own that
+/// compiles this, from record_in_kernel.hpp, since its kernels are as much as all the others.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_in_kernel(const solve_request<T>& request);
+
+/// The same as record_from_parts, fused where that is measured to pay, or in a kernel.
 template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_solve(const solve_request<T>& request) {
   if (request.parts || request.offsets_64 || request.preconditioner == preconditioner_kind::parts)
     return record_from_parts<Method>(request);
-  auto A = csr_of<std::int32_t>(request);
-  if (request.preconditioner == preconditioner_kind::jacobi) {
-    constexpr bool absolute = Method<T, decltype(A), jacobi_preconditioner<T>>::needs.definite_preconditioner;
-    return record_with<Method, T>(request, A, jacobi_preconditioner<T>{.absolute = absolute});
-  }
-  return record_with<Method, T>(request, A, identity_preconditioner{});
+  if constexpr (runs_in_kernel<Method, T>)
+    if (request.in_kernel) return record_in_kernel<Method, T>(request);
+  return with_fused_parts<Method>(request,
+                                  [&](const auto& A, const auto& M) { return record_with<Method, T>(request, A, M); });
 }
 
 /// A method, its name and what it is for.
@@ -345,7 +284,7 @@ template <template <class, class, class> class Method, class T>
 linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
   using in_kernel = Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>;
-  kernel_abilities abilities{.runs = in_kernel::runs_in_kernel};
+  kernel_abilities abilities{.runs = runs_in_kernel<Method, T>};
   if constexpr (requires { in_kernel::spans_blocks; }) abilities.spans_blocks = in_kernel::spans_blocks;
   if constexpr (requires { in_kernel::most_rows_of_block; })
     abilities.most_rows_of_block = in_kernel::most_rows_of_block;
