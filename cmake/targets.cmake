@@ -1,9 +1,34 @@
 # What the targets of this project have in common.
 
-# Programs parse, print and draw: unless the user chose otherwise, the host's compiler optimizes them less, in 60 % of the
-# time.
-set(whilst_usual_release "-O3 -DNDEBUG")
-set(whilst_release_of_programs "-O1 -DNDEBUG")
+# Whether a source says that nvcc compiles it where CUDA is on.
+function(whilst_is_for_nvcc source result)
+  file(STRINGS ${source} first_lines LIMIT_COUNT 5)
+  if("${first_lines}" MATCHES "// compiled by nvcc where CUDA is on")
+    set(${result} ON PARENT_SCOPE)
+    return()
+  elseif("${first_lines}" MATCHES "// compiled")
+    message(FATAL_ERROR "${source}: a file for nvcc says \"// compiled by nvcc where CUDA is on\", or, in its first \
+line, \"// compiled for each number type, by nvcc where CUDA is on\", in these words")
+  endif()
+  set(${result} OFF PARENT_SCOPE)
+endfunction()
+
+# Has the host's compiler optimize a program of these sources less in Release, unless the user changed CMake's flags: programs
+# parse, print and draw, and compile in 60 % of the time. Sources that may be nvcc's and those in whilst_sources_with_loops
+# stay as they are. Source properties belong to a directory: call it in the one that adds the target.
+function(whilst_optimize_less target)
+  if(WHILST_SANITIZE OR NOT CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+    return()
+  endif()
+  set(in_release "$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>")
+  target_compile_options(${target} PRIVATE $<${in_release}:-O1>)
+  foreach(source IN LISTS ARGN)
+    whilst_is_for_nvcc(${source} for_nvcc)
+    if((for_nvcc AND NOT whilst_with_cuda) OR source IN_LIST whilst_sources_with_loops)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS $<${in_release}:-O3>)
+    endif()
+  endforeach()
+endfunction()
 
 # Links what step loops need: OpenMP on the host and, where CUDA is on, its runtime and the flags of the template door.
 # Exported targets name the dependencies that cmake/whilstConfig.cmake.in finds again.
@@ -138,12 +163,9 @@ function(whilst_own_code target)
   endif()
   # One source for both builds: a file says itself that it holds kernels. Configure again after adding the line.
   foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} first_lines LIMIT_COUNT 5)
-    if("${first_lines}" MATCHES "// compiled by nvcc where CUDA is on")
+    whilst_is_for_nvcc(${source} for_nvcc)
+    if(for_nvcc)
       set_source_files_properties(${source} PROPERTIES LANGUAGE CUDA)
-    elseif("${first_lines}" MATCHES "// compiled")
-      message(FATAL_ERROR "${source}: a file for nvcc says \"// compiled by nvcc where CUDA is on\", or, in its first \
-line, \"// compiled for each number type, by nvcc where CUDA is on\", in these words")
     endif()
   endforeach()
   whilst_join_sources(${target} ${ARGN})

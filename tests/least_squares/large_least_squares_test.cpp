@@ -284,8 +284,9 @@ TEST_CASE("cameras and points: all methods find the minimum of noisy data", "[le
          {variant{"newton", "auto"}, variant{"levenberg-marquardt", "assembled"},
           variant{"levenberg-marquardt", "matrix-free", "classic"}, variant{"dogleg", "assembled"},
           variant{"dogleg", "matrix-free"}, variant{"newton-cg", "matrix-free"}, variant{"lbfgs", "auto"}}) {
-      if (under_sanitizers && v.method != std::string("newton") && v.method != std::string("levenberg-marquardt"))
-        continue;
+      // The others take longest: they run elsewhere than under sanitizers.
+      if (under_sanitizers && (v.method == std::string("lbfgs") || v.method == std::string("newton-cg"))) continue;
+      if (under_sanitizers && v.method == std::string("dogleg") && v.hessian == std::string("assembled")) continue;
       INFO(executor << ", " << v);
       const bundle::on_place<double> function(whilst::place_of_executor(executor), made);
       minimizer_options options = v.options(executor);

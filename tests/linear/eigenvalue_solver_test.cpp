@@ -271,7 +271,7 @@ TEMPLATE_TEST_CASE("eigenvalues of the Laplacian on a square, many of them doubl
   for (const std::string& executor : executors_with_steps())
     for (const int count : {1, 2, 4, 8})
       for (const char* which : {"smallest", "largest"}) {
-        if (under_sanitizers && count % 4 != 0) continue;
+        if (under_sanitizers && count != 2 && count != 8) continue;  // two end within a double one
         INFO(executor << ", " << count << " " << which);
         const eigenvalue_options options{.count = count, .which = which, .rtol = rtol, .executor = executor};
         std::vector<TestType> X;

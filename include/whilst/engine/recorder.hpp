@@ -171,7 +171,7 @@ class recorder {
     if constexpr (std::is_pointer_v<Functor>) return functor == nullptr;
     return false;
   }
-  /// Also forgets what a step wrote whose recording failed.
+  /// Also forgets the writes of a step whose recording failed.
   void check_step(const char* name, bool is_null, bool takes_loop);
   template <class Functor>
   void append_writes([[maybe_unused]] const Functor& functor) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "whilst/engine/recorder.hpp"
 #include "whilst/engine/steps/resident.hpp"
 #include "whilst/linear/linear_problems.hpp"
 #include "whilst/linear/recorded_solve.hpp"
@@ -47,7 +49,7 @@ recorded_solve<T> record_in_kernel_as(const solve_request<T>& request, const Ope
     return std::tuple(placed, of_each, memory.take<std::byte>(request.systems * layout.blocks * of_rows));
   });
   const solve_frame<T>& frame = std::get<0>(memory_of);
-  recorded_solve<T> made = declare_parameters(record, request, frame);
+  recorded_solve<T> made = declare_parameters(record, request, frame, frame.settings, frame.settings + 1);
   const bool is_batch = request.systems > 1;
   if (is_batch) record.once("the batch begins", note_time{frame.began});
   const auto problems_of = [&]<class Solve>(std::type_identity<Solve>) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -112,11 +113,11 @@ csr_operator<T, Offset, constant_slot<const T>> csr_of(const solve_request<T>& r
           request.nonzeros};
 }
 
-/// What a launch may change, declared where the frame has it. Compiled once for a number type, in
-/// solvers/linear/recorded_solve.cpp.
+/// What a launch may change, declared where the frame has it; the settings of the outer and the inner loop elsewhere.
+/// Compiled once for a number type, in solvers/linear/recorded_solve.cpp.
 template <class T>
 recorded_solve<T> declare_parameters(program_recorder& record, const solve_request<T>& request,
-                                     const solve_frame<T>& frame);
+                                     const solve_frame<T>& frame, control_settings* outer, control_settings* inner);
 
 /// A with the values that the frame binds.
 template <class T, class Operator>
@@ -144,7 +145,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
     return std::pair(
         placed, solve_type(with_values(A, own), M, own.template operands<solve_type>(), own.outer, own.inner, memory));
   });
-  recorded_solve<T> made = declare_parameters(record, request, frame);
+  recorded_solve<T> made = declare_parameters(record, request, frame, &frame.outer->settings, &frame.inner->settings);
   if (request.around) request.around->record_before(record);
   solve(record);
   if (request.around) request.around->record_after(record);
@@ -159,7 +160,7 @@ recorded_solve<T> record_with(const solve_request<T>& request, const Operator& A
 
 /// Whether a method runs in kernels, with a matrix and a fused preconditioner.
 template <template <class, class, class> class Method, class T>
-inline constexpr bool runs_in_kernel =
+inline constexpr bool method_runs_in_kernel =
     Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>::runs_in_kernel;
 
 /// Records the solve that `request` describes by Method, from parts: an operator and a preconditioner that record steps
@@ -192,8 +193,8 @@ recorded_solve<T> with_fused_parts(const solve_request<T>& request, const Record
   return record(A, jacobi_preconditioner<T>{.absolute = absolute});
 }
 
-/// Puts a whole solve into a kernel: resident, or a batch. A method that can run so has a source of its own that
-/// compiles this, from record_in_kernel.hpp, since its kernels are as much as all the others.
+/// Puts a whole solve into a kernel: resident, or a batch. Defined in record_in_kernel.hpp. Each method of the library
+/// that can run so instantiates it in a source of its own, since that is as much code as the method's other kernels.
 template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_in_kernel(const solve_request<T>& request);
 
@@ -202,7 +203,7 @@ template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_solve(const solve_request<T>& request) {
   if (request.parts || request.offsets_64 || request.preconditioner == preconditioner_kind::parts)
     return record_from_parts<Method>(request);
-  if constexpr (runs_in_kernel<Method, T>)
+  if constexpr (method_runs_in_kernel<Method, T>)
     if (request.in_kernel) return record_in_kernel<Method, T>(request);
   return with_fused_parts<Method>(request,
                                   [&](const auto& A, const auto& M) { return record_with<Method, T>(request, A, M); });
@@ -284,7 +285,7 @@ template <template <class, class, class> class Method, class T>
 linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
   using in_kernel = Method<T, csr_operator<T, std::int32_t, constant_slot<const T>>, identity_preconditioner>;
-  kernel_abilities abilities{.runs = runs_in_kernel<Method, T>};
+  kernel_abilities abilities{.runs = method_runs_in_kernel<Method, T>};
   if constexpr (requires { in_kernel::spans_blocks; }) abilities.spans_blocks = in_kernel::spans_blocks;
   if constexpr (requires { in_kernel::most_rows_of_block; })
     abilities.most_rows_of_block = in_kernel::most_rows_of_block;

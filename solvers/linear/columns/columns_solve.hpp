@@ -19,7 +19,7 @@ struct columns_solve {
   using scalars = typename steps::scalars;
   using entries = column_pair<T>;
   using method_type = Method<T, Operator, Preconditioner>;
-  static constexpr bool runs_in_kernel = false, lowers_error = true;
+  static constexpr bool lowers_error = true;
   static constexpr int most_sums = 6;
 
   Operator A;

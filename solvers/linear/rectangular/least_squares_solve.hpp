@@ -23,7 +23,6 @@ struct least_squares_solve {
   using around_type = typename detail::around_least_squares_of<T, Operator, Method>::type;
   using operands = typename around_type::operands;
   using method_type = Method<T, typename around_type::scaled, Preconditioner>;
-  static constexpr bool runs_in_kernel = false;
 
   around_type around;
   Preconditioner M;

@@ -1,7 +1,5 @@
 #include "whilst/nonlinear/functions/named_group.hpp"
 
-#include <string>
-
 namespace whilst::detail {
 
 named_group::named_group(const char* name) : name_(name) {}

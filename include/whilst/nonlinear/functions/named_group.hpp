@@ -4,7 +4,7 @@
 
 namespace whilst::detail {
 
-/// What groups of terms and groups of blocks have in common: a name, which titles their steps.
+/// What groups of terms and groups of blocks have in common: a name, used in the titles of their steps.
 class named_group {
  public:
   virtual ~named_group();
