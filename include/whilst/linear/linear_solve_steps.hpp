@@ -199,7 +199,11 @@ struct linear_solve_steps {
       const bool worse = keep_best && norm > best && !(lowers_error && inner->why == reason::iteration_limit);
       s->take_back = worse || !is_finite(norm);
       s->handed_norm = s->take_back ? best : norm;
-      if (outer->check(norm)) return;
+      if (outer->check(norm)) {
+        // A correction that a breakdown left may be anything.
+        if (outer->why == reason::divergence && inner->why == reason::breakdown) outer->why = reason::breakdown;
+        return;
+      }
       // A scaled residual may well fall while the residual rises.
       const double now = may_substitute ? scaled_norm(total) : norm;
       const double last = may_substitute ? s->last_scaled_norm : s->last_norm;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/engine/control/control.hpp"
 #include "whilst/linear/products.hpp"
@@ -21,6 +23,12 @@ namespace whilst {
 /// - (phibar_k c_k / beta_{k+1}) z_{k+1} is updated, and its norm follows from sums of the vectors on the right. Ends
 /// with indefinite_preconditioner if (z, M z) < 0, and with breakdown if A is singular and b is not in its range. The
 /// caller restarts as long as that helps (see linear_solve).
+///
+/// Where b is not in the range of A, ||r|| has a least value, and A r goes to zero there. From then on a step lowers
+/// ||r||^2 by rounding only, the recurrence for ||r|| is wrong, and x grows without bound. So the loop ends with
+/// breakdown where ||A r|| <= 4 sqrt(epsilon) ||A|| ||r||, which the rotations know (Choi and others, section 5): x is
+/// then a solution of least squares, to that accuracy. An A with few tiny eigenvalues passes such a point, too. So the
+/// restart that follows may take as many iterations as there were before it, and has failed only then.
 template <class T, class Operator, class Preconditioner>
 struct minres {
   static constexpr const char* name = "minres";
@@ -38,6 +46,8 @@ struct minres {
   struct rotations {
     double alpha, beta;                  ///< of the last step
     double c, s, phibar, dbar, epsilon;  ///< of the step before that
+    double A_squared;                    ///< a lower bound of ||A||^2, from all restarts
+    index_type least_until;              ///< 0 until A r has been about zero; then the iteration that ends the restart
   };
   /// The update of x that a loop has left to do if it stops before advance, be it by a verdict or by a cancel.
   struct left_over {
@@ -128,10 +138,16 @@ struct minres {
       weights next{};
       next.r_of_r = 1;
       if (first) {
-        now = {0, 0, -1, 0, beta, 0, 0};
+        const bool again = loop.first_iteration > 0;
+        now = {0, 0, -1, 0, beta, 0, 0, again ? now.A_squared : 0, again ? now.least_until : 0};
       } else {
         const double delta = now.c * now.dbar + now.s * now.alpha, epsilon = now.epsilon;
         const double gammabar = now.s * now.dbar - now.c * now.alpha, gamma = length_of(gammabar, beta);
+        if (is_least(now, gammabar, beta, loop.iteration)) {
+          *known = now;
+          loop.stop(reason::breakdown);
+          return;
+        }
         now.epsilon = now.s * beta;
         now.dbar = -now.c * beta;
         const double of_gamma = 1 / gamma;
@@ -175,6 +191,16 @@ struct minres {
       }
       *known = now;
       *handed = next;
+    }
+    /// Whether to end: ||r|| before this step is the least there is, for A r = 0; or it may have been so long enough.
+    WHILST_HD static bool is_least(rotations& now, double gammabar, double beta, index_type iteration) {
+      constexpr double epsilon = std::numeric_limits<T>::epsilon();
+      const double of_A = now.alpha * now.alpha + beta * beta;
+      const double of_Ar = gammabar * gammabar + now.c * beta * now.c * beta;
+      if (of_A > now.A_squared) now.A_squared = of_A;
+      if (now.least_until ? iteration < now.least_until : of_Ar > 16 * epsilon * now.A_squared) return false;
+      now.least_until = 2 * iteration + 10;
+      return true;
     }
     WHILST_HD static double norm_of_next_r(const sums<double, 5>& total, const weights& next) {
       const double square =
