@@ -64,11 +64,18 @@ inline std::vector<pattern> hard_patterns() {
   pattern arrow{"arrow", 3000, {consecutive(0, 3000)}};
   for (int i = 1; i < 3000; ++i) arrow.rows.push_back({0, i});
   all.push_back(arrow);
-  // Beyond a group of pieces, from the middle of one to the middle of another, and a second one right behind.
+  // From the middle of a tile over many to the middle of another, and a second one right behind.
   pattern hubs{"rows of 20 000", 20000, {{5, 7, 9}, consecutive(0, 20000), consecutive(0, 20000), {}, {1}}};
   all.push_back(hubs);
-  pattern aligned{"a row of whole pieces", 9000, {consecutive(0, 64), consecutive(0, 8192 + 32), consecutive(3, 32)}};
+  // A tile of balanced has 1024 entries.
+  pattern aligned{"rows of whole tiles", 9000, {consecutive(0, 1024), consecutive(0, 8192), consecutive(3, 32), {}}};
+  aligned.rows.push_back(consecutive(0, 992 + 1024));
+  aligned.rows.push_back(consecutive(5, 1024));
   all.push_back(aligned);
+  pattern around{"rows around a tile", 3000, {}};
+  for (const int length : {1, 1023, 1, 1024, 1, 1025, 2, 2047, 2048, 2049, 500, 525, 0, 1500, 3, 3000, 0})
+    around.rows.push_back(consecutive(0, length));
+  all.push_back(around);
   all.push_back(power_law(2000));
   pattern wide{"wide", 1000, {}}, tall{"tall", 40, {}};
   for (int i = 0; i < 40; ++i) wide.rows.push_back(consecutive(i * 20, 1 + i % 7));

@@ -1,249 +1,285 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include <algorithm>
+#include <bit>
 
 #include "solvers/linear/formats/gathered_matrix.hpp"
+#include "solvers/linear/formats/row_scan.hpp"
 #include "solvers/linear/host_array.hpp"
 
 namespace whilst {
 namespace {
 
-/// CSR in equal pieces of 32 nonzeros, one a thread, whatever the rows' lengths: after the tiles of W. Liu, B. Vinter,
-/// "CSR5: an efficient storage format for cross-platform sparse matrix-vector multiplication", Proc. ICS 2015. The
-/// pieces of a warp are stored by turns, so that its threads read side by side. A word a piece has a bit for each entry
-/// that begins a row; a thread adds up its entries in order and writes what rows begin and end within its piece.
+/// CSR in tiles of up to 1024 nonzeros, one a block of threads, whatever the rows' lengths. A row is whole in a tile if
+/// it fits in one. Neighbouring threads read and multiply neighbouring entries; then each adds up a few consecutive
+/// products, and what it has of a row that began before it, the block adds up by a scan of sums that begin anew where a
+/// row does: after the tiles of W. Liu, B. Vinter, "CSR5: an efficient storage format for cross-platform sparse
+/// matrix-vector multiplication", Proc. ICS 2015, and G. Blelloch's segmented scan, "Prefix sums and their
+/// applications", 1990. A bit for each entry tells where rows begin.
 ///
-/// What remains of a piece is at most two sums: the part of a row that began before, in `first`, and of one that goes
-/// on, in `last`. Further steps add these, for each such row in a fixed order and without atomics; those of rows of
-/// many pieces in two rounds, by groups. They also write the zeros of empty rows.
-constexpr index_type piece_entries = 32, tile = 32 * piece_entries, group_pieces = 256;
-constexpr index_type pieces_alone = 8;  ///< most that a row's sum reads one by one, without groups
+/// What a tile has of a row that began before goes to `first`, and of one that goes on, to `last`. The last of a row's
+/// tiles to get there adds these, always in the same order. A further step writes the zeros of empty rows.
+constexpr int tile_entries = 1024, word_bits = 32, words_a_tile = tile_entries / word_bits, threads = 256;
 
-/// A range of partial sums.
-struct partial_range {
-  std::int32_t begin, end;
+struct tile_range {
+  std::int32_t begin, end;  ///< of its entries
+  std::int32_t came, goes;  ///< rows of several tiles: one that began in an earlier tile, one that goes on; -1 for none
 };
-/// A row that is in several pieces, or in none.
-struct row_of_pieces {
-  std::int32_t row, begins_in;  ///< begins_in: the piece of its first entries, -1 for an empty row
-  partial_range rest;           ///< what is added to the sum there
+/// What is known of 32 entries of a tile.
+struct word_of_rows {
+  std::uint32_t starts;     ///< bit k: entry k begins a row
+  std::int32_t row_before;  ///< of the entry before these: which row, not counting empty ones
+};
+/// A row that is in several tiles: from the one where it begins, up to the last, included.
+struct row_of_tiles {
+  std::int32_t row, begins_in, ends_in;
 };
 
 struct balanced_layout {
-  std::vector<std::int32_t> column_indices, origin;  ///< by tiles
-  std::vector<std::uint32_t> starts;                 ///< and one word more, 1 if a piece ends with the last row
-  std::vector<std::int32_t> first_row;               ///< of each piece: which row, not counting empty ones
-  std::vector<std::int32_t> row_of;                  ///< rows that are not empty; empty if all are
-  std::vector<partial_range> groups;                 ///< of `first`; their sums lie behind it
-  std::vector<row_of_pieces> rows;
+  std::vector<tile_range> tiles;
+  std::vector<word_of_rows> words;   ///< of each tile
+  std::vector<std::int32_t> row_of;  ///< rows that are not empty; empty if all are
+  std::vector<std::int32_t> empty_rows;
+  std::vector<row_of_tiles> rows_of_tiles;
 };
-
-/// Where entry k of the CSR matrix is stored.
-index_type place_of(index_type k) {
-  const index_type piece = k / piece_entries, in_tile = piece % 32;
-  return piece / 32 * tile + k % piece_entries * 32 + in_tile;
-}
 
 balanced_layout lay_out(const host_pattern& A) {
   balanced_layout made;
-  const index_type nonzeros = A.nonzeros(), pieces = (nonzeros + piece_entries - 1) / piece_entries;
-  const auto stored = static_cast<std::size_t>((nonzeros + tile - 1) / tile * tile);
-  check_stored_entries("balanced", static_cast<index_type>(stored));
-  made.column_indices.assign(stored, padding);
-  made.origin.assign(stored, -1);
-  detail::visit_ranges(static_cast<std::size_t>(nonzeros), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      const auto to = static_cast<std::size_t>(place_of(static_cast<index_type>(k)));
-      made.column_indices[to] = A.column(static_cast<index_type>(k));
-      made.origin[to] = static_cast<std::int32_t>(k);
-    }
-  });
-
-  made.starts.assign(static_cast<std::size_t>(pieces) + 1, 0);
-  made.first_row.assign(static_cast<std::size_t>(pieces), 0);
-  const auto begin_row = [&](index_type k) {
-    made.starts[static_cast<std::size_t>(k / piece_entries)] |= 1u << (k % piece_entries);
+  std::int32_t number = -1;  // of the last row, not counting empty ones
+  const auto begin_tile = [&](index_type at) {
+    if (!made.tiles.empty()) made.tiles.back().end = static_cast<std::int32_t>(at);
+    made.tiles.push_back({static_cast<std::int32_t>(at), 0, -1, -1});
+    made.words.resize(made.words.size() + words_a_tile, {0, number});
+  };
+  const auto entries_left = [&](index_type at) {
+    return made.tiles.empty() ? 0 : made.tiles.back().begin + tile_entries - at;
   };
   for (index_type i = 0; i < A.rows(); ++i) {
-    const index_type begin = A.begin(i), end = A.begin(i + 1);
-    if (begin == end) {
-      made.rows.push_back({static_cast<std::int32_t>(i), -1, {0, 0}});
+    index_type at = A.begin(i);
+    const index_type end = A.begin(i + 1);
+    if (at == end) {
+      made.empty_rows.push_back(static_cast<std::int32_t>(i));
       continue;
     }
-    const auto number = static_cast<std::int32_t>(made.row_of.size());
+    const index_type left = entries_left(at);
+    if (left == 0 || (end - at > left && end - at <= tile_entries)) begin_tile(at);
     made.row_of.push_back(static_cast<std::int32_t>(i));
-    begin_row(begin);
-    const index_type in = begin / piece_entries, last = (end - 1) / piece_entries;
-    for (index_type p = (begin + piece_entries - 1) / piece_entries; p <= last; ++p)
-      made.first_row[static_cast<std::size_t>(p)] = number;
-    if (last == in) continue;
-    partial_range rest{static_cast<std::int32_t>(in + 1), static_cast<std::int32_t>(last + 1)};
-    if (last - in > pieces_alone) {
-      const index_type before = pieces + static_cast<index_type>(made.groups.size());
-      for (index_type p = in + 1; p <= last; p += group_pieces)
-        made.groups.push_back(
-            {static_cast<std::int32_t>(p), static_cast<std::int32_t>(std::min(p + group_pieces, last + 1))});
-      rest = {static_cast<std::int32_t>(before),
-              static_cast<std::int32_t>(pieces + static_cast<index_type>(made.groups.size()))};
+    ++number;
+    const auto of_tile = static_cast<std::size_t>(at - made.tiles.back().begin);
+    word_of_rows* const words = made.words.data() + (made.tiles.size() - 1) * words_a_tile;
+    words[of_tile / word_bits].starts |= 1u << (of_tile % word_bits);
+    for (std::size_t w = of_tile / word_bits + 1; w < words_a_tile; ++w) words[w].row_before = number;
+
+    if (end - at <= entries_left(at)) continue;
+    const auto several = static_cast<std::int32_t>(made.rows_of_tiles.size());
+    row_of_tiles row{static_cast<std::int32_t>(i), static_cast<std::int32_t>(made.tiles.size()) - 1, 0};
+    made.tiles.back().goes = several;
+    while (end - at > entries_left(at)) {
+      at += entries_left(at);
+      begin_tile(at);
+      made.tiles.back().came = several;
     }
-    made.rows.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(in), rest});
+    row.ends_in = static_cast<std::int32_t>(made.tiles.size()) - 1;
+    made.rows_of_tiles.push_back(row);
   }
-  begin_row(nonzeros);  // ends the last row
-  if (static_cast<index_type>(made.row_of.size()) == A.rows()) made.row_of.clear();
+  if (!made.tiles.empty()) made.tiles.back().end = static_cast<std::int32_t>(A.nonzeros());
+  if (made.empty_rows.empty()) made.row_of.clear();
   return made;
 }
 
-/// A piece times x.
+WHILST_HD int count_ones(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __popc(word);
+#else
+  return std::popcount(word);
+#endif
+}
+
+/// A tile times x.
 template <class T>
-struct product_of_pieces {
-  static constexpr bool fetches_constants = true;  // the pattern, which no step writes
-  const std::int32_t *column_indices, *first_row, *row_of;
-  const std::uint32_t* starts;
-  const T* values;
-  index_type matrix_bytes, vector_bytes;
+struct product_of_tile {
+  static constexpr bool whole_block = true;
+  static constexpr bool fetches_constants = true;  // the matrix, which no step writes
+  const tile_range* tiles;
+  const word_of_rows* words;
+  const std::int32_t *column_indices, *row_of;
+  constant_slot<const T> values;
+  const row_of_tiles* rows_of_tiles;
+  index_type bytes_moved;
   const T* x;
   T *y, *first, *last;
+  std::uint32_t* arrived;  ///< of each row of several tiles: how many of them have their part
 
-  static constexpr int held = on_device ? 8 : 1;  ///< entries whose reads are in flight at once
-  struct piece {
-    std::uint32_t starts;
-    bool ends_row;  ///< the next piece begins a row
-    std::int32_t row;
+  /// Of a team. No kernel needs so many registers that a block would have fewer.
+  static constexpr int members = on_device ? threads : 1;
+  static constexpr int each = tile_entries / members;  ///< products that a thread adds up
+  /// Entries that a thread has in registers, so that all their reads are in flight at once.
+  static constexpr int held = on_device ? each : 1;
+  struct entries {
+    tile_range tile;
+    word_of_rows word;  ///< of the first product that the thread adds up
     std::int32_t column[held];
+    T value[held];
   };
+  WHILST_HD static int threads_wanted() { return threads; }
+  static index_type fast_memory_bytes() { return place_of(tile_entries) * index_type{sizeof(T)}; }
+
   template <class Team>
-  WHILST_HD piece fetch(index_type p, const Team&) const {
-    piece e;
-    e.starts = read_constant(starts + p);
-    e.ends_row = read_constant(starts + p + 1) & 1;
-    e.row = read_constant(first_row + p);
-    load_columns(e, p, 0);
+  WHILST_HD entries fetch(index_type t, const Team& team) const {
+    entries e;
+    const tile_range* const tile = tiles + t;
+    e.tile = {read_constant(&tile->begin), read_constant(&tile->end), read_constant(&tile->came),
+              read_constant(&tile->goes)};
+    e.word = read_word(t, team.rank() * each);
+    load(e, 0, team);
     return e;
   }
-  WHILST_HD void operator()(index_type p, piece e) const {
-    bool began_before = !(e.starts & 1);
-    T sum = 0;
-    for (int done = 0; done < piece_entries; done += held) {
-      if (done > 0) load_columns(e, p, done);
-      T value[held], factor[held];
+  template <class Team>
+  WHILST_HD void operator()(index_type t, const Team& team, entries e) const {
+    T on_host[on_device ? 1 : place_of(tile_entries)];
+    T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
+    for (int done = 0; done < tile_entries; done += held * members) {
+      if (done > 0) load(e, done, team);
+      T factor[held];
+      // Entries beyond the tile's are skipped, not multiplied by zero: x may hold NaN.
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) value[j] = values[place(p, done + j)];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      // Padding is skipped, not multiplied by zero: x may hold NaN.
       for (int j = 0; j < held; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : T(0);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) {
-        const int k = done + j;
-        if (k > 0 && (e.starts >> k & 1)) {
-          (began_before ? first[p] : of_y(e.row)) = sum;
-          began_before = false;
-          ++e.row;
-          sum = 0;
-        }
-        sum += value[j] * factor[j];
-      }
+      for (int j = 0; j < held; ++j) product[place_of(done + j * members + team.rank())] = e.value[j] * factor[j];
     }
-    (began_before ? first[p] : e.ends_row ? of_y(e.row) : last[p]) = sum;
-  }
-  index_type bytes(index_type) const { return matrix_bytes + vector_bytes; }
+    team.sync();
 
- private:
-  WHILST_HD static index_type place(index_type p, int k) { return p / 32 * tile + k * 32 + p % 32; }
-  WHILST_HD T& of_y(std::int32_t row) const { return y[row_of ? row_of[row] : row]; }
-  WHILST_HD void load_columns(piece& e, index_type p, int done) const {
+    const int from = team.rank() * each;
+    const std::uint32_t below = e.word.starts & ((1u << (from % word_bits)) - 1);
+    const std::int32_t open_row = e.word.row_before + count_ones(below);
+    const bool begins_at_once = from == 0 && (e.word.starts & 1);
+    std::int32_t row = open_row;
+    T sum = 0, sum_of_open = 0;
+    bool begins = false;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < held; ++j) e.column[j] = read_constant(column_indices + place(p, done + j));
+    for (int j = 0; j < each; ++j) {
+      const int k = from + j;
+      if (j > 0 && each > word_bits && k % word_bits == 0) e.word = read_word(t, k);
+      if (e.word.starts >> (k % word_bits) & 1) {
+        if (begins) {
+          of_y(row) = sum;
+        } else {
+          sum_of_open = sum;
+        }
+        begins = true;
+        ++row;
+        sum = 0;
+      }
+      sum += product[place_of(k)];
+    }
+    const running_sum<T> before = sum_before(team, sum, begins);
+    if (begins && !begins_at_once) (before.begins ? of_y(open_row) : first[t]) = before.sum + sum_of_open;
+    if (team.rank() == members - 1) {
+      const bool began_here = begins || before.begins;
+      (!began_here ? first[t] : e.tile.goes >= 0 ? last[t] : of_y(row)) = begins ? sum : before.sum + sum;
+    }
+    if (e.tile.came >= 0) add_tiles(e.tile.came, team);
+    if (e.tile.goes >= 0) add_tiles(e.tile.goes, team);
+    team.sync();  // before the next tile's products
   }
-};
+  index_type bytes(index_type) const { return bytes_moved; }
 
-/// The share of a lane in the sum of a range.
-template <class T, class Team>
-WHILST_HD T share_of(const T* partial, partial_range of, const Team& team) {
-  T sum = 0;
+ private:
+  /// Where a product lies in shared memory: threads that read four each do not meet in the same banks.
+  WHILST_HD static constexpr int place_of(int k) { return k + k / 32; }
+  WHILST_HD T& of_y(std::int32_t number) const { return y[row_of ? row_of[number] : number]; }
+  /// If all tiles of a row have their part, adds these.
+  template <class Team>
+  WHILST_HD void add_tiles(std::int32_t k, const Team& team) const {
+    const row_of_tiles row = rows_of_tiles[k];
+    if (!arrives_last(team, arrived + k, static_cast<std::uint32_t>(row.ends_in - row.begins_in + 1))) return;
+    T sum = 0;
+    for (std::int32_t t = row.begins_in + 1 + team.rank(); t <= row.ends_in; t += team.size())
+      sum += read_early(first + t);
+    sum = team.sum(sum);
+    if (team.rank() == 0) y[row.row] = read_early(last + row.begins_in) + sum;
+  }
+  /// What is known of the entries around number k of a tile.
+  WHILST_HD word_of_rows read_word(index_type tile, int k) const {
+    const word_of_rows* const word = words + tile * words_a_tile + k / word_bits;
+    return {read_constant(&word->starts), read_constant(&word->row_before)};
+  }
+  template <class Team>
+  WHILST_HD void load(entries& e, int done, const Team& team) const {
+    const std::int32_t* const columns = column_indices + e.tile.begin;
+    const T* const v = values.get() + e.tile.begin;
+    const int left = e.tile.end - e.tile.begin;
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
+#pragma unroll
 #endif
-  for (std::int32_t k = of.begin + team.rank(); k < of.end; k += team.size()) sum += partial[k];
-  return sum;
-}
-
-/// The sum of a group of pieces, behind their own.
-template <class T>
-struct sum_of_group {
-  const partial_range* groups;
-  T* partial;
-  index_type pieces;
-  WHILST_HD int lanes_wanted() const { return 32; }
-  template <class Team>
-  WHILST_HD void operator()(index_type g, const Team& team) const {
-    const T sum = team.sum(share_of(partial, groups[g], team));
-    if (team.rank() == 0) partial[pieces + g] = sum;
+    for (int j = 0; j < held; ++j) {
+      const int k = done + j * members + team.rank();
+      e.column[j] = k < left ? read_constant(columns + k) : padding;
+      e.value[j] = k < left ? read_constant(v + k) : T(0);
+    }
   }
 };
 
-/// Rows that are in several pieces, or in none.
+struct nobody_arrived {
+  std::uint32_t* arrived;
+  WHILST_HD void operator()(index_type k) const { arrived[k] = 0; }
+};
 template <class T>
-struct sum_of_row {
-  const row_of_pieces* rows;
-  const T *partial, *last;
+struct zero_of_row {
+  const std::int32_t* rows;
   T* y;
-  WHILST_HD int lanes_wanted() const { return 4; }
-  template <class Team>
-  WHILST_HD void operator()(index_type k, const Team& team) const {
-    const row_of_pieces of = rows[k];
-    const T rest = team.sum(share_of(partial, of.rest, team));
-    if (team.rank() == 0) y[of.row] = of.begins_in < 0 ? T(0) : last[of.begins_in] + rest;
-  }
+  WHILST_HD void operator()(index_type k) const { y[rows[k]] = 0; }
 };
 
 template <class T>
-class balanced_matrix final : public gathered_matrix<T> {
+class balanced_matrix final : public patterned_matrix<T> {
  public:
   balanced_matrix(const solve_request<T>& csr, const balanced_layout& made)
-      : gathered_matrix<T>(csr, made.origin),
-        pieces_(static_cast<index_type>(made.first_row.size())),
-        groups_(static_cast<index_type>(made.groups.size())),
-        rows_apart_(static_cast<index_type>(made.rows.size())),
-        column_indices_(this->keep(made.column_indices)),
-        first_row_(this->keep(made.first_row)),
+      : patterned_matrix<T>(csr),
+        tiles_(static_cast<index_type>(made.tiles.size())),
+        empty_rows_(static_cast<index_type>(made.empty_rows.size())),
+        rows_of_tiles_(static_cast<index_type>(made.rows_of_tiles.size())),
+        tile_(this->keep(made.tiles)),
+        words_(this->keep(made.words)),
         row_of_(made.row_of.empty() ? nullptr : this->keep(made.row_of)),
-        starts_(this->keep(made.starts)),
-        group_(this->keep(made.groups)),
-        row_apart_(this->keep(made.rows)) {}
+        empty_row_(this->keep(made.empty_rows)),
+        row_of_tiles_(this->keep(made.rows_of_tiles)) {}
 
   void take_memory(workspace& memory) override {
-    gathered_matrix<T>::take_memory(memory);
-    partial_ = memory.take<T>(pieces_ + groups_);
-    last_ = memory.take<T>(pieces_);
+    first_ = memory.take<T>(tiles_);
+    last_ = memory.take<T>(tiles_);
+    arrived_ = memory.take<std::uint32_t>(rows_of_tiles_);
+  }
+  void prepare(recorder& run) const override {
+    if (rows_of_tiles_ > 0) run.step("rows of several tiles", rows_of_tiles_, nobody_arrived{arrived_});
   }
   index_type bytes_a_product(bool) const override {
     constexpr index_type index = sizeof(std::int32_t), each = sizeof(T);
-    return this->nonzeros() * (each + index) + pieces_ * 2 * index +
-           (row_of_ ? (this->rows() - rows_apart_) * index : 0) +  // at least
-           2 * (pieces_ + rows_apart_) * each + rows_apart_ * index_type{sizeof(row_of_pieces)};
+    return this->nonzeros() * (each + index) +
+           tiles_ * index_type{sizeof(tile_range) + words_a_tile * sizeof(word_of_rows)} +
+           (row_of_ ? this->rows() * index : 0) + rows_of_tiles_ * index_type{sizeof(row_of_tiles)};
   }
   void apply(recorder& run, const T* x, T* y) const override {
-    run.step("y = A x by pieces", pieces_,
-             product_of_pieces<T>{column_indices_, first_row_, row_of_, starts_, this->values(), bytes_a_product(false),
-                                  2 * this->rows() * index_type{sizeof(T)}, x, y, partial_, last_});
-    if (groups_ > 0) run.step("groups of pieces", groups_, sum_of_group<T>{group_, partial_, pieces_});
-    if (rows_apart_ > 0) run.step("rows of several pieces", rows_apart_, sum_of_row<T>{row_apart_, partial_, last_, y});
+    run.team("y = A x by tiles", tiles_,
+             product_of_tile<T>{tile_, words_, this->column_indices_of_csr(), row_of_, this->values_of_csr(),
+                                row_of_tiles_, bytes_a_product(false) + 2 * this->rows() * index_type{sizeof(T)}, x, y,
+                                first_, last_, arrived_});
+    if (empty_rows_ > 0) run.step("empty rows", empty_rows_, zero_of_row<T>{empty_row_, y});
   }
 
  private:
-  index_type pieces_, groups_, rows_apart_;
-  const std::int32_t *column_indices_, *first_row_, *row_of_;
-  const std::uint32_t* starts_;
-  const partial_range* group_;
-  const row_of_pieces* row_apart_;
-  T *partial_ = nullptr, *last_ = nullptr;
+  index_type tiles_, empty_rows_, rows_of_tiles_;
+  const tile_range* tile_;
+  const word_of_rows* words_;
+  const std::int32_t *row_of_, *empty_row_;
+  const row_of_tiles* row_of_tiles_;
+  T *first_ = nullptr, *last_ = nullptr;
+  std::uint32_t* arrived_ = nullptr;
 };
 
 }  // namespace

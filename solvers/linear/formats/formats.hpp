@@ -14,12 +14,13 @@ namespace whilst {
 
 /// Matrix formats of a linear solver. "csr" reads the arrays as they were given, in the same kernels as the methods'
 /// vectors. Every other one is a linear_operator with a layout of its own, made once from the pattern; each solve
-/// begins by gathering the present CSR values into it, so that values change as they do with "csr".
+/// begins by gathering the present CSR values into it, so that values change as they do with "csr". "balanced" reads
+/// the CSR arrays themselves.
 ///
 ///   bsr        blocks of 2 x 2 to 6 x 6, one column index each
 ///   sell       SELL-C-sigma: slices of 32 rows, stored by columns; rows of similar length side by side
 ///   ell        the same with the rows in their own order
-///   balanced   equal pieces of nonzeros, whatever the rows' lengths
+///   balanced   tiles of about as many nonzeros, whatever the rows' lengths
 ///
 /// docs/formats.md has what each stores and when it pays.
 

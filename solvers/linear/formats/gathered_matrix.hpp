@@ -24,31 +24,23 @@ struct gather_values {
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(std::int32_t) + 2 * sizeof(T)); }
 };
 
-/// What the formats share: the arrays of the pattern, and the values in the format's order, which each program keeps
-/// for itself and gathers at the start of each solve. Products read them after that step has ended, so they must not
-/// fetch them ahead, nor through the read-only path. The diagonal is that of the CSR matrix.
+/// What the formats share: the arrays of the pattern; the diagonal is that of the CSR matrix.
 template <class T>
-class gathered_matrix : public formatted_matrix<T> {
+class patterned_matrix : public formatted_matrix<T> {
  public:
   place where() const final { return csr_.where; }
   index_type rows() const final { return csr_.rows; }
   index_type bytes() const final { return bytes_; }
-  void take_memory(workspace& memory) override { values_ = memory.take<T>(stored_); }
-  void read_values_from(constant_slot<const T> values) final {
+  void read_values_from(constant_slot<const T> values) override {
     given_ = values;
     diagonal_of_ = make_csr_operator<T>(csr_.where, csr_of<std::int32_t>(csr_));
     diagonal_of_->read_values_from(values);
-  }
-  void prepare(recorder& run) const override {
-    run.step("values in the format's order", stored_, gather_values<T>{given_, origin_, values_});
   }
   bool has_diagonal() const final { return true; }
   void diagonal(recorder& run, T* d) const final { diagonal_of_->diagonal(run, d); }
 
  protected:
-  /// origin: for each stored entry, which one of the CSR matrix it is; -1 for padding.
-  gathered_matrix(const solve_request<T>& csr, const std::vector<std::int32_t>& origin)
-      : csr_(csr), stored_(static_cast<index_type>(origin.size())), origin_(keep(origin)) {}
+  explicit patterned_matrix(const solve_request<T>& csr) : csr_(csr) {}
 
   /// A copy of an array on the matrix's place, for as long as the matrix.
   template <class Entry>
@@ -58,17 +50,40 @@ class gathered_matrix : public formatted_matrix<T> {
     return static_cast<const Entry*>(kept.data());
   }
   index_type nonzeros() const { return csr_.nonzeros; }
-  index_type stored() const { return stored_; }
-  const T* values() const { return values_; }
+  const std::int32_t* column_indices_of_csr() const { return csr_of<std::int32_t>(csr_).column_indices; }
+  const constant_slot<const T>& values_of_csr() const { return given_; }
 
  private:
   solve_request<T> csr_;
   std::vector<raw_buffer> arrays_;
-  index_type bytes_ = 0, stored_;
-  const std::int32_t* origin_;
+  index_type bytes_ = 0;
   constant_slot<const T> given_;
-  T* values_ = nullptr;
   std::unique_ptr<linear_operator<T>> diagonal_of_;
+};
+
+/// The formats that have the values in an order of their own: each program keeps them for itself and gathers them at
+/// the start of each solve. Products read them after that step has ended, so they must not fetch them ahead, nor
+/// through the read-only path.
+template <class T>
+class gathered_matrix : public patterned_matrix<T> {
+ public:
+  void take_memory(workspace& memory) override { values_ = memory.take<T>(stored_); }
+  void prepare(recorder& run) const override {
+    run.step("values in the format's order", stored_, gather_values<T>{this->values_of_csr(), origin_, values_});
+  }
+
+ protected:
+  /// origin: for each stored entry, which one of the CSR matrix it is; -1 for padding.
+  gathered_matrix(const solve_request<T>& csr, const std::vector<std::int32_t>& origin)
+      : patterned_matrix<T>(csr), stored_(static_cast<index_type>(origin.size())), origin_(this->keep(origin)) {}
+
+  index_type stored() const { return stored_; }
+  const T* values() const { return values_; }
+
+ private:
+  index_type stored_;
+  const std::int32_t* origin_;
+  T* values_ = nullptr;
 };
 
 }  // namespace whilst
