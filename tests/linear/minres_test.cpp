@@ -204,14 +204,39 @@ TEMPLATE_TEST_CASE("minres sees that there is no solution", "[linear][minres][sa
                                            .executor = executor});
         std::vector<TestType> x(b.size(), 0);
         const report r = solver.solve(b, x);
-        CHECK(r.reason() == reason::breakdown);
-        // Until A r is about zero, and as many again.
-        CHECK(r.iterations() <= 2 * A.rows() + 20);
-        // A r is 4 sqrt(epsilon) ||A|| ||r||: so far is r from the least one in the space where A is not zero.
+        const bool in_double = std::is_same_v<TestType, double>;
+        CHECK((r.reason() == reason::breakdown || (!in_double && r.reason() == reason::attainable_accuracy)));
+        // Until A r is about zero, as many again, and 100.
+        CHECK(r.iterations() <= 2 * A.rows() + 110);
+        // Steps lower ||r|| by sqrt(256 epsilon), so A r is about that: so far is r from the least one where A is not
+        // zero. In float that is no bound, and x may be the first one.
         const Eigen::VectorXd left = weights.asDiagonal() * (to_eigen(b) - dense * to_eigen(x));
-        CHECK(left.squaredNorm() <= (1 + 16 * epsilon * condition * condition) * least_squared);
+        const double bound =
+            in_double ? (1 + 256 * epsilon * condition * condition) * least_squared : of_b.squaredNorm();
+        CHECK(left.squaredNorm() <= bound * (1 + 1e-6));
       }
     }
+  }
+}
+
+TEMPLATE_TEST_CASE("a few large eigenvalues do not make minres give up", "[linear][minres]", float, double) {
+  // Boundary values by a penalty: beside it, the rest of A is nearly rounding in float.
+  const auto plain = whilst::make_gallery<TestType>("poisson2d:60").matrix;
+  std::vector<TestType> values(plain.values().begin(), plain.values().end());
+  for (index_type i = 0; i < plain.rows(); i += 60)
+    for (index_type k = plain.row_offset(i); k < plain.row_offset(i + 1); ++k)
+      if (plain.column_indices()[static_cast<std::size_t>(k)] == i) values[static_cast<std::size_t>(k)] = 1e5;
+  const csr_matrix<TestType> A(plain.rows(), plain.columns(), plain.row_offsets_32(), plain.column_indices(), values);
+  const std::vector<TestType> b = random_vector<TestType>(A.rows(), 6);
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    linear_solver<TestType> solver(A, {.method = "minres", .rtol = 1e-4, .executor = executor});
+    std::vector<TestType> x(b.size(), 0);
+    const report r = solver.solve(b, x);
+    CHECK(r.converged());
+    CHECK(relative_residual(A, b, x) <= 1.01e-4);
+    // 243 in float and 210 in double if nothing ever ends the loop early; a restart would cost many more.
+    CHECK(r.iterations() <= 260);
   }
 }
 

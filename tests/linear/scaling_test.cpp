@@ -166,6 +166,53 @@ TEMPLATE_TEST_CASE("a scaled matrix has the sizes that its kind of scaling promi
       }
 }
 
+TEST_CASE("products of a format see the values that a step has just scaled", "[scaling][sanitizer]") {
+  // Of more blocks than a GPU runs at once, with other values in each run.
+  const auto A = whilst::make_gallery<double>("powerlaw:200000").matrix;
+  const auto n = static_cast<std::size_t>(A.rows());
+  const std::vector<double> ones(n, 1);
+  for (const std::string& executor : executors_with_steps()) {
+    const place where = executor == "host" ? place::host() : place::gpu(0);
+    const whilst::matrix_on_place<double> placed(A, where, true);
+    const whilst::transpose_on_place<double> transpose(A, where, false);
+    whilst::solve_request<double> request = placed.request();
+    transpose.put_into(request);
+    const buffer<double> x(where, A.rows(), ones.data());
+    std::vector<std::vector<double>> products[2];
+    for (const std::string format : {"csr", "balanced"}) {
+      std::unique_ptr<whilst::formatted_matrix<double>> formatted;
+      if (format != "csr") formatted = whilst::make_formatted_matrix<double>(format, A, request);
+      const auto matrix = whilst::make_substituted_matrix<double>(scaling_kind::rows, request, formatted.get(), false);
+      buffer<double> values(where, A.nonzeros(), A.values().data()), y(where, A.rows());
+      const double* const at = values.data();
+      const buffer<const double*> slot(where, 1, &at);
+      whilst::program_recorder record(where);
+      record.arena([&](whilst::arena_layout& memory) {
+        matrix->read_values_from({slot.data()});
+        matrix->take_memory(memory);
+      });
+      matrix->prepare(record);
+      matrix->substitute().B->apply(record, x.data(), y.data());
+      whilst::program run = std::move(record).finish();
+      run.prepare({.how = whilst::executor_from_name(executor)});
+      for (const double factor : {1.0, 1.5, -1.25}) {
+        std::vector<double> other(A.values().begin(), A.values().end());
+        for (double& value : other) value *= factor;
+        values.upload(other.data());
+        run.enqueue(nullptr);
+        run.wait();
+        y.download(products[format == "csr" ? 0 : 1].emplace_back(n).data());
+      }
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      INFO(executor << ", run " << k);
+      const Eigen::VectorXd by_csr = to_eigen(products[0][k]), by_format = to_eigen(products[1][k]);
+      // Rows are scaled to entries of about 1, of which there are up to n / 8: their sums differ in order.
+      CHECK((by_csr - by_format).lpNorm<Eigen::Infinity>() <= 1e-16 * static_cast<double>(n) / 8 * 4);
+    }
+  }
+}
+
 TEST_CASE("rounded values are those of float", "[scaling]") {
   const csr_matrix<double> A = badly_scaled(convection_diffusion<double>(40), 3, true);
   const Eigen::MatrixXd dense = to_eigen(A).toDense();

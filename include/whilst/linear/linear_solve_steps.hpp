@@ -199,11 +199,9 @@ struct linear_solve_steps {
       const bool worse = keep_best && norm > best && !(lowers_error && inner->why == reason::iteration_limit);
       s->take_back = worse || !is_finite(norm);
       s->handed_norm = s->take_back ? best : norm;
-      if (outer->check(norm)) {
-        // A correction that a breakdown left may be anything.
-        if (outer->why == reason::divergence && inner->why == reason::breakdown) outer->why = reason::breakdown;
+      // What a breakdown leaves may diverge: it is taken back, and is not the reason.
+      if (outer->check(norm) && !(outer->why == reason::divergence && inner->why == reason::breakdown && s->take_back))
         return;
-      }
       // A scaled residual may well fall while the residual rises.
       const double now = may_substitute ? scaled_norm(total) : norm;
       const double last = may_substitute ? s->last_scaled_norm : s->last_norm;

@@ -1,10 +1,8 @@
 // compiled for each number type, by nvcc where CUDA is on
-#include <algorithm>
 #include <bit>
 
 #include "solvers/linear/formats/gathered_matrix.hpp"
 #include "solvers/linear/formats/row_scan.hpp"
-#include "solvers/linear/host_array.hpp"
 
 namespace whilst {
 namespace {
@@ -98,7 +96,7 @@ WHILST_HD int count_ones(std::uint32_t word) {
 template <class T>
 struct product_of_tile {
   static constexpr bool whole_block = true;
-  static constexpr bool fetches_constants = true;  // the matrix, which no step writes
+  static constexpr bool fetches_constants = true;  // the pattern; values may be those that a step has scaled
   const tile_range* tiles;
   const word_of_rows* words;
   const std::int32_t *column_indices, *row_of;
@@ -118,7 +116,6 @@ struct product_of_tile {
     tile_range tile;
     word_of_rows word;  ///< of the first product that the thread adds up
     std::int32_t column[held];
-    T value[held];
   };
   WHILST_HD static int threads_wanted() { return threads; }
   static index_type fast_memory_bytes() { return place_of(tile_entries) * index_type{sizeof(T)}; }
@@ -139,7 +136,15 @@ struct product_of_tile {
     T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
     for (int done = 0; done < tile_entries; done += held * members) {
       if (done > 0) load(e, done, team);
-      T factor[held];
+      const T* const v = values.get() + e.tile.begin;
+      T value[held], factor[held];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < held; ++j) {
+        const int k = done + j * members + team.rank();
+        value[j] = e.column[j] >= 0 ? v[k] : T(0);
+      }
       // Entries beyond the tile's are skipped, not multiplied by zero: x may hold NaN.
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -148,7 +153,7 @@ struct product_of_tile {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) product[place_of(done + j * members + team.rank())] = e.value[j] * factor[j];
+      for (int j = 0; j < held; ++j) product[place_of(done + j * members + team.rank())] = value[j] * factor[j];
     }
     team.sync();
 
@@ -185,15 +190,16 @@ struct product_of_tile {
     }
     if (e.tile.came >= 0) add_tiles(e.tile.came, team);
     if (e.tile.goes >= 0) add_tiles(e.tile.goes, team);
-    team.sync();  // before the next tile's products
   }
   index_type bytes(index_type) const { return bytes_moved; }
 
  private:
-  /// Where a product lies in shared memory: threads that read four each do not meet in the same banks.
-  WHILST_HD static constexpr int place_of(int k) { return k + k / 32; }
+  /// Where a product lies in shared memory: one more after 128 bytes, so that threads that read four each do not meet
+  /// in the same banks.
+  WHILST_HD static constexpr int place_of(int k) { return k + k / (128 / static_cast<int>(sizeof(T))); }
   WHILST_HD T& of_y(std::int32_t number) const { return y[row_of ? row_of[number] : number]; }
-  /// If all tiles of a row have their part, adds these.
+  /// If all tiles of a row have their part, adds these. They are read past the cache; the barriers of arrives_last keep
+  /// the compiler from reading them before.
   template <class Team>
   WHILST_HD void add_tiles(std::int32_t k, const Team& team) const {
     const row_of_tiles row = rows_of_tiles[k];
@@ -212,7 +218,6 @@ struct product_of_tile {
   template <class Team>
   WHILST_HD void load(entries& e, int done, const Team& team) const {
     const std::int32_t* const columns = column_indices + e.tile.begin;
-    const T* const v = values.get() + e.tile.begin;
     const int left = e.tile.end - e.tile.begin;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -220,7 +225,6 @@ struct product_of_tile {
     for (int j = 0; j < held; ++j) {
       const int k = done + j * members + team.rank();
       e.column[j] = k < left ? read_constant(columns + k) : padding;
-      e.value[j] = k < left ? read_constant(v + k) : T(0);
     }
   }
 };

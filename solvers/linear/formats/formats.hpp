@@ -68,7 +68,7 @@ format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& op
 template <class T>
 class formatted_matrix : public linear_operator<T> {
  public:
-  /// Memory of its place, without the values: these are the programs', each of which has its own.
+  /// Memory of its place, without the values: these are the programs', each of which has its own, or CSR's.
   virtual index_type bytes() const = 0;
   /// What a product reads of the matrix, and what it writes besides y. in_float: every value has an equal float, which
   /// "sell" and "ell" then read.

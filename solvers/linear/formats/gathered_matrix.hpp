@@ -31,7 +31,7 @@ class patterned_matrix : public formatted_matrix<T> {
   place where() const final { return csr_.where; }
   index_type rows() const final { return csr_.rows; }
   index_type bytes() const final { return bytes_; }
-  void read_values_from(constant_slot<const T> values) override {
+  void read_values_from(constant_slot<const T> values) final {
     given_ = values;
     diagonal_of_ = make_csr_operator<T>(csr_.where, csr_of<std::int32_t>(csr_));
     diagonal_of_->read_values_from(values);

@@ -200,7 +200,7 @@ class substituted_matrix final : public linear_operator<T> {
     }
   }
 
-  /// For a format, which finds the values' address in memory, as if a launch had put it there. It gathers them in the
+  /// For a format, which finds the values' address in memory, as if a launch had put it there. It reads them in the
   /// body of a step, not ahead of it, so a step may have written them.
   constant_slot<const T> slot_of_scaled_values() {
     if (!values_) return {};  // the layout is being measured

@@ -26,9 +26,9 @@ namespace whilst {
 ///
 /// Where b is not in the range of A, ||r|| has a least value, and A r goes to zero there. From then on a step lowers
 /// ||r||^2 by rounding only, the recurrence for ||r|| is wrong, and x grows without bound. So the loop ends with
-/// breakdown where ||A r|| <= 4 sqrt(epsilon) ||A|| ||r||, which the rotations know (Choi and others, section 5): x is
-/// then a solution of least squares, to that accuracy. An A with few tiny eigenvalues passes such a point, too. So the
-/// restart that follows may take as many iterations as there were before it, and has failed only then.
+/// breakdown where steps hardly lower ||r||^2 any more: x is then about a solution of least squares, in the norm of M.
+/// A regular A with a few tiny eigenvalues passes through such a point too. Therefore the restart that follows may take
+/// as many iterations as there were before it, and has failed only then.
 template <class T, class Operator, class Preconditioner>
 struct minres {
   static constexpr const char* name = "minres";
@@ -47,7 +47,7 @@ struct minres {
     double alpha, beta;                  ///< of the last step
     double c, s, phibar, dbar, epsilon;  ///< of the step before that
     double A_squared;                    ///< a lower bound of ||A||^2, from all restarts
-    index_type least_until;              ///< 0 until A r has been about zero; then the iteration that ends the restart
+    index_type ends_at;                  ///< 0 until A r has been about zero; then the iteration that ends the restart
   };
   /// The update of x that a loop has left to do if it stops before advance, be it by a verdict or by a cancel.
   struct left_over {
@@ -139,11 +139,11 @@ struct minres {
       next.r_of_r = 1;
       if (first) {
         const bool again = loop.first_iteration > 0;
-        now = {0, 0, -1, 0, beta, 0, 0, again ? now.A_squared : 0, again ? now.least_until : 0};
+        now = {0, 0, -1, 0, beta, 0, 0, again ? now.A_squared : 0, again ? now.ends_at : 0};
       } else {
         const double delta = now.c * now.dbar + now.s * now.alpha, epsilon = now.epsilon;
         const double gammabar = now.s * now.dbar - now.c * now.alpha, gamma = length_of(gammabar, beta);
-        if (is_least(now, gammabar, beta, loop.iteration)) {
+        if (must_end(now, gammabar, gamma, beta, loop.iteration)) {
           *known = now;
           loop.stop(reason::breakdown);
           return;
@@ -192,14 +192,20 @@ struct minres {
       *known = now;
       *handed = next;
     }
-    /// Whether to end: ||r|| before this step is the least there is, for A r = 0; or it may have been so long enough.
-    WHILST_HD static bool is_least(rotations& now, double gammabar, double beta, index_type iteration) {
+    /// Whether ||r|| before this step is the least there is, or may have been for long enough. The step lowers ||r||^2
+    /// by (gammabar / gamma)^2 of it, and the one before lowered it by c^2; one of them alone may be small where A is
+    /// indefinite. If gamma is rounding beside A, the space is exhausted. Both bounds were tried: in float,
+    /// ill-conditioned systems come near them, while sums in double keep the recurrence true for longer.
+    WHILST_HD static bool must_end(rotations& now, double gammabar, double gamma, double beta, index_type iteration) {
       constexpr double epsilon = std::numeric_limits<T>::epsilon();
-      const double of_A = now.alpha * now.alpha + beta * beta;
-      const double of_Ar = gammabar * gammabar + now.c * beta * now.c * beta;
+      constexpr double no_progress = sizeof(T) == 4 ? epsilon / 4 : 256 * epsilon;
+      constexpr double rounding = (sizeof(T) == 4 ? 8 : 256) * epsilon;
+      const double of_A = now.alpha * now.alpha + beta * beta, of_gamma = gamma * gamma;
       if (of_A > now.A_squared) now.A_squared = of_A;
-      if (now.least_until ? iteration < now.least_until : of_Ar > 16 * epsilon * now.A_squared) return false;
-      now.least_until = 2 * iteration + 10;
+      const bool is_exhausted = of_gamma <= rounding * rounding * now.A_squared;
+      const bool is_least = gammabar * gammabar + now.c * beta * now.c * beta <= no_progress * of_gamma;
+      if (!is_exhausted && (now.ends_at > 0 ? iteration < now.ends_at : !is_least)) return false;
+      now.ends_at = 2 * iteration + 100;
       return true;
     }
     WHILST_HD static double norm_of_next_r(const sums<double, 5>& total, const weights& next) {
