@@ -235,8 +235,9 @@ TEMPLATE_TEST_CASE("a few large eigenvalues do not make minres give up", "[linea
     const report r = solver.solve(b, x);
     CHECK(r.converged());
     CHECK(relative_residual(A, b, x) <= 1.01e-4);
-    // 243 in float and 210 in double if nothing ever ends the loop early; a restart would cost many more.
-    CHECK(r.iterations() <= 260);
+    // 210 in double, and 239 to 276 in float, as roundings fall, if nothing ends the loop early. A restart for a least
+    // residual would come after 100 or more of them, and begin anew.
+    CHECK(r.iterations() <= 320);
   }
 }
 
