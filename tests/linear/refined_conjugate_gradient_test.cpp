@@ -1,6 +1,11 @@
 // Conjugate gradients in mixed precision: what the tests of all methods cannot see.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include <Eigen/Dense>
 #include <Eigen/SparseCholesky>
@@ -110,12 +115,124 @@ TEST_CASE("refined-cg reaches what float cannot, in the iterations of cg", "[lin
   }
 }
 
-TEST_CASE("a matrix of float sums its rows in double", "[linear][refined-cg]") {
-  const std::vector<std::int32_t> row_offsets{0, 3}, column_indices{0, 1, 2};
-  const std::vector<float> values{0x1p24f, 1, -0x1p24f}, x{1, 1, 1};
-  const whilst::float_matrix<std::int32_t> A{{1, row_offsets.data(), column_indices.data(), {values.data()}, 1, 3}};
-  const whilst::lanes alone;
-  CHECK(A.row(A.fetch(0, alone), 0, x.data(), alone) == 1);
+namespace {
+
+/// A matrix copied to float_slices, on the host.
+class sliced {
+  using csr = whilst::csr_operator<double, std::int32_t, whilst::fixed_slot<const double>>;
+  using slices = whilst::float_slices<whilst::scaled_operator<double, csr>>;
+  csr_matrix<double> A_;
+  double factor_;
+  std::vector<std::byte> memory_;
+
+  slices placed(whilst::workspace& memory) const {
+    return {
+        {{A_.rows(), A_.row_offsets_32().data(), A_.column_indices().data(), {A_.values().data()}, 1, A_.nonzeros()},
+         &factor_},
+        memory};
+  }
+  slices made() {
+    whilst::workspace memory(memory_.data());
+    return placed(memory);
+  }
+
+ public:
+  sliced(const csr_matrix<double>& A, double factor) : A_(A), factor_(factor) {
+    whilst::workspace measured;
+    placed(measured);
+    memory_.resize(static_cast<std::size_t>(measured.used()));
+    const slices of = made();
+    const slices::make step{of};
+    for (index_type k = 0; k < of.count(); ++k) step(k, whilst::lanes());
+  }
+  float row(index_type i, const std::vector<float>& x) {
+    const slices of = made();
+    const whilst::lanes alone;
+    return of.row(of.fetch(i, alone), i, x.data(), alone);
+  }
+  const slices::slice& slice_of(index_type row) { return made().slices[row / slices::side_by_side]; }
+};
+
+}  // namespace
+
+TEST_CASE("a copy in float sums the rows of a matrix in double, wherever their entries lie", "[linear][refined-cg]") {
+  // Rows of a warp have few entries, many, none, some more than once; near ones, and others as far away as can be.
+  constexpr int n = 100'000;
+  triplets<double> rows(n);
+  std::mt19937 random(3);
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row;
+    const bool is_far = i / 1000 % 2 == 1;
+    for (unsigned k = i / 320 % 3 == 0 ? 7 : random() % 12; k > 0; --k) {
+      const int column =
+          is_far ? static_cast<int>(random() % n) : std::min(n - 1, i / 2 + static_cast<int>(random() % 65'000));
+      row.emplace_back(column, static_cast<double>(random()) * 0x1p-16 - 0x1p15);
+    }
+    if (i % 100 == 5) row = {{0, 0x1p24}, {1, 1}, {2, -0x1p24}};
+    rows.row(row);
+  }
+  const csr_matrix<double> A = rows.matrix();
+  constexpr double factor = 0x1.8p-3;
+  sliced copy(A, factor);
+  std::vector<float> x(n);
+  for (float& value : x) value = static_cast<float>(random()) * 0x1p-32f;
+  for (const index_type i : {0, 1, 2}) x[static_cast<std::size_t>(i)] = 1;
+  index_type wrong = 0, near = 0, cut = 0;
+  for (index_type i = 0; i < n; ++i) {
+    double sum = 0, size = 0;
+    for (index_type k = A.row_offsets_32()[i]; k < A.row_offsets_32()[i + 1]; ++k) {
+      const double term = static_cast<double>(static_cast<float>(factor * A.values()[k])) *
+                          static_cast<double>(x[static_cast<std::size_t>(A.column_indices()[k])]);
+      sum += term;
+      size += std::abs(term);
+    }
+    // The sum is rounded to float once.
+    if (!(std::abs(copy.row(i, x) - sum) <= 0x1p-24 * std::abs(sum) + 0x1p-48 * size)) ++wrong;
+    near += copy.slice_of(i).has_distances;
+    cut += copy.slice_of(i).is_cut;
+  }
+  CHECK(wrong == 0);
+  CHECK(copy.row(5, x) == static_cast<float>(factor));
+  // All kinds of slices have been there.
+  CHECK(near > n / 4);
+  CHECK(near < 3 * n / 4);
+  CHECK(cut > n / 4);
+  CHECK(cut < 3 * n / 4);
+}
+
+TEST_CASE("refined-cg reads rows that are longer than its copy, and columns far away",
+          "[linear][refined-cg][sanitizer]") {
+  // A Laplacian of a path, whose first unknown is tied to all others, and whose unknown i is tied to i +- n / 2.
+  constexpr int n = 140'000;
+  triplets<double> rows(n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row{{i, 8}};
+    if (i > 0) row.emplace_back(i - 1, -1);
+    if (i < n - 1) row.emplace_back(i + 1, -1);
+    if (i >= n / 2) row.emplace_back(i - n / 2, -1);
+    if (i < n / 2) row.emplace_back(i + n / 2, -1);
+    if (i > 0 && i % 1000 == 0) row.emplace_back(0, -1);
+    if (i == 0) {
+      row[0].second = n / 1000 + 8;
+      for (int j = 1000; j < n; j += 1000) row.emplace_back(j, -1);
+    }
+    rows.row(row);
+  }
+  const csr_matrix<double> A = rows.matrix();
+  const std::vector<double> b = random_vector<double>(n, 8);
+  for (const std::string& executor : executors_with_steps())
+    for (const char* preconditioner : {"none", "jacobi"}) {
+      INFO(executor << ", " << preconditioner);
+      std::vector<double> x(b.size(), 0);
+      const report r = linear_solver<double>(A, {.method = "refined-cg",
+                                                 .preconditioner = preconditioner,
+                                                 .rtol = 1e-12,
+                                                 .max_iterations = 200,
+                                                 .executor = executor})
+                           .solve(b, x);
+      CHECK(r.converged());
+      CHECK(relative_residual(A, b, x) <= 1.01e-12);
+    }
 }
 
 TEST_CASE("refined-cg solves systems of float, too", "[linear][refined-cg]") {

@@ -28,7 +28,7 @@ struct triplets {
 
   explicit triplets(whilst::index_type n) : n(n) {}
   /// Entries of the next row.
-  void row(std::initializer_list<std::pair<int, double>> entries) {
+  void row(const std::vector<std::pair<int, double>>& entries) {
     for (const auto& [column, value] : entries) {
       columns.push_back(column);
       values.push_back(static_cast<T>(value));

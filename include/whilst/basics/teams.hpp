@@ -70,6 +70,19 @@ class lanes {
     sync();
     return total;
   }
+  /// The least value, which every lane receives.
+  template <class T>
+  WHILST_HD T least(T value) const {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      if (size_ <= distance) continue;
+      const T other = __shfl_xor_sync(mask_, value, distance);
+      value = other < value ? other : value;
+    }
+#endif
+    return value;
+  }
   /// These lanes divide no further: each row gets one thread.
   WHILST_HD static lanes divided(int) { return {}; }
   WHILST_HD int groups(int) const { return size_; }

@@ -140,17 +140,33 @@ struct flexible_conjugate_gradient_loop {
     }
     index_type bytes(index_type n) const { return (r == u ? 2 : 3) * n * static_cast<index_type>(sizeof(T)); }
   };
-  /// Both, for a pointwise M.
-  template <class Recede>
+  /// Both, for a pointwise M: the sums are of what is in registers.
   struct recede_and_dots {
-    static constexpr int blocks_wanted = 4;
-    Recede recede;
-    dots sums_of;
-    WHILST_HD auto operator()(index_type i) const {
-      recede(i);
-      return sums_of(i);
+    static constexpr int blocks_wanted = 6;
+    const scalars* s;
+    Preconditioner M;
+    const T* q;
+    T *r, *u;
+    struct entries {
+      double alpha_factor;
+      T q, r;
+    };
+    WHILST_HD entries read(index_type i) const { return {s->alpha_factor, q[i], r[i]}; }
+    WHILST_HD auto operator()(index_type i, const entries& e) const {
+      const double qi = e.q;
+      const T receded = static_cast<T>(static_cast<double>(e.r) - e.alpha_factor * qi), applied = M(i, receded);
+      r[i] = receded;
+      if constexpr (!Preconditioner::is_identity) u[i] = applied;
+      const double ri = receded, ui = applied;
+      if constexpr (Preconditioner::is_identity) {
+        return sums{ri * ri, ri * qi};
+      } else {
+        return sums{ri * ui, ui * qi, ri * ri};
+      }
     }
-    index_type bytes(index_type n) const { return recede.bytes(n); }
+    index_type bytes(index_type n) const requires says_own_bytes<Preconditioner> {
+      return bytes_of(M, n) + (Preconditioner::is_identity ? 3 : 4) * n * static_cast<index_type>(sizeof(T));
+    }
   };
   struct choose_direction {
     weights* handed;
@@ -159,10 +175,11 @@ struct flexible_conjugate_gradient_loop {
       double alpha, pq;
     };
     WHILST_HD known read() const { return {s->alpha, s->pq}; }
-    WHILST_HD void operator()(const sums<double, 3>& total, loop_state&, const known& last) const {
-      const double beta = -total[1] / last.pq;
+    template <int k>
+    WHILST_HD void operator()(const sums<double, k>& total, loop_state&, const known& last) const {
+      const double beta = -total[1] / last.pq, rr = total[k == 2 ? 0 : 2];
       s->pr = s->ru = total[0];
-      s->norm = sqrt(total[2]);
+      s->norm = sqrt(rr);
       *handed = {last.alpha, is_finite(static_cast<T>(beta)) ? beta : 0};  // 0: a first direction again
     }
   };
@@ -193,17 +210,14 @@ struct flexible_conjugate_gradient_loop {
   template <class Run>
   void iterate(Run& run) const {
     const index_type n = A.rows();
-    const dots of_r{r, u, q};
-    const auto recede_to_u = preconditioned(M, recede{s, q, r}, r, u);
     const char* const next = "x += alpha p, p = u + beta p";
     product(run, "q = A p, (p,q)", without_factor(A), p, q, dot_with_p{}, choose_step{s, factor_of(A)});
     if constexpr (Preconditioner::pointwise) {
-      run.step("r -= alpha q, (r,u), (u,q), (r,r)", n,
-               recede_and_dots<std::remove_const_t<decltype(recede_to_u)>>{recede_to_u, of_r},
-               choose_direction{handed, s}, next, advance{handed, u, x, p});
+      run.step("r -= alpha q, (r,u), (u,q), (r,r)", n, recede_and_dots{s, M, q, r, u}, choose_direction{handed, s},
+               next, advance{handed, u, x, p});
     } else {
-      update(run, "r -= alpha q", n, recede_to_u);
-      run.step("(r,u), (u,q), (r,r)", n, of_r, choose_direction{handed, s}, next, advance{handed, u, x, p});
+      update(run, "r -= alpha q", n, preconditioned(M, recede{s, q, r}, r, u));
+      run.step("(r,u), (u,q), (r,r)", n, dots{r, u, q}, choose_direction{handed, s}, next, advance{handed, u, x, p});
     }
   }
 };

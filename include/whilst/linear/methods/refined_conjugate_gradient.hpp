@@ -7,35 +7,11 @@
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
+#include "whilst/linear/float_slices.hpp"
 #include "whilst/linear/methods/flexible_conjugate_gradient.hpp"
-#include "whilst/linear/operators.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
 namespace whilst {
-
-/// A sparse matrix of float that sums its rows in double.
-template <class Offset>
-struct float_matrix : csr_operator<float, Offset, fixed_slot<const float>> {
-  using csr = csr_operator<float, Offset, fixed_slot<const float>>;
-  struct in_double {
-    double value;
-    WHILST_HD in_double& operator+=(const in_double& other) {
-      value += other.value;
-      return *this;
-    }
-    WHILST_HD friend in_double operator*(float factor, const in_double& entry) {
-      return {static_cast<double>(factor) * entry.value};
-    }
-  };
-  struct widened {
-    const float* x;
-    WHILST_HD in_double operator[](index_type i) const { return {static_cast<double>(x[i])}; }
-  };
-  template <class Team>
-  WHILST_HD float row(typename csr::entries e, index_type, const float* x, const Team& team) const {
-    return static_cast<float>(team.sum(this->lane_of_row(e, widened{x}, team).value));
-  }
-};
 
 /// Conjugate gradients in mixed precision, for a matrix, alone or with Jacobi: flexible_conjugate_gradient on vectors
 /// and a copy of the matrix that are stored in float, within the refinements in T that linear_solve makes. It hands
@@ -55,8 +31,7 @@ struct float_matrix : csr_operator<float, Offset, fixed_slot<const float>> {
 /// Operator: a csr_operator with a factor. FloatPreconditioner: of float, made from the matrix.
 template <class T, class Operator, class FloatPreconditioner>
 struct refined_conjugate_gradient {
-  using offset = std::remove_cvref_t<decltype(*std::declval<Operator>().unscaled.row_offsets)>;
-  using inner_method = flexible_conjugate_gradient_loop<float, T, float_matrix<offset>, FloatPreconditioner>;
+  using inner_method = flexible_conjugate_gradient_loop<float, T, float_slices<Operator>, FloatPreconditioner>;
   static constexpr const char* name = "refined-cg";
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs = inner_method::needs;
@@ -65,35 +40,19 @@ struct refined_conjugate_gradient {
 
   Operator A;
   const T* r;
-  float *values, *float_r;
-  float_matrix<offset> float_A;
+  float* float_r;
+  float_slices<Operator> float_A;
   FloatPreconditioner M;
   inner_method inner;
 
   refined_conjugate_gradient(const Operator& A, const FloatPreconditioner& M, T* d, const T* r, workspace& memory)
       : A(A),
         r(r),
-        values(memory.take<float>(A.unscaled.nonzeros)),
         float_r(memory.take<float>(A.rows())),
-        float_A{{A.rows(),
-                 A.unscaled.row_offsets,
-                 A.unscaled.column_indices,
-                 {values},
-                 A.unscaled.lanes_a_row,
-                 A.unscaled.nonzeros}},
+        float_A(A, memory),
         M(M.with_memory(A.rows(), memory)),
         inner(float_A, this->M, d, float_r, memory) {}
 
-  /// The factor belongs into the values: without it they may be out of float's range.
-  struct narrow_value {
-    decltype(std::declval<Operator>().unscaled.values) from;
-    const double* factor;
-    float* to;
-    WHILST_HD void operator()(index_type k) const {
-      to[k] = static_cast<float>(*factor * static_cast<double>(from.get()[k]));
-    }
-    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(float)); }
-  };
   struct narrow_residual {
     const T* r;
     float* float_r;
@@ -114,7 +73,7 @@ struct refined_conjugate_gradient {
 
   template <class Run>
   void prepare(Run& run) const {
-    run.step("A in float", A.unscaled.nonzeros, narrow_value{A.unscaled.values, A.factor, values});
+    run.step("A in float", float_A.count(), typename float_slices<Operator>::make{float_A});
     M.prepare(run, float_A);
     inner.prepare(run);
   }
