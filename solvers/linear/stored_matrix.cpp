@@ -36,6 +36,7 @@ solve_request<T> stored_matrix<T>::request(bool needs_transpose) {
     transpose_.put_into(request);
   }
   if (formatted_) request.parts = formatted_.get();
+  if (format_.format == "ell") request.slices = formatted_.get();
   if (substituted_) request.parts = substituted_.get();
   return request;
 }

@@ -81,10 +81,32 @@ TEMPLATE_TEST_CASE("auto takes balanced for rows that outlast the others", "[lin
   CHECK(chosen(matrix_of<TestType>(arrow(3000)), {.least_nonzeros = 1, .least_part = 0.5}) == "csr");
 }
 
+TEMPLATE_TEST_CASE("auto takes ell for rows of one length whose entries are near", "[linear][format]", float, double) {
+  constexpr whilst::format_rule for_slices{.least_nonzeros_in_slices = 1};
+  for (const char* stencil : {"poisson1d:1000", "poisson2d:40", "poisson3d:14", "anisotropic2d:40"}) {
+    INFO(stencil);
+    const auto A = whilst::make_gallery<TestType>(stencil).matrix;
+    CHECK(chosen(A, for_slices) == "ell");
+    CHECK(whilst::choose_format(A, for_slices).why ==
+          "since its rows are equally long, and entries of neighbouring rows near one another");
+  }
+  CHECK(chosen(whilst::make_gallery<TestType>("elasticity3d:3").matrix,
+               {.least_nonzeros = 1, .least_nonzeros_in_slices = 1}) == "bsr");
+  // Every second row is short; some rows do not fit a slice; columns are anywhere; all rows are short.
+  pattern uneven{"", 2000, {}}, cut = uneven, far{"", 200'000, {}}, none = uneven;
+  for (int i = 0; i < 2000; ++i) {
+    uneven.rows.push_back(consecutive(i < 1990 ? i : 1990, i % 2 ? 1 : 5));
+    cut.rows.push_back(consecutive(i < 1980 ? i : 1980, i % 50 ? 6 : 20));
+    far.rows.push_back({i * 7919 % 200'000, (i + 1) * 6007 % 200'000});
+    none.rows.push_back({});
+  }
+  for (const pattern* one : {&uneven, &cut, &far, &none}) CHECK(chosen(matrix_of<TestType>(*one), for_slices) == "csr");
+}
+
 TEMPLATE_TEST_CASE("auto leaves small matrices in csr", "[linear][format]", float, double) {
   CHECK(chosen(whilst::make_gallery<TestType>("elasticity3d:3").matrix, {}) == "csr");
   CHECK(whilst::choose_format(whilst::make_gallery<TestType>("poisson1d:20").matrix).why ==
-        "since the matrix has fewer than 10000000 nonzeros and no very long row");
+        "since the matrix has fewer than 4000000 nonzeros and no very long row");
   CHECK(whilst::choose_format(whilst::make_gallery<TestType>("poisson1d:20").matrix, for_small).why ==
         "since the matrix has neither very long rows nor full blocks");
   CHECK(chosen(matrix_of<TestType>(pattern{"no rows", 0, {}})) == "csr");

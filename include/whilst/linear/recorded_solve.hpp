@@ -12,6 +12,7 @@
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/linear_solve.hpp"
 #include "whilst/linear/preconditioners.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst {
 
@@ -37,6 +38,8 @@ struct solve_request {
   } transposed = {};
   /// Instead of a matrix: an operator in parts.
   linear_operator<T>* parts = nullptr;
+  /// The operator in parts, if any, that is the matrix as a sliced_operator; a method may have that in its own kernels.
+  const linear_operator<T>* slices = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   whilst::preconditioner<T>* preconditioner_parts = nullptr;  ///< for preconditioner_kind::parts
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
@@ -182,15 +185,20 @@ recorded_solve<T> record_from_parts(const solve_request<T>& request) {
                                 composed_preconditioner<T>{jacobi ? jacobi.get() : request.preconditioner_parts});
 }
 
+/// Calls record(M) with what is measured to pay in one kernel with the method and a matrix: none, or Jacobi.
+template <template <class, class, class> class Method, class T, class Operator, class Record>
+recorded_solve<T> with_fused_preconditioner(const solve_request<T>& request, const Record& record) {
+  if (request.preconditioner != preconditioner_kind::jacobi) return record(identity_preconditioner{});
+  constexpr bool absolute = Method<T, Operator, jacobi_preconditioner<T>>::needs.definite_preconditioner;
+  return record(jacobi_preconditioner<T>{.absolute = absolute});
+}
 /// Calls record(A, M) with what is measured to pay in one kernel with the method: a matrix with 32-bit offsets, alone
 /// or with Jacobi.
 template <template <class, class, class> class Method, class T, class Record>
 recorded_solve<T> with_fused_parts(const solve_request<T>& request, const Record& record) {
   const auto A = csr_of<std::int32_t>(request);
-  if (request.preconditioner != preconditioner_kind::jacobi) return record(A, identity_preconditioner{});
-  using matrix = std::remove_const_t<decltype(A)>;
-  constexpr bool absolute = Method<T, matrix, jacobi_preconditioner<T>>::needs.definite_preconditioner;
-  return record(A, jacobi_preconditioner<T>{.absolute = absolute});
+  return with_fused_preconditioner<Method, T, std::remove_const_t<decltype(A)>>(
+      request, [&](const auto& M) { return record(A, M); });
 }
 
 /// Puts a whole solve into a kernel: resident, or a batch. Defined in record_in_kernel.hpp. Each method of the library
@@ -207,6 +215,17 @@ recorded_solve<T> record_solve(const solve_request<T>& request) {
     if (request.in_kernel) return record_in_kernel<Method, T>(request);
   return with_fused_parts<Method>(request,
                                   [&](const auto& A, const auto& M) { return record_with<Method, T>(request, A, M); });
+}
+
+/// The same for a method that has a sliced_operator in its own kernels, too.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_solve_with_slices(const solve_request<T>& request) {
+  if (!request.slices || request.parts != request.slices || request.offsets_64 ||
+      request.preconditioner == preconditioner_kind::parts)
+    return record_solve<Method>(request);
+  const sliced_operator A(csr_of<std::int32_t>(request));
+  return with_fused_preconditioner<Method, T, std::remove_const_t<decltype(A)>>(
+      request, [&](const auto& M) { return record_with<Method, T>(request, A, M); });
 }
 
 /// A method, its name and what it is for.

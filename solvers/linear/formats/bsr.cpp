@@ -25,7 +25,7 @@ struct sliced_blocks {
 
   explicit sliced_blocks(const bsr_layout& from)
       : slices(slice_rows_of(
-            static_cast<index_type>(from.row_offsets.size()) - 1, rows_each, true,
+            static_cast<index_type>(from.row_offsets.size()) - 1, rows_each,
             [&](index_type I) { return from.row_offsets[I + 1] - from.row_offsets[I]; }, "bsr", entries_a_step)) {
     const auto steps = static_cast<std::size_t>(slices.steps());
     columns.assign(steps * rows_each, no_block);

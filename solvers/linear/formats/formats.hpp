@@ -15,11 +15,12 @@ namespace whilst {
 /// Matrix formats of a linear solver. "csr" reads the arrays as they were given, in the same kernels as the methods'
 /// vectors. Every other one is a linear_operator with a layout of its own, made once from the pattern; each solve
 /// begins by gathering the present CSR values into it, so that values change as they do with "csr". "balanced" reads
-/// the CSR arrays themselves.
+/// the CSR arrays themselves. "ell" is made anew by each solve, pattern and all; some methods have it in the same
+/// kernels as their vectors, like "csr".
 ///
 ///   bsr        blocks of 2 x 2 to 6 x 6, one column index each
 ///   sell       SELL-C-sigma: slices of 32 rows, stored by columns; rows of similar length side by side
-///   ell        the same with the rows in their own order
+///   ell        slices of rows in their own order, as wide as a warp reads at once: see sliced_operator
 ///   balanced   tiles of about as many nonzeros, whatever the rows' lengths
 ///
 /// docs/formats.md has what each stores and when it pays.
@@ -46,6 +47,10 @@ struct format_rule {
   int least_block = 3;  ///< rows of a block; smaller ones save less than the fused kernels
   /// Blocks stored for each there is, since slices are as wide as their longest row; beyond, csr reads as little.
   double most_padding = 1.2;
+  /// Slices of rows: with fewer nonzeros, a GPU's L2 cache holds the matrix,
+  index_type least_nonzeros_in_slices = 4'000'000;
+  /// and what slices store for each nonzero, and the part of them that reads columns of csr, are at most
+  double most_fill_of_slices = 1.1, most_far_slices = 0.1;
   /// Skewed rows: a thread of the longest row has at least so many entries, which it reads 7 at a time, about a
   /// microsecond each,
   index_type least_entries_a_thread = 512;
@@ -53,8 +58,9 @@ struct format_rule {
   double least_part = 1e-4;
 };
 
-/// Format "auto" for a matrix in host memory, by its pattern: "balanced", "bsr" or "csr". One pass over the row
-/// offsets, and over the column indices as long as these form blocks.
+/// Format "auto" for a matrix in host memory, by its pattern: "balanced", "bsr", "ell" or "csr", for methods that have
+/// "ell" in their own kernels. One pass over the row offsets, over the column indices as long as these form blocks, and
+/// over some rows.
 template <class T>
 format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule = {});
 
@@ -87,10 +93,11 @@ inline bool has_float_values(std::string_view format) { return format == "sell" 
 /// The formats by themselves; see their files.
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_bsr_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr);
-/// sorted: by length, within windows of a few thousand rows.
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
-                                                      bool sorted, bool in_float);
+                                                      bool in_float);
+template <class T>
+std::unique_ptr<formatted_matrix<T>> make_ell_matrix(const solve_request<T>& csr, bool in_float);
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_balanced_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr);
 

@@ -41,18 +41,16 @@ std::vector<std::int32_t> sorted_rows(index_type rows, const Length& length_of) 
 
 }  // namespace detail
 
-/// Slices of rows_each rows. sorted: by length, where that moves any. entries_a_step: what a slice stores a step, of
+/// Slices of rows_each rows, sorted by length, where that moves any. entries_a_step: what a slice stores a step, of
 /// which a format holds so many.
 template <class Length>
-row_slices slice_rows_of(index_type rows, index_type rows_each, bool sorted, const Length& length_of,
-                         std::string_view format, index_type entries_a_step) {
+row_slices slice_rows_of(index_type rows, index_type rows_each, const Length& length_of, std::string_view format,
+                         index_type entries_a_step) {
   row_slices made;
   const index_type slices = (rows + rows_each - 1) / rows_each;
-  if (sorted) {
-    made.row_of = detail::sorted_rows(rows, length_of);
-    if (std::is_sorted(made.row_of.begin(), made.row_of.end())) made.row_of.clear();
-    if (!made.row_of.empty()) made.row_of.resize(static_cast<std::size_t>(slices * rows_each), -1);
-  }
+  made.row_of = detail::sorted_rows(rows, length_of);
+  if (std::is_sorted(made.row_of.begin(), made.row_of.end())) made.row_of.clear();
+  if (!made.row_of.empty()) made.row_of.resize(static_cast<std::size_t>(slices * rows_each), -1);
   made.offsets.assign(static_cast<std::size_t>(slices) + 1, 0);
   index_type steps = 0;
   for (index_type slice = 0; slice < slices; ++slice) {

@@ -1,6 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/formats/gathered_matrix.hpp"
 #include "solvers/linear/formats/row_slices.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst {
 namespace {
@@ -43,9 +44,9 @@ std::vector<distance> distances_of(const sell_layout& of) {
   return made;
 }
 
-sell_layout lay_out(const host_pattern& A, bool sorted, std::string_view format) {
+sell_layout lay_out(const host_pattern& A) {
   row_slices slices = slice_rows_of(
-      A.rows(), slice_rows, sorted, [&](index_type row) { return A.length(row); }, format, slice_rows);
+      A.rows(), slice_rows, [&](index_type row) { return A.length(row); }, "sell", slice_rows);
   sell_layout made;
   const auto places = static_cast<std::size_t>(slices.count() * slice_rows);
   const auto stored = static_cast<std::size_t>(slices.steps() * slice_rows);
@@ -69,27 +70,16 @@ sell_layout lay_out(const host_pattern& A, bool sorted, std::string_view format)
   return made;
 }
 
-/// The values as float, how many are not the same, and how many are far from it: beyond float's range of normal
-/// numbers.
+/// The values as float, and what choose_float must know of them.
 struct shorten {
   const double* values;
   float* in_float;
   WHILST_HD auto operator()(index_type k) const {
     const double value = values[k];
-    const float nearest = static_cast<float>(value);
-    in_float[k] = nearest;
-    const double size = fabs(value);
-    const bool is_far = size > 0 && !(size >= 1.2e-38 && size <= 3.4e38);
-    return sums{static_cast<double>(nearest) == value ? 0.0 : 1.0, is_far ? 1.0 : 0.0};
+    in_float[k] = static_cast<float>(value);
+    return choose_float::judge(value);
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(double) + sizeof(float)); }
-};
-struct choose_float {
-  bool rounds;
-  int* is_chosen;
-  WHILST_HD void operator()(const sums<double, 2>& others) const {
-    *is_chosen = others[0] == 0 || (rounds && others[1] == 0);
-  }
 };
 
 /// At each place of the slices, a row's entry of y. Column: 32 bits for a column, 16 for its distance.
@@ -232,14 +222,13 @@ class sell_matrix final : public gathered_matrix<T> {
 
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
-                                                      bool sorted, bool in_float) {
-  const sell_layout made = lay_out(host_pattern(pattern), sorted, sorted ? "sell" : "ell");
+                                                      bool in_float) {
+  const sell_layout made = lay_out(host_pattern(pattern));
   if (made.distances.size() == made.column_indices.size())
     return std::make_unique<sell_matrix<T, distance>>(csr, made, made.distances, in_float);
   return std::make_unique<sell_matrix<T, std::int32_t>>(csr, made, made.column_indices, in_float);
 }
 template std::unique_ptr<formatted_matrix<WHILST_NUMBER>> make_sell_matrix(const csr_matrix<WHILST_NUMBER>&,
-                                                                           const solve_request<WHILST_NUMBER>&, bool,
-                                                                           bool);
+                                                                           const solve_request<WHILST_NUMBER>&, bool);
 
 }  // namespace whilst

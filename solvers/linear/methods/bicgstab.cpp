@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 linear_method<T> bicgstab_method() {
-  return listed<bicgstab, T>(record_solve<bicgstab, T>);
+  return listed<bicgstab, T>(record_solve_with_slices<bicgstab, T>);
 }
 template linear_method<WHILST_NUMBER> bicgstab_method();
 

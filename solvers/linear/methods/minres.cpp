@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 linear_method<T> minres_method() {
-  return listed<minres, T>(record_solve<minres, T>);
+  return listed<minres, T>(record_solve_with_slices<minres, T>);
 }
 template linear_method<WHILST_NUMBER> minres_method();
 

@@ -7,9 +7,9 @@
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/control/control.hpp"
-#include "whilst/linear/float_slices.hpp"
 #include "whilst/linear/methods/flexible_conjugate_gradient.hpp"
 #include "whilst/linear/preconditioners.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst {
 
@@ -31,7 +31,8 @@ namespace whilst {
 /// Operator: a csr_operator with a factor. FloatPreconditioner: of float, made from the matrix.
 template <class T, class Operator, class FloatPreconditioner>
 struct refined_conjugate_gradient {
-  using inner_method = flexible_conjugate_gradient_loop<float, T, float_slices<Operator>, FloatPreconditioner>;
+  using float_matrix = sliced_operator<decltype(Operator::unscaled), true>;
+  using inner_method = flexible_conjugate_gradient_loop<float, T, float_matrix, FloatPreconditioner>;
   static constexpr const char* name = "refined-cg";
   static constexpr bool runs_in_kernel = false;
   static constexpr method_needs needs = inner_method::needs;
@@ -41,7 +42,7 @@ struct refined_conjugate_gradient {
   Operator A;
   const T* r;
   float* float_r;
-  float_slices<Operator> float_A;
+  float_matrix float_A;
   FloatPreconditioner M;
   inner_method inner;
 
@@ -49,7 +50,7 @@ struct refined_conjugate_gradient {
       : A(A),
         r(r),
         float_r(memory.take<float>(A.rows())),
-        float_A(A, memory),
+        float_A(float_matrix(A.unscaled, A.factor).with_memory(memory)),
         M(M.with_memory(A.rows(), memory)),
         inner(float_A, this->M, d, float_r, memory) {}
 
@@ -73,7 +74,7 @@ struct refined_conjugate_gradient {
 
   template <class Run>
   void prepare(Run& run) const {
-    run.step("A in float", float_A.count(), typename float_slices<Operator>::make{float_A});
+    float_A.prepare(run);
     M.prepare(run, float_A);
     inner.prepare(run);
   }

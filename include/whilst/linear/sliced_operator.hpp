@@ -1,0 +1,353 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "whilst/basics/views.hpp"
+#include "whilst/linear/operators.hpp"
+
+namespace whilst {
+
+namespace detail {
+template <class Csr>
+using value_of_csr = std::remove_cvref_t<decltype(*std::declval<const Csr&>().values.get())>;
+template <class Csr>
+using offset_of_csr = std::remove_cvref_t<decltype(*std::declval<const Csr&>().row_offsets)>;
+
+struct nothing_more {
+  WHILST_HD void operator()() const {}
+};
+}  // namespace detail
+
+/// Whether a matrix in double is read in float, once it is known how many of its values have no equal float, and how
+/// many are beyond float's range of normal numbers. rounds: also values that have none.
+struct choose_float {
+  bool rounds;
+  int* is_chosen;
+
+  WHILST_HD static sums<double, 2> judge(double value) {
+    const double size = fabs(value);
+    const bool is_far = size > 0 && !(size >= 1.2e-38 && size <= 3.4e38);
+    return sums{static_cast<double>(static_cast<float>(value)) == value ? 0.0 : 1.0, is_far ? 1.0 : 0.0};
+  }
+  WHILST_HD void operator()(const sums<double, 2>& others) const {
+    *is_chosen = others[0] == 0 || (rounds && others[1] == 0);
+  }
+};
+
+/// A CSR matrix with a copy of its rows' first entries in the order in which a warp reads them: sliced ELLPACK. The
+/// entries of 32 lanes lie side by side, a slice; a row has as many lanes as in csr_operator. Instead of columns the
+/// copy has their distances from the row in 16 bits, beyond the least one of the 32 lanes. A slice where that does not
+/// fit reads the columns of the CSR matrix; and so is read what is longer than a slice is wide. On the host, where a
+/// team is one thread, a row has one lane.
+///
+/// Steps of the program make the copy from the present values, without looking at the pattern before. Values in double
+/// are copied as float in a solve where all of them have an equal one, which no product can tell; with `rounds`, also
+/// where they have none.
+///
+/// For vectors of float: the values are rounded to float, the factor put in before, and rows are summed in double.
+///
+/// Csr: a csr_operator.
+template <class Csr, bool for_float_vectors = false>
+struct sliced_operator : Csr {
+  using value = detail::value_of_csr<Csr>;
+  using offset = detail::offset_of_csr<Csr>;
+  using vector_entry = std::conditional_t<for_float_vectors, float, value>;
+  using kept = vector_entry;  ///< what the copy has values in
+  using sum_of_row = std::conditional_t<for_float_vectors, double, value>;
+  static constexpr bool may_narrow = sizeof(kept) > sizeof(float);
+  static constexpr bool fetches_constants = false;  // steps make the copy, long before
+  static constexpr bool takes_two_vectors = false, takes_spread_vectors = false;
+  static constexpr int width = entries_held, side_by_side = 32;
+  static constexpr std::uint16_t no_entry = 0xffff;
+
+  struct alignas(32) slice {
+    std::uint8_t pieces;        ///< entries of its longest lane: usual_pieces to pitch
+    bool has_distances;         ///< else the columns of the CSR matrix
+    bool is_cut;                ///< some of its rows are longer than a slice is wide
+    std::int32_t least[width];  ///< distance of a column from its row, of each piece
+  };
+
+  const double* factor = nullptr;  ///< for_float_vectors: what values are multiplied by; null for 1
+  bool rounds = false;
+  int usual_pieces = 0;  ///< every slice has them, filled up or not, so that no read waits for their number
+  int pitch = 0;         ///< pieces that a slice has room for
+  slice* slices = nullptr;
+  kept* copied = nullptr;              ///< entry j of a slice's lane k at [(slice * pitch + j) * 32 + k]; or floats
+  std::uint16_t* distances = nullptr;  ///< likewise, beyond the slice's least; no_entry at the end of a row
+  int* in_float = nullptr;             ///< whether `copied` holds floats, where it may
+
+  sliced_operator() = default;
+  explicit sliced_operator(const Csr& A, const double* factor = nullptr, bool rounds = false)
+      : Csr(A), factor(factor), rounds(rounds) {
+    const double lanes = static_cast<double>(A.n) * A.lanes_a_row;
+    const double average = lanes > 0 ? static_cast<double>(A.nonzeros) / lanes : 0;
+    usual_pieces = average < width ? static_cast<int>(std::ceil(average)) : width;
+    constexpr double nearly_all = 0.95;  // rows at a grid's edge are shorter, and none is longer
+    pitch = usual_pieces * nearly_all <= average ? usual_pieces : usual_pieces + 2;
+    if (pitch > width) pitch = width;
+  }
+  /// Takes the copy's memory, for as long as the program.
+  sliced_operator with_memory(workspace& memory) const {
+    sliced_operator placed = *this;
+    placed.slices = memory.take<slice>(count());
+    placed.copied = memory.take<kept>(count() * pitch * side_by_side);
+    placed.distances = memory.take<std::uint16_t>(count() * pitch * side_by_side);
+    placed.in_float = memory.take<int>(1);
+    return placed;
+  }
+  /// What a product reads of the matrix if few rows are cut, and few columns far from the others.
+  index_type bytes_read(bool floats) const {
+    const index_type of_value = may_narrow && floats ? sizeof(float) : sizeof(kept);
+    return this->nonzeros * (of_value + index_type{sizeof(std::uint16_t)}) + count() * index_type{sizeof(slice)};
+  }
+  index_type bytes() const { return bytes_read(rounds); }
+
+  /// The copy's steps, once in a solve.
+  template <class Run>
+  void prepare(Run& run) const {
+    if constexpr (may_narrow) {
+      run.step("slices of rows", count(), lay_out{*this}, choose_float{rounds, in_float});
+      run.step("values in double, unless float has them", count(), put_values{*this});
+    } else {
+      run.step("slices of rows", count(), lay_out{*this});
+    }
+    // A product fetches while the step before it still runs. That one must not be the one that makes the copy.
+    run.once("the slices are there", detail::nothing_more{});
+  }
+
+  struct entries {
+    std::int32_t column[width];
+    kept value[width];
+    bool is_narrow, is_cut;
+  };
+  template <class Team>
+  WHILST_HD entries fetch(index_type i, const Team& team) const {
+    const index_type all = i * team.size() + team.rank(), at = all / side_by_side;
+    const int k = static_cast<int>(all % side_by_side);
+    const index_type first = position(at, 0, k);
+    entries e;
+    std::uint16_t beyond[width];
+    e.is_narrow = may_narrow && read_constant(in_float) != 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j) {
+      e.value[j] = 0;
+      beyond[j] = no_entry;
+    }
+    const auto load = [&](int from, int end) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < width; ++j)
+        if (j >= from && j < end) beyond[j] = read_constant(distances + first + j * side_by_side);
+      if (may_narrow && e.is_narrow) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int j = 0; j < width; ++j)
+          if (j >= from && j < end) e.value[j] = packed(read_constant(floats() + first + j * side_by_side));
+      } else {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int j = 0; j < width; ++j)
+          if (j >= from && j < end) e.value[j] = read_constant(copied + first + j * side_by_side);
+      }
+    };
+    load(0, usual_pieces);
+    const slice s = slices[at];
+    if (s.pieces > usual_pieces) load(usual_pieces, s.pieces);
+    e.is_cut = s.is_cut;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j)
+      e.column[j] = beyond[j] == no_entry ? -1 : static_cast<std::int32_t>(i) + s.least[j] + beyond[j];
+    if (!s.has_distances) {
+      const lane_of_row here = lane(at, k, 0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < width; ++j) {
+        const offset entry = here.entry + static_cast<offset>(j * team.size());
+        e.column[j] = j < s.pieces && entry < here.end ? read_constant(this->column_indices + entry) : -1;
+      }
+    }
+    return e;
+  }
+  /// Padding is skipped, not multiplied by zero: x may hold NaN.
+  template <class Team>
+  WHILST_HD vector_entry row(const entries& e, index_type i, const vector_entry* x, const Team& team) const {
+    sum_of_row factor[width], sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : vector_entry(0);
+    if (may_narrow && e.is_narrow) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(unpacked(e.value[j])) * factor[j];
+    } else {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(e.value[j]) * factor[j];
+    }
+    if (e.is_cut) add_rest(sum, e.is_narrow, i, x, team);
+    return static_cast<vector_entry>(team.sum(sum));
+  }
+  template <class Team>
+  WHILST_HD vector_entry row(index_type i, const vector_entry* x, const Team& team) const {
+    return row(fetch(i, team), i, x, team);
+  }
+  WHILST_HD vector_entry diagonal(index_type i) const {
+    return static_cast<vector_entry>((factor ? *factor : 1.0) * static_cast<double>(Csr::diagonal(i)));
+  }
+
+  /// How many slices there are.
+  index_type count() const { return (this->n * this->lanes_a_row + side_by_side - 1) / side_by_side; }
+
+  /// Lays out a slice, its values in float if they may be: a warp for each.
+  struct lay_out {
+    sliced_operator made;
+
+    WHILST_HD static int lanes_wanted() { return side_by_side; }
+    template <class Team>
+    WHILST_HD auto operator()(index_type at, const Team& team) const {
+      slice own{0, true, false, {}};
+      sums<double, 2> others{};
+      for (int j = 0; j <= made.pitch; ++j) {
+        std::int32_t least = std::numeric_limits<std::int32_t>::max(), minus_most = least;
+        made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
+          if (here.entry >= here.end) return;
+          const std::int32_t far = made.distance(here);
+          least = far < least ? far : least;
+          minus_most = -far < minus_most ? -far : minus_most;
+        });
+        least = team.least(least);
+        minus_most = team.least(minus_most);
+        const bool is_empty = least > -minus_most;
+        if (is_empty && j >= made.usual_pieces) break;
+        if (j == made.pitch) {
+          own.is_cut = true;
+          break;
+        }
+        own.pieces = static_cast<std::uint8_t>(j + 1);
+        own.least[j] = least;
+        if (!is_empty && std::int64_t{-minus_most} - least >= no_entry) own.has_distances = false;
+        made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
+          const bool is_there = here.entry < here.end;
+          const index_type to = made.position(at, j, k);
+          if constexpr (may_narrow) {
+            made.floats()[to] = is_there ? static_cast<float>(made.value_of(here)) : 0;
+          } else {
+            made.copied[to] = is_there ? made.value_of(here) : 0;
+          }
+          made.distances[to] = static_cast<std::uint16_t>(is_there ? made.distance(here) - least : no_entry);
+        });
+      }
+      if (team.rank() == 0) made.slices[at] = own;
+      if constexpr (may_narrow) {
+        // What is cut off counts, too: a row is read in one precision.
+        const index_type pieces = own.is_cut ? most_pieces(at) : own.pieces;
+        for (index_type j = 0; j < pieces; ++j)
+          made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
+            if (here.entry < here.end) others += choose_float::judge(made.value_of(here));
+          });
+        return team.sum(others);
+      }
+    }
+    index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(true); }
+
+   private:
+    /// Of the slice's longest lane, all counted.
+    WHILST_HD index_type most_pieces(index_type at) const {
+      index_type most = 0;
+      for (int k = 0; k < side_by_side; ++k) {
+        const lane_of_row here = made.lane(at, k, 0);
+        const index_type pieces = (here.end - here.entry + made.lanes() - 1) / made.lanes();
+        most = pieces > most ? pieces : most;
+      }
+      return most;
+    }
+  };
+  /// Copies the values of a slice as they are, unless it has them in float.
+  struct put_values {
+    sliced_operator made;
+
+    WHILST_HD static int lanes_wanted() { return side_by_side; }
+    template <class Team>
+    WHILST_HD void operator()(index_type at, const Team& team) const {
+      if (*made.in_float) return;
+      for (int j = 0; j < made.slices[at].pieces; ++j)
+        made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
+          made.copied[made.position(at, j, k)] = here.entry < here.end ? made.value_of(here) : 0;
+        });
+    }
+  };
+
+ private:
+  struct lane_of_row {
+    index_type row;
+    offset entry, end;  ///< of the CSR matrix
+  };
+  WHILST_HD int lanes() const { return on_device ? this->lanes_a_row : 1; }
+  /// Entry j of lane k of a slice.
+  WHILST_HD lane_of_row lane(index_type at, int k, index_type j) const {
+    const index_type all = at * side_by_side + k, row = all / lanes();
+    if (row >= this->n) return {row, 0, 0};
+    return {row, this->row_offsets[row] + static_cast<offset>(all % lanes() + j * lanes()), this->row_offsets[row + 1]};
+  }
+  /// Calls f(k, entry j of lane k) for the lanes of a slice that the calling thread works on.
+  template <class Team, class Function>
+  WHILST_HD void for_own_lanes(index_type at, index_type j, const Team& team, const Function& f) const {
+    for (int k = team.rank(); k < side_by_side; k += team.size()) f(k, lane(at, k, j));
+  }
+  WHILST_HD index_type position(index_type at, int j, int k) const { return (at * pitch + j) * side_by_side + k; }
+  WHILST_HD std::int32_t distance(const lane_of_row& of) const {
+    return this->column_indices[of.entry] - static_cast<std::int32_t>(of.row);
+  }
+  WHILST_HD kept value_of(const lane_of_row& of) const { return kept_value(this->values.get()[of.entry]); }
+  WHILST_HD kept kept_value(value given) const {
+    if constexpr (for_float_vectors) {
+      return static_cast<float>((factor ? *factor : 1.0) * static_cast<double>(given));
+    } else {
+      return given;
+    }
+  }
+  WHILST_HD float* floats() const { return reinterpret_cast<float*>(copied); }
+  /// A float in the lower half of a double's bits, and back: registers that hold one or the other.
+  WHILST_HD static kept packed(float narrow) {
+    if constexpr (may_narrow) {
+      return std::bit_cast<kept>(static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(narrow)));
+    } else {
+      return narrow;
+    }
+  }
+  WHILST_HD static float unpacked(kept bits) {
+    if constexpr (may_narrow) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(bits)));
+    } else {
+      return bits;
+    }
+  }
+  template <class Team>
+  WHILST_HD void add_rest(sum_of_row& sum, bool is_narrow, index_type i, const vector_entry* x,
+                          const Team& team) const {
+    const offset end = this->row_offsets[i + 1];
+    for (offset k = this->row_offsets[i] + static_cast<offset>(pitch * team.size() + team.rank()); k < end;
+         k += static_cast<offset>(team.size())) {
+      const kept here = kept_value(this->values.get()[k]), read = is_narrow ? static_cast<float>(here) : here;
+      sum += static_cast<sum_of_row>(read) * static_cast<sum_of_row>(x[this->column_indices[k]]);
+    }
+  }
+};
+
+}  // namespace whilst
