@@ -16,9 +16,11 @@ stored_matrix<T>::stored_matrix(std::string_view doing, const csr_matrix<T>& A, 
                              : format_choice{"csr", ""};
   solve_request<T> placed = csr_.request();
   const bool rounds = rounds_values<T>(options);
-  if (format_.format != csr_format)
-    formatted_ = make_formatted_matrix<T>(
-        format_.format, A.is_on_device() ? copied_to_host(A, A.values_data(), where) : A, placed, rounds);
+  if (format_.format != csr_format) {
+    const bool is_copied = A.is_on_device() && needs_pattern(format_.format);
+    formatted_ = make_formatted_matrix<T>(format_.format, is_copied ? copied_to_host(A, A.values_data(), where) : A,
+                                          placed, rounds);
+  }
   const scaling_kind scaling = scaling_from_name(doing, options.scaling);
   if (scaling == scaling_kind::none && !rounds) return;
   if (scaling == scaling_kind::equilibrate) {

@@ -81,9 +81,11 @@ class formatted_matrix : public linear_operator<T> {
   virtual index_type bytes_a_product(bool in_float) const = 0;
 };
 
-/// Lays out a matrix. format: any but "auto" and "csr". pattern: in host memory; its values are not read. csr: the same
-/// matrix on its place. in_float: with values rounded to float, which "sell" and "ell" can. Throws whilst::error if the
-/// format cannot hold it: more than about 2^31 stored entries, or no blocks for "bsr".
+/// Whether a format is laid out on the host, from the pattern there.
+inline bool needs_pattern(std::string_view format) { return format != "ell"; }
+/// Lays out a matrix. format: any but "auto" and "csr". pattern: in host memory, if the format needs it; its values are
+/// not read. csr: the same matrix on its place. in_float: with values rounded to float, which "sell" and "ell" can.
+/// Throws whilst::error if the format cannot hold it: more than about 2^31 stored entries, or no blocks for "bsr".
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_formatted_matrix(std::string_view format, const csr_matrix<T>& pattern,
                                                            const solve_request<T>& csr, bool in_float = false);
