@@ -246,9 +246,10 @@ class cluster_team {
       T part[8];
 #pragma unroll
       for (unsigned j = 0; j < 8; ++j) part[j] = first + 2 * j < count ? parts[first + 2 * j].value[i] : T(0);
-      const T of_lane = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
-      total.value[i] = of_lane + __shfl_xor_sync(0xffffffffu, of_lane, 1);
+      total.value[i] = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
     }
+    // All exchanges after all reads: ptxas moves no read past one, and lets those behind it wait for one another.
+    detail::add_across_lanes(total.value, 2, 0xffffffffu);
     return total;
   }
   static __device__ unsigned address_of(const void* here) {
