@@ -73,6 +73,7 @@ class team_of_blocks {
 
   team_of_blocks(shared_by_blocks& shared, int block, int rank) : shared_(&shared), block_(block), rank_(rank) {}
   bool leads() const { return rank_ == 0; }
+  bool may_lead() const { return leads(); }
   bool is_first_block() const { return block_ == 0; }
   int rank_in_block() const { return rank_; }
   int block_size() const { return shared_->threads; }

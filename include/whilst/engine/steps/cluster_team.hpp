@@ -23,6 +23,7 @@ namespace whilst {
 /// always worked on by the same block: see block_share. Such a team has besides what all have:
 ///
 ///   leads(), sync_block(), is_first_block()   of the calling thread's block
+///   may_lead()                                true where leads() is, and the same in a whole warp
 ///   share()                                   which indices are its block's
 ///   rank_in_block(), block_size()             among the threads that have indices. A leader may have none, so that
 ///                                             the others wait less for it; its rank is then beyond all indices
@@ -168,6 +169,7 @@ class cluster_team {
   }
 
   __device__ static bool leads() { return threadIdx.x == 0; }
+  __device__ static bool may_lead() { return threadIdx.x < 32; }
   __device__ bool is_first_block() const { return block_ == 0; }
   __device__ static int rank_in_block() {
     constexpr unsigned beyond = 1u << 30;  // divided by 32 lanes, more than the rows that fit shared memory

@@ -282,9 +282,11 @@ class team_runner {
       conclude(finish, share);
       follow_leader();
     } else {
-      // By all threads, though only leaders use it: in a branch, it would cost the maps registers.
-      reads_type reads = detail::finish_read_phase(finish);
-      detail::prepare_finish(finish, reads);
+      reads_type reads{};
+      if (team_.may_lead()) {  // the others add up their shares meanwhile
+        reads = detail::finish_read_phase(finish);
+        detail::prepare_finish(finish, reads);
+      }
       const reason asked = outside_verdict();
       const sums_type total = team_.sum_on_leader(share);
       if (leads()) {
