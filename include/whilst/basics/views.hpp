@@ -160,13 +160,14 @@ class workspace {
 #endif
     const index_type begin = (used_ + alignment - 1) / alignment * alignment;
     used_ = begin + count * static_cast<index_type>(sizeof(T));
-    return base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
+    // Kernels never measure: nvcc then sees what memory the pieces are in.
+    return on_device || base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
   }
   /// A vector of n entries. Entry i is at address [i], where the block that works on index i asks.
   template <class T>
   WHILST_HD T* vector(index_type n) {
     T* const held = take<T>(n < share_.size() ? n : share_.size());
-    return held ? held - share_.first : nullptr;
+    return on_device || held ? held - share_.first : nullptr;
   }
   WHILST_HD index_type used() const { return used_; }
 

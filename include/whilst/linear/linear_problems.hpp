@@ -75,11 +75,11 @@ struct linear_problems {
 
   template <class Team>
   WHILST_HD Solve operator()(index_type k, const Team& team) const {
-    void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
-    void* const own_memory = fast ? fast : memory + k * bytes_a_problem;
     const index_type n = A.rows();
     typename Solve::operands shifted{io.b.shifted(k * n), io.x.shifted(k * n), io.outcome.shifted(k), io.settings};
     if constexpr (of_several_blocks<Team>) {
+      // Always the block's own, as nvcc can tell: what is in it gets the instructions for shared memory.
+      void* const own_memory = team.fast_memory();
       workspace of_block(own_memory, team.share());
       const copies_of_block<Solve> copies(of_block);
       const bool is_first = team.is_first_block();
@@ -98,11 +98,13 @@ struct linear_problems {
       }
       typename Solve::operator_type own_A(A.of_problem(k));
       const block_share own = team.share();
-      if constexpr (requires { own_A.copy_rows(team, memory, fast); })
+      if constexpr (requires { own_A.copy_rows(team, memory, own_memory); })
         own_A.copy_rows(team, rows_memory + (k * blocks + (own.first >> own.shift)) * bytes_of_rows, own_memory);
       team.sync_block();
       return Solve(own_A, M, shifted, own_outer, own_inner, of_block);
     } else {
+      void* const fast = in_fast_memory ? team.fast_memory() : nullptr;
+      void* const own_memory = fast ? fast : memory + k * bytes_a_problem;
       if (team.rank() == 0) set(outer + k, inner + k);
       team.sync();
       workspace of_problem(own_memory);

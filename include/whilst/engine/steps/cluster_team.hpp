@@ -68,14 +68,14 @@ __device__ inline unsigned blocks_of_cluster() {
 template <class T>
 class spread_vector {
   unsigned own_, shift_, block_;  ///< address of this block's first entry; 2^shift entries in each block
-  const char* own_bytes_;         ///< the same entry
+  unsigned window_;               ///< upper half of generic addresses in the cluster's shared memory
 
  public:
-  __device__ spread_vector(const T* x, const block_share& own, unsigned block)
+  __device__ spread_vector(const T* x, const block_share& own, unsigned block, unsigned window)
       : own_(static_cast<unsigned>(__cvta_generic_to_shared(x + own.first))),
         shift_(own.shift < 31 ? own.shift : 31),
         block_(block),
-        own_bytes_(reinterpret_cast<const char*>(x + own.first)) {}
+        window_(window) {}
   __device__ T operator[](std::int32_t j) const { return entry_or_zero(j); }
   /// Where any vector spread like this one has entry j, not negative. Who knows the place reads faster: at_place.
   __device__ std::int32_t place_of(std::int32_t j) const {
@@ -84,7 +84,7 @@ class spread_vector {
   /// The entry at a place; 0 at -1, which is none.
   __device__ T at_place(std::int32_t place) const {
     T value = 0;
-    load_at(value, own_bytes_ + place, place);
+    load_at(value, own_ + static_cast<unsigned>(place), window_, place);
     return value;
   }
   /// 0 where j is negative. Without branches, so that the reads of a row are in flight at once.
@@ -118,15 +118,17 @@ class spread_vector {
                  : "r"(address), "r"(j));
   }
   /// At a generic address: its lower half is the address in the cluster's shared memory.
-  __device__ static void load_at(double& value, const char* address, std::int32_t place) {
-    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.f64 %0, [%1];\n}"
-                 : "+d"(value)
-                 : "l"(address), "r"(place));
+  __device__ static void load_at(double& value, unsigned address, unsigned window, std::int32_t place) {
+    asm volatile(
+        "{\n.reg .pred is;\n.reg .b64 at;\nmov.b64 at, {%1, %2};\nsetp.ne.s32 is, %3, -1;\n@is ld.f64 %0, [at];\n}"
+        : "+d"(value)
+        : "r"(address), "r"(window), "r"(place));
   }
-  __device__ static void load_at(float& value, const char* address, std::int32_t place) {
-    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.f32 %0, [%1];\n}"
-                 : "+f"(value)
-                 : "l"(address), "r"(place));
+  __device__ static void load_at(float& value, unsigned address, unsigned window, std::int32_t place) {
+    asm volatile(
+        "{\n.reg .pred is;\n.reg .b64 at;\nmov.b64 at, {%1, %2};\nsetp.ne.s32 is, %3, -1;\n@is ld.f32 %0, [at];\n}"
+        : "+f"(value)
+        : "r"(address), "r"(window), "r"(place));
   }
 };
 #undef WHILST_OF_CLUSTER
@@ -148,6 +150,8 @@ class cluster_team {
 
   /// Call on all threads; ends with all blocks there.
   __device__ cluster_team(mailbox& own, int shift) : own_(&own), shift_(shift), blocks_(blocks_of_cluster()) {
+    // volatile, to stay in a register: nvcc would read the special register, which is slow, in each row.
+    asm volatile("{\n.reg .b32 lower;\nmov.b64 {lower, %0}, %1;\n}" : "=r"(window_) : "l"(&own));
 #if __CUDA_ARCH__ >= 900
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block_));
     if (threadIdx.x == 0) {
@@ -182,7 +186,7 @@ class cluster_team {
   __device__ block_share share() const { return {shift_, static_cast<index_type>(block_) << shift_}; }
   template <class T>
   __device__ spread_vector<T> gathered(const T* x) const {
-    return {x, share(), block_};
+    return {x, share(), block_, window_};
   }
 
   __device__ static void sync_block() { __syncthreads(); }
@@ -284,7 +288,7 @@ class cluster_team {
 
   mailbox* own_;
   int shift_;
-  unsigned blocks_, block_ = 0;
+  unsigned blocks_, block_ = 0, window_;  ///< the last: see spread_vector
   mutable unsigned phase_ = 0, sums_ = 0, calls_ = 0;
 };
 #endif

@@ -24,7 +24,8 @@ namespace whilst {
 template <class Team>
 class team_runner {
  public:
-  WHILST_HD explicit team_runner(const Team& team, const control* root = nullptr) : team_(team), root_(root) {}
+  WHILST_HD explicit team_runner(const Team& team, const control* root = nullptr)
+      : team_(team), root_(root), has_root_(root) {}
 
   template <class Map>
   WHILST_HD void step(const char* name, index_type n, const Map& map) {
@@ -83,7 +84,9 @@ class team_runner {
     if (!active()) return;
     control* const outer = current_;
     const control* const outer_root = root_;
-    if (!root_) root_ = c;
+    const bool outer_has_root = has_root_, outer_in_loop = in_loop_;
+    if (!has_root_) root_ = c;
+    has_root_ = in_loop_ = true;
     const bool outer_finished = finished_, outer_is_open = trip_is_open_;
     trip_is_open_ = false;
     team_.sync();
@@ -125,6 +128,8 @@ class team_runner {
     }
     current_ = outer;
     root_ = outer_root;
+    has_root_ = outer_has_root;
+    in_loop_ = outer_in_loop;
     finished_ = outer_finished;
     trip_is_open_ = outer_is_open;
     if (trip_is_open_) hear();
@@ -345,7 +350,7 @@ class team_runner {
 
   /// Whether the current loop still ran at the last look: each thread looks after a barrier that follows a verdict.
   WHILST_HD bool active() const { return active_; }
-  WHILST_HD void look() { active_ = !current_ || current_->running; }
+  WHILST_HD void look() { active_ = !in_loop_ || current_->running; }
 
   /// The team that maps get: no kernel precedes the running step, and this kernel wrote what it reads early.
   template <class Group>
@@ -355,8 +360,10 @@ class team_runner {
     template <class T>
     WHILST_HD static T early(const T* address) {
 #if defined(__CUDA_ARCH__)
-      if constexpr (is_block) return read_in_order(address);
+      if constexpr (std::is_same_v<Team, block_team>) return read_in_order(address);
 #endif
+      // In the order of the source, too; but assembler would hide that it is shared memory.
+      if constexpr (of_several_blocks<Team>) return *static_cast<const volatile T*>(address);
       return *address;
     }
     /// A vector whose entries at other indices a map reads: see gathered().
@@ -413,6 +420,7 @@ class team_runner {
   Team team_;
   control* current_ = nullptr;
   const control* root_ = nullptr;
+  bool has_root_, in_loop_ = false;  ///< known to nvcc; whether an address in shared memory is null is not
   bool active_ = true;
   bool finished_ = false;          ///< a step directly in the loop's body has had a finish in this trip
   bool trip_is_open_ = false;      ///< no finish has closed this trip yet
