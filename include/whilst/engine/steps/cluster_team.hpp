@@ -42,8 +42,8 @@ template <class Team, class Function>
 WHILST_HD void for_own_indices(const Team& team, int group, index_type n, const Function& f) {
   const block_share own = team.share();
   const int groups = team.block_size() / group;
-  const index_type end = n - own.first < own.size() ? n : own.first + own.size();
-  for (index_type i = own.first + team.rank_in_block() / group; i < end; i += groups) f(i);
+  const int end = static_cast<int>(n - own.first < own.size() ? n - own.first : own.size());
+  for (int k = team.rank_in_block() / group; k < end; k += groups) f(own.first + k);
 }
 
 #if defined(__CUDACC__)

@@ -283,6 +283,8 @@ class team_runner {
     using reads_type = decltype(detail::finish_read_phase(finish));
     sums_type share{};
     each(map, n, [&](const auto& of_index) { share += of_index; });
+    // That of one lane of a group counts: cheaper to sort out here than with each index.
+    if (Team::divided(detail::lanes_wanted(map)).rank() != 0) share = {};
     if constexpr (detail::by_warp<Finish> || !detail::takes_loop<Finish, reads_type, sums_type>) {
       conclude(finish, share);
       follow_leader();
@@ -374,7 +376,7 @@ class team_runner {
   };
 
   /// Calls `map` for this thread's indices, or for all of them if it works by teams; `take` receives its result, if
-  /// any.
+  /// any: of several lanes with an index that of the first, but in teams of several blocks that of each.
   template <class Map, class Take>
   WHILST_HD void each(const Map& map, index_type n, const Take& take) const {
     constexpr detail::team_kind kind = detail::team_kind_of<Map>();
@@ -413,7 +415,7 @@ class team_runner {
       detail::apply_map(map, i, group);
     } else {
       const auto share = detail::apply_map(map, i, group);
-      if (group.rank() == 0) take(share);
+      if (of_several_blocks<Team> || group.rank() == 0) take(share);
     }
   }
 
