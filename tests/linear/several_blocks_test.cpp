@@ -1,6 +1,7 @@
 // A solve by several blocks of threads, as in a cluster of a GPU's: here of the host's threads. Each block has memory
 // of its own, so that what a method reads of another's shows without a GPU, as do barriers that were forgotten.
 
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <cstring>
@@ -116,6 +117,15 @@ class team_of_blocks {
   shared_by_blocks* shared_;
   int block_, rank_;
   mutable int meetings_ = 0, calls_ = 0;
+};
+
+/// What its maps get.
+struct lanes_of_blocks : lanes {
+  const team_of_blocks& all;
+  template <class T>
+  vector_of_blocks<T> gathered(const T* x) const {
+    return all.gathered(x);
+  }
 };
 
 struct solved {
@@ -292,6 +302,62 @@ TEST_CASE("several blocks end alike", "[blocks]") {
   SECTION("b = 0") {
     std::fill(b.begin(), b.end(), 0.0);
     CHECK(solve({}).outcome.why == reason::converged_rtol);
+  }
+}
+
+TEMPLATE_TEST_CASE("blocks copy rows, and multiply to the same bits", "[blocks]", float, double) {
+  // Of threads whose values are all short, of others, and of some with both; rows of different lengths, one empty.
+  const index_type n = 23;
+  const int shift = 3, blocks = 3;
+  triplets<TestType> entries(static_cast<int>(n));
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < i % 5; ++k) {
+      entries.columns.push_back((i + 7 * k) % static_cast<int>(n));
+      const bool is_short = i < 8 || i % 2 == 0 || (i < 16 && i % 4 == 1);
+      const double value = k == 0 && i == 6 ? 0 : k == 0 && i == 9 ? 1048577.0 : is_short ? 3.0 * i - k : (i - k) / 3.0;
+      entries.values.push_back(static_cast<TestType>(value));
+    }
+    entries.offsets.push_back(static_cast<std::int32_t>(entries.columns.size()));
+  }
+  std::vector<TestType> x = random_vector<TestType>(n, 8);
+  x[0] = std::numeric_limits<TestType>::quiet_NaN();  // where a row ends nothing is multiplied
+  for (const int threads : {1, 2, 4}) {
+    using matrix_type = whilst::csr_operator<TestType, std::int32_t, whilst::constant_slot<const TestType>>;
+    const TestType* values = entries.values.data();
+    const auto nonzeros = static_cast<index_type>(entries.columns.size());
+    const matrix_type matrix{n, entries.offsets.data(), entries.columns.data(), {&values}, 1, nonzeros};
+    const index_type bytes_of_rows = whilst::bytes_of_rows(matrix, {.shift = shift});
+    CHECK(bytes_of_rows == 32 * whilst::entries_held * (std::is_same_v<TestType, float> ? 8 : 12));
+    // Behind the copies nothing is touched.
+    std::vector<std::byte> rows(static_cast<std::size_t>(blocks * bytes_of_rows + 64), std::byte{0xab});
+    shared_by_blocks shared(blocks, threads, shift, (index_type{1} << shift) * index_type{sizeof(TestType)});
+    for (index_type i = 0; i < n; ++i)
+      reinterpret_cast<TestType*>(shared.memory_of(static_cast<int>(i >> shift)))[i & ((1 << shift) - 1)] =
+          x[static_cast<std::size_t>(i)];
+    index_type compared = 0;
+    for (int block = 0; block < blocks; ++block) {
+      std::vector<typename whilst::spread_over_blocks<matrix_type>::type> of_thread(
+          static_cast<std::size_t>(threads), typename whilst::spread_over_blocks<matrix_type>::type(matrix));
+      std::byte* const memory = rows.data() + block * bytes_of_rows;
+      for (int rank = 0; rank < threads; ++rank)
+        of_thread[static_cast<std::size_t>(rank)].copy_rows(team_of_blocks(shared, block, rank), memory,
+                                                            shared.memory_of(block));
+      for (int rank = 0; rank < threads; ++rank) {
+        const team_of_blocks team(shared, block, rank);
+        const TestType* const own = reinterpret_cast<const TestType*>(shared.memory_of(block)) - team.share().first;
+        const lanes_of_blocks group{{}, team};
+        const auto& A = of_thread[static_cast<std::size_t>(rank)];
+        whilst::for_own_indices(team, 1, n, [&](index_type i) {
+          INFO("row " << i << ", " << threads << " threads");
+          const TestType expected = matrix.row(i, x.data(), lanes());
+          const TestType Ax = A.row(A.fetch(i, group), i, team.gathered(own), group);
+          CHECK((Ax == expected || (std::isnan(Ax) && std::isnan(expected))));
+          ++compared;
+        });
+      }
+    }
+    CHECK(compared == n);
+    CHECK(std::all_of(rows.end() - 64, rows.end(), [](std::byte b) { return b == std::byte{0xab}; }));
   }
 }
 
