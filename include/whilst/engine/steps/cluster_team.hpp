@@ -143,13 +143,20 @@ class cluster_team {
 
   /// What the blocks of a cluster write to in one another's shared memory.
   struct mailbox {
-    std::uint64_t arrived;    ///< an mbarrier, which counts blocks
-    detail::arrival sums[2];  ///< used in turns
-    reason verdict[2];        ///< that the first block heard from outside
+    static constexpr int most_bytes = 64;  ///< of the sums of a step
+    std::uint64_t arrived;                 ///< an mbarrier, which counts blocks
+    detail::arrival sums[2];               ///< used in turns, as are those of all blocks
+    reason verdict[2];                     ///< that the first block heard from outside
+    alignas(16) std::byte of_blocks[2][largest_cluster * most_bytes];
+    alignas(16) std::byte of_warps[threads_of_cluster_block / 32 * most_bytes];  ///< of this block alone
   };
 
   /// Call on all threads; ends with all blocks there.
-  __device__ cluster_team(mailbox& own, int shift) : own_(&own), shift_(shift), blocks_(blocks_of_cluster()) {
+  __device__ cluster_team(mailbox& own, int shift)
+      : own_(__shfl_sync(0xffffffffu, address_of(&own), 0)),
+        fast_(__shfl_sync(0xffffffffu, address_of(block_team::fast_memory()), 0)),
+        shift_(shift),
+        blocks_(blocks_of_cluster()) {
     // volatile, to stay in a register: nvcc would read the special register, which is slow, in each row.
     asm volatile("{\n.reg .b32 lower;\nmov.b64 {lower, %0}, %1;\n}" : "=r"(window_) : "l"(&own));
 #if __CUDA_ARCH__ >= 900
@@ -181,7 +188,7 @@ class cluster_team {
     return static_cast<int>(threadIdx.x < without ? beyond : threadIdx.x - without);
   }
   __device__ static int block_size() { return static_cast<int>(blockDim.x - threads_without_indices()); }
-  __device__ static void* fast_memory() { return block_team::fast_memory(); }
+  __device__ void* fast_memory() const { return __cvta_shared_to_generic(fast_); }
   __device__ static lanes divided(int width) { return block_team::divided(width); }
   __device__ block_share share() const { return {shift_, static_cast<index_type>(block_) << shift_}; }
   template <class T>
@@ -201,8 +208,8 @@ class cluster_team {
   /// than that their block is done: call sync_block() before they go on.
   template <class T, int k>
   __device__ sums<T, k> sum_on_leader(const sums<T, k>& value) const {
-    constexpr int most_warps = threads_of_cluster_block / 32;
-    __shared__ sums<T, k> of_warp[most_warps], of_block[2][largest_cluster];
+    static_assert(sizeof(value) <= mailbox::most_bytes);
+    auto* const of_warp = reinterpret_cast<sums<T, k>*>(own().of_warps);
     const unsigned without = threads_without_indices();
     if (threadIdx.x >= without) {
       const sums<T, k> of_own = sums_of_warp(value);
@@ -214,15 +221,16 @@ class cluster_team {
     if (blocks_ == 1) return total;
     const unsigned lane = threadIdx.x, odd = sums_ & 1, parity = sums_ >> 1 & 1;
     ++sums_;
-    detail::arrival& of_all = own_->sums[odd];
+    detail::arrival& of_all = own().sums[odd];
+    auto* const of_block = reinterpret_cast<sums<T, k>*>(own().of_blocks[odd]);
     if (lane == 0) of_all.expect_again(blocks_ * static_cast<unsigned>(sizeof(total)));
     if (lane < blocks_) {
-      const unsigned target = detail::arrival::in_block(lane, &of_block[odd][block_]), signal = of_all.signal_in(lane);
+      const unsigned target = detail::arrival::in_block(lane, of_block + block_), signal = of_all.signal_in(lane);
 #pragma unroll
       for (unsigned j = 0; j < k; ++j) detail::arrival::send(target + j * sizeof(T), total.value[j], signal);
     }
     of_all.wait_for(parity);
-    return sum_of_parts(of_block[odd], blocks_);
+    return sum_of_parts(of_block, blocks_);
   }
 
   /// A verdict from outside takes effect in all blocks a call later, when they all know it.
@@ -230,12 +238,12 @@ class cluster_team {
     if (blocks_ == 1) return asked;
     const int now = calls_++ & 1;
     if (block_ == 0 && asked != reason::running) {
-      for (unsigned block = 0; block < blocks_; ++block) *in_block(&own_->verdict[now], block) = asked;
+      for (unsigned block = 0; block < blocks_; ++block) *in_block(&own().verdict[now], block) = asked;
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.acq_rel.cluster;" ::: "memory");  // there before the next meeting
 #endif
     }
-    return *static_cast<volatile reason*>(&own_->verdict[1 - now]);
+    return *static_cast<volatile reason*>(&own().verdict[1 - now]);
   }
 
  private:
@@ -258,6 +266,7 @@ class cluster_team {
     detail::add_across_lanes(total.value, 2, 0xffffffffu);
     return total;
   }
+  __device__ mailbox& own() const { return *static_cast<mailbox*>(__cvta_shared_to_generic(own_)); }
   static __device__ unsigned address_of(const void* here) {
     return static_cast<unsigned>(__cvta_generic_to_shared(here));
   }
@@ -275,18 +284,20 @@ class cluster_team {
   __device__ void arrive() const {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x >= blocks_) return;
-    const unsigned target = detail::arrival::in_block(threadIdx.x, &own_->arrived);
+    const unsigned target = detail::arrival::in_block(threadIdx.x, &own().arrived);
     asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(target) : "memory");
 #endif
   }
   /// Until all blocks have arrived. No cache holds copies of shared memory; an acquire for the whole cluster would have
   /// this multiprocessor forget the matrix.
   __device__ void wait() const {
-    detail::wait_in_block(&own_->arrived, phase_ & 1);
+    detail::wait_in_block(&own().arrived, phase_ & 1);
     ++phase_;
   }
 
-  mailbox* own_;
+  /// Addresses of the mailbox and of the block's fast memory, got by an exchange, so that they stay in registers: nvcc
+  /// would make them from a special register, which is slow, each time that all wait for what is there.
+  unsigned own_, fast_;
   int shift_;
   unsigned blocks_, block_ = 0, window_;  ///< the last: see spread_vector
   mutable unsigned phase_ = 0, sums_ = 0, calls_ = 0;
