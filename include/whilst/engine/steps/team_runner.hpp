@@ -386,7 +386,18 @@ class team_runner {
       constexpr bool wants_lanes = kind == detail::team_kind::lanes;
       const team_of_step<lanes> group{{wants_lanes ? Team::divided(detail::lanes_wanted(map)) : lanes()}, team_};
       if constexpr (of_several_blocks<Team>) {
-        for_own_indices(team_, group.size(), n, [&](index_type i) { apply(map, i, group, take); });
+        const auto each_by = [&](const Map& map) {
+          for_own_indices(team_, group.size(), n, [&](index_type i) { apply(map, i, group, take); });
+        };
+        if constexpr (requires { map.handed; }) {
+          // Read once, not again with each index that a thread has.
+          const auto handed = *map.handed;
+          Map here = map;
+          here.handed = &handed;
+          each_by(here);
+        } else {
+          each_by(map);
+        }
       } else {
         const int groups = wants_lanes ? team_.groups(group.size()) : team_.size();
         for (index_type i = wants_lanes ? team_.group(group.size()) : team_.rank(); i < n; i += groups)
