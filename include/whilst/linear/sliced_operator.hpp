@@ -88,7 +88,7 @@ struct sliced_operator : Csr {
     const double average = lanes > 0 ? static_cast<double>(A.nonzeros) / lanes : 0;
     usual_pieces = average < width ? static_cast<int>(std::ceil(average)) : width;
     constexpr double nearly_all = 0.95;  // rows at a grid's edge are shorter, and none is longer
-    pitch = usual_pieces * nearly_all <= average ? usual_pieces : usual_pieces + 2;
+    pitch = A.lanes_a_row == 1 && usual_pieces * nearly_all <= average ? usual_pieces : usual_pieces + 2;
     if (pitch > width) pitch = width;
   }
   /// Takes the copy's memory, for as long as the program.
@@ -121,86 +121,27 @@ struct sliced_operator : Csr {
   }
 
   struct entries {
-    std::int32_t column[width];
-    kept value[width];
-    bool is_narrow, is_cut;
+    index_type first;  ///< position of the lane's first entry
+    slice s;
+    std::uint16_t beyond[width];
   };
   template <class Team>
   WHILST_HD entries fetch(index_type i, const Team& team) const {
     const index_type all = i * team.size() + team.rank(), at = all / side_by_side;
-    const int k = static_cast<int>(all % side_by_side);
-    const index_type first = position(at, 0, k);
     entries e;
-    std::uint16_t beyond[width];
-    e.is_narrow = may_narrow && read_constant(in_float) != 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int j = 0; j < width; ++j) {
-      e.value[j] = 0;
-      beyond[j] = no_entry;
-    }
-    const auto load = [&](int from, int end) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int j = 0; j < width; ++j)
-        if (j >= from && j < end) beyond[j] = read_constant(distances + first + j * side_by_side);
-      if (may_narrow && e.is_narrow) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int j = 0; j < width; ++j)
-          if (j >= from && j < end) e.value[j] = packed(read_constant(floats() + first + j * side_by_side));
-      } else {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int j = 0; j < width; ++j)
-          if (j >= from && j < end) e.value[j] = read_constant(copied + first + j * side_by_side);
-      }
-    };
-    load(0, usual_pieces);
-    const slice s = slices[at];
-    if (s.pieces > usual_pieces) load(usual_pieces, s.pieces);
-    e.is_cut = s.is_cut;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int j = 0; j < width; ++j)
-      e.column[j] = beyond[j] == no_entry ? -1 : static_cast<std::int32_t>(i) + s.least[j] + beyond[j];
-    if (!s.has_distances) {
-      const lane_of_row here = lane(at, k, 0);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int j = 0; j < width; ++j) {
-        const offset entry = here.entry + static_cast<offset>(j * team.size());
-        e.column[j] = j < s.pieces && entry < here.end ? read_constant(this->column_indices + entry) : -1;
-      }
-    }
+    e.first = position(at, 0, static_cast<int>(all % side_by_side));
+    for (std::uint16_t& each : e.beyond) each = no_entry;
+    load(e.beyond, distances + e.first, 0, usual_pieces);
+    e.s = whole(slices + at);
+    if (e.s.pieces > usual_pieces) load(e.beyond, distances + e.first, usual_pieces, e.s.pieces);
     return e;
   }
   /// Padding is skipped, not multiplied by zero: x may hold NaN.
   template <class Team>
   WHILST_HD vector_entry row(const entries& e, index_type i, const vector_entry* x, const Team& team) const {
-    sum_of_row factor[width], sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int j = 0; j < width; ++j) factor[j] = e.column[j] >= 0 ? x[e.column[j]] : vector_entry(0);
-    if (may_narrow && e.is_narrow) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(unpacked(e.value[j])) * factor[j];
-    } else {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(e.value[j]) * factor[j];
-    }
-    if (e.is_cut) add_rest(sum, e.is_narrow, i, x, team);
+    const bool is_narrow = may_narrow && read_constant(in_float);
+    sum_of_row sum = is_narrow ? times(e, floats() + e.first, i, x, team) : times(e, copied + e.first, i, x, team);
+    if (e.s.is_cut) add_rest(sum, is_narrow, i, x, team);
     return static_cast<vector_entry>(team.sum(sum));
   }
   template <class Team>
@@ -322,22 +263,67 @@ struct sliced_operator : Csr {
       return given;
     }
   }
+  /// By two wide reads.
+  WHILST_HD static slice whole(const slice* from) {
+#if defined(__CUDA_ARCH__)
+    struct halves {
+      int4 first, second;
+    };
+    const int4* const half = reinterpret_cast<const int4*>(from);
+    return std::bit_cast<slice>(halves{__ldg(half), __ldg(half + 1)});
+#else
+    return *from;
+#endif
+  }
+  /// Some entries of a lane, all in flight at once.
+  template <class Entry>
+  WHILST_HD static void load(Entry (&into)[width], const Entry* first, int from, int end) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(first));  // the compiler would work out each address anew
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j)
+      if (j >= from && j < end) into[j] = read_constant(first + j * side_by_side);
+  }
+  /// A lane's share of a row, but for what is cut off.
+  template <class Entry, class Team>
+  WHILST_HD sum_of_row times(const entries& e, const Entry* values, index_type i, const vector_entry* x,
+                             const Team& team) const {
+    Entry own[width] = {};
+    load(own, values, 0, usual_pieces);
+    if (e.s.pieces > usual_pieces) load(own, values, usual_pieces, e.s.pieces);
+    std::int32_t column[width];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j)
+      column[j] = e.beyond[j] == no_entry ? -1 : static_cast<std::int32_t>(i) + e.s.least[j] + e.beyond[j];
+    if (!e.s.has_distances) find_columns(column, e.s.pieces, i, team);
+    vector_entry factor[width];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j) factor[j] = column[j] >= 0 ? x[column[j]] : vector_entry(0);
+    sum_of_row sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(own[j]) * static_cast<sum_of_row>(factor[j]);
+    return sum;
+  }
+  /// Of a slice without distances.
+  template <class Team>
+  WHILST_HD void find_columns(std::int32_t (&column)[width], int pieces, index_type i, const Team& team) const {
+    const offset end = this->row_offsets[i + 1], first = this->row_offsets[i] + static_cast<offset>(team.rank());
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < width; ++j) {
+      const offset entry = first + static_cast<offset>(j * team.size());
+      column[j] = j < pieces && entry < end ? read_constant(this->column_indices + entry) : -1;
+    }
+  }
   WHILST_HD float* floats() const { return reinterpret_cast<float*>(copied); }
-  /// A float in the lower half of a double's bits, and back: registers that hold one or the other.
-  WHILST_HD static kept packed(float narrow) {
-    if constexpr (may_narrow) {
-      return std::bit_cast<kept>(static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(narrow)));
-    } else {
-      return narrow;
-    }
-  }
-  WHILST_HD static float unpacked(kept bits) {
-    if constexpr (may_narrow) {
-      return std::bit_cast<float>(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(bits)));
-    } else {
-      return bits;
-    }
-  }
   template <class Team>
   WHILST_HD void add_rest(sum_of_row& sum, bool is_narrow, index_type i, const vector_entry* x,
                           const Team& team) const {

@@ -6,6 +6,10 @@
 namespace whilst {
 namespace {
 
+struct y_alone : product_alone {
+  static constexpr int blocks_wanted = 4;
+};
+
 template <class T, class Offset>
 class ell_matrix final : public patterned_matrix<T> {
   using matrix = sliced_operator<csr_operator<T, Offset, constant_slot<const T>>>;
@@ -18,7 +22,7 @@ class ell_matrix final : public patterned_matrix<T> {
   void prepare(recorder& run) const override { with_values().prepare(run); }
   index_type bytes_a_product(bool in_float) const override { return A_.bytes_read(in_float); }
   void apply(recorder& run, const T* x, T* y) const override {
-    product(run, "y = A x", with_values(), x, y, product_alone());
+    product(run, "y = A x", with_values(), x, y, y_alone());
   }
 
  private:
