@@ -1,7 +1,7 @@
 // compiled by nvcc where CUDA is on
 #include <utility>
 
-#include "whilst/engine/memory/cuda.hpp"
+#include "solvers/host/run_now.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/products.hpp"
@@ -135,19 +135,7 @@ struct narrow_offset {
 void detail::narrow_offsets(place where, index_type count, const std::int64_t* wide, std::int32_t* narrow) {
   program_recorder record(where);
   record.step("row offsets in 32 bits", count, narrow_offset{wide, narrow});
-  program copy = std::move(record).finish();
-  copy.prepare({.how = where.on_host() ? executor::host : executor::stream});
-#if WHILST_WITH_CUDA
-  if (!where.on_host()) {
-    const cuda::device_guard current(where.device());
-    const cuda::stream own = cuda::make_stream();  // a null stream would wait for others
-    copy.enqueue(own.get());
-    copy.wait();
-    return;
-  }
-#endif
-  copy.enqueue(nullptr);
-  copy.wait();
+  run_now(std::move(record).finish(), where);
 }
 
 template <class T>

@@ -11,7 +11,7 @@ stored_matrix<T>::stored_matrix(std::string_view doing, const csr_matrix<T>& A, 
                                 const linear_solver_options& options, whilst::executor how, bool needs_transpose)
     : csr_(A, where, options.check_pointers, doing) {
   const bool is_automatic = options.format == automatic_format;
-  format_ = !needs_transpose ? format_for(A, options, how)
+  format_ = !needs_transpose ? format_for(A, where, options, how)
             : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
                              : format_choice{"csr", ""};
   solve_request<T> placed = csr_.request();

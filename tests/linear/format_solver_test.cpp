@@ -164,6 +164,27 @@ TEST_CASE("a matrix in device memory in every format", "[linear][format]") {
   }
 }
 
+TEST_CASE("auto takes ell for a large stencil on a GPU, in host memory and in device memory", "[linear][format]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:900");
+  const csr_matrix<double>& A = problem.matrix;
+  for (const std::string& executor : executors_with_steps()) {
+    if (executor == "host") continue;
+    const buffer<std::int32_t> offsets(place::gpu(0), A.rows() + 1, A.row_offsets_32().data());
+    const buffer<std::int32_t> columns(place::gpu(0), A.nonzeros(), A.column_indices().data());
+    const buffer<double> values(place::gpu(0), A.nonzeros(), A.values().data());
+    const auto there = csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), offsets.data(),
+                                                     columns.data(), values.data());
+    for (const csr_matrix<double>* matrix : {&A, &there}) {
+      std::vector<double> x(problem.rhs.size(), 0.0);
+      const report told = linear_solver<double>(*matrix, {.rtol = 1e-3, .executor = executor}).solve(problem.rhs, x);
+      CHECK(told.converged());
+      CHECK(relative_residual(A, problem.rhs, x) <= 1.01e-3);
+      CHECK(told.format_choice() ==
+            "ell, since its rows are equally long, and entries of neighbouring rows near one another");
+    }
+  }
+}
+
 TEST_CASE("the report names the format, and auto says why", "[linear][format]") {
   const auto A = star_of_blocks<double>(40);
   std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0), x(b.size());

@@ -5,10 +5,10 @@
 
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/formats/row_slices.hpp"
+#include "solvers/linear/formats/slice_statistics.hpp"
 #include "solvers/linear/host_array.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
-#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst {
 namespace {
@@ -61,47 +61,23 @@ double padding_of_blocks(const host_pattern& A, int block) try {
   return std::numeric_limits<double>::infinity();
 }
 
-/// Whether slices of rows, as sliced_operator has them, store little more than the nonzeros, and find most columns by
-/// their distances: by up to a thousand of them.
-template <class Matrix>
-bool suits_slices(const host_pattern& A, const Matrix& sliced, const format_rule& rule) {
-  constexpr index_type looked_at = 1024;
-  const index_type slices = sliced.count(), lanes = sliced.lanes_a_row, step = 1 + slices / looked_at;
-  index_type stored = 0, found = 0, far = 0, seen = 0;
-  for (index_type at = 0; at < slices; at += step, ++seen) {
-    index_type pieces = sliced.usual_pieces;
-    bool is_far = false;
-    for (index_type j = 0; j <= sliced.pitch; ++j) {
-      std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = -least;
-      for (index_type all = at * Matrix::side_by_side; all < (at + 1) * Matrix::side_by_side; ++all) {
-        const index_type row = all / lanes;
-        if (row >= A.rows()) break;
-        const index_type k = A.begin(row) + all % lanes + j * lanes;
-        if (k >= A.begin(row + 1)) continue;
-        if (j == sliced.pitch) return false;  // a row that is cut: some others will be, too
-        const std::int64_t distance = A.column(k) - row;
-        least = std::min(least, distance);
-        most = std::max(most, distance);
-        ++found;
-      }
-      if (least > most) continue;
-      pieces = std::max(pieces, j + 1);
-      is_far |= most - least >= Matrix::no_entry;
-    }
-    stored += pieces * Matrix::side_by_side;
-    far += is_far;
-  }
-  return static_cast<double>(stored) <= rule.most_fill_of_slices * static_cast<double>(found) &&
-         static_cast<double>(far) <= rule.most_far_slices * static_cast<double>(seen);
-}
-/// The same, of A, for products on a GPU.
+/// Whether slices of rows store little more than the nonzeros, cut no row and find most columns by their distances.
 template <class T>
-bool suits_slices(const csr_matrix<T>& A, const format_rule& rule) {
+bool suits_slices(const csr_matrix<T>& A, place where, const format_rule& rule) {
+  if (A.nonzeros() < rule.least_nonzeros_in_slices || A.has_64bit_offsets()) return false;
   solve_request<T> request;
+  request.where = where;
   request.rows = A.rows();
   request.nonzeros = A.nonzeros();
-  return suits_slices(host_pattern(A), sliced_operator(csr_of<std::int32_t>(request)), rule);
+  request.row_offsets = A.row_offsets_data();
+  request.column_indices = A.column_indices_data();
+  const slice_statistics seen = look_at_slices(request);
+  return seen.cut == 0 &&
+         static_cast<double>(seen.stored) <= rule.most_fill_of_slices * static_cast<double>(seen.found) &&
+         static_cast<double>(seen.far) <= rule.most_far_slices * static_cast<double>(seen.looked_at);
 }
+
+constexpr const char* why_ell = "since its rows are equally long, and entries of neighbouring rows near one another";
 
 std::string one_decimal(double value) {
   char text[32];
@@ -135,29 +111,29 @@ format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
   for (int block = 6; nonzeros >= rule.least_nonzeros && block >= rule.least_block; --block)
     if (has_full_blocks(pattern, block) && padding_of_blocks(pattern, block) <= rule.most_padding)
       return {"bsr", "since its nonzeros form full blocks of " + std::to_string(block) + " x " + std::to_string(block)};
-  if (nonzeros >= rule.least_nonzeros_in_slices && suits_slices(A, rule))
-    return {"ell", "since its rows are equally long, and entries of neighbouring rows near one another"};
+  if (suits_slices(A, place::host(), rule)) return {"ell", why_ell};
   return {"csr", "since the matrix has neither very long rows nor full blocks"};
 }
 
 template <class T>
-format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how) {
+format_choice format_for(const csr_matrix<T>& A, place where, const linear_solver_options& options, executor how) {
   if (options.format != automatic_format) return {options.format, ""};
   if (rounds_values<T>(options)) return {"sell", "since it holds values in float"};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
   if (options.method == "pipelined-cg" && !has_scaling(options))
     return {"csr", "since pipelined-cg reads it once for two products"};
   if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};
-  if (A.is_on_device()) return {"csr", "since the matrix is in device memory"};
   format_rule rule;
   if (how == executor::host || A.has_64bit_offsets() || !has_slices_in_kernels(options))
     rule.least_nonzeros_in_slices = std::numeric_limits<index_type>::max();
-  return choose_format(A, rule);
+  if (!A.is_on_device()) return choose_format(A, rule);
+  if (suits_slices(A, where, rule)) return {"ell", why_ell};
+  return {"csr", "since the matrix is in device memory"};
 }
 
 template format_choice choose_format(const csr_matrix<float>&, const format_rule&);
-template format_choice format_for(const csr_matrix<float>&, const linear_solver_options&, executor);
-template format_choice format_for(const csr_matrix<double>&, const linear_solver_options&, executor);
+template format_choice format_for(const csr_matrix<float>&, place, const linear_solver_options&, executor);
+template format_choice format_for(const csr_matrix<double>&, place, const linear_solver_options&, executor);
 template format_choice choose_format(const csr_matrix<double>&, const format_rule&);
 
 }  // namespace whilst

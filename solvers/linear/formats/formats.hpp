@@ -64,11 +64,11 @@ struct format_rule {
 template <class T>
 format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule = {});
 
-/// The format of a linear solver with these options on this executor: the one named, or what "auto" takes. csr where no
-/// other can be had or be better, and for a matrix in device memory, whose pattern only a format asked for by name is
-/// worth a copy to the host.
+/// The format of a linear solver with these options on this place and executor: the one named, or what "auto" takes.
+/// csr where no other can be had or be better. For a matrix in device memory ell or csr, since only a format asked for
+/// by name is worth a copy of the pattern to the host.
 template <class T>
-format_choice format_for(const csr_matrix<T>& A, const linear_solver_options& options, executor how);
+format_choice format_for(const csr_matrix<T>& A, place where, const linear_solver_options& options, executor how);
 
 /// A matrix in a format other than csr, on the place of a CSR matrix whose arrays it needs as long as it lives.
 template <class T>
