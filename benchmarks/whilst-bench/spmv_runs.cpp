@@ -14,6 +14,7 @@
 #include "solvers/linear/formats/formats.hpp"
 #include "whilst/host/choose_executor.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -98,7 +99,7 @@ class products {
         measure(result, *csr, csr_bytes());
       } else {
         const auto made = whilst::make_formatted_matrix<T>(format, A_, placed_.request());
-        measure(result, *made, static_cast<double>(made->bytes_a_product(all_in_float())));
+        measure(result, *made, static_cast<double>(made->bytes_a_product(value_bytes())));
       }
     } catch (const whilst::error& problem) {
       result.why_not = problem.what();
@@ -138,9 +139,12 @@ class products {
     return request.offsets_64 ? whilst::make_csr_operator<T>(where_, whilst::csr_of<std::int64_t>(request))
                               : whilst::make_csr_operator<T>(where_, whilst::csr_of<std::int32_t>(request));
   }
-  bool all_in_float() const {
-    return std::all_of(A_.values().begin(), A_.values().end(),
-                       [](T value) { return static_cast<T>(static_cast<float>(value)) == value; });
+  int value_bytes() const {
+    whilst::sums<double, 3> values{};
+    for (const T value : A_.values()) values += whilst::choose_value_bytes::judge(static_cast<double>(value));
+    int bytes = 0;
+    whilst::choose_value_bytes{false, sizeof(T), &bytes}(values);
+    return bytes;
   }
   double csr_bytes() const {
     const auto& request = placed_.request();

@@ -180,8 +180,9 @@ TEMPLATE_TEST_CASE("a format gathers new values", "[linear][format]", float, dou
 TEST_CASE("values that float can hold, and values that it cannot", "[linear][format]") {
   const auto A = matrix_of<double>(in_blocks(power_law(40), 3, 5, 0));
   const std::vector<double> x = whole_numbers<double>(static_cast<std::size_t>(A.columns()), 2);
-  // One value a little off, by a third, by infinity, and by NaN.
-  for (const double added : {0x1p-30, 1.0 / 3, std::numeric_limits<double>::infinity(), std::nan("")}) {
+  // One value a little off: by what 8 binary digits do not hold, by what a float does not, by a third, by infinity, and
+  // by NaN.
+  for (const double added : {0x1p-12, 0x1p-30, 1.0 / 3, std::numeric_limits<double>::infinity(), std::nan("")}) {
     std::vector<double> values(A.values().begin(), A.values().end());
     values[values.size() / 2] += added;
     const csr_matrix<double> other(A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), values);
@@ -209,17 +210,19 @@ TEST_CASE("what each format reads", "[linear][format]") {
   pattern blocks{"", 300, {}};
   for (int i = 0; i < 300; ++i) blocks.rows.push_back(consecutive(i / 3 % 90 * 3, 30));
   const auto A = matrix_of<double>(blocks);  // 9000 nonzeros in 1000 blocks
-  const auto bytes = [&](const char* format, bool in_float = false) {
-    return product<double>(A, format, "host").matrix().bytes_a_product(in_float);
+  const auto bytes = [&](const char* format, int value_bytes = 8) {
+    return product<double>(A, format, "host").matrix().bytes_a_product(value_bytes);
   };
   CHECK(bytes("bsr") == 9000 * 8 + 1000 * 4 + 11 * 4);  // ten rows of blocks a slice
   // 300 rows are 10 slices, the last of 12 rows and padding for 20; rows are equally long, so none moves. Columns are
   // near the diagonal.
   CHECK(bytes("sell") == 320 * 30 * (8 + 2) + 11 * 4);
-  CHECK(bytes("sell", true) == 320 * 30 * (4 + 2) + 11 * 4);
+  CHECK(bytes("sell", 4) == 320 * 30 * (4 + 2) + 11 * 4);
+  CHECK(bytes("sell", 2) == bytes("sell", 4));
   // By 8 lanes a row of 30: a slice has 4 rows.
   CHECK(bytes("ell") == 9000 * (8 + 2) + 75 * 32);
-  CHECK(bytes("ell", true) == 9000 * (4 + 2) + 75 * 32);
+  CHECK(bytes("ell", 4) == 9000 * (4 + 2) + 75 * 32);
+  CHECK(bytes("ell", 2) == 9000 * (2 + 2) + 75 * 32);
   // 34 rows fit in a tile of 1024 entries, 300 in nine; 8 bytes tell where 32 entries' rows begin.
   CHECK(bytes("balanced") == 9000 * 12 + 9 * (16 + 32 * 8));
 }
@@ -228,9 +231,7 @@ TEST_CASE("sigma sorts rows of unequal length into slices", "[linear][format]") 
   pattern unequal{"", 64, {}};
   for (int i = 0; i < 64; ++i) unequal.rows.push_back(consecutive(0, i % 2 ? 40 : 2));
   const auto A = matrix_of<double>(unequal);
-  const auto bytes = [&](const char* format) {
-    return product<double>(A, format, "host").matrix().bytes_a_product(false);
-  };
+  const auto bytes = [&](const char* format) { return product<double>(A, format, "host").matrix().bytes_a_product(8); };
   CHECK(bytes("sell") == 32 * (40 + 2) * 10 + 3 * 4 + 64 * 4);
 }
 
@@ -243,7 +244,7 @@ TEST_CASE("columns that are far from the diagonal", "[linear][format]") {
     corners.rows.push_back({0, far});
     const auto A = matrix_of<double>(corners);
     INFO(far);
-    const auto read = product<double>(A, "sell", "host").matrix().bytes_a_product(false);
+    const auto read = product<double>(A, "sell", "host").matrix().bytes_a_product(8);
     // Two slices are 2 wide, the others 1. The last row comes first in its window, unless it is alone there.
     const index_type slices = (far + 32) / 32, stored = 32 * (slices + 2), moved = far == 32767 ? 32 * slices * 4 : 0;
     CHECK(read == stored * (far == 32767 ? 10 : 12) + (slices + 1) * 4 + moved);

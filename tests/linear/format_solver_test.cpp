@@ -118,14 +118,15 @@ TEMPLATE_TEST_CASE("values change in every format", "[linear][format]", float, d
       }
 }
 
-TEMPLATE_TEST_CASE("methods with ell in their own kernels read values in float where that loses nothing",
+TEMPLATE_TEST_CASE("methods with ell in their own kernels read values in few bytes where that loses nothing",
                    "[linear][format][sanitizer]", float, double) {
   const auto A = whilst::make_gallery<TestType>("poisson2d:60").matrix;
   constexpr double rtol = sizeof(TestType) == 4 ? 1e-4 : 1e-10;
-  // A third of whole numbers no float is; of one value in the last row, and of all.
-  std::vector<TestType> one(A.values().begin(), A.values().end()), all = one;
+  // Values that 8 binary digits hold; that a float holds; and of which it does not hold one in the last row, or all.
+  std::vector<TestType> one(A.values().begin(), A.values().end()), all = one, floats = one;
   one.back() += TestType(1) / 3;
   for (TestType& value : all) value /= 3;
+  for (TestType& value : floats) value *= TestType(1 + 0x1p-12);
   for (const std::string& executor : executors_with_steps())
     for (const char* method : {"cg", "minres", "bicgstab", "auto"})
       for (const char* preconditioner : {"none", "jacobi"}) {
@@ -134,7 +135,7 @@ TEMPLATE_TEST_CASE("methods with ell in their own kernels read values in float w
             A,
             {.method = method, .preconditioner = preconditioner, .format = "ell", .rtol = rtol, .executor = executor});
         const auto x = solved(solver, A, rtol);
-        for (const std::vector<TestType>* values : {&one, &all}) {
+        for (const std::vector<TestType>* values : {&floats, &one, &all}) {
           solver.update_values(std::span<const TestType>(*values));
           solved(solver, with_values(A, *values), rtol);
         }

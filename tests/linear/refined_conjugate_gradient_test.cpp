@@ -141,8 +141,10 @@ class sliced {
     placed(measured);
     memory_.resize(static_cast<std::size_t>(measured.used()));
     const slices of = made();
-    const slices::lay_out step{of};
-    for (index_type k = 0; k < of.count(); ++k) step(k, whilst::lanes());
+    whilst::sums<double, 3> values{};
+    for (index_type k = 0; k < of.count(); ++k) values += slices::lay_out{of}(k, whilst::lanes());
+    whilst::choose_value_bytes{false, sizeof(float), of.value_bytes}(values);
+    for (index_type k = 0; k < of.count(); ++k) slices::put_values{of}(k, whilst::lanes());
   }
   float row(index_type i, const std::vector<float>& x) {
     const slices of = made();

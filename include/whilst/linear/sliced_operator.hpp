@@ -23,19 +23,24 @@ struct nothing_more {
 };
 }  // namespace detail
 
-/// Whether a matrix in double is read in float, once it is known how many of its values have no equal float, and how
-/// many are beyond float's range of normal numbers. rounds: also values that have none.
-struct choose_float {
-  bool rounds;
-  int* is_chosen;
+/// In how many bytes the values of a matrix are kept: in as few as hold all of them. 2 are the upper half of a float
+/// (bfloat16), which has 8 binary digits; 4 are a float; else as many as the number has.
+struct choose_value_bytes {
+  bool rounds;  ///< to float, values that have no equal one, too
+  int most;
+  int* chosen;
 
-  WHILST_HD static sums<double, 2> judge(double value) {
+  /// Of a value: whether it has no equal float, lies beyond float's range of normal numbers, does not fit 2 bytes.
+  WHILST_HD static sums<double, 3> judge(double value) {
+    const float nearest = static_cast<float>(value);
     const double size = fabs(value);
+    const bool is_other = static_cast<double>(nearest) != value;
     const bool is_far = size > 0 && !(size >= 1.2e-38 && size <= 3.4e38);
-    return sums{static_cast<double>(static_cast<float>(value)) == value ? 0.0 : 1.0, is_far ? 1.0 : 0.0};
+    const bool is_long = is_other || std::bit_cast<std::uint32_t>(nearest) % 0x10000 != 0;
+    return sums{is_other ? 1.0 : 0.0, is_far ? 1.0 : 0.0, is_long ? 1.0 : 0.0};
   }
-  WHILST_HD void operator()(const sums<double, 2>& others) const {
-    *is_chosen = others[0] == 0 || (rounds && others[1] == 0);
+  WHILST_HD void operator()(const sums<double, 3>& values) const {
+    *chosen = values[2] == 0 ? 2 : values[0] == 0 || (rounds && values[1] == 0) ? 4 : most;
   }
 };
 
@@ -45,9 +50,8 @@ struct choose_float {
 /// fit reads the columns of the CSR matrix; and so is read what is longer than a slice is wide. On the host, where a
 /// team is one thread, a row has one lane.
 ///
-/// Steps of the program make the copy from the present values, without looking at the pattern before. Values in double
-/// are copied as float in a solve where all of them have an equal one, which no product can tell; with `rounds`, also
-/// where they have none.
+/// Steps of the program make the copy from the present values, without looking at the pattern before. Each solve keeps
+/// values in as few bytes as hold all of them, which no product can tell; with `rounds`, in float at most.
 ///
 /// For vectors of float: the values are rounded to float, the factor put in before, and rows are summed in double.
 ///
@@ -59,7 +63,7 @@ struct sliced_operator : Csr {
   using vector_entry = std::conditional_t<for_float_vectors, float, value>;
   using kept = vector_entry;  ///< what the copy has values in
   using sum_of_row = std::conditional_t<for_float_vectors, double, value>;
-  static constexpr bool may_narrow = sizeof(kept) > sizeof(float);
+  static constexpr bool may_be_float = sizeof(kept) > sizeof(float);
   static constexpr bool fetches_constants = false;  // steps make the copy, long before
   static constexpr bool takes_two_vectors = false, takes_spread_vectors = false;
   static constexpr int width = entries_held, side_by_side = 32;
@@ -77,9 +81,9 @@ struct sliced_operator : Csr {
   int usual_pieces = 0;  ///< every slice has them, filled up or not, so that no read waits for their number
   int pitch = 0;         ///< pieces that a slice has room for
   slice* slices = nullptr;
-  kept* copied = nullptr;              ///< entry j of a slice's lane k at [(slice * pitch + j) * 32 + k]; or floats
+  kept* copied = nullptr;  ///< entry j of a slice's lane k at [(slice * pitch + j) * 32 + k], in *value_bytes each
   std::uint16_t* distances = nullptr;  ///< likewise, beyond the slice's least; no_entry at the end of a row
-  int* in_float = nullptr;             ///< whether `copied` holds floats, where it may
+  int* value_bytes = nullptr;
 
   sliced_operator() = default;
   explicit sliced_operator(const Csr& A, const double* factor = nullptr, bool rounds = false)
@@ -97,25 +101,20 @@ struct sliced_operator : Csr {
     placed.slices = memory.take<slice>(count());
     placed.copied = memory.take<kept>(count() * pitch * side_by_side);
     placed.distances = memory.take<std::uint16_t>(count() * pitch * side_by_side);
-    placed.in_float = memory.take<int>(1);
+    placed.value_bytes = memory.take<int>(1);
     return placed;
   }
   /// What a product reads of the matrix if few rows are cut, and few columns far from the others.
-  index_type bytes_read(bool floats) const {
-    const index_type of_value = may_narrow && floats ? sizeof(float) : sizeof(kept);
+  index_type bytes_read(int of_value) const {
     return this->nonzeros * (of_value + index_type{sizeof(std::uint16_t)}) + count() * index_type{sizeof(slice)};
   }
-  index_type bytes() const { return bytes_read(rounds); }
+  index_type bytes() const { return bytes_read(rounds ? sizeof(float) : sizeof(kept)); }
 
   /// The copy's steps, once in a solve.
   template <class Run>
   void prepare(Run& run) const {
-    if constexpr (may_narrow) {
-      run.step("slices of rows", count(), lay_out{*this}, choose_float{rounds, in_float});
-      run.step("values in double, unless float has them", count(), put_values{*this});
-    } else {
-      run.step("slices of rows", count(), lay_out{*this});
-    }
+    run.step("slices of rows", count(), lay_out{*this}, choose_value_bytes{rounds, sizeof(kept), value_bytes});
+    run.step("values of slices", count(), put_values{*this});
     // A product fetches while the step before it still runs. That one must not be the one that makes the copy.
     run.once("the slices are there", detail::nothing_more{});
   }
@@ -139,9 +138,11 @@ struct sliced_operator : Csr {
   /// Padding is skipped, not multiplied by zero: x may hold NaN.
   template <class Team>
   WHILST_HD vector_entry row(const entries& e, index_type i, const vector_entry* x, const Team& team) const {
-    const bool is_narrow = may_narrow && read_constant(in_float);
-    sum_of_row sum = is_narrow ? times(e, floats() + e.first, i, x, team) : times(e, copied + e.first, i, x, team);
-    if (e.s.is_cut) add_rest(sum, is_narrow, i, x, team);
+    const int bytes = read_constant(value_bytes);
+    sum_of_row sum = bytes == 2                   ? times(e, as<std::uint16_t>() + e.first, i, x, team)
+                     : may_be_float && bytes == 4 ? times(e, as<float>() + e.first, i, x, team)
+                                                  : times(e, copied + e.first, i, x, team);
+    if (e.s.is_cut) add_rest(sum, bytes < static_cast<int>(sizeof(kept)), i, x, team);
     return static_cast<vector_entry>(team.sum(sum));
   }
   template <class Team>
@@ -155,7 +156,7 @@ struct sliced_operator : Csr {
   /// How many slices there are.
   index_type count() const { return (this->n * this->lanes_a_row + side_by_side - 1) / side_by_side; }
 
-  /// Lays out a slice, its values in float if they may be: a warp for each.
+  /// Lays out a slice, but for its values, which it looks at: a warp for each.
   struct lay_out {
     sliced_operator made;
 
@@ -163,7 +164,6 @@ struct sliced_operator : Csr {
     template <class Team>
     WHILST_HD auto operator()(index_type at, const Team& team) const {
       slice own{0, true, false, {}};
-      sums<double, 2> others{};
       for (int j = 0; j <= made.pitch; ++j) {
         std::int32_t least = std::numeric_limits<std::int32_t>::max(), minus_most = least;
         made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
@@ -184,28 +184,21 @@ struct sliced_operator : Csr {
         own.least[j] = least;
         if (!is_empty && std::int64_t{-minus_most} - least >= no_entry) own.has_distances = false;
         made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
-          const bool is_there = here.entry < here.end;
-          const index_type to = made.position(at, j, k);
-          if constexpr (may_narrow) {
-            made.floats()[to] = is_there ? static_cast<float>(made.value_of(here)) : 0;
-          } else {
-            made.copied[to] = is_there ? made.value_of(here) : 0;
-          }
-          made.distances[to] = static_cast<std::uint16_t>(is_there ? made.distance(here) - least : no_entry);
+          made.distances[made.position(at, j, k)] =
+              static_cast<std::uint16_t>(here.entry < here.end ? made.distance(here) - least : no_entry);
         });
       }
       if (team.rank() == 0) made.slices[at] = own;
-      if constexpr (may_narrow) {
-        // What is cut off counts, too: a row is read in one precision.
-        const index_type pieces = own.is_cut ? most_pieces(at) : own.pieces;
-        for (index_type j = 0; j < pieces; ++j)
-          made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
-            if (here.entry < here.end) others += choose_float::judge(made.value_of(here));
-          });
-        return team.sum(others);
-      }
+      // What is cut off counts, too: a row is read in one precision.
+      const index_type pieces = own.is_cut ? most_pieces(at) : own.pieces;
+      sums<double, 3> values{};
+      for (index_type j = 0; j < pieces; ++j)
+        made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
+          if (here.entry < here.end) values += choose_value_bytes::judge(static_cast<double>(made.value_of(here)));
+        });
+      return team.sum(values);
     }
-    index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(true); }
+    index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(0); }
 
    private:
     /// Of the slice's longest lane, all counted.
@@ -219,19 +212,30 @@ struct sliced_operator : Csr {
       return most;
     }
   };
-  /// Copies the values of a slice as they are, unless it has them in float.
+  /// Puts in the values of a slice.
   struct put_values {
     sliced_operator made;
 
     WHILST_HD static int lanes_wanted() { return side_by_side; }
     template <class Team>
     WHILST_HD void operator()(index_type at, const Team& team) const {
-      if (*made.in_float) return;
+      const int bytes = *made.value_bytes;
       for (int j = 0; j < made.slices[at].pieces; ++j)
         made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
-          made.copied[made.position(at, j, k)] = here.entry < here.end ? made.value_of(here) : 0;
+          const kept one = here.entry < here.end ? made.value_of(here) : 0;
+          const float narrow = static_cast<float>(one);
+          const index_type to = made.position(at, j, k);
+          if (bytes == 2) {
+            made.template as<std::uint16_t>()[to] =
+                static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(narrow) / 0x10000);
+          } else if (bytes == 4) {
+            made.template as<float>()[to] = narrow;
+          } else {
+            made.copied[to] = one;
+          }
         });
     }
+    index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(sizeof(kept)); }
   };
 
  private:
@@ -308,7 +312,7 @@ struct sliced_operator : Csr {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(own[j]) * static_cast<sum_of_row>(factor[j]);
+    for (int j = 0; j < width; ++j) sum += static_cast<sum_of_row>(number(own[j])) * static_cast<sum_of_row>(factor[j]);
     return sum;
   }
   /// Of a slice without distances.
@@ -323,7 +327,18 @@ struct sliced_operator : Csr {
       column[j] = j < pieces && entry < end ? read_constant(this->column_indices + entry) : -1;
     }
   }
-  WHILST_HD float* floats() const { return reinterpret_cast<float*>(copied); }
+  /// The values, where they are kept so.
+  template <class Entry>
+  WHILST_HD Entry* as() const {
+    return reinterpret_cast<Entry*>(copied);
+  }
+  WHILST_HD static float number(std::uint16_t upper_half) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(upper_half) * 0x10000);
+  }
+  template <class Number>
+  WHILST_HD static Number number(Number value) {
+    return value;
+  }
   template <class Team>
   WHILST_HD void add_rest(sum_of_row& sum, bool is_narrow, index_type i, const vector_entry* x,
                           const Team& team) const {

@@ -262,7 +262,7 @@ class balanced_matrix final : public patterned_matrix<T> {
   void prepare(recorder& run) const override {
     if (rows_of_tiles_ > 0) run.step("rows of several tiles", rows_of_tiles_, nobody_arrived{arrived_});
   }
-  index_type bytes_a_product(bool) const override {
+  index_type bytes_a_product(int) const override {
     constexpr index_type index = sizeof(std::int32_t), each = sizeof(T);
     return this->nonzeros() * (each + index) +
            tiles_ * index_type{sizeof(tile_range) + words_a_tile * sizeof(word_of_rows)} +
@@ -271,8 +271,8 @@ class balanced_matrix final : public patterned_matrix<T> {
   void apply(recorder& run, const T* x, T* y) const override {
     run.team("y = A x by tiles", tiles_,
              product_of_tile<T>{tile_, words_, this->column_indices_of_csr(), row_of_, this->values_of_csr(),
-                                row_of_tiles_, bytes_a_product(false) + 2 * this->rows() * index_type{sizeof(T)}, x, y,
-                                first_, last_, arrived_});
+                                row_of_tiles_, bytes_a_product(sizeof(T)) + 2 * this->rows() * index_type{sizeof(T)}, x,
+                                y, first_, last_, arrived_});
     if (empty_rows_ > 0) run.step("empty rows", empty_rows_, zero_of_row<T>{empty_row_, y});
   }
 

@@ -172,7 +172,7 @@ class bsr_matrix final : public gathered_matrix<T> {
         partial_(std::count_if(made.columns.begin(), made.columns.end(),
                                [](std::int32_t at) { return at < 0 && at != no_block; })) {}
 
-  index_type bytes_a_product(bool) const override {
+  index_type bytes_a_product(int) const override {
     constexpr index_type index = sizeof(std::int32_t), mask = sizeof(std::uint64_t);
     return blocks_ * (b * b * index_type{sizeof(T)} + index) + partial_ * mask + (slices_ + 1) * index +
            (row_of_ ? slices_ * sliced_blocks<b>::rows_each * index : 0);
@@ -180,7 +180,7 @@ class bsr_matrix final : public gathered_matrix<T> {
   void apply(recorder& run, const T* x, T* y) const override {
     run.step("y = A x", slices_ * warp_threads,
              bsr_product<T, b>{slice_offsets_, row_of_, columns_, masks_, this->values(), this->rows(),
-                               bytes_a_product(false), x, y});
+                               bytes_a_product(sizeof(T)), x, y});
   }
 
  private:

@@ -20,7 +20,7 @@ class ell_matrix final : public patterned_matrix<T> {
 
   void take_memory(workspace& memory) override { A_ = A_.with_memory(memory); }
   void prepare(recorder& run) const override { with_values().prepare(run); }
-  index_type bytes_a_product(bool in_float) const override { return A_.bytes_read(in_float); }
+  index_type bytes_a_product(int value_bytes) const override { return A_.bytes_read(value_bytes); }
   void apply(recorder& run, const T* x, T* y) const override {
     product(run, "y = A x", with_values(), x, y, y_alone());
   }

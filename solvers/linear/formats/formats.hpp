@@ -76,9 +76,9 @@ class formatted_matrix : public linear_operator<T> {
  public:
   /// Memory of its place, without the values: these are the programs', each of which has its own, or CSR's.
   virtual index_type bytes() const = 0;
-  /// What a product reads of the matrix, and what it writes besides y. in_float: every value has an equal float, which
-  /// "sell" and "ell" then read.
-  virtual index_type bytes_a_product(bool in_float) const = 0;
+  /// What a product reads of the matrix, and what it writes besides y, if every value fits so many bytes: 2 or 4, which
+  /// "ell" makes use of, and "sell" of 4, or those of T. See choose_value_bytes.
+  virtual index_type bytes_a_product(int value_bytes) const = 0;
 };
 
 /// Whether a format is laid out on the host, from the pattern there.

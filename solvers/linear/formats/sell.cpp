@@ -70,14 +70,14 @@ sell_layout lay_out(const host_pattern& A) {
   return made;
 }
 
-/// The values as float, and what choose_float must know of them.
+/// The values as float, and what choose_value_bytes must know of them.
 struct shorten {
   const double* values;
   float* in_float;
   WHILST_HD auto operator()(index_type k) const {
     const double value = values[k];
     in_float[k] = static_cast<float>(value);
-    return choose_float::judge(value);
+    return choose_value_bytes::judge(value);
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(double) + sizeof(float)); }
 };
@@ -89,8 +89,8 @@ struct sell_product {
   const std::int32_t *slice_offsets, *row_of;
   const Column* column_indices;
   const T* values;
-  const float* in_float;  ///< the values where *reads_float; both null where T is float
-  const int* reads_float;
+  const float* in_float;  ///< the values where *value_bytes are few; both null where T is float
+  const int* value_bytes;
   index_type rows;
   index_type matrix_bytes;
   const T* x;
@@ -118,7 +118,7 @@ struct sell_product {
   }
   template <class Team>
   WHILST_HD entry_of_y read(index_type, const Team&, const piece& p) const {
-    return {reads_float && *reads_float ? row(p, in_float) : row(p, values), p.row};
+    return {value_bytes && *value_bytes <= 4 ? row(p, in_float) : row(p, values), p.row};
   }
   WHILST_HD void operator()(index_type, const entry_of_y& e) const {
     if (e.row >= 0) y[e.row] = e.value;
@@ -190,23 +190,23 @@ class sell_matrix final : public gathered_matrix<T> {
     gathered_matrix<T>::take_memory(memory);
     if (!may_shorten) return;
     in_float_ = memory.take<float>(this->stored());
-    reads_float_ = memory.take<int>(1);
+    value_bytes_ = memory.take<int>(1);
   }
   void prepare(recorder& run) const override {
     gathered_matrix<T>::prepare(run);
     if constexpr (may_shorten)
       run.step("values in float", this->stored(), shorten{this->values(), in_float_},
-               choose_float{rounds_, reads_float_});
+               choose_value_bytes{rounds_, sizeof(T), value_bytes_});
   }
-  index_type bytes_a_product(bool in_float) const override {
+  index_type bytes_a_product(int value_bytes) const override {
     constexpr index_type index = sizeof(std::int32_t);
-    return this->stored() * static_cast<index_type>((in_float ? sizeof(float) : sizeof(T)) + sizeof(Column)) +
+    return this->stored() * static_cast<index_type>((value_bytes <= 4 ? sizeof(float) : sizeof(T)) + sizeof(Column)) +
            (places_ / slice_rows + 1) * index + (row_of_ ? places_ * index : 0);
   }
   void apply(recorder& run, const T* x, T* y) const override {
     run.step("y = A x", places_,
-             sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, reads_float_,
-                                     this->rows(), bytes_a_product(rounds_), x, y});
+             sell_product<T, Column>{slice_offsets_, row_of_, column_indices_, this->values(), in_float_, value_bytes_,
+                                     this->rows(), bytes_a_product(rounds_ ? 4 : sizeof(T)), x, y});
   }
 
  private:
@@ -215,7 +215,7 @@ class sell_matrix final : public gathered_matrix<T> {
   const std::int32_t *slice_offsets_, *row_of_;
   const Column* column_indices_;
   float* in_float_ = nullptr;
-  int* reads_float_ = nullptr;
+  int* value_bytes_ = nullptr;
 };
 
 }  // namespace
