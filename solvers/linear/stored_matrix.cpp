@@ -49,7 +49,7 @@ std::vector<memory_item> stored_matrix<T>::memory() const {
   if (const index_type bytes = transpose_.bytes())
     items.push_back(
         {.name = "the transpose's pattern", .where = name_of(where()), .bytes = static_cast<std::size_t>(bytes)});
-  if (formatted_)
+  if (formatted_ && formatted_->bytes() > 0)
     items.push_back({.name = "the pattern as " + format_.format,
                      .where = name_of(formatted_->where()),
                      .bytes = static_cast<std::size_t>(formatted_->bytes())});
