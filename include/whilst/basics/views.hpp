@@ -146,8 +146,10 @@ struct block_share {
 /// its own: what is taken is there in each of them, and of a vector each holds its share.
 class workspace {
  public:
-  WHILST_HD explicit workspace(void* base = nullptr, const block_share& share = {})
-      : base_(static_cast<std::byte*>(base)), share_(share) {}
+  WHILST_HD explicit workspace(void* base = nullptr) : base_(static_cast<std::byte*>(base)) {}
+  /// In a kernel the base is not null.
+  WHILST_HD workspace(void* base, const block_share& share)
+      : base_(static_cast<std::byte*>(base)), share_(share), known_to_be_there_(on_device) {}
 
   template <class T>
   WHILST_HD T* take(index_type count) {
@@ -160,20 +162,23 @@ class workspace {
 #endif
     const index_type begin = (used_ + alignment - 1) / alignment * alignment;
     used_ = begin + count * static_cast<index_type>(sizeof(T));
-    // Kernels never measure: nvcc then sees what memory the pieces are in.
-    return on_device || base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
+    return known_to_be_there_ || base_ ? reinterpret_cast<T*>(base_ + begin) : nullptr;
   }
   /// A vector of n entries. Entry i is at address [i], where the block that works on index i asks.
   template <class T>
   WHILST_HD T* vector(index_type n) {
     T* const held = take<T>(n < share_.size() ? n : share_.size());
-    return on_device || held ? held - share_.first : nullptr;
+    return known_to_be_there_ || held ? held - share_.first : nullptr;
   }
   WHILST_HD index_type used() const { return used_; }
 
  private:
   std::byte* base_;
   block_share share_;
+  /// No kernel measures, and without a test for null nvcc sees that what each of several blocks has is in shared
+  /// memory. Of one block's memory it cannot tell; there the test keeps each address a value of its own. Without it
+  /// nvcc makes them from the base where they are used, which takes registers, and these kernels have none left.
+  bool known_to_be_there_ = false;
   index_type used_ = 0;
 };
 
