@@ -56,9 +56,6 @@ spmv_entry run_case(const linear_case& from, const strings& formats, const spmv_
   spmv_entry entry{.from = from, .rows = A.rows(), .columns = A.columns(), .nonzeros = A.nonzeros()};
   for (whilst::index_type i = 0; i < A.rows(); ++i)
     entry.longest_row = std::max(entry.longest_row, A.row_offset(i + 1) - A.row_offset(i));
-  const whilst::format_choice automatic = whilst::choose_format(A);
-  entry.automatic = automatic.format;
-  entry.why_automatic = automatic.why;
   run_products(A, formats, options, entry);
   return entry;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -91,6 +92,12 @@ class products {
     truth_ = std::make_unique<true_product<T>>(A, std::span<const T>(x_on_host_));
   }
 
+  /// What "auto" takes for methods that have every format in its fastest form.
+  whilst::format_choice automatic() const {
+    whilst::format_rule rule;
+    if (where_.on_host()) rule.least_bytes_in_slices = std::numeric_limits<index_type>::max();
+    return whilst::choose_format(A_, placed_.request(), rule);
+  }
   spmv_run run(const std::string& format) {
     spmv_run result{.library = "whilst", .format = format};
     try {
@@ -189,6 +196,9 @@ template <class T>
 void run_products(const csr_matrix<T>& A, const std::vector<std::string>& formats, const spmv_options& options,
                   spmv_entry& into) {
   products<T> all(A, options);
+  const whilst::format_choice automatic = all.automatic();
+  into.automatic = automatic.format;
+  into.why_automatic = automatic.why;
   for (const std::string& format : formats) into.runs.push_back(all.run(format));
   for (spmv_run& one : all.run_cusparse()) into.runs.push_back(std::move(one));
   all.copy(into);

@@ -11,10 +11,10 @@ stored_matrix<T>::stored_matrix(std::string_view doing, const csr_matrix<T>& A, 
                                 const linear_solver_options& options, whilst::executor how, bool needs_transpose)
     : csr_(A, where, options.check_pointers, doing) {
   const bool is_automatic = options.format == automatic_format;
-  format_ = !needs_transpose ? format_for(A, where, options, how)
+  solve_request<T> placed = csr_.request();
+  format_ = !needs_transpose ? format_for(A, placed, options, how)
             : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
                              : format_choice{"csr", ""};
-  solve_request<T> placed = csr_.request();
   const bool rounds = rounds_values<T>(options);
   if (format_.format != csr_format) {
     const bool is_copied = A.is_on_device() && needs_pattern(format_.format);

@@ -9,6 +9,7 @@
 #include "tests/linear/format_patterns.hpp"
 #include "tests/under_sanitizers.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst_test {
 
@@ -203,6 +204,33 @@ TEST_CASE("values that float can hold, and values that it cannot", "[linear][for
       }
     }
   }
+}
+
+TEST_CASE("in how many bytes the values of a matrix are kept", "[linear][format]") {
+  const auto bytes = [](std::vector<double> values, bool rounds = false, int most = 8) {
+    whilst::sums<double, 3> of_all{};
+    for (const double value : values) of_all += whilst::choose_value_bytes::judge(value);
+    int chosen = 0;
+    whilst::choose_value_bytes{rounds, most, &chosen}(of_all);
+    return chosen;
+  };
+  const double infinite = std::numeric_limits<double>::infinity();
+  CHECK(bytes({}) == 2);
+  CHECK(bytes({0, -0.0, 1, -26, 255, 256, 0x1p-100, 0x1p100, infinite}) == 2);
+  CHECK(bytes({1, 257}) == 4);
+  CHECK(bytes({1, 1 + 0x1p-8}) == 4);
+  CHECK(bytes({1, 1 + 0x1p-23}) == 4);
+  CHECK(bytes({1, 1 + 0x1p-24}) == 8);
+  CHECK(bytes({1, 0x1p-200}) == 8);
+  CHECK(bytes({1, 0x1p200}) == 8);
+  CHECK(bytes({1, std::nan("")}) == 8);
+  // Rounded to float, unless it is beyond its range.
+  CHECK(bytes({1, 1.0 / 3}) == 8);
+  CHECK(bytes({1, 1.0 / 3}, true) == 4);
+  CHECK(bytes({1, 1.0 / 3, 1e300}, true) == 8);
+  CHECK(bytes({1, 1.0 / 3, 1e-300}, true) == 8);
+  CHECK(bytes({1, 3}, true) == 2);
+  CHECK(bytes({1.5f, 0.1f}, false, 4) == 4);
 }
 
 TEST_CASE("what each format reads", "[linear][format]") {

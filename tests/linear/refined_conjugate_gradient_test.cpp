@@ -123,7 +123,10 @@ class sliced {
   using slices = whilst::sliced_operator<csr, true>;
   csr_matrix<double> A_;
   double factor_;
-  std::vector<std::byte> memory_;
+  struct alignas(256) piece {
+    std::byte bytes[256];
+  };
+  std::vector<piece> memory_;
 
   slices placed(whilst::workspace& memory) const {
     const csr A{A_.rows(),    A_.row_offsets_32().data(), A_.column_indices().data(), {A_.values().data()}, 1,
@@ -139,10 +142,11 @@ class sliced {
   sliced(const csr_matrix<double>& A, double factor) : A_(A), factor_(factor) {
     whilst::workspace measured;
     placed(measured);
-    memory_.resize(static_cast<std::size_t>(measured.used()));
+    memory_.resize(static_cast<std::size_t>(measured.used()) / sizeof(piece) + 1);
     const slices of = made();
+    for (index_type k = 0; k < of.count(); ++k) slices::lay_out{of}(k, whilst::lanes());
     whilst::sums<double, 3> values{};
-    for (index_type k = 0; k < of.count(); ++k) values += slices::lay_out{of}(k, whilst::lanes());
+    for (index_type k = 0; k < A.nonzeros(); ++k) values += slices::look_at_values{of}(k);
     whilst::choose_value_bytes{false, sizeof(float), of.value_bytes}(values);
     for (index_type k = 0; k < of.count(); ++k) slices::put_values{of}(k, whilst::lanes());
   }

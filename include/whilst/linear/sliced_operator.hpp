@@ -65,7 +65,7 @@ struct sliced_operator : Csr {
   using sum_of_row = std::conditional_t<for_float_vectors, double, value>;
   static constexpr bool may_be_float = sizeof(kept) > sizeof(float);
   static constexpr bool fetches_constants = false;  // steps make the copy, long before
-  static constexpr bool takes_two_vectors = false, takes_spread_vectors = false;
+  static constexpr bool takes_two_vectors = false, takes_spread_vectors = false, runs_in_kernel = false;
   static constexpr int width = entries_held, side_by_side = 32;
   static constexpr std::uint16_t no_entry = 0xffff;
 
@@ -113,7 +113,9 @@ struct sliced_operator : Csr {
   /// The copy's steps, once in a solve.
   template <class Run>
   void prepare(Run& run) const {
-    run.step("slices of rows", count(), lay_out{*this}, choose_value_bytes{rounds, sizeof(kept), value_bytes});
+    run.step("slices of rows", count(), lay_out{*this});
+    run.step("how many bytes values need", this->nonzeros, look_at_values{*this},
+             choose_value_bytes{rounds, sizeof(kept), value_bytes});
     run.step("values of slices", count(), put_values{*this});
     // A product fetches while the step before it still runs. That one must not be the one that makes the copy.
     run.once("the slices are there", detail::nothing_more{});
@@ -153,64 +155,70 @@ struct sliced_operator : Csr {
     return static_cast<vector_entry>((factor ? *factor : 1.0) * static_cast<double>(Csr::diagonal(i)));
   }
 
+  struct entry_of_lane {
+    index_type row;
+    offset entry, end;  ///< of the CSR matrix
+  };
+  /// Entry j of lane k of a slice.
+  WHILST_HD entry_of_lane lane(index_type at, int k, index_type j) const {
+    const index_type all = at * side_by_side + k, row = all / lanes();
+    if (row >= this->n) return {row, 0, 0};
+    return {row, this->row_offsets[row] + static_cast<offset>(all % lanes() + j * lanes()), this->row_offsets[row + 1]};
+  }
   /// How many slices there are.
   index_type count() const { return (this->n * this->lanes_a_row + side_by_side - 1) / side_by_side; }
 
-  /// Lays out a slice, but for its values, which it looks at: a warp for each.
+  /// Slice number `at`, found by a team of 32 lanes, or by one thread.
+  template <class Team>
+  WHILST_HD slice find(index_type at, const Team& team) const {
+    slice found{0, true, false, {}};
+    for (int j = 0; j <= pitch; ++j) {
+      std::int32_t least = std::numeric_limits<std::int32_t>::max(), minus_most = least;
+      for_own_lanes(at, j, team, [&](int, const entry_of_lane& here) {
+        if (here.entry >= here.end) return;
+        const std::int32_t far = distance(here);
+        least = far < least ? far : least;
+        minus_most = -far < minus_most ? -far : minus_most;
+      });
+      least = team.least(least);
+      minus_most = team.least(minus_most);
+      const bool is_empty = least > -minus_most;
+      if (is_empty && j >= usual_pieces) break;
+      if (j == pitch) {
+        found.is_cut = true;
+        break;
+      }
+      found.pieces = static_cast<std::uint8_t>(j + 1);
+      found.least[j] = least;
+      if (!is_empty && std::int64_t{-minus_most} - least >= no_entry) found.has_distances = false;
+    }
+    return found;
+  }
+  /// Lays out a slice, but for its values: a warp for each.
   struct lay_out {
     sliced_operator made;
 
     WHILST_HD static int lanes_wanted() { return side_by_side; }
     template <class Team>
-    WHILST_HD auto operator()(index_type at, const Team& team) const {
-      slice own{0, true, false, {}};
-      for (int j = 0; j <= made.pitch; ++j) {
-        std::int32_t least = std::numeric_limits<std::int32_t>::max(), minus_most = least;
-        made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
-          if (here.entry >= here.end) return;
-          const std::int32_t far = made.distance(here);
-          least = far < least ? far : least;
-          minus_most = -far < minus_most ? -far : minus_most;
-        });
-        least = team.least(least);
-        minus_most = team.least(minus_most);
-        const bool is_empty = least > -minus_most;
-        if (is_empty && j >= made.usual_pieces) break;
-        if (j == made.pitch) {
-          own.is_cut = true;
-          break;
-        }
-        own.pieces = static_cast<std::uint8_t>(j + 1);
-        own.least[j] = least;
-        if (!is_empty && std::int64_t{-minus_most} - least >= no_entry) own.has_distances = false;
-        made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
+    WHILST_HD void operator()(index_type at, const Team& team) const {
+      const slice own = made.find(at, team);
+      for (int j = 0; j < own.pieces; ++j)
+        made.for_own_lanes(at, j, team, [&](int k, const entry_of_lane& here) {
           made.distances[made.position(at, j, k)] =
-              static_cast<std::uint16_t>(here.entry < here.end ? made.distance(here) - least : no_entry);
+              static_cast<std::uint16_t>(here.entry < here.end ? made.distance(here) - own.least[j] : no_entry);
         });
-      }
       if (team.rank() == 0) made.slices[at] = own;
-      // What is cut off counts, too: a row is read in one precision.
-      const index_type pieces = own.is_cut ? most_pieces(at) : own.pieces;
-      sums<double, 3> values{};
-      for (index_type j = 0; j < pieces; ++j)
-        made.for_own_lanes(at, j, team, [&](int, const lane_of_row& here) {
-          if (here.entry < here.end) values += choose_value_bytes::judge(static_cast<double>(made.value_of(here)));
-        });
-      return team.sum(values);
     }
     index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(0); }
+  };
+  /// All values count, also those that are cut off: a row is read in one precision.
+  struct look_at_values {
+    sliced_operator made;
 
-   private:
-    /// Of the slice's longest lane, all counted.
-    WHILST_HD index_type most_pieces(index_type at) const {
-      index_type most = 0;
-      for (int k = 0; k < side_by_side; ++k) {
-        const lane_of_row here = made.lane(at, k, 0);
-        const index_type pieces = (here.end - here.entry + made.lanes() - 1) / made.lanes();
-        most = pieces > most ? pieces : most;
-      }
-      return most;
+    WHILST_HD auto operator()(index_type k) const {
+      return choose_value_bytes::judge(static_cast<double>(made.kept_value(made.values.get()[k])));
     }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(value)); }
   };
   /// Puts in the values of a slice.
   struct put_values {
@@ -221,7 +229,7 @@ struct sliced_operator : Csr {
     WHILST_HD void operator()(index_type at, const Team& team) const {
       const int bytes = *made.value_bytes;
       for (int j = 0; j < made.slices[at].pieces; ++j)
-        made.for_own_lanes(at, j, team, [&](int k, const lane_of_row& here) {
+        made.for_own_lanes(at, j, team, [&](int k, const entry_of_lane& here) {
           const kept one = here.entry < here.end ? made.value_of(here) : 0;
           const float narrow = static_cast<float>(one);
           const index_type to = made.position(at, j, k);
@@ -235,31 +243,21 @@ struct sliced_operator : Csr {
           }
         });
     }
-    index_type bytes(index_type) const { return made.Csr::bytes() + made.bytes_read(sizeof(kept)); }
+    index_type bytes(index_type) const { return made.nonzeros * static_cast<index_type>(sizeof(value) + sizeof(kept)); }
   };
 
  private:
-  struct lane_of_row {
-    index_type row;
-    offset entry, end;  ///< of the CSR matrix
-  };
   WHILST_HD int lanes() const { return on_device ? this->lanes_a_row : 1; }
-  /// Entry j of lane k of a slice.
-  WHILST_HD lane_of_row lane(index_type at, int k, index_type j) const {
-    const index_type all = at * side_by_side + k, row = all / lanes();
-    if (row >= this->n) return {row, 0, 0};
-    return {row, this->row_offsets[row] + static_cast<offset>(all % lanes() + j * lanes()), this->row_offsets[row + 1]};
-  }
   /// Calls f(k, entry j of lane k) for the lanes of a slice that the calling thread works on.
   template <class Team, class Function>
   WHILST_HD void for_own_lanes(index_type at, index_type j, const Team& team, const Function& f) const {
     for (int k = team.rank(); k < side_by_side; k += team.size()) f(k, lane(at, k, j));
   }
   WHILST_HD index_type position(index_type at, int j, int k) const { return (at * pitch + j) * side_by_side + k; }
-  WHILST_HD std::int32_t distance(const lane_of_row& of) const {
+  WHILST_HD std::int32_t distance(const entry_of_lane& of) const {
     return this->column_indices[of.entry] - static_cast<std::int32_t>(of.row);
   }
-  WHILST_HD kept value_of(const lane_of_row& of) const { return kept_value(this->values.get()[of.entry]); }
+  WHILST_HD kept value_of(const entry_of_lane& of) const { return kept_value(this->values.get()[of.entry]); }
   WHILST_HD kept kept_value(value given) const {
     if constexpr (for_float_vectors) {
       return static_cast<float>((factor ? *factor : 1.0) * static_cast<double>(given));
@@ -339,14 +337,22 @@ struct sliced_operator : Csr {
   WHILST_HD static Number number(Number value) {
     return value;
   }
+  /// What is cut off a row, several entries in flight at once.
   template <class Team>
   WHILST_HD void add_rest(sum_of_row& sum, bool is_narrow, index_type i, const vector_entry* x,
                           const Team& team) const {
-    const offset end = this->row_offsets[i + 1];
-    for (offset k = this->row_offsets[i] + static_cast<offset>(pitch * team.size() + team.rank()); k < end;
-         k += static_cast<offset>(team.size())) {
-      const kept here = kept_value(this->values.get()[k]), read = is_narrow ? static_cast<float>(here) : here;
-      sum += static_cast<sum_of_row>(read) * static_cast<sum_of_row>(x[this->column_indices[k]]);
+    typename Csr::entries e;
+    e.next = this->row_offsets[i] + static_cast<offset>(pitch * team.size() + team.rank());
+    e.end = this->row_offsets[i + 1];
+    while (e.next < e.end) {
+      Csr::load(e, team);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < Csr::entries::held; ++j) {
+        const kept here = kept_value(e.value[j]), read = is_narrow ? static_cast<float>(here) : here;
+        if (e.column[j] >= 0) sum += static_cast<sum_of_row>(read) * static_cast<sum_of_row>(x[e.column[j]]);
+      }
     }
   }
 };

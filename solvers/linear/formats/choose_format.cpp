@@ -9,6 +9,7 @@
 #include "solvers/linear/host_array.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 
 namespace whilst {
 namespace {
@@ -61,20 +62,24 @@ double padding_of_blocks(const host_pattern& A, int block) try {
   return std::numeric_limits<double>::infinity();
 }
 
-/// Whether slices of rows store little more than the nonzeros, cut no row and find most columns by their distances.
+/// Whether slices of rows store little more than the nonzeros, cut no row, find most columns by their distances, and
+/// leave memory free.
 template <class T>
-bool suits_slices(const csr_matrix<T>& A, place where, const format_rule& rule) {
-  if (A.nonzeros() < rule.least_nonzeros_in_slices || A.has_64bit_offsets()) return false;
-  solve_request<T> request;
-  request.where = where;
-  request.rows = A.rows();
-  request.nonzeros = A.nonzeros();
-  request.row_offsets = A.row_offsets_data();
-  request.column_indices = A.column_indices_data();
-  const slice_statistics seen = look_at_slices(request);
-  return seen.cut == 0 &&
-         static_cast<double>(seen.stored) <= rule.most_fill_of_slices * static_cast<double>(seen.found) &&
-         static_cast<double>(seen.far) <= rule.most_far_slices * static_cast<double>(seen.looked_at);
+bool suits_slices(const solve_request<T>& placed, const format_rule& rule) {
+  const double bytes = static_cast<double>(placed.nonzeros) * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
+  if (bytes < static_cast<double>(rule.least_bytes_in_slices) || placed.offsets_64) return false;
+  const slice_statistics found = look_at_slices(placed);
+  if (found.cut > 0 ||
+      static_cast<double>(found.read) > rule.most_fill_of_slices * static_cast<double>(placed.nonzeros) ||
+      static_cast<double>(found.far) > rule.most_far_slices * static_cast<double>(found.slices))
+    return false;
+#if WHILST_WITH_CUDA
+  if (!placed.where.on_host()) {
+    const cuda::device_guard current(placed.where.device());
+    return static_cast<double>(found.bytes) <= rule.most_of_free_memory * static_cast<double>(cuda::free_bytes());
+  }
+#endif
+  return true;
 }
 
 constexpr const char* why_ell = "since its rows are equally long, and entries of neighbouring rows near one another";
@@ -96,7 +101,7 @@ bool has_slices_in_kernels(const linear_solver_options& options) {
 }  // namespace
 
 template <class T>
-format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
+format_choice choose_format(const csr_matrix<T>& A, const solve_request<T>& placed, const format_rule& rule) {
   const host_pattern pattern(A);
   const index_type nonzeros = A.nonzeros();
   const double average = A.rows() > 0 ? static_cast<double>(nonzeros) / static_cast<double>(A.rows()) : 0;
@@ -105,18 +110,19 @@ format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule) {
       static_cast<double>(of_thread) > rule.least_part * static_cast<double>(nonzeros))
     return {"balanced",
             "since the longest row has " + std::to_string(longest) + " nonzeros, the average " + one_decimal(average)};
-  const index_type fewest = std::min(rule.least_nonzeros, rule.least_nonzeros_in_slices);
-  if (nonzeros < fewest)
-    return {"csr", "since the matrix has fewer than " + std::to_string(fewest) + " nonzeros and no very long row"};
   for (int block = 6; nonzeros >= rule.least_nonzeros && block >= rule.least_block; --block)
     if (has_full_blocks(pattern, block) && padding_of_blocks(pattern, block) <= rule.most_padding)
       return {"bsr", "since its nonzeros form full blocks of " + std::to_string(block) + " x " + std::to_string(block)};
-  if (suits_slices(A, place::host(), rule)) return {"ell", why_ell};
+  if (suits_slices(placed, rule)) return {"ell", why_ell};
+  if (nonzeros < rule.least_nonzeros)
+    return {"csr", "since the matrix has fewer than " + std::to_string(rule.least_nonzeros) +
+                       " nonzeros and no very long row"};
   return {"csr", "since the matrix has neither very long rows nor full blocks"};
 }
 
 template <class T>
-format_choice format_for(const csr_matrix<T>& A, place where, const linear_solver_options& options, executor how) {
+format_choice format_for(const csr_matrix<T>& A, const solve_request<T>& placed, const linear_solver_options& options,
+                         executor how) {
   if (options.format != automatic_format) return {options.format, ""};
   if (rounds_values<T>(options)) return {"sell", "since it holds values in float"};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
@@ -124,16 +130,18 @@ format_choice format_for(const csr_matrix<T>& A, place where, const linear_solve
     return {"csr", "since pipelined-cg reads it once for two products"};
   if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};
   format_rule rule;
-  if (how == executor::host || A.has_64bit_offsets() || !has_slices_in_kernels(options))
-    rule.least_nonzeros_in_slices = std::numeric_limits<index_type>::max();
-  if (!A.is_on_device()) return choose_format(A, rule);
-  if (suits_slices(A, where, rule)) return {"ell", why_ell};
+  if (how == executor::host || !has_slices_in_kernels(options))
+    rule.least_bytes_in_slices = std::numeric_limits<index_type>::max();
+  if (!A.is_on_device()) return choose_format(A, placed, rule);
+  if (suits_slices(placed, rule)) return {"ell", why_ell};
   return {"csr", "since the matrix is in device memory"};
 }
 
-template format_choice choose_format(const csr_matrix<float>&, const format_rule&);
-template format_choice format_for(const csr_matrix<float>&, place, const linear_solver_options&, executor);
-template format_choice format_for(const csr_matrix<double>&, place, const linear_solver_options&, executor);
-template format_choice choose_format(const csr_matrix<double>&, const format_rule&);
+template format_choice choose_format(const csr_matrix<float>&, const solve_request<float>&, const format_rule&);
+template format_choice choose_format(const csr_matrix<double>&, const solve_request<double>&, const format_rule&);
+template format_choice format_for(const csr_matrix<float>&, const solve_request<float>&, const linear_solver_options&,
+                                  executor);
+template format_choice format_for(const csr_matrix<double>&, const solve_request<double>&, const linear_solver_options&,
+                                  executor);
 
 }  // namespace whilst

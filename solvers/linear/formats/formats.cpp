@@ -22,11 +22,11 @@ bool is_format_for_kernels(std::string_view format) { return format == automatic
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_formatted_matrix(std::string_view format, const csr_matrix<T>& pattern,
                                                            const solve_request<T>& csr, bool in_float) {
+  if (format == "ell") return make_ell_matrix<T>(csr, in_float);
   check_stored_entries(format, std::max(pattern.rows(), pattern.nonzeros()));
   if (format == "bsr") return make_bsr_matrix<T>(pattern, csr);
   if (format == "balanced") return make_balanced_matrix<T>(pattern, csr);
   if (format == "sell") return make_sell_matrix<T>(pattern, csr, in_float);
-  if (format == "ell") return make_ell_matrix<T>(csr, in_float);
   throw error("storing a matrix", "'" + std::string(format) + "' has no layout of its own",
               "Use bsr, sell, ell or balanced");
 }

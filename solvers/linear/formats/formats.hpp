@@ -47,10 +47,12 @@ struct format_rule {
   int least_block = 3;  ///< rows of a block; smaller ones save less than the fused kernels
   /// Blocks stored for each there is, since slices are as wide as their longest row; beyond, csr reads as little.
   double most_padding = 1.2;
-  /// Slices of rows: with fewer nonzeros, a GPU's L2 cache holds the matrix,
-  index_type least_nonzeros_in_slices = 4'000'000;
-  /// and what slices store for each nonzero, and the part of them that reads columns of csr, are at most
+  /// Slices of rows: a matrix with fewer bytes lies in a GPU's L2 cache;
+  index_type least_bytes_in_slices = 48'000'000;
+  /// a product reads at most so many entries for each nonzero, and the columns of csr in at most such a part of slices;
   double most_fill_of_slices = 1.1, most_far_slices = 0.1;
+  /// and the copy, of which method "auto" may need three, takes at most such a part of the memory that is free.
+  double most_of_free_memory = 0.2;
   /// Skewed rows: a thread of the longest row has at least so many entries, which it reads 7 at a time, about a
   /// microsecond each,
   index_type least_entries_a_thread = 512;
@@ -59,16 +61,17 @@ struct format_rule {
 };
 
 /// Format "auto" for a matrix in host memory, by its pattern: "balanced", "bsr", "ell" or "csr", for methods that have
-/// "ell" in their own kernels. One pass over the row offsets, over the column indices as long as these form blocks, and
-/// over some rows.
+/// "ell" in their own kernels. One pass over the row offsets, and over the column indices as long as these form blocks.
+/// placed: the same on its place, which looks at all of it for "ell".
 template <class T>
-format_choice choose_format(const csr_matrix<T>& A, const format_rule& rule = {});
+format_choice choose_format(const csr_matrix<T>& A, const solve_request<T>& placed, const format_rule& rule = {});
 
-/// The format of a linear solver with these options on this place and executor: the one named, or what "auto" takes.
-/// csr where no other can be had or be better. For a matrix in device memory ell or csr, since only a format asked for
-/// by name is worth a copy of the pattern to the host.
+/// The format of a linear solver with these options on this executor: the one named, or what "auto" takes. csr where no
+/// other can be had or be better. For a matrix in device memory ell or csr, since only a format asked for by name is
+/// worth a copy of the pattern to the host. placed: the matrix on its place.
 template <class T>
-format_choice format_for(const csr_matrix<T>& A, place where, const linear_solver_options& options, executor how);
+format_choice format_for(const csr_matrix<T>& A, const solve_request<T>& placed, const linear_solver_options& options,
+                         executor how);
 
 /// A matrix in a format other than csr, on the place of a CSR matrix whose arrays it needs as long as it lives.
 template <class T>

@@ -33,7 +33,8 @@ class patterned_matrix : public formatted_matrix<T> {
   index_type bytes() const final { return bytes_; }
   void read_values_from(constant_slot<const T> values) final {
     given_ = values;
-    diagonal_of_ = make_csr_operator<T>(csr_.where, csr_of<std::int32_t>(csr_));
+    diagonal_of_ = csr_.offsets_64 ? make_csr_operator<T>(csr_.where, csr_of<std::int64_t>(csr_))
+                                   : make_csr_operator<T>(csr_.where, csr_of<std::int32_t>(csr_));
     diagonal_of_->read_values_from(values);
   }
   bool has_diagonal() const final { return true; }

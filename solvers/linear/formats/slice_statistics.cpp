@@ -1,7 +1,6 @@
 // compiled by nvcc where CUDA is on
 #include "solvers/linear/formats/slice_statistics.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "solvers/host/run_now.hpp"
@@ -11,42 +10,40 @@
 namespace whilst {
 namespace {
 
-/// A slice: entries stored, nonzeros, whether columns are far apart, whether rows are cut.
 template <class Sliced>
 struct look_at_slice {
   Sliced A;
-  index_type step;
 
-  WHILST_HD auto operator()(index_type index) const {
-    constexpr int side_by_side = Sliced::side_by_side;
-    const index_type first = index * step * side_by_side;
-    int pieces = A.usual_pieces;
-    double found = 0;
-    bool is_far = false, is_cut = false;
-    for (int j = 0; j <= A.pitch; ++j) {
-      index_type least = std::numeric_limits<index_type>::max(), most = -least;
-      for (index_type lane = first; lane < first + side_by_side; ++lane) {
-        const index_type row = lane / A.lanes_a_row;
-        if (row >= A.n) break;
-        const index_type k = A.row_offsets[row] + lane % A.lanes_a_row + j * A.lanes_a_row;
-        if (k >= A.row_offsets[row + 1]) continue;
-        const index_type distance = A.column_indices[k] - row;
-        least = distance < least ? distance : least;
-        most = distance > most ? distance : most;
-        found += j < A.pitch;
-      }
-      if (least > most) continue;
-      if (j == A.pitch) is_cut = true;
-      if (j < A.pitch && j >= pieces) pieces = j + 1;
-      if (j < A.pitch && most - least >= Sliced::no_entry) is_far = true;
+  WHILST_HD static int lanes_wanted() { return Sliced::side_by_side; }
+  template <class Team>
+  WHILST_HD auto operator()(index_type at, const Team& team) const {
+    double read = 0, far = 0, cut = 1;
+    if (has_offsets(at, team)) {
+      const auto found = A.find(at, team);
+      read = found.pieces * Sliced::side_by_side;
+      far = found.has_distances ? 0 : 1;
+      cut = found.is_cut ? 1 : 0;
     }
-    return sums{static_cast<double>(pieces * side_by_side), found, is_far ? 1.0 : 0.0, is_cut ? 1.0 : 0.0};
+    return sums{read, far, cut};
+  }
+
+ private:
+  /// A matrix in device memory may not be there yet.
+  template <class Team>
+  WHILST_HD bool has_offsets(index_type at, const Team& team) const {
+    double wrong = 0;
+    for (int k = team.rank(); k < Sliced::side_by_side; k += team.size()) {
+      const auto here = A.lane(at, k, 0);
+      const index_type begin = here.row < A.n ? A.row_offsets[here.row] : 0;
+      if (begin < 0 || here.end < begin || here.end > A.nonzeros) wrong = 1;
+    }
+    return team.sum(wrong) == 0;
   }
 };
 struct note_slices {
   double* to;
-  WHILST_HD void operator()(const sums<double, 4>& total) const {
-    for (int k = 0; k < 4; ++k) to[k] = total[k];
+  WHILST_HD void operator()(const sums<double, 3>& total) const {
+    for (int k = 0; k < 3; ++k) to[k] = total[k];
   }
 };
 
@@ -54,19 +51,22 @@ struct note_slices {
 
 template <class T>
 slice_statistics look_at_slices(const solve_request<T>& csr) {
-  constexpr index_type enough = 1000;
   const sliced_operator A(csr_of<std::int32_t>(csr));
-  const index_type step = 1 + A.count() / enough, looked_at = (A.count() + step - 1) / step;
-  if (looked_at == 0) return {};
-  const buffer<double> noted(csr.where, 4);
+  workspace measured;
+  A.with_memory(measured);
+  slice_statistics found{.slices = A.count(), .bytes = static_cast<std::size_t>(measured.used())};
+  if (found.slices == 0) return found;
+  buffer<double> noted(csr.where, 3);
   program_recorder record(csr.where);
-  record.step("look at slices", looked_at, look_at_slice<std::remove_const_t<decltype(A)>>{A, step},
+  record.step("look at slices", found.slices, look_at_slice<std::remove_const_t<decltype(A)>>{A},
               note_slices{noted.data()});
   run_now(std::move(record).finish(), csr.where);
-  double total[4];
+  double total[3];
   noted.download(total);
-  const auto number = [&](int k) { return static_cast<index_type>(total[k]); };
-  return {looked_at, number(0), number(1), number(2), number(3)};
+  found.read = static_cast<index_type>(total[0]);
+  found.far = static_cast<index_type>(total[1]);
+  found.cut = static_cast<index_type>(total[2]);
+  return found;
 }
 template slice_statistics look_at_slices(const solve_request<float>&);
 template slice_statistics look_at_slices(const solve_request<double>&);

@@ -4,15 +4,17 @@
 
 namespace whilst {
 
-/// What slices of rows, as sliced_operator has them on a GPU, would hold of a matrix, by up to a thousand of them.
+/// What slices of rows hold of a matrix: see sliced_operator.
 struct slice_statistics {
-  index_type looked_at = 0;
-  index_type stored = 0, found = 0;  ///< entries in those slices, and nonzeros among them
-  index_type far = 0;                ///< slices that read columns of csr
-  index_type cut = 0;                ///< slices with rows that do not fit
+  index_type slices = 0;
+  index_type read = 0;    ///< entries that a product reads, padding included
+  index_type far = 0;     ///< slices that read columns of csr
+  index_type cut = 0;     ///< slices with rows that do not fit
+  std::size_t bytes = 0;  ///< of the copy
 };
 
-/// csr: a matrix with 32-bit offsets on its place, which does the work; its values are not read. Waits.
+/// csr: a matrix with 32-bit offsets, on the place that is to use the slices, which does the work; its values are not
+/// read. An offset that is none counts as a row that does not fit. Waits.
 template <class T>
 slice_statistics look_at_slices(const solve_request<T>& csr);
 

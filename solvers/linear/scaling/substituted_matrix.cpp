@@ -6,6 +6,7 @@
 
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/engine/memory/memory.hpp"
+#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst {
 namespace {
@@ -100,10 +101,6 @@ struct scale_values {
   }
 };
 
-struct nothing_more {
-  WHILST_HD void operator()() const {}
-};
-
 template <class T, class Offset>
 class substituted_matrix final : public linear_operator<T> {
   /// Ruiz's iteration halves the exponents of what is left: from 1e-12 or 1e12 to within 11 % of 1.
@@ -156,7 +153,7 @@ class substituted_matrix final : public linear_operator<T> {
     } else {
       // A product in csr fetches values while the step before it still runs. That one must not be the one that writes
       // them.
-      run.once("the values are there", nothing_more{});
+      run.once("the values are there", detail::nothing_more{});
     }
   }
   void apply(recorder& run, const T* x, T* y) const override { exact_->apply(run, x, y); }
