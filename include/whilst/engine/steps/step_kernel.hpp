@@ -90,14 +90,24 @@ constexpr int blocks_wanted() {
     return by_warp<Finish> ? 3 : 1;
   }
 }
+/// Whether every map of this type wants the same number of threads, which is a constant.
+template <class Map>
+concept wants_constant_threads = requires {
+  typename std::integral_constant<int, Map::threads_wanted()>;
+};
 /// Most threads of a block.
 template <class Map, class Finish, bool small>
 constexpr int most_threads() {
-  if (by_warp<Finish>) return threads_spread;
-  return small                                       ? threads_alone
-         : team_kind_of<Map>() == team_kind::cluster ? threads_of_cluster_block
-         : team_kind_of<Map>() == team_kind::block   ? 1024
-                                                     : 256;
+  if constexpr (by_warp<Finish>) {
+    return threads_spread;
+  } else if constexpr (team_kind_of<Map>() == team_kind::block && wants_constant_threads<Map>) {
+    return Map::threads_wanted();
+  } else {
+    return small                                       ? threads_alone
+           : team_kind_of<Map>() == team_kind::cluster ? threads_of_cluster_block
+           : team_kind_of<Map>() == team_kind::block   ? 1024
+                                                       : 256;
+  }
 }
 
 /// A finish by a whole warp, or by two that do half each.

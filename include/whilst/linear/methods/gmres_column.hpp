@@ -54,6 +54,7 @@ WHILST_HD double* room_of(const Team& team, double* fallback) {
 template <class T, class Preconditioner>
 struct gmres_column {
   static constexpr bool whole_block = true, fetches_constants = false;
+  static constexpr int blocks_wanted = 3;  ///< beside blocks of the steps around it, which start early or end late
   static constexpr int rows_a_block = 32;  ///< one for each lane; the warps share the vectors
   using memory = gmres_memory<T>;
   using scalars = typename memory::scalars;
