@@ -1,4 +1,5 @@
 // The blocks that update v and q together with the column of gmres, by threads of the host as on a GPU.
+#include <atomic>
 #include <barrier>
 #include <memory>
 #include <random>
@@ -70,12 +71,18 @@ class block_of_warps {
     block_of_warps* block_;
     int rank_;
   };
+  /// Returns how many threads have said that the block has read.
   template <class Map>
-  void run(const Map& map, index_type i) {
+  int run(const Map& map, index_type i) {
     std::vector<std::thread> threads;
+    std::atomic<int> calls = 0;
     for (int rank = 0; rank < threads_; ++rank)
-      threads.emplace_back([&, rank] { whilst::detail::apply_map(map, i, member(*this, rank)); });
+      threads.emplace_back([&, rank] {
+        const member team(*this, rank);
+        map(i, team, map.read(i, team, map.fetch(i, team)), [&] { ++calls; });
+      });
     for (std::thread& thread : threads) thread.join();
+    return calls;
   }
 
  private:
@@ -153,7 +160,8 @@ TEST_CASE("blocks that update v and q with the column get what two steps get", "
         const cycle_on_host::column by_blocks{together.all, together.all.pieces, M, together.q, together.q, nullptr};
         block_of_warps block(threads);
         const index_type blocks = (n + by_blocks.rows_a_block - 1) / by_blocks.rows_a_block;
-        for (index_type i = blocks; i >= 0; --i) block.run(by_blocks, i);
+        for (index_type i = blocks; i > 0; --i) REQUIRE(block.run(by_blocks, i) == threads);
+        block.run(by_blocks, 0);
         whilst::gmres_judge<double>{together.all, true}(together.loop);
 
         REQUIRE(together.all.s->columns == apart.all.s->columns);

@@ -24,6 +24,24 @@ __device__ inline bool arrive_last(unsigned* ticket) {
   return before == gridDim.x - 1;
 }
 
+/// The same for a block that has written nothing that the last one reads, and has read what it will overwrite. Returns
+/// how many blocks arrived before it: a caller that does not look at once need not wait for the answer.
+__device__ inline unsigned arrive_early(unsigned* ticket) {
+  unsigned before;
+  asm volatile("atom.relaxed.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(ticket), "r"(gridDim.x - 1) : "memory");
+  return before;
+}
+/// Whether all other blocks have arrived. Waits a little for them, since a ticket of its own would take as long.
+__device__ inline bool others_have_arrived(const unsigned* ticket) {
+  WHILST_ROLLED
+  for (int looks = 0; looks < 4; ++looks) {
+    unsigned arrived;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(arrived) : "l"(ticket) : "memory");
+    if (arrived == gridDim.x - 1) return true;
+  }
+  return false;
+}
+
 /// Waits for all threads of the cluster; afterwards each sees what the others wrote before.
 __device__ inline void meet_cluster() {
   __syncwarp();

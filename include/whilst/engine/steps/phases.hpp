@@ -295,6 +295,25 @@ requires requires(const Finish& finish) { finish.handed; }
 struct handed_by<Finish> {
   using type = std::remove_pointer_t<decltype(Finish::handed)>;
 };
+/// A map by blocks may tell the finish of its step something: its operator() at index 0 writes a struct in memory of
+/// the place, which is all of the map's writes that the finish reads; both point to it by `told`. Such a map is called
+/// with one more argument, has_read, and calls it at every other index on all threads, after a sync() of its team, once
+/// the team has read all that the finish may write. The finish then need not wait for what the map does at those
+/// indices afterwards: the first block's kernel calls it, with the struct in shared memory.
+template <class Map, class Finish>
+constexpr bool tells = requires(Map& map, Finish& finish) {
+  map.told = finish.told;
+};
+template <class Map>
+struct told_by {
+  struct type {};
+};
+template <class Map>
+requires requires(const Map& map) { map.told; }
+struct told_by<Map> {
+  using type = std::remove_pointer_t<decltype(Map::told)>;
+};
+
 template <class Finish, class Sequel>
 constexpr bool hands_to = requires(const Finish& finish, Sequel& sequel) {
   sequel.handed = finish.handed;

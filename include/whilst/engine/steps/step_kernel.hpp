@@ -208,6 +208,14 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   [[maybe_unused]] __shared__ std::conditional_t<may_send, cluster_mailbox<decltype(total)>, no_sums> mailbox;
   using handed = typename handed_by<Finish>::type;
   [[maybe_unused]] __shared__ std::conditional_t<has_sequel, conclusion<handed>, no_sums> concluded;
+  constexpr bool is_told = tells<Map, Finish>;
+  using told_type = typename told_by<Map>::type;
+  [[maybe_unused]] __shared__ std::conditional_t<is_told, told_type, no_sums> told;
+  [[maybe_unused]] __shared__ std::conditional_t<is_told, bool, no_sums> others_have_read;
+  // What the finish is told comes from the first block, which then does not wait for the others' writes.
+  [[maybe_unused]] const bool first_concludes = is_told && gridDim.x >= frame.n;
+  [[maybe_unused]] unsigned arrived_before = 0;
+  const bool reads_for_finish_now = small || (first_concludes && blockIdx.x == 0);
   [[maybe_unused]] finish_data finish_reads{};
   constexpr int leaders = by_warp<Finish> ? 32 : 1;
   using copied = typename copied_by<Finish>::type;
@@ -238,13 +246,13 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   let_next_step_start();
   // Issue all these reads before waiting for the first: one trip to memory, not three.
   int running = frame.guard ? read_early(frame.guard) : 1;
-  if (small) read_for_finish();
+  if (reads_for_finish_now) read_for_finish();
   decltype(read(fetched)) data{};
   if (small || warp_has_index()) data = read(fetched);
   asm volatile("" : "+r"(running)::"memory");  // used here, not sooner
   if (!running) {
     if constexpr (has_finish) {
-      if (small && threadIdx.x < leaders) controls.wait();
+      if (reads_for_finish_now && threadIdx.x < leaders) controls.wait();
       if (blockIdx.x == 0 && threadIdx.x == 0) frame.links.skip();
     }
     return;
@@ -268,12 +276,19 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
         if constexpr (has_sums) {
           const auto share = write_phase(map, i, team, data);
           if (team.rank() == 0) total += share;
+        } else if constexpr (is_told) {
+          Map here = map;
+          here.told = &told;
+          here(i, team, data, [&] {
+            if (first_concludes && threadIdx.x == 0) arrived_before = arrive_early(frame.ticket);
+          });
         } else {
           write_phase(map, i, team, data);
         }
       }
-      if constexpr (works_by_block<Map>) __syncthreads();  // the next index reuses shared memory
       i += range.stride;
+      // The next index reuses shared memory. The warps of a block that tells go on as each is ready.
+      if (works_by_block<Map> && (!is_told || warp_has_index())) __syncthreads();
       if (warp_has_index()) data = read(fetch());
     }
   }
@@ -293,14 +308,20 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     rest.read();
   }
   if constexpr (has_finish) {
-    if (!small) read_for_finish();
+    if (!small && !is_told) read_for_finish();
     // A sequel needs one thread's copy of the loop's state again; a warp works on its shared copy.
     [[maybe_unused]] std::conditional_t<has_sequel && !by_warp<Finish>, loop_state, no_sums> of_thread;
     const auto prepare = [&] { prepare_finish(finish, finish_reads); };
     constexpr bool is_prepared = small && has_sums;  // while waiting for the sums
     const auto call = [&](const Finish& here, loop_state* loop, const auto&... totals) {
       if constexpr (!is_prepared) prepare();
-      call_prepared_finish(here, loop, finish_reads, totals...);
+      if constexpr (is_told) {
+        Finish of_told = here;
+        of_told.told = &told;
+        call_prepared_finish(of_told, loop, finish_reads, totals...);
+      } else {
+        call_prepared_finish(here, loop, finish_reads, totals...);
+      }
     };
     const auto conclude = [&](const auto&... totals) {
       // Called before the finish: later it would wait for it, and registers have no room for the wish itself.
@@ -366,6 +387,33 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
         concludes = total_of_small_grid<most_warps>(total, frame, mailbox, prepare);
       } else if constexpr (has_sums) {
         concludes = total_by_ticket<most_warps>(total, frame);
+      } else if constexpr (is_told) {
+        if (blockIdx.x == 0 && first_concludes) {
+          if (gridDim.x > 1 && threadIdx.x == blockDim.x - 1) others_have_read = others_have_arrived(frame.ticket);
+          __syncthreads();
+          concludes = threadIdx.x == 0;
+          if (concludes && gridDim.x > 1) {
+            if (others_have_read) {
+              *frame.ticket = 0;
+            } else {
+              *finish.told = told;
+              concludes = arrive_last(frame.ticket);
+            }
+          }
+        } else {
+          if (first_concludes) {
+            concludes = threadIdx.x == 0 && arrived_before == gridDim.x - 1;
+          } else {
+            __syncthreads();
+            if (blockIdx.x == 0 && threadIdx.x == 0) *finish.told = told;
+            concludes = threadIdx.x == 0 && arrive_last(frame.ticket);
+          }
+          if (concludes) {
+            __threadfence();
+            told = *finish.told;
+            read_for_finish();
+          }
+        }
       } else if constexpr (small) {
         gridDim.x > 1 ? meet_cluster() : __syncthreads();
         concludes = blockIdx.x == 0 && threadIdx.x == 0;

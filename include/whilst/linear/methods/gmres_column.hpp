@@ -64,6 +64,7 @@ struct gmres_column {
   Preconditioner M;
   T *q, *u;
   const double* factor;  ///< of w; null for 1
+  typename memory::verdict* told = all.told;
 
   WHILST_HD static constexpr int threads_wanted() { return 256; }
   index_type fast_memory_bytes() const {
@@ -121,6 +122,11 @@ struct gmres_column {
 
   template <class Team>
   WHILST_HD void operator()(index_type index, const Team& team, const entries_and_sum& data) const {
+    (*this)(index, team, data, [] {});
+  }
+  template <class Team, class Call>
+  WHILST_HD void operator()(index_type index, const Team& team, const entries_and_sum& data,
+                            const Call& has_read) const {
     const entries& e = data.e;
     const int each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
     const int k = e.columns;
@@ -129,6 +135,7 @@ struct gmres_column {
     WHILST_ROLLED
     for (int j = rank + threads; j < each; j += threads) total[j] = sum_of_pieces(j);
     team.sync();
+    if (index > 0) has_read();
 
     // Each warp for itself: that saves telling the others.
     const auto warp = detail::warp_of(team);
@@ -168,7 +175,7 @@ struct gmres_column {
     if (!makes_column) return;
     if (!is_direction) {
       const reason because = k > 0 ? reason::completed : reason::breakdown;
-      if (rank == 0) *all.told = {0, is_finite(qq) ? because : reason::nan_or_infinity, k};
+      if (rank == 0) *told = {0, is_finite(qq) ? because : reason::nan_or_infinity, k};
       return;
     }
     const double rho = square_of_rho * now.inverse_rho;
@@ -187,7 +194,7 @@ struct gmres_column {
     for (int j = warp.rank(); j < k; j += warp.size()) all.last_row[j] = -sine * row_entry(j);
     if (rank != 0) return;
     const double inverse = detail::inverse_length(now.last, eta);
-    *all.told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, ww), now.columns};
+    *told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, ww), now.columns};
     all.last_row[k] = cosine;
     if (k > 0) {
       all.cosine[k - 1] = cosine;
@@ -288,17 +295,18 @@ struct gmres_column {
 template <class T>
 struct gmres_judge {
   gmres_memory<T> all;
-  bool has_written;  ///< the blocks of the column have written v
+  bool has_written;  ///< the blocks of the column write v
+  typename gmres_memory<T>::verdict* told = all.told;
   WHILST_HD void operator()(loop_state& loop) const {
-    const typename gmres_memory<T>::verdict told = *all.told;
-    if (told.why != reason::running) {
-      loop.stop(told.why);
+    const typename gmres_memory<T>::verdict of_column = *told;
+    if (of_column.why != reason::running) {
+      loop.stop(of_column.why);
       return;
     }
-    all.s->columns = told.columns;
-    if (has_written) all.s->written = told.columns;
-    if (loop.check(told.norm)) return;
-    if (told.columns == all.most) loop.stop(reason::completed);  // the caller adds to x and begins again
+    all.s->columns = of_column.columns;
+    if (has_written) all.s->written = of_column.columns;
+    if (loop.check(of_column.norm)) return;
+    if (of_column.columns == all.most) loop.stop(reason::completed);  // the caller adds to x and begins again
   }
 };
 
