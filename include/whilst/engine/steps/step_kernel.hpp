@@ -237,8 +237,9 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
     if (gridDim.x > 1) mailbox.announce();
   }
   // A small grid with a map has at least one index; threads without an index of their own read the last one.
+  constexpr bool has_first = small || is_told;  // a map that tells has an index 0, and no more blocks than indices
   decltype(fetch()) fetched{};
-  if (small || warp_has_index()) fetched = fetch();
+  if (has_first || warp_has_index()) fetched = fetch();
   if constexpr (may_send) {
     if (gridDim.x > 1) mailbox.open();
   }
@@ -248,7 +249,7 @@ __global__ void __launch_bounds__(most_threads<Map, Finish, small>(), small ? 1 
   int running = frame.guard ? read_early(frame.guard) : 1;
   if (reads_for_finish_now) read_for_finish();
   decltype(read(fetched)) data{};
-  if (small || warp_has_index()) data = read(fetched);
+  if (has_first || warp_has_index()) data = read(fetched);
   asm volatile("" : "+r"(running)::"memory");  // used here, not sooner
   if (!running) {
     if constexpr (has_finish) {

@@ -75,6 +75,7 @@ struct gmres_column {
   struct entries {
     static constexpr int held = on_device ? 4 : 1;
     int columns;
+    int sum;                             // where a thread's first begins
     double last, last_g, eta, last_row;  // block 0
     T v[held], q, w;                     // the others
     double weight;
@@ -89,6 +90,7 @@ struct gmres_column {
     const int warps = team.size() / warp.size(), of_warp = team.rank() / warp.size();
     entries e{};
     e.columns = team.early(&all.s->columns);
+    e.sum = team.rank() * all.pieces;
     e.weight = factor ? team.early(factor) : 1;
     if (index == 0) {
       if (e.columns == 0) e.last_g = team.early(&all.s->last_g);
@@ -117,7 +119,7 @@ struct gmres_column {
   }
   template <class Team>
   WHILST_HD entries_and_sum read(index_type, const Team& team, const entries& e) const {
-    return {e, team.rank() < all.sums_of_piece() ? sum_of_pieces(team.rank()) : 0};
+    return {e, team.rank() < all.sums_of_piece() ? sum_of_pieces(all.partial + e.sum) : 0};
   }
 
   template <class Team>
@@ -133,7 +135,7 @@ struct gmres_column {
     double* const total = detail::room_of(team, all.work);
     if (rank < each) total[rank] = data.sum;
     WHILST_ROLLED
-    for (int j = rank + threads; j < each; j += threads) total[j] = sum_of_pieces(j);
+    for (int j = rank + threads; j < each; j += threads) total[j] = sum_of_pieces(all.partial + j * all.pieces);
     team.sync();
     if (index > 0) has_read();
 
@@ -218,26 +220,26 @@ struct gmres_column {
   }
 
  private:
-  WHILST_HD double sum_of_pieces(int j) const {
-    const int each = all.sums_of_piece();
-    constexpr int at_once = 8;
-    double sum = 0;
+  WHILST_HD double sum_of_pieces(const double* of_piece) const {
+    double sum = sum_of_some(of_piece, pieces);
     WHILST_ROLLED
-    for (int first = 0; first < pieces; first += at_once) {
-      double value[at_once];
-      const double* const from = all.partial + first * each + j;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int p = 0; p < at_once; ++p) value[p] = first + p < pieces ? from[p * each] : 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int distance = 1; distance < at_once; distance *= 2)
-        for (int p = 0; p < at_once; p += 2 * distance) value[p] += value[p + distance];
-      sum += value[0];
-    }
+    for (int first = at_once; first < pieces; first += at_once) sum += sum_of_some(of_piece + first, pieces - first);
     return sum;
+  }
+  static constexpr int at_once = 8;
+  /// Of up to so many, all of which are read before the first is waited for.
+  WHILST_HD static double sum_of_some(const double* of_piece, int left) {
+    double value[at_once];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int p = 0; p < at_once; ++p) value[p] = p < left ? of_piece[p] : 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int distance = 1; distance < at_once; distance *= 2)
+      for (int p = 0; p < at_once; p += 2 * distance) value[p] += value[p + distance];
+    return value[0];
   }
   WHILST_HD static reason verdict_on(const scalars& now, double eta, double ww) {
     if (!is_finite(ww) || !is_finite(now.last)) return reason::nan_or_infinity;

@@ -55,8 +55,10 @@ struct gmres_memory {
   T *basis, *w;
   index_type rows_a_piece;
   int pieces;
-  double *partial, *work;  ///< a, b, (q, q), (q, w), (w, w) of each piece of the rows; for a block without fast memory
-  double *a, *b;           ///< of each column, from a_of and b_of on
+  /// a, b, (q, q), (q, w), (w, w): each sum of all pieces of the rows, one after another; for a block without fast
+  /// memory.
+  double *partial, *work;
+  double *a, *b;                              ///< of each column, from a_of and b_of on
   double *rho, *eta, *cosine, *sine, *g, *y;  ///< of each column
   double* last_row;                           ///< of the product of the rotations
   scalars* s;

@@ -130,11 +130,11 @@ struct gmres_steps {
       }
       dots = detail::sum_over(team, dots);
       if (team.rank() != 0) return;
-      double* const sums_here = all.partial + e.piece * all.sums_of_piece();
+      double* const sums_here = all.partial + e.piece;
       const bool is_vector = e.j < all.most;
-      sums_here[is_vector ? e.j : 2 * all.most] = dots[0];
-      sums_here[is_vector ? all.most + e.j : 2 * all.most + 1] = dots[1];
-      if (!is_vector) sums_here[2 * all.most + 2] = dots[2];
+      sums_here[(is_vector ? e.j : 2 * all.most) * all.pieces] = dots[0];
+      sums_here[(is_vector ? all.most + e.j : 2 * all.most + 1) * all.pieces] = dots[1];
+      if (!is_vector) sums_here[(2 * all.most + 2) * all.pieces] = dots[2];
     }
     index_type bytes(index_type) const { return (all.most / 2 + 2) * all.n * static_cast<index_type>(sizeof(T)); }
 
@@ -178,12 +178,11 @@ struct gmres_steps {
     WHILST_HD static int lanes_wanted() { return 32; }
     template <class Team>
     WHILST_HD void operator()(index_type j, const Team& team) const {
-      const index_type each = all.sums_of_piece();
+      double* const of_sum = all.partial + j * all.pieces;
       double sum = 0;
-      for (index_type piece = team.rank(); piece < all.pieces; piece += team.size())
-        sum += all.partial[piece * each + j];
+      for (int piece = team.rank(); piece < all.pieces; piece += team.size()) sum += of_sum[piece];
       sum = team.sum(sum);
-      if (team.rank() == 0) all.partial[j] = sum;
+      if (team.rank() == 0) *of_sum = sum;
     }
   };
 
