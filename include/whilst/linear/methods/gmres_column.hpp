@@ -34,11 +34,20 @@ WHILST_HD auto warp_of(const Team& team) {
     return team.divided(32);
   }
 }
+/// Whether a team is the block of a step's own kernel, with as many threads as the map wants.
+template <class Team>
+constexpr bool is_own_block() {
+#if defined(__CUDA_ARCH__)
+  return std::is_same_v<Team, block_team>;
+#else
+  return false;
+#endif
+}
 /// A block's fast memory, or `fallback` where there is none.
 template <class Team>
 WHILST_HD double* room_of(const Team& team, double* fallback) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<Team, block_team>) return static_cast<double*>(team.fast_memory());
+  if constexpr (is_own_block<Team>()) return static_cast<double*>(team.fast_memory());
 #endif
   void* const fast = team.fast_memory();
   return fast ? static_cast<double*>(fast) : fallback;
@@ -87,7 +96,7 @@ struct gmres_column {
   template <class Team>
   WHILST_HD entries fetch(index_type index, const Team& team) const {
     const auto warp = detail::warp_of(team);
-    const int warps = team.size() / warp.size(), of_warp = team.rank() / warp.size();
+    const int warps = threads_of(team) / warp.size(), of_warp = team.rank() / warp.size();
     entries e{};
     e.columns = team.early(&all.s->columns);
     e.sum = team.rank() * all.pieces;
@@ -130,96 +139,22 @@ struct gmres_column {
   WHILST_HD void operator()(index_type index, const Team& team, const entries_and_sum& data,
                             const Call& has_read) const {
     const entries& e = data.e;
-    const int each = all.sums_of_piece(), threads = team.size(), rank = team.rank();
-    const int k = e.columns;
+    const int each = all.sums_of_piece(), threads = threads_of(team), rank = team.rank();
     double* const total = detail::room_of(team, all.work);
     if (rank < each) total[rank] = data.sum;
     WHILST_ROLLED
     for (int j = rank + threads; j < each; j += threads) total[j] = sum_of_pieces(all.partial + j * all.pieces);
     team.sync();
-    if (index > 0) has_read();
-
-    // Each warp for itself: that saves telling the others.
-    const auto warp = detail::warp_of(team);
-    const int of_warp = rank / warp.size();
-    const bool makes_column = index == 0 && of_warp == 0;
-    const double *const a = total, *const b = total + all.most;
-    const auto row_entry = [&](int j) { return !makes_column ? 0.0 : j == warp.rank() ? e.last_row : all.last_row[j]; };
-    sums<double, 5> dots{};  // (a, a), (a, b), (b, b), the last row times a and b
-    WHILST_ROLLED
-    for (int j = warp.rank(); j < k; j += warp.size()) {
-      const double aj = a[j], bj = b[j], of_row = row_entry(j);
-      dots += sums{aj * aj, aj * bj, bj * bj, of_row * aj, of_row * bj};
-    }
-    dots = detail::sum_over(warp, dots);
-    const double qq = total[2 * all.most], qw = total[2 * all.most + 1], ww = total[2 * all.most + 2];
-    const double square_of_rho = qq - dots[0];
-    scalars now;
-    now.columns = k + 1;
-    now.weight = e.weight;
-    now.inverse_rho = detail::inverse_root(square_of_rho);
-    now.b_of_v = (qw - dots[1]) * now.inverse_rho;
-    const double left = ww - dots[2] - now.b_of_v * now.b_of_v;
-    // What is left may be all rounding: then the space is exhausted.
-    now.scale = left > 16 * memory::precision * ww ? detail::inverse_root(left) : 0;
-    const double eta = now.scale > 0 ? left * now.scale : 0;
-    const bool is_direction = square_of_rho > 1e-4 * qq;  // otherwise q all but lies in the basis after all
-
-    if (index > 0) {
-      if (is_direction) update_row(index - 1, team, e, now, a, b, total + each);
-      return;
-    }
-    WHILST_ROLLED
-    for (int j = rank; j < k; j += threads) {
-      all.a[memory::a_of(k) + j] = a[j];
-      all.b[memory::b_of(k) + j] = b[j];
-    }
-    if (!makes_column) return;
-    if (!is_direction) {
-      const reason because = k > 0 ? reason::completed : reason::breakdown;
-      if (rank == 0) *told = {0, is_finite(qq) ? because : reason::nan_or_infinity, k};
-      return;
-    }
-    const double rho = square_of_rho * now.inverse_rho;
-    double sine = 0, cosine = 1;
-    now.last = now.b_of_v;
-    now.last_g = e.last_g * rho;
-    if (k > 0) {  // the last column's rotation, complete
-      const double above = e.last + e.eta * dots[3], below = e.eta * rho;
-      const double inverse = detail::inverse_length(above, below);
-      cosine = above * inverse;
-      sine = below * inverse;
-      now.last = cosine * now.b_of_v - sine * dots[4];
-      now.last_g = -sine * e.last_g;
-    }
-    WHILST_ROLLED
-    for (int j = warp.rank(); j < k; j += warp.size()) all.last_row[j] = -sine * row_entry(j);
-    if (rank != 0) return;
-    const double inverse = detail::inverse_length(now.last, eta);
-    *told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, ww), now.columns};
-    all.last_row[k] = cosine;
-    if (k > 0) {
-      all.cosine[k - 1] = cosine;
-      all.sine[k - 1] = sine;
-      all.g[k - 1] = cosine * e.last_g;
-    }
-    all.b[memory::b_of(k) + k] = now.b_of_v;
-    all.rho[k] = rho;
-    all.eta[k] = eta;
-    all.cosine[k] = now.last * inverse;
-    all.sine[k] = eta * inverse;
-    all.g[k] = now.last * inverse * now.last_g;
-    scalars& s = *all.s;  // but for columns, which other blocks may still read
-    s.weight = now.weight;
-    s.inverse_rho = now.inverse_rho;
-    s.b_of_v = now.b_of_v;
-    s.scale = now.scale;
-    s.last = now.last;
-    s.last_g = now.last_g;
-    s.complete = k;
+    if (index == 0) return make_column(team, e, total);
+    has_read();
+    update_row(index - 1, team, e, total);
   }
 
  private:
+  template <class Team>
+  WHILST_HD static int threads_of(const Team& team) {
+    return detail::is_own_block<Team>() ? threads_wanted() : team.size();
+  }
   WHILST_HD double sum_of_pieces(const double* of_piece) const {
     double sum = sum_of_some(of_piece, pieces);
     WHILST_ROLLED
@@ -241,6 +176,100 @@ struct gmres_column {
       for (int p = 0; p < at_once; p += 2 * distance) value[p] += value[p + distance];
     return value[0];
   }
+  /// What follows from the totals and from (a, a), (a, b), (b, b).
+  struct arithmetic {
+    scalars now;
+    double qq, ww, square_of_rho, eta;
+    bool is_direction;  ///< otherwise q all but lies in the basis after all
+  };
+  WHILST_HD arithmetic arithmetic_of(const entries& e, const double* total, double aa, double ab, double bb) const {
+    const double qq = total[2 * all.most], qw = total[2 * all.most + 1], ww = total[2 * all.most + 2];
+    arithmetic of{};
+    scalars& now = of.now;
+    of.qq = qq;
+    of.ww = ww;
+    of.square_of_rho = qq - aa;
+    now.columns = e.columns + 1;
+    now.weight = e.weight;
+    now.inverse_rho = detail::inverse_root(of.square_of_rho);
+    now.b_of_v = (qw - ab) * now.inverse_rho;
+    const double left = ww - bb - now.b_of_v * now.b_of_v;
+    // What is left may be all rounding: then the space is exhausted.
+    now.scale = left > 16 * memory::precision * ww ? detail::inverse_root(left) : 0;
+    of.eta = now.scale > 0 ? left * now.scale : 0;
+    of.is_direction = of.square_of_rho > 1e-4 * qq;
+    return of;
+  }
+
+  /// The column and the verdict, by the block's first warp.
+  template <class Team>
+  WHILST_HD void make_column(const Team& team, const entries& e, const double* total) const {
+    const auto warp = detail::warp_of(team);
+    const int k = e.columns, rank = team.rank(), lanes = warp.size();
+    const double *const a = total, *const b = total + all.most;
+    // The others keep what is summed up already.
+    const int keeping = threads_of(team) > lanes ? threads_of(team) - lanes : lanes, keeper = rank - lanes;
+    if (threads_of(team) == lanes || rank >= lanes) {
+      WHILST_ROLLED
+      for (int j = threads_of(team) > lanes ? keeper : rank; j < k; j += keeping) {
+        all.a[memory::a_of(k) + j] = a[j];
+        all.b[memory::b_of(k) + j] = b[j];
+      }
+    }
+    if (rank >= lanes) return;
+    const auto row_entry = [&](int j) { return j == rank ? e.last_row : all.last_row[j]; };
+    sums<double, 5> dots{};  // (a, a), (a, b), (b, b), the last row times a and b
+    WHILST_ROLLED
+    for (int j = rank; j < k; j += lanes) {
+      const double aj = a[j], bj = b[j], of_row = row_entry(j);
+      dots += sums{aj * aj, aj * bj, bj * bj, of_row * aj, of_row * bj};
+    }
+    dots = detail::sum_over(warp, dots);
+    arithmetic of = arithmetic_of(e, total, dots[0], dots[1], dots[2]);
+    scalars& now = of.now;
+    if (!of.is_direction) {
+      const reason because = k > 0 ? reason::completed : reason::breakdown;
+      if (rank == 0) *told = {0, is_finite(of.qq) ? because : reason::nan_or_infinity, k};
+      return;
+    }
+    const double rho = of.square_of_rho * now.inverse_rho, eta = of.eta;
+    double sine = 0, cosine = 1;
+    now.last = now.b_of_v;
+    now.last_g = e.last_g * rho;
+    if (k > 0) {  // the last column's rotation, complete
+      const double above = e.last + e.eta * dots[3], below = e.eta * rho;
+      const double inverse = detail::inverse_length(above, below);
+      cosine = above * inverse;
+      sine = below * inverse;
+      now.last = cosine * now.b_of_v - sine * dots[4];
+      now.last_g = -sine * e.last_g;
+    }
+    WHILST_ROLLED
+    for (int j = rank; j < k; j += lanes) all.last_row[j] = -sine * row_entry(j);
+    if (rank != 0) return;
+    const double inverse = detail::inverse_length(now.last, eta);
+    *told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, of.ww), now.columns};
+    all.last_row[k] = cosine;
+    if (k > 0) {
+      all.cosine[k - 1] = cosine;
+      all.sine[k - 1] = sine;
+      all.g[k - 1] = cosine * e.last_g;
+    }
+    all.b[memory::b_of(k) + k] = now.b_of_v;
+    all.rho[k] = rho;
+    all.eta[k] = eta;
+    all.cosine[k] = now.last * inverse;
+    all.sine[k] = eta * inverse;
+    all.g[k] = now.last * inverse * now.last_g;
+    scalars& s = *all.s;  // but for columns, which other blocks may still read
+    s.weight = now.weight;
+    s.inverse_rho = now.inverse_rho;
+    s.b_of_v = now.b_of_v;
+    s.scale = now.scale;
+    s.last = now.last;
+    s.last_g = now.last_g;
+    s.complete = k;
+  }
   WHILST_HD static reason verdict_on(const scalars& now, double eta, double ww) {
     if (!is_finite(ww) || !is_finite(now.last)) return reason::nan_or_infinity;
     // A column that is all rounding: A M is singular on the space.
@@ -249,24 +278,31 @@ struct gmres_column {
       return reason::breakdown;
     return reason::running;
   }
-  /// v and q in the rows of a block, a lane for each: the warps share the vectors.
+  /// v and q in the rows of a block, a lane for each: the warps share the vectors. The first one adds up, and does the
+  /// arithmetic meanwhile.
   template <class Team>
-  WHILST_HD void update_row(index_type block, const Team& team, const entries& e, const scalars& now, const double* a,
-                            const double* b, double* share) const {
+  WHILST_HD void update_row(index_type block, const Team& team, const entries& e, double* total) const {
     const auto warp = detail::warp_of(team);
-    const int threads = team.size(), rank = team.rank(), k = e.columns;
-    const int warps = threads / warp.size(), of_warp = rank / warp.size();
+    const int threads = threads_of(team), rank = team.rank(), k = e.columns, lanes = warp.size();
+    const int warps = threads / lanes, of_warp = rank / lanes;
     const index_type i = block * rows_a_block + warp.rank();
-    double of_q = 0, of_w = 0;
+    const double *const a = total, *const b = total + all.most;
+    double* const share = total + all.sums_of_piece();
+    double aj[entries::held], bj[entries::held], of_q = 0, of_w = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int h = 0; h < entries::held; ++h) {
       const int j = of_warp + h * warps;
-      if (j < k) {
-        of_q += a[j] * static_cast<double>(e.v[h]);
-        of_w += b[j] * static_cast<double>(e.v[h]);
-      }
+      aj[h] = j < k ? a[j] : 0;
+      bj[h] = j < k ? b[j] : 0;
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int h = 0; h < entries::held; ++h) {
+      of_q += aj[h] * static_cast<double>(e.v[h]);
+      of_w += bj[h] * static_cast<double>(e.v[h]);
     }
     WHILST_ROLLED
     for (int j = of_warp + entries::held * warps; j < k && i < all.n; j += warps) {
@@ -276,18 +312,35 @@ struct gmres_column {
     }
     share[rank] = of_q;
     share[threads + rank] = of_w;
+    sums<double, 4> dots{};  // and a 0, since four sums are formed faster than three
+    if (of_warp == 0) {
+      WHILST_ROLLED
+      for (int j = rank; j < k; j += lanes) dots += sums{a[j] * a[j], a[j] * b[j], b[j] * b[j], 0.0};
+      dots = detail::sum_over(warp, dots);
+    }
     team.sync();
-    if (of_warp > 0 || i >= all.n) return;
+    if (of_warp > 0) return;
     constexpr int most_warps = threads_wanted() / 32;
+    double q_of_warp[most_warps], w_of_warp[most_warps];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int other = 1; other < most_warps; ++other) {
-      if (other >= warps) break;
-      of_q += share[other * warp.size() + rank];
-      of_w += share[threads + other * warp.size() + rank];
+    for (int other = 0; other < most_warps; ++other) {
+      q_of_warp[other] = other < warps ? share[other * lanes + rank] : 0;
+      w_of_warp[other] = other < warps ? share[threads + other * lanes + rank] : 0;
     }
-    const T next = gmres_steps<T>::next_of_basis::put(all, now, i, of_q, of_w, e.q, e.w);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int distance = 1; distance < most_warps; distance *= 2) {
+      for (int other = 0; other < most_warps; other += 2 * distance) {
+        q_of_warp[other] += q_of_warp[other + distance];
+        w_of_warp[other] += w_of_warp[other + distance];
+      }
+    }
+    const arithmetic of = arithmetic_of(e, total, dots[0], dots[1], dots[2]);
+    if (!of.is_direction || i >= all.n) return;
+    const T next = gmres_steps<T>::next_of_basis::put(all, of.now, i, q_of_warp[0], w_of_warp[0], e.q, e.w);
     q[i] = next;
     if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) u[i] = M(i, next);
   }
