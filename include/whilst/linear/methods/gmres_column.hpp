@@ -19,9 +19,26 @@ WHILST_HD inline double inverse_root(double square) {
   return 1 / sqrt(square);
 #endif
 }
-/// 1 / ||(one, other)||; see length_of.
-WHILST_HD inline double inverse_length(double one, double other) {
-  const double square = one * one + other * other;
+/// Two at once: rsqrt() branches, so that one would wait for the other. Its arithmetic, for numbers within 1e-300 and
+/// 1e300.
+WHILST_HD inline sums<double, 2> inverse_roots(double one, double other) {
+#if defined(__CUDA_ARCH__)
+  const auto is_usual = [](double square) { return square > 1e-300 && square < 1e300; };
+  if (is_usual(one) && is_usual(other)) {
+    sums root{one, other};
+    for (double& each : root.value) {
+      double near;
+      asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(near) : "d"(each));
+      const double off = fma(each, -(near * near), 1.0);
+      each = fma(fma(off, 0.375, 0.5), near * off, near);
+    }
+    return root;
+  }
+#endif
+  return sums{inverse_root(one), inverse_root(other)};
+}
+/// 1 / ||(one, other)||, given its square; see length_of.
+WHILST_HD inline double inverse_length(double one, double other, double square) {
   return square > 0x1p-900 && square < 0x1p1000 ? inverse_root(square) : 1 / hypot(one, other);
 }
 
@@ -191,12 +208,15 @@ struct gmres_column {
     of.square_of_rho = qq - aa;
     now.columns = e.columns + 1;
     now.weight = e.weight;
-    now.inverse_rho = detail::inverse_root(of.square_of_rho);
-    now.b_of_v = (qw - ab) * now.inverse_rho;
-    const double left = ww - bb - now.b_of_v * now.b_of_v;
+    // Of w is left eta^2 = ww - bb - b_of_v^2. Here it is times rho^2, so that its root does not wait for that of rho.
+    const double left = (ww - bb) * of.square_of_rho - (qw - ab) * (qw - ab);
+    const sums<double, 2> inverse = detail::inverse_roots(of.square_of_rho, left);
+    now.inverse_rho = inverse[0];
+    now.b_of_v = (qw - ab) * inverse[0];
     // What is left may be all rounding: then the space is exhausted.
-    now.scale = left > 16 * memory::precision * ww ? detail::inverse_root(left) : 0;
-    of.eta = now.scale > 0 ? left * now.scale : 0;
+    const bool is_left = left > 16 * memory::precision * ww * of.square_of_rho;
+    now.scale = is_left ? of.square_of_rho * inverse[0] * inverse[1] : 0;
+    of.eta = is_left ? left * inverse[1] * inverse[0] : 0;
     of.is_direction = of.square_of_rho > 1e-4 * qq;
     return of;
   }
@@ -238,7 +258,8 @@ struct gmres_column {
     now.last_g = e.last_g * rho;
     if (k > 0) {  // the last column's rotation, complete
       const double above = e.last + e.eta * dots[3], below = e.eta * rho;
-      const double inverse = detail::inverse_length(above, below);
+      // In the square not rho itself, whose root need not be there.
+      const double inverse = detail::inverse_length(above, below, above * above + e.eta * e.eta * of.square_of_rho);
       cosine = above * inverse;
       sine = below * inverse;
       now.last = cosine * now.b_of_v - sine * dots[4];
@@ -247,7 +268,7 @@ struct gmres_column {
     WHILST_ROLLED
     for (int j = rank; j < k; j += lanes) all.last_row[j] = -sine * row_entry(j);
     if (rank != 0) return;
-    const double inverse = detail::inverse_length(now.last, eta);
+    const double inverse = detail::inverse_length(now.last, eta, now.last * now.last + eta * eta);
     *told = {fabs(eta * inverse * now.last_g), verdict_on(now, eta, of.ww), now.columns};
     all.last_row[k] = cosine;
     if (k > 0) {
