@@ -306,6 +306,10 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
     }
   }
   shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
+  if constexpr (requires { Map::threads_spread_out; }) {
+    if (threads_wanted <= static_cast<index_type>(Map::threads_spread_out) * device.multiprocessors)
+      shape.threads = std::min<unsigned>(shape.threads, Map::threads_spread_out);
+  }
   const int resident_blocks =
       device.kernels->resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(shape.threads), name());
   const index_type blocks_wanted = (threads_wanted + shape.threads - 1) / shape.threads;

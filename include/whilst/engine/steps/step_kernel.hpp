@@ -80,6 +80,9 @@ __device__ auto reading_team_of_thread(const step_frame& frame) {
   }
 }
 
+/// A map whose threads have much to do each sets `static constexpr int threads_spread_out`: the threads of its blocks
+/// where each block then has a multiprocessor to itself. On larger grids blocks have more, since those share a cache.
+///
 /// Least blocks of a step that fit a multiprocessor, at the price of registers; a map that streams memory sets it by
 /// `static constexpr int blocks_wanted`.
 template <class Map, class Finish>

@@ -66,6 +66,7 @@ struct gmres_steps {
   /// The sums over a piece of the rows, of w with its factor: a warp takes one vector of the basis, or q and w.
   struct dots_of_piece {
     static constexpr bool fetches_constants = false;
+    static constexpr int threads_spread_out = 64;  ///< a lane reads 48 numbers; and the next step's blocks find room
     memory all;
     const T* q;
     const double* factor;  ///< null for 1
