@@ -62,7 +62,9 @@ class csr_matrix {
                            std::span<const std::int32_t> column_indices, std::span<const T> values);
 
   /// Borrows a matrix in device memory. The entries are not checked (that would cost a transfer) and must outlive every
-  /// solver made from this matrix. Making one throws whilst::error if its GPU cannot use the arrays' memory.
+  /// solver made from this matrix. Making one throws whilst::error if its GPU cannot use the arrays' memory. The
+  /// pattern must be there when a solver is made with format "auto", which may look at it; with a format by name, when
+  /// a solve runs.
   static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int32_t* row_offsets,
                               const std::int32_t* column_indices, const T* values);
   static csr_matrix on_device(index_type rows, index_type columns, index_type nonzeros, const std::int64_t* row_offsets,
