@@ -314,7 +314,7 @@ TEMPLATE_TEST_CASE("blocks copy rows, and multiply to the same bits", "[blocks]"
     for (int k = 0; k < i % 5; ++k) {
       entries.columns.push_back((i + 7 * k) % static_cast<int>(n));
       const bool is_short = i < 8 || i % 2 == 0 || (i < 16 && i % 4 == 1);
-      const double value = k == 0 && i == 6 ? 0 : k == 0 && i == 9 ? 1048577.0 : is_short ? 3.0 * i - k : (i - k) / 3.0;
+      const double value = k == 0 && i == 6 ? 0 : k == 0 && i == 9 ? 2097153.0 : is_short ? 3.0 * i - k : (i - k) / 3.0;
       entries.values.push_back(static_cast<TestType>(value));
     }
     entries.offsets.push_back(static_cast<std::int32_t>(entries.columns.size()));

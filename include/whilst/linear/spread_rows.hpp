@@ -15,7 +15,7 @@ namespace whilst {
 /// order of csr_operator. For other teams it is one.
 ///
 /// A place and the upper half of a double, or a float, are one word. The lower halves lie apart: those of integers up
-/// to 2^20, and of these times powers of two, are 0, and a thread with no others in its rows does not read them.
+/// to 2^21, and of these times powers of two, are 0, and a thread with no others in its rows does not read them.
 template <class T, class Offset, class Values>
 struct spread_csr_operator : csr_operator<T, Offset, Values> {
   using csr = csr_operator<T, Offset, Values>;

@@ -117,18 +117,32 @@ class spread_vector {
                  : "+f"(value)
                  : "r"(address), "r"(j));
   }
-  /// At a generic address: its lower half is the address in the cluster's shared memory.
-  __device__ static void load_at(double& value, unsigned address, unsigned window, std::int32_t place) {
+  /// With clusters, at a generic address, whose lower half is taken to be the address in the cluster's shared memory,
+  /// as it is on compute capability 9.0.
+  __device__ static void load_at(double& value, unsigned address, [[maybe_unused]] unsigned window,
+                                 std::int32_t place) {
+#if __CUDA_ARCH__ >= 900
     asm volatile(
         "{\n.reg .pred is;\n.reg .b64 at;\nmov.b64 at, {%1, %2};\nsetp.ne.s32 is, %3, -1;\n@is ld.f64 %0, [at];\n}"
         : "+d"(value)
         : "r"(address), "r"(window), "r"(place));
+#else
+    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.shared.f64 %0, [%1];\n}"
+                 : "+d"(value)
+                 : "r"(address), "r"(place));
+#endif
   }
-  __device__ static void load_at(float& value, unsigned address, unsigned window, std::int32_t place) {
+  __device__ static void load_at(float& value, unsigned address, [[maybe_unused]] unsigned window, std::int32_t place) {
+#if __CUDA_ARCH__ >= 900
     asm volatile(
         "{\n.reg .pred is;\n.reg .b64 at;\nmov.b64 at, {%1, %2};\nsetp.ne.s32 is, %3, -1;\n@is ld.f32 %0, [at];\n}"
         : "+f"(value)
         : "r"(address), "r"(window), "r"(place));
+#else
+    asm volatile("{\n.reg .pred is;\nsetp.ne.s32 is, %2, -1;\n@is ld.shared.f32 %0, [%1];\n}"
+                 : "+f"(value)
+                 : "r"(address), "r"(place));
+#endif
   }
 };
 #undef WHILST_OF_CLUSTER

@@ -16,7 +16,8 @@ namespace whilst::detail {
 
 struct no_sums {};
 
-/// Counts this block as done; true if it was the last. The caller that gets true sees what all blocks wrote before.
+/// Counts this block as done; true if it was the last. The caller that gets true sees what all blocks wrote before that
+/// counted themselves so.
 /// Call on thread 0, after a barrier.
 __device__ inline bool arrive_last(unsigned* ticket) {
   unsigned before;

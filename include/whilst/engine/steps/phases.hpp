@@ -298,11 +298,13 @@ struct handed_by<Finish> {
 /// A map by blocks may tell the finish of its step something: its operator() at index 0 writes a struct in memory of
 /// the place, which is all of the map's writes that the finish reads; both point to it by `told`. Such a map is called
 /// with one more argument, has_read, and calls it at every other index on all threads, after a sync() of its team, once
-/// the team has read all that the finish may write. The finish then need not wait for what the map does at those
-/// indices afterwards: the first block's kernel calls it, with the struct in shared memory.
+/// the team has read and used all that the finish may write. The finish then need not wait for what the map does at
+/// those indices afterwards: the first block calls it, or the last that has read, with a copy of the struct in shared
+/// memory; that in memory is written only if it is needed there. Other runners call the map without has_read.
 template <class Map, class Finish>
-constexpr bool tells = requires(Map& map, Finish& finish) {
+constexpr bool tells = works_by_block<Map>&& requires(Map& map, Finish& finish) {
   map.told = finish.told;
+  *map.told = *finish.told;
 };
 template <class Map>
 struct told_by {

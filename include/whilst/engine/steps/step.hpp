@@ -307,6 +307,7 @@ launch_shape map_step<Map, Finish, Sequel, has_kernels>::shape(const device_trai
   }
   shape.threads = std::min<unsigned>(whole_warps(threads_wanted), detail::by_warp<Finish> ? threads_spread : 256);
   if constexpr (requires { Map::threads_spread_out; }) {
+    static_assert(Map::threads_spread_out >= 64, "two warps may do the finish");
     if (threads_wanted <= static_cast<index_type>(Map::threads_spread_out) * device.multiprocessors)
       shape.threads = std::min<unsigned>(shape.threads, Map::threads_spread_out);
   }

@@ -16,7 +16,7 @@ struct step_frame {
   index_type n = 0;
   int lanes = 1;
   void* partials = nullptr;       ///< one entry per block, for the totals
-  unsigned* ticket = nullptr;     ///< counts finished blocks; resets itself to 0
+  unsigned* ticket = nullptr;     ///< counts blocks that have finished, or have read what the finish writes; back to 0
   const int* guard = nullptr;     ///< the running flag that the step obeys; null outside loops
   bool guard_only_falls = false;  ///< it was set before the first step that may overlap this one: in a loop's body
   /// The next step reads ahead only constants, so its kernel may start before the step preceding this one has ended.

@@ -2,6 +2,7 @@
 
 /// The kernel that runs a step: its indices, its sums over the grid, its finish and its links. For nvcc.
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -104,7 +105,8 @@ constexpr int most_threads() {
   if constexpr (by_warp<Finish>) {
     return threads_spread;
   } else if constexpr (team_kind_of<Map>() == team_kind::block && wants_constant_threads<Map>) {
-    return Map::threads_wanted();
+    constexpr unsigned threads = Map::threads_wanted();
+    return static_cast<int>(std::bit_ceil(threads < 32 ? 32 : threads > 1024 ? 1024 : threads));
   } else {
     return small                                       ? threads_alone
            : team_kind_of<Map>() == team_kind::cluster ? threads_of_cluster_block
