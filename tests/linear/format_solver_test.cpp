@@ -66,6 +66,20 @@ std::vector<T> solved(linear_solver<T>& solver, const csr_matrix<T>& A, double r
   return x;
 }
 
+/// A matrix in device memory, and the memory.
+struct on_gpu {
+  buffer<std::int32_t> offsets, columns;
+  buffer<double> values;
+  csr_matrix<double> matrix;
+
+  explicit on_gpu(const csr_matrix<double>& A)
+      : offsets(place::gpu(0), A.rows() + 1, A.row_offsets_32().data()),
+        columns(place::gpu(0), A.nonzeros(), A.column_indices().data()),
+        values(place::gpu(0), A.nonzeros(), A.values().data()),
+        matrix(csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), offsets.data(), columns.data(),
+                                             values.data())) {}
+};
+
 template <class T>
 csr_matrix<T> with_values(const csr_matrix<T>& A, const std::vector<T>& values) {
   return {A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), values};
@@ -154,11 +168,8 @@ TEST_CASE("a matrix in device memory in every format", "[linear][format]") {
   const auto A = star_of_blocks<double>(40);
   for (const std::string& executor : executors_with_steps()) {
     if (executor == "host") continue;
-    const buffer<std::int32_t> offsets(place::gpu(0), A.rows() + 1, A.row_offsets_32().data());
-    const buffer<std::int32_t> columns(place::gpu(0), A.nonzeros(), A.column_indices().data());
-    const buffer<double> values(place::gpu(0), A.nonzeros(), A.values().data());
-    const auto there = csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), offsets.data(),
-                                                     columns.data(), values.data());
+    const on_gpu copy(A);
+    const csr_matrix<double>& there = copy.matrix;
     for (const std::string& format : formats) {
       INFO(executor << ", " << format);
       linear_solver<double> solver(
@@ -176,11 +187,8 @@ TEST_CASE("auto takes ell for a large stencil on a GPU, in host memory and in de
   const csr_matrix<double>& A = problem.matrix;
   for (const std::string& executor : executors_with_steps()) {
     if (executor == "host") continue;
-    const buffer<std::int32_t> offsets(place::gpu(0), A.rows() + 1, A.row_offsets_32().data());
-    const buffer<std::int32_t> columns(place::gpu(0), A.nonzeros(), A.column_indices().data());
-    const buffer<double> values(place::gpu(0), A.nonzeros(), A.values().data());
-    const auto there = csr_matrix<double>::on_device(A.rows(), A.columns(), A.nonzeros(), offsets.data(),
-                                                     columns.data(), values.data());
+    const on_gpu copy(A);
+    const csr_matrix<double>& there = copy.matrix;
     for (const csr_matrix<double>* matrix : {&A, &there}) {
       std::vector<double> x(problem.rhs.size(), 0.0);
       const report told = linear_solver<double>(*matrix, {.rtol = 1e-3, .executor = executor}).solve(problem.rhs, x);

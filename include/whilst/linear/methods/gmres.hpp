@@ -4,6 +4,7 @@
 
 #include "whilst/linear/method_settings.hpp"
 #include "whilst/linear/methods/gmres_column.hpp"
+#include "whilst/linear/methods/gmres_least_squares.hpp"
 #include "whilst/linear/methods/gmres_memory.hpp"
 #include "whilst/linear/methods/gmres_steps.hpp"
 #include "whilst/linear/products.hpp"
