@@ -33,6 +33,10 @@ requires std::is_same_v<std::remove_const_t<Options>, linear_solver_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("preconditioner", options.preconditioner);
+  visit("amg_precision", options.amg.precision);
+  visit("amg_strength", options.amg.strength);
+  visit("amg_coarsest_rows", options.amg.coarsest_rows);
+  visit("amg_most_levels", options.amg.most_levels);
   visit("null_space", options.null_space);
   visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/multigrid/amg.hpp"
 #include "solvers/linear/null_space/in_complement.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/solver_refusals.hpp"
 #include "solvers/linear/stored_matrix.hpp"
@@ -30,10 +32,12 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   stored_matrix<T> matrix;
-  operator_parts parts;                             ///< instead of the matrix
-  preconditioner_parts M;                           ///< instead of a named one
-  std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
-  std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
+  operator_parts parts;                              ///< instead of the matrix
+  preconditioner_parts M;                            ///< instead of a named one
+  preconditioner_choice chosen_M;                    ///< the named one
+  std::unique_ptr<matrix_preconditioner<T>> made_M;  ///< which is made from the matrix, if it has parts
+  std::optional<whilst::null_space<T>> null_space;   ///< if the options name one
+  std::optional<csr_matrix<T>> values_of;            ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   linear_solver_options options;             ///< what to record
   whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
@@ -54,8 +58,11 @@ struct linear_solver<T>::implementation {
     if (!M) wish.callback_memory = "any";
     require_steps<T>(making_linear_solver, options);
     require_change_of_matrix<T>(making_linear_solver, options, true, M != nullptr);
+    chosen_M = chosen_preconditioner(making_linear_solver, options);
+    require_matrix_for_parts(named);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
-    if (M || !is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix<T>(options))
+    if (M || chosen_M.kind == preconditioner_kind::parts || !is_format_for_kernels(options.format) ||
+        has_null_space(options) || changes_matrix<T>(options))
       in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
@@ -105,6 +112,18 @@ struct linear_solver<T>::implementation {
     record_parts(named, choice_at(parts->where(), options), began);
   }
 
+  /// Throws where preconditioner amg cannot be made.
+  void require_matrix_for_parts(const linear_method<T>* named) const {
+    if (M || chosen_M.kind != preconditioner_kind::parts) return;
+    if (named && named->needs.transpose)
+      throw error(making_linear_solver,
+                  "preconditioner amg is for A, and method " + options.method + " wants one for A'A",
+                  "Use none or jacobi, or another method");
+    if (changes_matrix<T>(options))
+      throw error(making_linear_solver, name_of_change(options) + " changes the matrix that preconditioner amg is for",
+                  "Leave out one of the two");
+  }
+
   /// Null for "auto".
   const linear_method<T>* checked_method() const {
     const linear_method<T>* named = nullptr;
@@ -144,6 +163,11 @@ struct linear_solver<T>::implementation {
       throw error(making_linear_solver, "format " + options.format + " is of a matrix, and there is none",
                   "Leave the format out");
     require_change_of_matrix<T>(making_linear_solver, options, false, M != nullptr);
+    chosen_M = chosen_preconditioner(making_linear_solver, options);
+    if (!M && chosen_M.kind == preconditioner_kind::parts)
+      throw error(making_linear_solver,
+                  "preconditioner amg is made from a matrix, and the operator tells of products alone",
+                  "Give the matrix, or use none or a preconditioner of your own");
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -178,10 +202,10 @@ struct linear_solver<T>::implementation {
       request.columns = parts->columns();
       request.parts = parts.get();
     }
-    request.preconditioner =
-        M ? preconditioner_kind::parts : preconditioner_from_name(making_linear_solver, options.preconditioner);
+    request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
     if (M) shown.preconditioner = "user";
-    request.preconditioner_parts = M.get();
+    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) made_M = make_amg<T>(request, chosen_M.amg);
+    request.preconditioner_parts = M ? M.get() : made_M.get();
     request.settings = method_settings_of(options);
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
@@ -201,6 +225,7 @@ struct linear_solver<T>::implementation {
     const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
+    if (made_M) told.preconditioner_choice = "amg, " + made_M->description();
     return made;
   }
 
@@ -365,6 +390,10 @@ memory_table linear_solver<T>::memory() const {
     own.push_back({.name = "the vectors of the null space",
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
+  if (const auto& M = implementation_->made_M)
+    own.push_back({.name = "the levels of amg",
+                   .where = name_of(implementation_->solve->chosen().recorded().where()),
+                   .bytes = static_cast<std::size_t>(M->bytes())});
   if (!implementation_->parts) {
     const std::vector<memory_item> of_matrix = implementation_->matrix.memory();
     own.insert(own.end(), of_matrix.begin(), of_matrix.end());
@@ -375,7 +404,8 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  return implementation_->matrix.bytes() + of_null_space + implementation_->solve->bytes();
+  const index_type of_M = implementation_->made_M ? implementation_->made_M->bytes() : 0;
+  return implementation_->matrix.bytes() + of_null_space + of_M + implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

@@ -4,6 +4,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"
@@ -56,7 +57,9 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   kernel_abilities in_kernel = options.method == automatic_method
                                    ? in_kernel_of_automatic
                                    : method_from_name<T>("borrowing a linear solver", options.method).in_kernel;
-  if (!is_format_for_kernels(options.format) || has_null_space(options) || changes_matrix<T>(options)) in_kernel = {};
+  if (is_preconditioner_in_parts(options) || !is_format_for_kernels(options.format) || has_null_space(options) ||
+      changes_matrix<T>(options))
+    in_kernel = {};
   const linear_solver_key<T> key(
       A, options, choose_executor(wish_of(options), A.rows(), A.is_on_device(), in_kernel, A.nonzeros()));
   // It captures no key: in a unity build GCC warns of a closure whose field is of a local type.

@@ -6,6 +6,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -21,6 +22,9 @@ void require_steps(std::string_view doing, const linear_solver_options& options)
   if (!is_format_for_kernels(options.format))
     throw error(doing, "format " + options.format + " records steps of its own, and executor resident is one kernel",
                 "Use format csr or auto, or executor graph or stream");
+  if (is_preconditioner_in_parts(options))
+    throw error(doing, "preconditioner amg records steps of its own, and executor resident is one kernel",
+                "Use executor graph, stream or host");
   if (has_null_space(options))
     throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");

@@ -22,7 +22,7 @@ struct report_fields {
   double solve_seconds = 0;
   double loop_seconds = 0;
   std::string method, preconditioner, executor, precision, device, note, choice;
-  std::string format, format_choice;
+  std::string format, format_choice, preconditioner_choice;
   index_type rows = 0, nonzeros = 0;
   int lanes = 1;  ///< of a batch: threads that worked on each problem
   std::vector<history_record> history;
@@ -78,6 +78,8 @@ class report {
   const std::string& format() const { return fields_.format; }
   /// Under format "auto": which one was taken, and why. Otherwise empty.
   const std::string& format_choice() const { return fields_.format_choice; }
+  /// Of a preconditioner that is made from the matrix: what was made, "amg, 4 levels of ..."; else empty.
+  const std::string& preconditioner_choice() const { return fields_.preconditioner_choice; }
   index_type rows() const { return fields_.rows; }
   index_type nonzeros() const { return fields_.nonzeros; }
   /// Residual norms by iteration, oldest first. At most history_capacity records: when full, every other one is

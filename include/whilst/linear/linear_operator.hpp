@@ -74,6 +74,8 @@ class preconditioner {
   virtual ~preconditioner() = default;
   /// Takes the memory that its steps need for n rows; as linear_operator::take_memory.
   virtual void take_memory([[maybe_unused]] index_type n, [[maybe_unused]] workspace& memory) {}
+  /// For one made from a matrix whose values are bound at launch: where the pointer to them will lie.
+  virtual void read_values_from([[maybe_unused]] constant_slot<const T> values) {}
   /// Whether prepare makes M from the operator.
   virtual bool made_from_operator() const { return false; }
   /// Records, once in a solve, how M is made from *factor times A; factor is memory of the place.

@@ -122,11 +122,12 @@ template <class T>
 recorded_solve<T> declare_parameters(program_recorder& record, const solve_request<T>& request,
                                      const solve_frame<T>& frame, control_settings* outer, control_settings* inner);
 
-/// A with the values that the frame binds.
+/// A, or M, with the values that the frame binds.
 template <class T, class Operator>
 Operator with_values(Operator A, const solve_frame<T>& frame) {
   if constexpr (requires { A.values; }) A.values = {frame.values};
-  if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
+  if constexpr (requires { A.parts; })
+    if (A.parts) A.parts->read_values_from({frame.values});
   return A;
 }
 
@@ -145,8 +146,8 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
     const solve_frame<T> placed(request, memory);
     memory.item("vectors and scalars");
     const solve_frame<T> own = request.around ? request.around->within(placed, memory) : placed;
-    return std::pair(
-        placed, solve_type(with_values(A, own), M, own.template operands<solve_type>(), own.outer, own.inner, memory));
+    return std::pair(placed, solve_type(with_values(A, own), with_values(M, own), own.template operands<solve_type>(),
+                                        own.outer, own.inner, memory));
   });
   recorded_solve<T> made = declare_parameters(record, request, frame, &frame.outer->settings, &frame.inner->settings);
   if (request.around) request.around->record_before(record);

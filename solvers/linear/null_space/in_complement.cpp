@@ -140,6 +140,9 @@ class projected_preconditioner final : public preconditioner<T> {
     if (M_) M_->take_memory(n, memory);
     P_.take_memory(memory);
   }
+  void read_values_from(constant_slot<const T> values) override {
+    if (M_) M_->read_values_from(values);
+  }
   bool made_from_operator() const override { return !M_ || M_->made_from_operator(); }
   void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
     if (M_) M_->prepare(run, A, factor);

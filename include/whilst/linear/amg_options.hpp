@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "whilst/basics/index_type.hpp"
+
+namespace whilst {
+
+/// Settings of preconditioner "amg". As text: "amg,precision=double,strength=0.1".
+struct amg_options {
+  /// "auto" for "float", or "double": the numbers of the levels and of the cycle. Sums of a set-up are formed in double
+  /// in either case.
+  std::string precision = "auto";
+  /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
+  /// its column, by their geometric mean; 0 to 1.
+  double strength = 0.25;
+  /// The coarsest level has at most so many rows, and its matrix is inverted; 1 to 1024.
+  index_type coarsest_rows = 128;
+  int most_levels = 30;
+
+  bool operator==(const amg_options&) const = default;
+};
+
+}  // namespace whilst

@@ -1,0 +1,249 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include "solvers/linear/multigrid/aggregation.hpp"
+
+#include <utility>
+
+#include "solvers/host/run_now.hpp"
+#include "solvers/linear/multigrid/offsets_from_counts.hpp"
+#include "whilst/engine/recorder.hpp"
+
+namespace whilst::multigrid {
+namespace {
+
+/// What an unknown is while roots are chosen.
+enum : std::int8_t { apart = -1, near_a_root = 0, undecided = 1, root = 2 };
+
+/// Which of two unknowns is chosen first: roots before all, then by chance, then by number; 0 for those that cannot be.
+struct priorities {
+  const std::int8_t* state;
+  const std::uint32_t* round;
+
+  static constexpr std::uint64_t least_of_roots = std::uint64_t{1} << 63;
+  WHILST_HD std::uint64_t operator()(index_type i) const {
+    const std::int8_t here = state[i];
+    if (here <= near_a_root) return 0;
+    const auto number = static_cast<std::uint32_t>(i);
+    if (here == root) return least_of_roots | number;
+    return std::uint64_t{chance(number + 0x9e3779b9u * *round) >> 1} << 32 | (number + 1);
+  }
+
+ private:
+  /// A hash without regularity: the "lowbias32" of C. Wellons, "Prospecting for hash functions", 2018.
+  WHILST_HD static std::uint32_t chance(std::uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ x >> 16;
+  }
+};
+
+/// The first among an unknown and its neighbours.
+template <class C>
+struct first_nearby {
+  strong_graph<C> graph;
+  priorities priority;
+  std::uint64_t* first;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    std::uint64_t most = 0;
+    if (priority.state[i] != apart) {
+      most = priority(i);
+      graph.each_neighbour(i, team, [&](std::int32_t j, C) {
+        const std::uint64_t other = priority(j);
+        if (other > most) most = other;
+      });
+    }
+    most = ~team.least(~most);
+    if (team.rank() == 0) first[i] = most;
+  }
+};
+/// An unknown that is first up to distance 2 becomes a root; one that is as near to a root, none.
+template <class C>
+struct decide {
+  strong_graph<C> graph;
+  priorities priority;
+  const std::uint64_t* first;
+  std::int8_t* state;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD sums<double, 1> operator()(index_type i, const Team& team) const {
+    if (state[i] != undecided) return {};
+    std::uint64_t most = first[i];
+    graph.each_neighbour(i, team, [&](std::int32_t j, C) {
+      if (first[j] > most) most = first[j];
+    });
+    most = ~team.least(~most);
+    const bool is_root = most == priority(i), has_root = most >= priorities::least_of_roots;
+    team.sync();  // all have read the state
+    if (team.rank() > 0) return {};
+    if (is_root || has_root) state[i] = is_root ? root : near_a_root;
+    return sums{is_root || has_root ? 0.0 : 1.0};
+  }
+};
+struct end_of_round {
+  std::uint32_t* round;
+  WHILST_HD void operator()(const sums<double, 1>& undecided_left, loop_state& loop) const {
+    ++*round;
+    if (loop.check()) return;
+    if (undecided_left[0] == 0) loop.stop(reason::completed);
+  }
+};
+
+struct begin_first {
+  const std::int8_t* has_strong;
+  std::int8_t* state;
+  std::int32_t* root_of;
+  WHILST_HD void operator()(index_type i) const {
+    state[i] = has_strong[i] ? undecided : apart;
+    root_of[i] = -1;
+  }
+};
+template <class C>
+struct begin_second {
+  strong_graph<C> graph;
+  const std::int8_t* has_strong;
+  const std::int32_t* root_of;
+  std::int8_t* state;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const bool is_left = has_strong[i] && root_of[i] < 0;
+    int others = 0;
+    if (is_left) graph.each_neighbour(i, team, [&](std::int32_t j, C) { others += root_of[j] < 0; });
+    others = team.sum(others);
+    if (team.rank() == 0) state[i] = !is_left ? apart : others >= 2 ? undecided : near_a_root;
+  }
+};
+
+/// The strongest neighbour that counts, the first of several; -1 for none.
+template <class C, class Team, class Counts>
+WHILST_HD std::int32_t strongest_neighbour(const strong_graph<C>& graph, index_type i, const Team& team,
+                                           const Counts& counts) {
+  C most = 0;
+  std::int32_t which = -1;
+  graph.each_neighbour(i, team, [&](std::int32_t j, C size) {
+    if (!counts(j) || size < most || (size == most && which >= 0 && which < j)) return;
+    most = size;
+    which = j;
+  });
+  const C most_of_team = -team.least(-most);
+  constexpr std::int32_t nobody = 0x7fffffff;
+  const std::int32_t found = team.least(which >= 0 && most == most_of_team ? which : nobody);
+  return found == nobody ? -1 : found;
+}
+
+/// Roots and their neighbours.
+template <class C>
+struct join_roots {
+  strong_graph<C> graph;
+  const std::int8_t* state;
+  std::int32_t* root_of;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    if (state[i] == apart) return;
+    const std::int32_t found =
+        state[i] == root ? static_cast<std::int32_t>(i)
+                         : strongest_neighbour(graph, i, team, [&](std::int32_t j) { return state[j] == root; });
+    if (team.rank() == 0 && found >= 0) root_of[i] = found;
+  }
+};
+/// Whoever is left.
+template <class C>
+struct join_neighbour {
+  strong_graph<C> graph;
+  const std::int32_t* root_of;
+  std::int32_t* joined;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    std::int32_t found = root_of[i];
+    if (found < 0) {
+      const std::int32_t nearest = strongest_neighbour(graph, i, team, [&](std::int32_t j) { return root_of[j] >= 0; });
+      if (nearest >= 0) found = root_of[nearest];
+    }
+    if (team.rank() == 0) joined[i] = found;
+  }
+};
+
+struct is_own_root {
+  const std::int32_t* root_of;
+  std::int32_t* count;
+  WHILST_HD void operator()(index_type i) const { count[i] = root_of[i] == i; }
+};
+struct number_of_root {
+  const std::int32_t *root_of, *numbers;
+  std::int32_t* aggregate;
+  WHILST_HD void operator()(index_type i) const { aggregate[i] = root_of[i] < 0 ? -1 : numbers[root_of[i]]; }
+};
+
+}  // namespace
+
+template <class C>
+aggregates aggregate(place where, const strong_graph<C>& graph, const std::int8_t* has_strong) {
+  const pattern_view& A = graph.A.pattern;
+  const index_type n = A.rows;
+  const int lanes = A.lanes();
+  const offsets_from_counts number(where, n);
+  program_recorder run(where);
+  struct work {
+    std::int8_t* state;
+    std::uint32_t* round;
+    std::uint64_t* first;
+    std::int32_t *root_of, *joined, *count, *numbers;
+    control *first_set, *second_set;
+  };
+  // What is not returned is the program's.
+  const work at = run.arena([&](arena_layout& memory) {
+    return work{memory.take<std::int8_t>(n),
+                memory.take<std::uint32_t>(1),
+                memory.take<std::uint64_t>(n),
+                memory.take<std::int32_t>(n),
+                memory.take<std::int32_t>(n),
+                memory.take<std::int32_t>(n),
+                nullptr,
+                memory.take<control>(1),
+                memory.take<control>(1)};
+  });
+  aggregates made{buffer<std::int32_t>(where, n), 0};
+  buffer<std::int32_t> numbers(where, n + 1);
+  // Each round decides on one unknown at least, and usually on nine of ten.
+  const control_settings limit{.limit = n + 1};
+  run.parameter(&at.first_set->settings, limit);
+  run.parameter(&at.second_set->settings, limit);
+  const priorities priority{at.state, at.round};
+  const auto choose_roots = [&](const char* name, control* of_loop) {
+    run.loop(name, of_loop, [&](auto& inner) {
+      inner.step("the first nearby", n, first_nearby<C>{graph, priority, at.first, lanes});
+      inner.step("decide", n, decide<C>{graph, priority, at.first, at.state, lanes}, end_of_round{at.round});
+    });
+    run.step("join roots", n, join_roots<C>{graph, at.state, at.root_of, lanes});
+  };
+  run.step("begin", n, begin_first{has_strong, at.state, at.root_of});
+  choose_roots("roots", at.first_set);
+  run.step("begin again", n, begin_second<C>{graph, has_strong, at.root_of, at.state, lanes});
+  choose_roots("roots among the others", at.second_set);
+  run.step("join neighbours", n, join_neighbour<C>{graph, at.root_of, at.joined, lanes});
+  run.step("roots", n, is_own_root{at.joined, at.count});
+  number.record(run, at.count, numbers.data());
+  run.step("numbers of aggregates", n, number_of_root{at.joined, numbers.data(), made.of_unknown.data()});
+  run_now(std::move(run).finish(), where);
+  made.count = numbers.element(n);
+  return made;
+}
+
+template aggregates aggregate(place, const strong_graph<WHILST_NUMBER>&, const std::int8_t*);
+
+}  // namespace whilst::multigrid

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "solvers/linear/multigrid/strength.hpp"
+#include "whilst/basics/views.hpp"
+
+namespace whilst::multigrid {
+
+/// How the values of a level are made from those of its matrix, on patterns that are known: the steps that a refresh
+/// records. Sums are formed in double.
+
+/// The prolongation of smoothed aggregation: P = (I - W A) T, where T_ig is 1 for the aggregate g of unknown i, A is
+/// the matrix without its weak entries, which are added to the diagonal, and W = 4/3 (|D| + L)^-1 for its diagonal D
+/// and L_i, the sum of |a_ij| beside it. By rows and not by the spectral radius as in P. Vanek, J. Mandel, M. Brezina,
+/// Computing 56 (1996), so that one row far from dominance does not slow down all others.
+template <class C>
+struct prolongation_values {
+  matrix_view<C> A;
+  const std::uint8_t* strong;
+  const std::int32_t* aggregate;
+  pattern_view P;
+  C* values;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    sums<double, 3> of_row{};  // diagonal, weak entries, sizes of strong ones
+    A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
+      const double a = static_cast<double>(A.values[e]);
+      of_row.value[j == i ? 0 : strong[e] ? 2 : 1] += j != i && strong[e] ? fabs(a) : a;
+    });
+    of_row = team.sum(of_row);
+    const double lumped = of_row[0] + of_row[1];
+    // Weak entries may cancel a diagonal: then they are left out.
+    const double diagonal = lumped * of_row[0] > 0 ? lumped : of_row[0];
+    const double size = fabs(diagonal) + of_row[2];
+    const double weight = size > 0 ? (diagonal < 0 ? -4.0 : 4.0) / 3 / size : 0;
+    const std::int32_t own = aggregate[i], end = P.offsets[i + 1];
+    for (std::int32_t q = P.offsets[i] + team.rank(); q < end; q += team.size()) {
+      const std::int32_t g = P.indices[q];
+      double sum = own == g ? 1 - weight * diagonal : 0;
+      for (std::int32_t e = A.pattern.offsets[i]; e < A.pattern.offsets[i + 1]; ++e)
+        if (strong[e] && aggregate[A.pattern.indices[e]] == g) sum -= weight * static_cast<double>(A.values[e]);
+      values[q] = static_cast<C>(sum);
+    }
+  }
+};
+/// The aggregates that row i of P names: its own and those of its strong neighbours.
+template <class C>
+struct columns_of_prolongation {
+  strong_graph<C> graph;
+  const std::int32_t* aggregate;
+
+  template <class Team>
+  WHILST_HD std::int32_t next(index_type i, std::int32_t last, const Team& team) const {
+    constexpr std::int32_t no_column = 0x7fffffff;
+    std::int32_t least = aggregate[i] > last ? aggregate[i] : no_column;
+    graph.each_neighbour(i, team, [&](std::int32_t j, C) {
+      if (aggregate[j] > last && aggregate[j] < least) least = aggregate[j];
+    });
+    return least;
+  }
+};
+
+/// The values of a product A B on its pattern. sources: where the values of A lie, null for in order.
+template <class C>
+struct product_values {
+  matrix_view<C> A;
+  const std::int32_t* sources;
+  matrix_view<C> B;
+  pattern_view product;
+  C* values;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const std::int32_t end = product.offsets[i + 1], end_of_A = A.pattern.offsets[i + 1];
+    for (std::int32_t q = product.offsets[i] + team.rank(); q < end; q += team.size()) {
+      const std::int32_t column = product.indices[q];
+      double sum = 0;
+      for (std::int32_t e = A.pattern.offsets[i]; e < end_of_A; ++e) {
+        const std::int32_t k = A.pattern.indices[e], at = B.pattern.find(k, column);
+        if (at < B.pattern.offsets[k + 1] && B.pattern.indices[at] == column)
+          sum += static_cast<double>(A.values[sources ? sources[e] : e]) * static_cast<double>(B.values[at]);
+      }
+      values[q] = static_cast<C>(sum);
+    }
+  }
+};
+
+/// The smoother, a diagonal M: the sparse approximate inverse on the diagonal's pattern, m_i = a_ii / sum_j a_ij^2, of
+/// O. Broeker, M. J. Grote, Appl. Numer. Math. 41 (2002). It damps by itself, as much as a row's neighbours ask for. A
+/// row without a diagonal is left as it is: its smoother is 0.
+template <class C>
+struct smoother_values {
+  matrix_view<C> A;
+  C* M;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    sums<double, 2> of_row{};
+    A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
+      const double a = static_cast<double>(A.values[e]);
+      of_row.value[0] += j == i ? a : 0;
+      of_row.value[1] += a * a;
+    });
+    of_row = team.sum(of_row);
+    if (team.rank() == 0) M[i] = static_cast<C>(of_row[1] > 0 ? of_row[0] / of_row[1] : 0);
+  }
+};
+
+/// A row [S | Q] of what a level does on the way up: S = 2 M - M A M, which smooths before and after, and
+/// Q = (I - M A) P. Columns of Q come after those of S.
+struct columns_on_the_way_up {
+  pattern_view A, AP;
+
+  WHILST_HD std::int32_t offset(index_type i) const { return A.offsets[i] + AP.offsets[i]; }
+};
+template <class C>
+struct put_way_up {
+  columns_on_the_way_up from;
+  std::int32_t *offsets, *indices;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const std::int32_t begin = from.offset(i), of_Q = begin + from.A.offsets[i + 1] - from.A.offsets[i];
+    from.A.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { indices[begin + e - from.A.offsets[i]] = j; });
+    const auto n = static_cast<std::int32_t>(from.A.rows);
+    from.AP.each_entry(i, team,
+                       [&](std::int32_t q, std::int32_t g) { indices[of_Q + q - from.AP.offsets[i]] = n + g; });
+    if (team.rank() > 0) return;
+    offsets[i] = begin;
+    if (i + 1 == from.A.rows) offsets[i + 1] = from.offset(i + 1);
+  }
+};
+/// Q's values are also left in the order of AP, for those of its transpose.
+template <class C>
+struct way_up_values {
+  matrix_view<C> A, P, AP;
+  const C* M;
+  C *up, *Q;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const std::int32_t of_A = A.pattern.offsets[i], of_AP = AP.pattern.offsets[i], begin = of_A + of_AP,
+                       of_Q = begin + A.pattern.offsets[i + 1] - of_A;
+    const double m = static_cast<double>(M[i]);
+    int diagonals = 0;  // a row may have its diagonal in parts
+    A.pattern.each_entry(i, team, [&](std::int32_t, std::int32_t j) { diagonals += j == i; });
+    diagonals = team.sum(diagonals);
+    A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
+      const double mam = m * static_cast<double>(A.values[e]) * static_cast<double>(M[j]);
+      up[begin + e - of_A] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
+    });
+    AP.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t g) {
+      const std::int32_t at = P.pattern.find(i, g);
+      const bool is_in_P = at < P.pattern.offsets[i + 1] && P.pattern.indices[at] == g;
+      const double p = is_in_P ? static_cast<double>(P.values[at]) : 0;
+      const C value = static_cast<C>(p - m * static_cast<double>(AP.values[q]));
+      up[of_Q + q - of_AP] = value;
+      Q[q] = value;
+    });
+  }
+};
+
+/// Values in another order.
+template <class C>
+struct gather_values {
+  const std::int32_t* sources;
+  const C* values;
+  C* gathered;
+  WHILST_HD void operator()(index_type e) const { gathered[e] = values[sources[e]]; }
+};
+
+/// The inverse of the coarsest matrix, by one block: Gauss and Jordan's elimination with pivots from the diagonal. An
+/// unknown whose pivot is lost to rounding, as the last one of a singular matrix, is left out: its row and its column
+/// become 0.
+template <class C>
+struct invert_coarsest {
+  static constexpr bool whole_block = true;
+  matrix_view<C> A;
+  double *work, *pivot_row, *pivot_column;  ///< n x n, n, n
+  C* inverse;                               ///< by rows
+
+  WHILST_HD static int threads_wanted() { return 1024; }
+  template <class Team>
+  WHILST_HD void operator()(index_type, const Team& team) const {
+    const int n = static_cast<int>(A.pattern.rows), rank = static_cast<int>(team.rank()),
+              size = static_cast<int>(team.size());
+    for (int k = rank; k < n * n; k += size) work[k] = 0;
+    team.sync();
+    for (int i = rank; i < n; i += size)
+      for (std::int32_t e = A.pattern.offsets[i]; e < A.pattern.offsets[i + 1]; ++e)
+        work[i * n + A.pattern.indices[e]] += static_cast<double>(A.values[e]);
+    team.sync();
+    for (int k = 0; k < n; ++k) {
+      // Of its own size only rounding is left: the entry of A is its diagonal.
+      double own = 0;
+      for (std::int32_t e = A.pattern.offsets[k]; e < A.pattern.offsets[k + 1]; ++e)
+        if (A.pattern.indices[e] == k) own += static_cast<double>(A.values[e]);
+      const double pivot = work[k * n + k];
+      constexpr double lost = 64 * (sizeof(C) == 4 ? 0x1p-23 : 0x1p-52);
+      const bool is_kept = fabs(pivot) > lost * fabs(own);
+      for (int j = rank; j < n; j += size) {
+        pivot_row[j] = is_kept ? work[k * n + j] / pivot : 0;
+        pivot_column[j] = work[j * n + k];
+      }
+      team.sync();
+      for (int at = rank; at < n * n; at += size) {
+        const int i = at / n, j = at % n;
+        if (!is_kept) {
+          if (i == k || j == k) work[at] = 0;
+        } else if (i == k) {
+          work[at] = j == k ? 1 / pivot : pivot_row[j];
+        } else if (j == k) {
+          work[at] = -pivot_column[i] / pivot;
+        } else {
+          work[at] -= pivot_column[i] * pivot_row[j];
+        }
+      }
+      team.sync();
+    }
+    for (int k = rank; k < n * n; k += size) inverse[k] = static_cast<C>(work[k]);
+  }
+};
+
+}  // namespace whilst::multigrid
