@@ -45,8 +45,8 @@ void check(std::string_view doing, const amg_options& options) {
     throw error(doing, "setting " + what + " of preconditioner amg", cure);
   };
   const std::string& precision = options.precision;
-  if (precision != "auto" && precision != "float" && precision != "double")
-    refuse("precision is '" + precision + "'", "Use one of auto, float, double");
+  if (precision != "auto" && precision != "bfloat16" && precision != "float" && precision != "double")
+    refuse("precision is '" + precision + "'", "Use one of auto, bfloat16, float, double");
   if (!(options.strength >= 0 && options.strength <= 1))
     refuse("strength is " + std::to_string(options.strength), "Use 0 to 1");
   if (options.coarsest_rows < 1 || options.coarsest_rows > 1024)

@@ -1,11 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/aggregation.hpp"
 
-#include <utility>
-
-#include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/offsets_from_counts.hpp"
-#include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {
 namespace {
@@ -38,27 +34,35 @@ struct priorities {
   }
 };
 
-/// The first among an unknown and its neighbours.
+/// The first among an unknown and its neighbours. Where nobody is undecided any more, that is settled.
 template <class C>
 struct first_nearby {
   strong_graph<C> graph;
   priorities priority;
+  std::int8_t* is_settled;
   std::uint64_t* first;
   int lanes;
 
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
+    if (is_settled[i]) return;
     std::uint64_t most = 0;
+    int undecided_here = 0;
     if (priority.state[i] != apart) {
       most = priority(i);
+      undecided_here = priority.state[i] == undecided;
       graph.each_neighbour(i, team, [&](std::int32_t j, C) {
         const std::uint64_t other = priority(j);
+        undecided_here |= priority.state[j] == undecided;
         if (other > most) most = other;
       });
     }
     most = ~team.least(~most);
-    if (team.rank() == 0) first[i] = most;
+    undecided_here = team.sum(undecided_here);
+    if (team.rank() > 0) return;
+    first[i] = most;
+    is_settled[i] = undecided_here == 0;
   }
 };
 /// An unknown that is first up to distance 2 becomes a root; one that is as near to a root, none.
@@ -97,10 +101,11 @@ struct end_of_round {
 
 struct begin_first {
   const std::int8_t* has_strong;
-  std::int8_t* state;
+  std::int8_t *state, *is_settled;
   std::int32_t* root_of;
   WHILST_HD void operator()(index_type i) const {
     state[i] = has_strong[i] ? undecided : apart;
+    is_settled[i] = 0;
     root_of[i] = -1;
   }
 };
@@ -109,7 +114,7 @@ struct begin_second {
   strong_graph<C> graph;
   const std::int8_t* has_strong;
   const std::int32_t* root_of;
-  std::int8_t* state;
+  std::int8_t *state, *is_settled;
   int lanes;
 
   WHILST_HD int lanes_wanted() const { return lanes; }
@@ -119,7 +124,9 @@ struct begin_second {
     int others = 0;
     if (is_left) graph.each_neighbour(i, team, [&](std::int32_t j, C) { others += root_of[j] < 0; });
     others = team.sum(others);
-    if (team.rank() == 0) state[i] = !is_left ? apart : others >= 2 ? undecided : near_a_root;
+    if (team.rank() > 0) return;
+    state[i] = !is_left ? apart : others >= 2 ? undecided : near_a_root;
+    is_settled[i] = 0;
   }
 };
 
@@ -192,58 +199,47 @@ struct number_of_root {
 }  // namespace
 
 template <class C>
-aggregates aggregate(place where, const strong_graph<C>& graph, const std::int8_t* has_strong) {
-  const pattern_view& A = graph.A.pattern;
-  const index_type n = A.rows;
-  const int lanes = A.lanes();
-  const offsets_from_counts number(where, n);
-  program_recorder run(where);
-  struct work {
-    std::int8_t* state;
-    std::uint32_t* round;
-    std::uint64_t* first;
-    std::int32_t *root_of, *joined, *count, *numbers;
+void record_aggregation(program_recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
+                        std::int32_t* aggregate, std::int32_t* numbers, level_memory& scratch) {
+  const index_type n = graph.A.pattern.rows;
+  const int lanes = graph.A.pattern.lanes(4);
+  std::int8_t *const state = scratch.take<std::int8_t>(n).data(), *const is_settled =
+                                                                      scratch.take<std::int8_t>(n).data();
+  std::uint64_t* const first = scratch.take<std::uint64_t>(n).data();
+  std::int32_t *const root_of = scratch.take<std::int32_t>(n).data(),
+                      *const joined = scratch.take<std::int32_t>(n).data(),
+                      *const count = scratch.take<std::int32_t>(n).data();
+  struct control_of_rounds {
     control *first_set, *second_set;
+    std::uint32_t* round;
   };
-  // What is not returned is the program's.
-  const work at = run.arena([&](arena_layout& memory) {
-    return work{memory.take<std::int8_t>(n),
-                memory.take<std::uint32_t>(1),
-                memory.take<std::uint64_t>(n),
-                memory.take<std::int32_t>(n),
-                memory.take<std::int32_t>(n),
-                memory.take<std::int32_t>(n),
-                nullptr,
-                memory.take<control>(1),
-                memory.take<control>(1)};
+  // Controls begin as zeros, which an arena is.
+  const control_of_rounds at = run.arena([&](arena_layout& memory) {
+    return control_of_rounds{memory.take<control>(1), memory.take<control>(1), memory.take<std::uint32_t>(1)};
   });
-  aggregates made{buffer<std::int32_t>(where, n), 0};
-  buffer<std::int32_t> numbers(where, n + 1);
   // Each round decides on one unknown at least, and usually on nine of ten.
   const control_settings limit{.limit = n + 1};
   run.parameter(&at.first_set->settings, limit);
   run.parameter(&at.second_set->settings, limit);
-  const priorities priority{at.state, at.round};
+  const priorities priority{state, at.round};
   const auto choose_roots = [&](const char* name, control* of_loop) {
-    run.loop(name, of_loop, [&](auto& inner) {
-      inner.step("the first nearby", n, first_nearby<C>{graph, priority, at.first, lanes});
-      inner.step("decide", n, decide<C>{graph, priority, at.first, at.state, lanes}, end_of_round{at.round});
+    run.loop(name, of_loop, [&](recorder& inner) {
+      inner.step("the first nearby", n, first_nearby<C>{graph, priority, is_settled, first, lanes});
+      inner.step("decide", n, decide<C>{graph, priority, first, state, lanes}, end_of_round{at.round});
     });
-    run.step("join roots", n, join_roots<C>{graph, at.state, at.root_of, lanes});
+    run.step("join roots", n, join_roots<C>{graph, state, root_of, lanes});
   };
-  run.step("begin", n, begin_first{has_strong, at.state, at.root_of});
+  run.step("begin", n, begin_first{has_strong, state, is_settled, root_of});
   choose_roots("roots", at.first_set);
-  run.step("begin again", n, begin_second<C>{graph, has_strong, at.root_of, at.state, lanes});
+  run.step("begin again", n, begin_second<C>{graph, has_strong, root_of, state, is_settled, lanes});
   choose_roots("roots among the others", at.second_set);
-  run.step("join neighbours", n, join_neighbour<C>{graph, at.root_of, at.joined, lanes});
-  run.step("roots", n, is_own_root{at.joined, at.count});
-  number.record(run, at.count, numbers.data());
-  run.step("numbers of aggregates", n, number_of_root{at.joined, numbers.data(), made.of_unknown.data()});
-  run_now(std::move(run).finish(), where);
-  made.count = numbers.element(n);
-  return made;
+  run.step("join neighbours", n, join_neighbour<C>{graph, root_of, joined, lanes});
+  run.step("roots", n, is_own_root{joined, count});
+  record_offsets(run, n, count, numbers, scratch);
+  run.step("numbers of aggregates", n, number_of_root{joined, numbers, aggregate});
 }
 
-template aggregates aggregate(place, const strong_graph<WHILST_NUMBER>&, const std::int8_t*);
+template void record_aggregation(program_recorder&, const strong_graph<WHILST_NUMBER>&, const std::int8_t*,
+                                 std::int32_t*, std::int32_t*, level_memory&);
 
 }  // namespace whilst::multigrid

@@ -2,16 +2,11 @@
 
 #include <cstdint>
 
+#include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
-#include "whilst/engine/memory/memory.hpp"
+#include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {
-
-/// A partition of the unknowns that have strong neighbours.
-struct aggregates {
-  buffer<std::int32_t> of_unknown;  ///< the number of its aggregate; -1 for an unknown that is in none
-  index_type count = 0;
-};
 
 /// Aggregates around the roots of a maximal independent set of distance 2: a root and its neighbours are one. N. Bell,
 /// S. Dalton, L. N. Olson, "Exposing fine-grained parallelism in algebraic multigrid methods", SIAM J. Sci. Comput. 34
@@ -21,8 +16,10 @@ struct aggregates {
 /// the aggregate to which their strongest neighbour belongs. Aggregates are numbered in the order of their roots.
 /// Random numbers are hashes, so the same graph has the same aggregates everywhere.
 ///
-/// has_strong: of each unknown, whether it has neighbours.
+/// Records how the unknowns are divided. has_strong: of each, whether it has neighbours; aggregate: receives the number
+/// of its aggregate, -1 for an unknown that is in none; count: their number, at [rows] of an array.
 template <class C>
-aggregates aggregate(place where, const strong_graph<C>& graph, const std::int8_t* has_strong);
+void record_aggregation(program_recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
+                        std::int32_t* aggregate, std::int32_t* numbers, level_memory& scratch);
 
 }  // namespace whilst::multigrid

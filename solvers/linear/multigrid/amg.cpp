@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/cycle.hpp"
 #include "whilst/basics/safe_norm.hpp"
 
@@ -85,16 +84,14 @@ class amg final : public matrix_preconditioner<T> {
   amg(const solve_request<T>& matrix, const amg_options& options)
       : nonzeros_(matrix.nonzeros),
         kept_(matrix.where, 1),
+        address_(matrix.where, 1, &matrix.values),
         levels_(matrix.where,
                 {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
                  matrix.column_indices},
-                options, [&](C* finest) {
-                  const buffer<const T*> address(matrix.where, 1, &matrix.values);
-                  program_recorder run(matrix.where);
-                  record_finest(run, {address.data()}, finest);
-                  run.step("the values", nonzeros_, take_fingerprint<T>{{address.data()}},
+                options, [&](recorder& run, C* finest) {
+                  record_finest(run, {address_.data()}, finest);
+                  run.step("the values", nonzeros_, take_fingerprint<T>{{address_.data()}},
                            compare_fingerprint{kept_.data(), nullptr});
-                  run_now(std::move(run).finish(), matrix.where);
                 }) {}
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
@@ -111,7 +108,9 @@ class amg final : public matrix_preconditioner<T> {
     run.once("the scale of M", note_factor{kept, factor});
   }
   void apply(recorder& run, const T* r, T* z) const override {
-    record_cycle(run, levels_, vectors_, r, z, &kept_.data()->factor);
+    const double* const factor = &kept_.data()->factor;
+    if (run.where().on_host()) return record_cycle<csr_of_cycle<C>>(run, levels_, vectors_, r, z, factor);
+    record_cycle<cycle_matrix<C>>(run, levels_, vectors_, r, z, factor);
   }
 
   index_type bytes() const override { return levels_.bytes() + kept_.bytes(); }
@@ -126,6 +125,7 @@ class amg final : public matrix_preconditioner<T> {
 
   index_type nonzeros_;
   buffer<values_of_hierarchy> kept_;
+  buffer<const T*> address_;  ///< of the values that the hierarchy is first made from
   hierarchy<C> levels_;
   constant_slot<const T> values_;
   cycle_vectors<C> vectors_;
@@ -140,9 +140,9 @@ std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matri
     throw error(making, "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
                 "Use preconditioner jacobi");
   const std::string_view precision = options.precision;
-  if (precision != "auto" && precision != "float" && precision != "double")
+  if (precision != "auto" && precision != "float" && precision != "double" && precision != "bfloat16")
     throw error(making, "there is no precision called '" + std::string(precision) + "'",
-                "Use one of auto, float, double");
+                "Use one of auto, bfloat16, float, double");
   if constexpr (std::is_same_v<T, double>)
     if (precision == "double") return std::make_unique<amg<T, double>>(matrix, options);
   return std::make_unique<amg<T, float>>(matrix, options);

@@ -11,36 +11,57 @@ struct rounded_vector {
   const T* x;
   WHILST_HD C operator[](index_type i) const { return static_cast<C>(x[i]); }
 };
-/// It, and behind it a vector of the cycle.
-template <class C, class T>
-struct rounded_then {
-  const T* x;
-  index_type n;
-  const C* then;
-  WHILST_HD C operator[](index_type i) const { return i < n ? static_cast<C>(x[i]) : then[i - n]; }
+
+/// On the way down: y = Q'r.
+template <class Matrix, class X, class Y>
+struct go_down {
+  static constexpr bool fetches_constants = false;
+  Matrix restriction;
+  X r;
+  Y* y;
+
+  WHILST_HD int lanes_wanted() const { return restriction.lanes_wanted(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return restriction.fetch(i, team);
+  }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team, const typename Matrix::entries& e) const {
+    const Y sum = restriction.row(e, i, r, team);
+    if (team.rank() == 0) y[i] = sum;
+  }
+  index_type bytes(index_type n) const { return restriction.bytes() + n * static_cast<index_type>(sizeof(Y)); }
 };
 
-/// A product of the cycle: y = A x, or *factor A x.
-template <class C, class X, class Y>
-struct cycle_product {
+/// On the way up: y = *factor (S r + Q e); factor is null for 1.
+template <class Matrix, class C, class X, class Y>
+struct go_up {
   static constexpr bool fetches_constants = false;
-  using matrix = csr_operator<C, std::int32_t, fixed_slot<const C>>;
-  matrix A;
-  X x;
+  Matrix S, Q;
+  X r;
+  const C* e;  ///< null on a level that has no coarser one
   Y* y;
   const double* factor;
 
-  WHILST_HD int lanes_wanted() const { return A.lanes_wanted(); }
+  struct entries {
+    typename Matrix::entries of_S, of_Q;
+  };
+  WHILST_HD int lanes_wanted() const { return S.lanes_wanted(); }
   template <class Team>
-  WHILST_HD typename matrix::entries fetch(index_type i, const Team& team) const {
-    return A.fetch(i, team);
+  WHILST_HD entries fetch(index_type i, const Team& team) const {
+    entries fetched{S.fetch(i, team), {}};
+    if (e) fetched.of_Q = Q.fetch(i, team);
+    return fetched;
   }
   template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, const typename matrix::entries& e) const {
-    const C sum = A.row(e, i, x, team);
+  WHILST_HD void operator()(index_type i, const Team& team, const entries& fetched) const {
+    C sum = S.row(fetched.of_S, i, r, team);
+    if (e) sum += Q.row(fetched.of_Q, i, e, team);
     if (team.rank() == 0) y[i] = factor ? static_cast<Y>(*factor * static_cast<double>(sum)) : static_cast<Y>(sum);
   }
-  index_type bytes(index_type n) const { return A.bytes() + n * static_cast<index_type>(sizeof(Y)); }
+  index_type bytes(index_type n) const {
+    return S.bytes() + (e ? Q.bytes() : 0) + n * static_cast<index_type>(sizeof(Y));
+  }
 };
 
 /// The coarsest level: y = A^-1 x by rows of the inverse.
@@ -62,70 +83,63 @@ struct inverse_product {
   }
 };
 
-/// The vectors of a cycle: of each level r and, behind it, what the next coarser level answers; of the finest one only
-/// that.
+/// The vectors of a cycle: of each level but the finest r, and what the next coarser level answers.
 template <class C>
 class cycle_vectors {
  public:
   void take_memory(const hierarchy<C>& of, workspace& memory) {
-    of_level_.clear();
+    residual_.clear();
+    correction_.clear();
     for (std::size_t k = 0; k < of.levels().size(); ++k) {
       const level<C>& here = of.levels()[k];
-      of_level_.push_back(memory.take<C>((k ? here.rows() : 0) + here.coarse_rows()));
+      residual_.push_back(k ? memory.take<C>(here.A.rows) : nullptr);
+      correction_.push_back(memory.take<C>(here.coarse_rows));
     }
   }
-  C* residual(std::size_t k) const { return of_level_[k]; }
-  C* correction(std::size_t k, index_type rows) const { return of_level_[k] + (k ? rows : 0); }
+  C* residual(std::size_t k) const { return residual_[k]; }
+  C* correction(std::size_t k) const { return correction_[k]; }
 
  private:
-  std::vector<C*> of_level_;
+  std::vector<C*> residual_, correction_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B.
-template <class T, class C>
+/// Records z = *factor B r for the whole hierarchy's B. Matrix: cycle_matrix<C>, or csr_of_cycle<C>, as which it can be
+/// read, too.
+template <class Matrix, class T, class C>
 void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
                   const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
-  const auto matrix = [](index_type rows, const std::int32_t* offsets, const std::int32_t* indices,
-                         const buffer<C>& values) {
-    const double average = rows ? static_cast<double>(values.size()) / static_cast<double>(rows) : 0;
-    return csr_operator<C, std::int32_t, fixed_slot<const C>>{
-        rows, offsets, indices, {values.data()}, lanes_for_row(average), values.size()};
+  const auto down = [&](const level<C>& here, const auto& r, C* y) {
+    run.step("down: Q'r", here.coarse_rows,
+             go_down<Matrix, std::remove_cvref_t<decltype(r)>, C>{here.restriction, r, y});
   };
-  const auto product = [&run](const char* name, const auto& A, const auto& x, auto* y, const double* factor) {
-    using Y = std::remove_pointer_t<decltype(y)>;
-    run.step(name, A.n, cycle_product<C, std::remove_cvref_t<decltype(x)>, Y>{A, x, y, factor});
+  const auto up = [&](const level<C>& here, const auto& r, const C* e, auto* y, const double* factor) {
+    using X = std::remove_cvref_t<decltype(r)>;
+    run.step("up: S r + Q e", here.A.rows,
+             go_up<Matrix, C, X, std::remove_pointer_t<decltype(y)>>{here.S, here.Q, r, e, y, factor});
   };
-  for (std::size_t k = 0; k < last; ++k) {
-    const pattern_view& QT = levels[k].QT.pattern.view();
-    const auto A = matrix(QT.rows, QT.offsets, QT.indices, levels[k].QT_values);
-    if (k == 0) {
-      product("down: Q'r", A, rounded_vector<C, T>{r}, vectors.residual(1), nullptr);
+  const auto solve_coarsest = [&](const auto& r, auto* y, const double* factor) {
+    using X = std::remove_cvref_t<decltype(r)>;
+    const index_type n = levels[last].A.rows;
+    run.step("the coarsest level", n,
+             inverse_product<C, X, std::remove_pointer_t<decltype(y)>>{n, of.inverse(), r, y, factor});
+  };
+  const rounded_vector<C, T> finest{r};
+  const auto residual = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
+  if (last > 0) down(levels[0], finest, vectors.residual(1));
+  for (std::size_t k = 1; k < last; ++k) down(levels[k], residual(k), vectors.residual(k + 1));
+  for (std::size_t k = last; k > 0; --k) {
+    if (k == last && of.has_inverse()) {
+      solve_coarsest(residual(k), vectors.correction(k - 1), nullptr);
     } else {
-      product("down: Q'r", A, static_cast<const C*>(vectors.residual(k)), vectors.residual(k + 1), nullptr);
+      up(levels[k], residual(k), k == last ? nullptr : vectors.correction(k), vectors.correction(k - 1), nullptr);
     }
   }
-  for (std::size_t k = levels.size(); k-- > 0;) {
-    const level<C>& here = levels[k];
-    const index_type n = here.rows();
-    if (k == last && of.has_inverse()) {
-      if (k == 0) {
-        run.step("the coarsest level", n, inverse_product<C, rounded_vector<C, T>, T>{n, of.inverse(), {r}, z, factor});
-      } else {
-        C* const answer = vectors.correction(k - 1, levels[k - 1].rows());
-        run.step("the coarsest level", n,
-                 inverse_product<C, const C*, C>{n, of.inverse(), vectors.residual(k), answer, nullptr});
-      }
-      continue;
-    }
-    const auto A = matrix(n, here.up_offsets.data(), here.up_indices.data(), here.up_values);
-    if (k == 0) {
-      product("up: S r + Q e", A, rounded_then<C, T>{r, n, vectors.correction(0, n)}, z, factor);
-    } else {
-      product("up: S r + Q e", A, static_cast<const C*>(vectors.residual(k)),
-              vectors.correction(k - 1, levels[k - 1].rows()), nullptr);
-    }
+  if (last == 0 && of.has_inverse()) {
+    solve_coarsest(finest, z, factor);
+  } else {
+    up(levels[0], finest, last == 0 ? nullptr : vectors.correction(0), z, factor);
   }
 }
 

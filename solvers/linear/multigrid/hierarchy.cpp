@@ -1,159 +1,215 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
+#include <array>
 #include <cstdio>
 #include <utility>
 
 #include "solvers/host/run_now.hpp"
-#include "solvers/linear/multigrid/rows_as_sets.hpp"
+#include "solvers/linear/multigrid/aggregation.hpp"
+#include "solvers/linear/multigrid/level_values.hpp"
+#include "solvers/linear/multigrid/offsets_from_counts.hpp"
 
 namespace whilst::multigrid {
 namespace {
 
-/// Threads for a row of a product: one an entry of it, up to a warp.
-int lanes_of_product(const pattern_view& product) {
-  int lanes = 1;
-  while (lanes < 32 && lanes * product.rows < product.nonzeros) lanes *= 2;
-  return lanes;
+/// Sizes that one program finds and the next one's memory depends on.
+struct tell_sizes {
+  const std::int32_t *first, *second;
+  std::int32_t* told;
+  WHILST_HD void operator()() const {
+    told[0] = *first;
+    told[1] = *second;
+  }
+};
+
+/// Records how many columns each row has, and where rows begin; the pattern has its offsets then.
+template <class Source>
+pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const Source& source, level_memory& kept,
+                               level_memory& scratch) {
+  std::int32_t *const counts = scratch.take<std::int32_t>(rows).data(), *const offsets =
+                                                                            kept.take<std::int32_t>(rows + 1).data();
+  run.step("count a row's columns", rows, count_columns<Source>{source, counts, lanes});
+  record_offsets(run, rows, counts, offsets, scratch);
+  return {rows, 0, 0, offsets, nullptr};
+}
+/// The same pattern with its columns, as soon as their number is known.
+template <class Source>
+void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
+                       const Source& source, level_memory& kept) {
+  if (!offsets_suffice_32(nonzeros))
+    throw error("making preconditioner amg", "a level has more than 2147483391 nonzeros",
+                "Use another preconditioner, or a coarser problem");
+  std::int32_t* const indices = kept.take<std::int32_t>(nonzeros).data();
+  run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
+  pattern.columns = columns;
+  pattern.nonzeros = nonzeros;
+  pattern.indices = indices;
 }
 
 }  // namespace
 
 template <class C>
-index_type level<C>::bytes() const {
-  return own_pattern.bytes() + values.bytes() + strong.bytes() + parts.of_unknown.bytes() + P.bytes() + AP.bytes() +
-         R.bytes() + QT.bytes() + P_values.bytes() + AP_values.bytes() + Q_values.bytes() + QT_values.bytes() +
-         M.bytes() + up_offsets.bytes() + up_indices.bytes() + up_values.bytes();
-}
-
-template <class C>
 void hierarchy<C>::begin(const pattern_view& A) {
+  told_ = buffer<std::int32_t>(where_, 2);
   levels_.emplace_back();
   levels_.front().A = A;
-  levels_.front().values = buffer<C>(where_, A.nonzeros);
+  levels_.front().A_values = kept_.take<C>(A.nonzeros).data();
 }
 
 template <class C>
 void hierarchy<C>::build() {
-  while (levels_.back().rows() > options_.coarsest_rows && static_cast<int>(levels_.size()) < options_.most_levels) {
-    level<C>& fine = levels_.back();
-    coarsen(fine, options_.strength);
-    // A coarse level that is hardly smaller is not worth its work.
-    if (fine.coarse_rows() == 0 || fine.coarse_rows() * 10 > fine.rows() * 9) break;
-    level<C> coarse;
-    coarse.own_pattern = pattern_of(where_, fine.coarse_rows(), fine.coarse_rows(), 32,
-                                    columns_of_product{fine.R.pattern.view(), fine.AP.view()});
-    coarse.A = coarse.own_pattern.view();
-    coarse.values = buffer<C>(where_, coarse.A.nonzeros);
-    finish_level(fine);
-    program_recorder run(where_);
-    record_values_of(run, fine);
-    record_coarse_matrix(run, fine, coarse);
-    run_now(std::move(run).finish(), where_);
-    levels_.push_back(std::move(coarse));
+  level_memory scratch(where_, usual_bytes(levels_.front().A));
+  bool may_coarsen = true;
+  while (may_coarsen && levels_.back().A.rows > options_.coarsest_rows &&
+         static_cast<int>(levels_.size()) < options_.most_levels) {
+    may_coarsen = coarsen(scratch);
+    scratch.reuse();
   }
   level<C>& coarsest = levels_.back();
-  const index_type n = coarsest.rows();
+  const index_type n = coarsest.A.rows;
   program_recorder run(where_);
   if (n <= options_.coarsest_rows) {
-    inverse_ = buffer<C>(where_, n * n);
-    work_ = buffer<double>(where_, n * (n + 2));
+    inverse_ = kept_.take<C>(n * n);
+    work_ = kept_.take<double>(n * (n + 2));
     record_inverse(run);
   } else {
-    coarsest.parts.count = 0;  // S alone
-    finish_level(coarsest);
+    take_values(coarsest);
     record_values_of(run, coarsest);
   }
   run_now(std::move(run).finish(), where_);
 }
 
+/// Adds a level. False if the coarsest one cannot become coarser.
 template <class C>
-void hierarchy<C>::coarsen(level<C>& fine, double threshold) {
-  const index_type n = fine.rows();
-  const int lanes = fine.A.lanes();
-  fine.strong = buffer<std::uint8_t>(where_, fine.A.nonzeros);
-  buffer<C> largest(where_, n);
-  buffer<std::int8_t> has_strong(where_, n);
-  program_recorder run(where_);
-  run.step("the largest neighbour", n, largest_beside_diagonal<C>{fine.matrix(), largest.data(), lanes});
-  run.step("strong entries", n,
-           mark_strong<C>{fine.matrix(), largest.data(), threshold, fine.strong.data(), has_strong.data(), lanes});
-  run_now(std::move(run).finish(), where_);
-  const strong_graph<C> graph{fine.matrix(), fine.strong.data()};
-  fine.parts = aggregate(where_, graph, has_strong.data());
-  if (fine.parts.count == 0) return;
-  fine.P =
-      pattern_of(where_, n, fine.coarse_rows(), lanes, columns_of_prolongation<C>{graph, fine.parts.of_unknown.data()});
-  fine.R = transposed_pattern(where_, fine.P.view());
-  fine.AP = pattern_of(where_, n, fine.coarse_rows(), lanes, columns_of_product{fine.A, fine.P.view()});
+bool hierarchy<C>::coarsen(level_memory& scratch) {
+  level<C>& fine = levels_.back();
+  const index_type n = fine.A.rows;
+  const auto told = [this] {
+    std::array<std::int32_t, 2> sizes{};
+    told_.download(sizes.data());
+    return sizes;
+  };
+
+  program_recorder dividing(where_);
+  const int lanes = fine.A.lanes(4);
+  fine.strong = kept_.take<std::uint8_t>(fine.A.nonzeros).data();
+  fine.aggregate = kept_.take<std::int32_t>(n).data();
+  C* const largest = scratch.take<C>(n).data();
+  std::int8_t* const has_strong = scratch.take<std::int8_t>(n).data();
+  std::int32_t* const numbers = scratch.take<std::int32_t>(n + 1).data();
+  dividing.step("the largest neighbour", n, largest_beside_diagonal<C>{fine.matrix(), largest, lanes});
+  dividing.step("strong entries", n,
+                mark_strong<C>{fine.matrix(), largest, options_.strength, fine.strong, has_strong, lanes});
+  record_aggregation(dividing, fine.graph(), has_strong, fine.aggregate, numbers, scratch);
+  const columns_of_prolongation<C> of_P{fine.graph(), fine.aggregate};
+  fine.P = record_offsets_of(dividing, n, lanes, of_P, kept_, scratch);
+  dividing.once("sizes", tell_sizes{numbers + n, fine.P.offsets + n, told_.data()});
+  run_now(std::move(dividing).finish(), where_);
+  const auto [coarse_rows, of_prolongation] = told();
+  // A coarse level that is hardly smaller is not worth its work.
+  if (coarse_rows == 0 || index_type{coarse_rows} * 10 > n * 9) return false;
+  fine.coarse_rows = coarse_rows;
+
+  program_recorder prolonging(where_);
+  record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
+  fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
+  const columns_of_product of_AP{fine.A, fine.P};
+  const int lanes_of_AP = fine.A.lanes(2);
+  fine.AP = record_offsets_of(prolonging, n, lanes_of_AP, of_AP, kept_, scratch);
+  prolonging.once("sizes", tell_sizes{fine.AP.offsets + n, fine.AP.offsets + n, told_.data()});
+  run_now(std::move(prolonging).finish(), where_);
+
+  program_recorder multiplying(where_);
+  record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_AP, of_AP, kept_);
+  fine.QT = record_transpose(multiplying, fine.AP, kept_, scratch);
+  level<C> coarse;
+  const columns_of_product of_coarse{fine.R.view, fine.AP};
+  const int lanes_of_coarse = fine.R.view.lanes(2);
+  coarse.A = record_offsets_of(multiplying, coarse_rows, lanes_of_coarse, of_coarse, kept_, scratch);
+  multiplying.once("sizes", tell_sizes{coarse.A.offsets + coarse_rows, coarse.A.offsets + coarse_rows, told_.data()});
+  run_now(std::move(multiplying).finish(), where_);
+
+  program_recorder filling(where_);
+  record_columns_of(filling, coarse.A, coarse_rows, told()[0], lanes_of_coarse, of_coarse, kept_);
+  coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
+  take_values(fine);
+  record_values_of(filling, fine);
+  record_coarse_matrix(filling, fine, coarse);
+  run_now(std::move(filling).finish(), where_);
+  levels_.push_back(coarse);
+  return true;
 }
 
-/// All that has the level's values.
+/// Memory for what follows from the level's matrix.
 template <class C>
-void hierarchy<C>::finish_level(level<C>& fine) {
-  const index_type n = fine.rows();
-  if (fine.coarse_rows() == 0) {
-    // No aggregates: patterns without columns.
-    fine.P = sparse_pattern(n, 0, buffer<std::int32_t>(where_, n + 1), buffer<std::int32_t>(where_, 0));
-    fine.AP = sparse_pattern(n, 0, buffer<std::int32_t>(where_, n + 1), buffer<std::int32_t>(where_, 0));
-    fine.R = {};
+void hierarchy<C>::take_values(level<C>& fine) {
+  fine.M = kept_.take<C>(fine.A.rows).data();
+  fine.S_values = kept_.take<C>(fine.A.nonzeros).data();
+  const bool has_coarse = fine.coarse_rows > 0;
+  if (has_coarse) {
+    fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
+    for (C** values : {&fine.AP_values, &fine.Q_values, &fine.QT_values})
+      *values = kept_.take<C>(fine.AP.nonzeros).data();
   }
-  const index_type of_P = fine.P.view().nonzeros, of_AP = fine.AP.view().nonzeros;
-  fine.P_values = buffer<C>(where_, of_P);
-  fine.AP_values = buffer<C>(where_, of_AP);
-  fine.Q_values = buffer<C>(where_, of_AP);
-  fine.QT_values = buffer<C>(where_, of_AP);
-  fine.M = buffer<C>(where_, n);
-  const index_type of_up = fine.A.nonzeros + of_AP;
-  if (!offsets_suffice_32(of_up))
-    throw error("making preconditioner amg",
-                "the matrix and its prolongation have " + std::to_string(of_up) + " nonzeros",
-                "Use another preconditioner");
-  fine.up_offsets = buffer<std::int32_t>(where_, n + 1);
-  fine.up_indices = buffer<std::int32_t>(where_, of_up);
-  fine.up_values = buffer<C>(where_, of_up);
-  if (fine.coarse_rows() > 0) fine.QT = transposed_pattern(where_, fine.AP.view());
-  program_recorder run(where_);
-  run.step("columns of [S | Q]", n,
-           put_way_up<C>{{fine.A, fine.AP.view()}, fine.up_offsets.data(), fine.up_indices.data(), fine.A.lanes()});
-  run_now(std::move(run).finish(), where_);
+  // S and Q share their rows' threads.
+  const double average = fine.A.average() > fine.AP.average() ? fine.A.average() : fine.AP.average();
+  const int lanes = lanes_for_row(average);
+  fine.S = sliced(fine.A, fine.S_values, lanes);
+  if (!has_coarse) return;
+  fine.Q = sliced(fine.AP, fine.Q_values, lanes);
+  fine.restriction = sliced(fine.QT.view, fine.QT_values, lanes_for_row(fine.QT.view.average()));
+}
+
+template <class C>
+cycle_matrix<C> hierarchy<C>::sliced(const pattern_view& pattern, const C* values, int lanes) {
+  const int rounded = options_.precision == "bfloat16" ? 2 : 8;
+  cycle_matrix<C> matrix({pattern.rows, pattern.offsets, pattern.indices, {values}, lanes, pattern.nonzeros}, nullptr,
+                         rounded);
+  if (where_.on_host()) return matrix;
+  workspace measured;
+  matrix.with_memory(measured);
+  workspace memory(kept_.take<std::byte>(measured.used()).data());
+  return matrix.with_memory(memory);
+}
+
+template <class C>
+void hierarchy<C>::prepare(recorder& run, const cycle_matrix<C>& matrix) const {
+  if (!where_.on_host()) matrix.prepare(run);
 }
 
 template <class C>
 void hierarchy<C>::record_values_of(recorder& run, const level<C>& here) const {
-  const index_type n = here.rows();
-  const matrix_view<C> A = here.matrix(), P{here.P.view(), here.P_values.data()},
-                       AP{here.AP.view(), here.AP_values.data()};
-  run.step("M", n, smoother_values<C>{A, here.M.data(), here.A.lanes()});
-  if (here.coarse_rows() > 0) {
-    run.step("P", n,
-             prolongation_values<C>{A, here.strong.data(), here.parts.of_unknown.data(), P.pattern,
-                                    here.P_values.data(), lanes_of_product(P.pattern)});
-    run.step("A P", n,
-             product_values<C>{A, nullptr, P, AP.pattern, here.AP_values.data(), lanes_of_product(AP.pattern)});
-  }
-  run.step("[S | Q]", n,
-           way_up_values<C>{A, P, AP, here.M.data(), here.up_values.data(), here.Q_values.data(), here.A.lanes()});
-  if (here.coarse_rows() > 0)
-    run.step("Q'", here.QT.sources.size(),
-             gather_values<C>{here.QT.sources.data(), here.Q_values.data(), here.QT_values.data()});
+  const index_type n = here.A.rows;
+  const matrix_view<C> A = here.matrix(), P{here.P, here.P_values}, AP{here.AP, here.AP_values};
+  const int lanes = here.A.lanes(4);
+  run.step("M", n, smoother_values<C>{A, here.M, lanes});
+  run.step("S", n, smoothing_values<C>{A, here.M, here.S_values, lanes});
+  prepare(run, here.S);
+  if (here.coarse_rows == 0) return;
+  run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
+  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(2)});
+  run.step("Q", n, smoothed_prolongation<C>{P, AP, here.M, here.Q_values, here.AP.lanes(2)});
+  run.step("Q'", here.AP.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
+  prepare(run, here.Q);
+  prepare(run, here.restriction);
 }
 
 template <class C>
 void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const {
-  run.step("P' A P", coarse.rows(),
-           product_values<C>{{fine.R.pattern.view(), fine.P_values.data()},
-                             fine.R.sources.data(),
-                             {fine.AP.view(), fine.AP_values.data()},
+  run.step("P' A P", coarse.A.rows,
+           product_values<C>{{fine.R.view, fine.P_values},
+                             fine.R.sources,
+                             {fine.AP, fine.AP_values},
                              coarse.A,
-                             coarse.values.data(),
-                             lanes_of_product(coarse.A)});
+                             coarse.A_values,
+                             fine.R.view.lanes(2)});
 }
 
 template <class C>
 void hierarchy<C>::record_inverse(recorder& run) const {
   const level<C>& coarsest = levels_.back();
-  const index_type n = coarsest.rows();
+  const index_type n = coarsest.A.rows;
   double* const work = work_.data();
   if (n > 0)
     run.team("the coarsest inverse", 1,
@@ -171,18 +227,11 @@ void hierarchy<C>::record_values(recorder& run) const {
 }
 
 template <class C>
-index_type hierarchy<C>::bytes() const {
-  index_type all = inverse_.bytes() + work_.bytes();
-  for (const auto& one : levels_) all += one.bytes();
-  return all;
-}
-
-template <class C>
 std::string hierarchy<C>::description() const {
   std::string rows;
   double nonzeros = 0;
   for (const auto& one : levels_) {
-    rows += (rows.empty() ? "" : ", ") + std::to_string(one.rows());
+    rows += (rows.empty() ? "" : ", ") + std::to_string(one.A.rows);
     nonzeros += static_cast<double>(one.A.nonzeros);
   }
   const auto of_finest = static_cast<double>(levels_.front().A.nonzeros);
@@ -193,7 +242,6 @@ std::string hierarchy<C>::description() const {
          complexity;
 }
 
-template struct level<WHILST_NUMBER>;
 template class hierarchy<WHILST_NUMBER>;
 
 }  // namespace whilst::multigrid

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "solvers/linear/multigrid/row_merge.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "whilst/basics/views.hpp"
 
@@ -11,15 +12,76 @@ namespace whilst::multigrid {
 /// How the values of a level are made from those of its matrix, on patterns that are known: the steps that a refresh
 /// records. Sums are formed in double.
 
+/// The aggregates that row i of P names: its own and those of its strong neighbours.
+template <class C>
+struct columns_of_prolongation {
+  strong_graph<C> graph;
+  const std::int32_t* aggregate;
+
+  class row {
+    static constexpr int held = on_device ? 8 : 64;
+
+   public:
+    template <class Team>
+    WHILST_HD row(const columns_of_prolongation& of, index_type i, const Team& team)
+        : of_(of),
+          step_(team.size()),
+          begin_(of.graph.A.pattern.offsets[i] + team.rank()),
+          end_(of.graph.A.pattern.offsets[i + 1]) {
+      own_ = column(of.aggregate[i]);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < held; ++j) column_[j] = of_entry(begin_ + j * step_);
+    }
+    WHILST_HD std::int32_t beyond(std::int32_t last) const {
+      std::int32_t least = own_ > last ? own_ : no_column;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < held; ++j)
+        if (column_[j] > last && column_[j] < least) least = column_[j];
+      for (std::int32_t e = begin_ + held * step_; e < end_; e += step_) {
+        const std::int32_t other = of_entry(e);
+        if (other > last && other < least) least = other;
+      }
+      return least;
+    }
+    /// Calls use(e) for the strong entries e of A whose neighbours are in that aggregate.
+    template <class Use>
+    WHILST_HD void take(std::int32_t aggregate, const Use& use) const {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < held; ++j)
+        if (column_[j] == aggregate) use(begin_ + j * step_);
+      for (std::int32_t e = begin_ + held * step_; e < end_; e += step_)
+        if (of_entry(e) == aggregate) use(e);
+    }
+
+   private:
+    WHILST_HD static std::int32_t column(std::int32_t aggregate) { return aggregate < 0 ? no_column : aggregate; }
+    WHILST_HD std::int32_t of_entry(std::int32_t e) const {
+      if (e >= end_ || !of_.graph.strong[e]) return no_column;
+      return column(of_.aggregate[of_.graph.A.pattern.indices[e]]);
+    }
+
+    const columns_of_prolongation& of_;
+    std::int32_t step_, begin_, end_, own_, column_[held];
+  };
+  template <class Team>
+  WHILST_HD row begin(index_type i, const Team& team) const {
+    return {*this, i, team};
+  }
+};
+
 /// The prolongation of smoothed aggregation: P = (I - W A) T, where T_ig is 1 for the aggregate g of unknown i, A is
 /// the matrix without its weak entries, which are added to the diagonal, and W = 4/3 (|D| + L)^-1 for its diagonal D
 /// and L_i, the sum of |a_ij| beside it. By rows and not by the spectral radius as in P. Vanek, J. Mandel, M. Brezina,
 /// Computing 56 (1996), so that one row far from dominance does not slow down all others.
 template <class C>
 struct prolongation_values {
-  matrix_view<C> A;
-  const std::uint8_t* strong;
-  const std::int32_t* aggregate;
+  columns_of_prolongation<C> of;
   pattern_view P;
   C* values;
   int lanes;
@@ -27,10 +89,12 @@ struct prolongation_values {
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
+    const matrix_view<C>& A = of.graph.A;
     sums<double, 3> of_row{};  // diagonal, weak entries, sizes of strong ones
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double a = static_cast<double>(A.values[e]);
-      of_row.value[j == i ? 0 : strong[e] ? 2 : 1] += j != i && strong[e] ? fabs(a) : a;
+      const bool is_strong = of.graph.strong[e];
+      of_row.value[is_strong ? 2 : j == i ? 0 : 1] += is_strong ? fabs(a) : a;
     });
     of_row = team.sum(of_row);
     const double lumped = of_row[0] + of_row[1];
@@ -38,60 +102,17 @@ struct prolongation_values {
     const double diagonal = lumped * of_row[0] > 0 ? lumped : of_row[0];
     const double size = fabs(diagonal) + of_row[2];
     const double weight = size > 0 ? (diagonal < 0 ? -4.0 : 4.0) / 3 / size : 0;
-    const std::int32_t own = aggregate[i], end = P.offsets[i + 1];
-    for (std::int32_t q = P.offsets[i] + team.rank(); q < end; q += team.size()) {
+    const std::int32_t own = of.aggregate[i], end = P.offsets[i + 1];
+    const auto row = of.begin(i, team);
+    for (std::int32_t q = P.offsets[i]; q < end; ++q) {
       const std::int32_t g = P.indices[q];
-      double sum = own == g ? 1 - weight * diagonal : 0;
-      for (std::int32_t e = A.pattern.offsets[i]; e < A.pattern.offsets[i + 1]; ++e)
-        if (strong[e] && aggregate[A.pattern.indices[e]] == g) sum -= weight * static_cast<double>(A.values[e]);
-      values[q] = static_cast<C>(sum);
-    }
-  }
-};
-/// The aggregates that row i of P names: its own and those of its strong neighbours.
-template <class C>
-struct columns_of_prolongation {
-  strong_graph<C> graph;
-  const std::int32_t* aggregate;
-
-  template <class Team>
-  WHILST_HD std::int32_t next(index_type i, std::int32_t last, const Team& team) const {
-    constexpr std::int32_t no_column = 0x7fffffff;
-    std::int32_t least = aggregate[i] > last ? aggregate[i] : no_column;
-    graph.each_neighbour(i, team, [&](std::int32_t j, C) {
-      if (aggregate[j] > last && aggregate[j] < least) least = aggregate[j];
-    });
-    return least;
-  }
-};
-
-/// The values of a product A B on its pattern. sources: where the values of A lie, null for in order.
-template <class C>
-struct product_values {
-  matrix_view<C> A;
-  const std::int32_t* sources;
-  matrix_view<C> B;
-  pattern_view product;
-  C* values;
-  int lanes;
-
-  WHILST_HD int lanes_wanted() const { return lanes; }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    const std::int32_t end = product.offsets[i + 1], end_of_A = A.pattern.offsets[i + 1];
-    for (std::int32_t q = product.offsets[i] + team.rank(); q < end; q += team.size()) {
-      const std::int32_t column = product.indices[q];
       double sum = 0;
-      for (std::int32_t e = A.pattern.offsets[i]; e < end_of_A; ++e) {
-        const std::int32_t k = A.pattern.indices[e], at = B.pattern.find(k, column);
-        if (at < B.pattern.offsets[k + 1] && B.pattern.indices[at] == column)
-          sum += static_cast<double>(A.values[sources ? sources[e] : e]) * static_cast<double>(B.values[at]);
-      }
-      values[q] = static_cast<C>(sum);
+      row.take(g, [&](std::int32_t e) { sum -= weight * static_cast<double>(A.values[e]); });
+      sum = team.sum(sum);
+      if (team.rank() == 0) values[q] = static_cast<C>(own == g ? sum + (1 - weight * diagonal) : sum);
     }
   }
 };
-
 /// The smoother, a diagonal M: the sparse approximate inverse on the diagonal's pattern, m_i = a_ii / sum_j a_ij^2, of
 /// O. Broeker, M. J. Grote, Appl. Numer. Math. 41 (2002). It damps by itself, as much as a row's neighbours ask for. A
 /// row without a diagonal is left as it is: its smoother is 0.
@@ -115,60 +136,44 @@ struct smoother_values {
   }
 };
 
-/// A row [S | Q] of what a level does on the way up: S = 2 M - M A M, which smooths before and after, and
-/// Q = (I - M A) P. Columns of Q come after those of S.
-struct columns_on_the_way_up {
-  pattern_view A, AP;
-
-  WHILST_HD std::int32_t offset(index_type i) const { return A.offsets[i] + AP.offsets[i]; }
-};
+/// What smooths before and after the coarse correction: S = 2 M - M A M, on the pattern of A.
 template <class C>
-struct put_way_up {
-  columns_on_the_way_up from;
-  std::int32_t *offsets, *indices;
-  int lanes;
-
-  WHILST_HD int lanes_wanted() const { return lanes; }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    const std::int32_t begin = from.offset(i), of_Q = begin + from.A.offsets[i + 1] - from.A.offsets[i];
-    from.A.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { indices[begin + e - from.A.offsets[i]] = j; });
-    const auto n = static_cast<std::int32_t>(from.A.rows);
-    from.AP.each_entry(i, team,
-                       [&](std::int32_t q, std::int32_t g) { indices[of_Q + q - from.AP.offsets[i]] = n + g; });
-    if (team.rank() > 0) return;
-    offsets[i] = begin;
-    if (i + 1 == from.A.rows) offsets[i + 1] = from.offset(i + 1);
-  }
-};
-/// Q's values are also left in the order of AP, for those of its transpose.
-template <class C>
-struct way_up_values {
-  matrix_view<C> A, P, AP;
+struct smoothing_values {
+  matrix_view<C> A;
   const C* M;
-  C *up, *Q;
+  C* S;
   int lanes;
 
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
-    const std::int32_t of_A = A.pattern.offsets[i], of_AP = AP.pattern.offsets[i], begin = of_A + of_AP,
-                       of_Q = begin + A.pattern.offsets[i + 1] - of_A;
     const double m = static_cast<double>(M[i]);
     int diagonals = 0;  // a row may have its diagonal in parts
     A.pattern.each_entry(i, team, [&](std::int32_t, std::int32_t j) { diagonals += j == i; });
     diagonals = team.sum(diagonals);
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double mam = m * static_cast<double>(A.values[e]) * static_cast<double>(M[j]);
-      up[begin + e - of_A] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
+      S[e] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
     });
+  }
+};
+/// The prolongation with the smoothing that follows: Q = P - M A P, on the pattern of A P.
+template <class C>
+struct smoothed_prolongation {
+  matrix_view<C> P, AP;
+  const C* M;
+  C* Q;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const double m = static_cast<double>(M[i]);
     AP.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t g) {
       const std::int32_t at = P.pattern.find(i, g);
       const bool is_in_P = at < P.pattern.offsets[i + 1] && P.pattern.indices[at] == g;
       const double p = is_in_P ? static_cast<double>(P.values[at]) : 0;
-      const C value = static_cast<C>(p - m * static_cast<double>(AP.values[q]));
-      up[of_Q + q - of_AP] = value;
-      Q[q] = value;
+      Q[q] = static_cast<C>(p - m * static_cast<double>(AP.values[q]));
     });
   }
 };

@@ -6,9 +6,9 @@
 namespace whilst::multigrid {
 namespace {
 
-constexpr index_type piece = 32;
+constexpr index_type entries_a_piece = 32;
 
-index_type pieces_of(index_type n) { return (n + piece - 1) / piece; }
+index_type pieces_of(index_type n) { return (n + entries_a_piece - 1) / entries_a_piece; }
 
 WHILST_HD std::int32_t added(std::int32_t a, std::int32_t b) {
   constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
@@ -20,9 +20,9 @@ struct add_up_piece {
   const std::int32_t* counts;
   std::int32_t* sums;
   WHILST_HD void operator()(index_type k) const {
-    const index_type end = (k + 1) * piece < n ? (k + 1) * piece : n;
+    const index_type end = (k + 1) * entries_a_piece < n ? (k + 1) * entries_a_piece : n;
     std::int32_t sum = 0;
-    for (index_type i = k * piece; i < end; ++i) sum = added(sum, counts[i]);
+    for (index_type i = k * entries_a_piece; i < end; ++i) sum = added(sum, counts[i]);
     sums[k] = sum;
   }
 };
@@ -33,9 +33,9 @@ struct offsets_of_piece {
   std::int32_t* offsets;
   bool ends;  ///< whether there is room for the last offset
   WHILST_HD void operator()(index_type k) const {
-    const index_type end = (k + 1) * piece < n ? (k + 1) * piece : n;
+    const index_type end = (k + 1) * entries_a_piece < n ? (k + 1) * entries_a_piece : n;
     std::int32_t sum = before ? before[k] : 0;
-    for (index_type i = k * piece; i < end; ++i) {
+    for (index_type i = k * entries_a_piece; i < end; ++i) {
       const std::int32_t count = counts[i];
       offsets[i] = sum;
       sum = added(sum, count);
@@ -50,31 +50,26 @@ struct no_offset {
 
 }  // namespace
 
-offsets_from_counts::offsets_from_counts(place where, index_type n) : n_(n) {
-  for (index_type pieces = pieces_of(n); n > piece; n = pieces, pieces = pieces_of(n))
-    sums_.emplace_back(where, pieces);
-}
-
-void offsets_from_counts::record(recorder& run, const std::int32_t* counts, std::int32_t* offsets) const {
-  if (n_ == 0) {
+void record_offsets(recorder& run, index_type n, const std::int32_t* counts, std::int32_t* offsets,
+                    level_memory& scratch) {
+  if (n == 0) {
     run.once("no counts", no_offset{offsets});
     return;
   }
-  const std::int32_t* of_level = counts;
-  index_type n = n_;
-  for (const auto& sums : sums_) {
-    run.step("add up counts", sums.size(), add_up_piece{n, of_level, sums.data()});
-    of_level = sums.data();
-    n = sums.size();
+  std::vector<piece<std::int32_t>> sums;  // of pieces, of pieces of these, ...
+  for (index_type count = n; count > entries_a_piece; count = sums.back().size()) {
+    const std::int32_t* const added = sums.empty() ? counts : sums.back().data();
+    sums.push_back(scratch.take<std::int32_t>(pieces_of(count)));
+    run.step("add up counts", sums.back().size(), add_up_piece{count, added, sums.back().data()});
   }
-  for (std::size_t level = sums_.size() + 1; level-- > 0;) {
-    const bool is_first = level == 0;
-    const std::int32_t* const before = level < sums_.size() ? sums_[level].data() : nullptr;
-    std::int32_t* const here = is_first ? nullptr : sums_[level - 1].data();
-    const index_type count = is_first ? n_ : sums_[level - 1].size();
-    run.step("offsets", pieces_of(count),
-             offsets_of_piece{count, is_first ? counts : here, before, is_first ? offsets : here, is_first});
+  for (std::size_t level = sums.size(); level > 0; --level) {
+    const piece<std::int32_t>& here = sums[level - 1];
+    const std::int32_t* const before = level < sums.size() ? sums[level].data() : nullptr;
+    run.step("offsets of pieces", pieces_of(here.size()),
+             offsets_of_piece{here.size(), here.data(), before, here.data(), false});
   }
+  run.step("offsets", pieces_of(n),
+           offsets_of_piece{n, counts, sums.empty() ? nullptr : sums.front().data(), offsets, true});
 }
 
 }  // namespace whilst::multigrid

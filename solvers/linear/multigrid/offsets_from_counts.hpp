@@ -3,21 +3,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "solvers/linear/multigrid/level_memory.hpp"
 #include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {
 
-/// Prefix sums in memory of a place: offsets[i] = counts[0] + ... + counts[i - 1], i <= n. Pieces of 32 counts are
-/// added up, then pieces of these sums, and so on; on the way back each piece begins with the sum of those before it.
-class offsets_from_counts {
- public:
-  offsets_from_counts(place where, index_type n);
-  /// offsets has n + 1 entries. A sum beyond 32 bits becomes the largest number that they hold.
-  void record(recorder& run, const std::int32_t* counts, std::int32_t* offsets) const;
-
- private:
-  index_type n_;
-  std::vector<buffer<std::int32_t>> sums_;  ///< of pieces, of pieces of these, ...
-};
+/// Records prefix sums: offsets[i] = counts[0] + ... + counts[i - 1], i <= n. Pieces of 32 counts are added up, then
+/// pieces of these sums, and so on; on the way back each piece begins with the sum of those before it. A sum beyond 32
+/// bits becomes the largest number that they hold.
+void record_offsets(recorder& run, index_type n, const std::int32_t* counts, std::int32_t* offsets,
+                    level_memory& scratch);
 
 }  // namespace whilst::multigrid

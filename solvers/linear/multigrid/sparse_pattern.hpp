@@ -1,22 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "whilst/basics/host_device.hpp"
-#include "whilst/engine/memory/memory.hpp"
+#include "whilst/basics/index_type.hpp"
 
 namespace whilst::multigrid {
 
-/// The pattern of a sparse matrix by rows (CSR), in memory of a place; borrowed.
+/// The pattern of a sparse matrix by rows (CSR), in memory of a place; borrowed. The rows of patterns that are made
+/// here are in order of their columns, without duplicates.
 struct pattern_view {
   index_type rows = 0, columns = 0, nonzeros = 0;
   const std::int32_t *offsets = nullptr, *indices = nullptr;
 
-  /// Threads that share a row when each has but little to do for an entry: a power of two, two entries each.
-  int lanes() const {
+  double average() const { return rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0; }
+  /// Threads that share a row, so that each has about so many entries: a power of two.
+  int lanes(int entries_each) const {
     int lanes = 1;
-    while (lanes < 32 && 2 * lanes * rows < nonzeros) lanes *= 2;
+    while (lanes < 32 && lanes * entries_each < average()) lanes *= 2;
     return lanes;
   }
   /// Calls use(e, column) for the entries e of row i that the calling thread of a team works on.
@@ -38,22 +39,6 @@ struct pattern_view {
     }
     return begin;
   }
-};
-
-/// A pattern that owns its arrays; each row in order of its columns, without duplicates.
-class sparse_pattern {
- public:
-  sparse_pattern() = default;
-  sparse_pattern(index_type rows, index_type columns, buffer<std::int32_t> offsets, buffer<std::int32_t> indices)
-      : view_{rows, columns, indices.size(), offsets.data(), indices.data()},
-        offsets_(std::move(offsets)),
-        indices_(std::move(indices)) {}
-  const pattern_view& view() const { return view_; }
-  index_type bytes() const { return offsets_.bytes() + indices_.bytes(); }
-
- private:
-  pattern_view view_;
-  buffer<std::int32_t> offsets_, indices_;
 };
 
 /// A matrix: its pattern and its values; borrowed.

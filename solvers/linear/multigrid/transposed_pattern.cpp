@@ -3,13 +3,9 @@
 
 #include <bit>
 #include <numeric>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "solvers/host/run_now.hpp"
 #include "whilst/engine/memory/cuda.hpp"
-#include "whilst/engine/recorder.hpp"
 
 #if WHILST_WITH_CUDA
 #include <cub/device/device_radix_sort.cuh>
@@ -57,53 +53,65 @@ struct gather_rows {
   WHILST_HD void operator()(index_type e) const { indices[e] = row_of[sources[e]]; }
 };
 
-/// Sorts the numbers of entries by their columns, those of a column as they were.
-void sort_by_column([[maybe_unused]] place where, const pattern_view& A, const std::int32_t* numbers,
-                    std::int32_t* sorted_columns, std::int32_t* sorted_numbers) {
+/// Numbers of entries, and their columns.
+struct sorted_entries {
+  std::int32_t *columns, *numbers;
+};
+
+void sort_on_host(const pattern_view& A, const std::int32_t* numbers, const sorted_entries& into) {
   const auto count = static_cast<std::size_t>(A.nonzeros);
-  if (count == 0) return;
-#if WHILST_WITH_CUDA
-  if (!where.on_host()) {
-    const cuda::device_guard current(where.device());
-    const cuda::stream own = cuda::make_stream();
-    const int bits = std::bit_width(static_cast<std::uint32_t>(A.columns));
-    constexpr std::string_view sorting = "sorting entries by column";
-    std::size_t bytes = 0;
-    const auto sort = [&](void* scratch) {
-      WHILST_CUDA(sorting, cub::DeviceRadixSort::SortPairs(scratch, bytes, A.indices, sorted_columns, numbers,
-                                                           sorted_numbers, A.nonzeros, 0, bits, own.get()));
-    };
-    sort(nullptr);
-    const raw_buffer scratch(where, bytes);
-    sort(scratch.data());
-    WHILST_CUDA(sorting, cudaStreamSynchronize(own.get()));
-    return;
-  }
-#endif
   std::vector<std::int32_t> next(static_cast<std::size_t>(A.columns) + 1, 0);
   for (std::size_t e = 0; e < count; ++e) ++next[static_cast<std::size_t>(A.indices[e]) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   for (std::size_t e = 0; e < count; ++e) {
-    const auto to = next[static_cast<std::size_t>(A.indices[e])]++;
-    sorted_columns[to] = A.indices[e];
-    sorted_numbers[to] = numbers[e];
+    const std::int32_t to = next[static_cast<std::size_t>(A.indices[e])]++;
+    into.columns[to] = A.indices[e];
+    into.numbers[to] = numbers[e];
   }
+}
+
+/// Records a sort of the entries' numbers by column; those of a column stay as they are.
+void record_sort(recorder& run, const pattern_view& A, const std::int32_t* numbers, const sorted_entries& into,
+                 [[maybe_unused]] level_memory& scratch) {
+  if (A.nonzeros == 0) return;
+#if WHILST_WITH_CUDA
+  if (!run.where().on_host()) {
+    const int bits = std::bit_width(static_cast<std::uint32_t>(A.columns));
+    const auto sort = [A, numbers, into, bits](void* memory, std::size_t& bytes, CUstream_st* stream) {
+      WHILST_CUDA("sorting entries by column",
+                  cub::DeviceRadixSort::SortPairs(memory, bytes, A.indices, into.columns, numbers, into.numbers,
+                                                  A.nonzeros, 0, bits, stream));
+    };
+    std::size_t bytes = 0;
+    {
+      const cuda::device_guard current(run.where().device());
+      sort(nullptr, bytes, nullptr);
+    }
+    const piece<std::byte> memory = scratch.take<std::byte>(static_cast<index_type>(bytes));
+    run.call("sort entries by column", [sort, bytes, memory](CUstream_st* stream) {
+      std::size_t same = bytes;
+      sort(memory.data(), same, stream);
+    });
+    return;
+  }
+#endif
+  run.call("sort entries by column", [=](CUstream_st*) { sort_on_host(A, numbers, into); });
 }
 
 }  // namespace
 
-transposed_pattern::transposed_pattern(place where, const pattern_view& A) : sources(where, A.nonzeros) {
-  buffer<std::int32_t> row_of(where, A.nonzeros), numbers(where, A.nonzeros), in_order(where, A.nonzeros);
-  buffer<std::int32_t> offsets(where, A.columns + 1), indices(where, A.nonzeros);
-  program_recorder listing(where);
-  listing.step("list entries", A.rows, list_entries{A, row_of.data(), numbers.data(), A.lanes()});
-  run_now(std::move(listing).finish(), where);
-  sort_by_column(where, A, numbers.data(), in_order.data(), sources.data());
-  program_recorder gathering(where);
-  gathering.step("where columns begin", A.columns + 1, begin_of_column{in_order.data(), A.nonzeros, offsets.data()});
-  gathering.step("rows of columns", A.nonzeros, gather_rows{row_of.data(), sources.data(), indices.data()});
-  run_now(std::move(gathering).finish(), where);
-  pattern = sparse_pattern(A.columns, A.rows, std::move(offsets), std::move(indices));
+transposed_pattern record_transpose(recorder& run, const pattern_view& A, level_memory& kept, level_memory& scratch) {
+  const index_type count = A.nonzeros;
+  const piece<std::int32_t> offsets = kept.take<std::int32_t>(A.columns + 1), indices = kept.take<std::int32_t>(count),
+                            sources = kept.take<std::int32_t>(count);
+  std::int32_t *const row_of = scratch.take<std::int32_t>(count).data(),
+                      *const numbers = scratch.take<std::int32_t>(count).data(),
+                      *const in_order = scratch.take<std::int32_t>(count).data();
+  run.step("list entries", A.rows, list_entries{A, row_of, numbers, A.lanes(2)});
+  record_sort(run, A, numbers, {in_order, sources.data()}, scratch);
+  run.step("where columns begin", A.columns + 1, begin_of_column{in_order, count, offsets.data()});
+  run.step("rows of columns", count, gather_rows{row_of, sources.data(), indices.data()});
+  return {{A.columns, A.rows, count, offsets.data(), indices.data()}, sources.data()};
 }
 
 }  // namespace whilst::multigrid
