@@ -26,7 +26,7 @@ struct nothing_more {
 /// In how many bytes the values of a matrix are kept: in as few as hold all of them. 2 are the upper half of a float
 /// (bfloat16), which has 8 binary digits; 4 are a float; else as many as the number has.
 struct choose_value_bytes {
-  int rounded;  ///< to that many bytes, values that have no equal number there, too; 8 for none
+  bool rounds;  ///< to float, values that have no equal one, too
   int most;
   int* chosen;
 
@@ -40,10 +40,7 @@ struct choose_value_bytes {
     return sums{is_other ? 1.0 : 0.0, is_far ? 1.0 : 0.0, is_long ? 1.0 : 0.0};
   }
   WHILST_HD void operator()(const sums<double, 3>& values) const {
-    const bool may_round = values[1] == 0;
-    *chosen = values[2] == 0 || (rounded <= 2 && may_round)   ? 2
-              : values[0] == 0 || (rounded <= 4 && may_round) ? 4
-                                                              : most;
+    *chosen = values[2] == 0 ? 2 : values[0] == 0 || (rounds && values[1] == 0) ? 4 : most;
   }
 };
 
@@ -54,7 +51,7 @@ struct choose_value_bytes {
 /// team is one thread, a row has one lane.
 ///
 /// Steps of the program make the copy from the present values, without looking at the pattern before. Each solve keeps
-/// values in as few bytes as hold all of them, which no product can tell; rounded, in so many bytes at most.
+/// values in as few bytes as hold all of them, which no product can tell; with `rounds`, in float at most.
 ///
 /// For vectors of float: the values are rounded to float, the factor put in before, and rows are summed in double.
 ///
@@ -80,17 +77,17 @@ struct sliced_operator : Csr {
   };
 
   const double* factor = nullptr;  ///< for_float_vectors: what values are multiplied by; null for 1
-  int rounded = 8;                 ///< bytes that values may be rounded to: 4 for float, 2 for its upper half
-  int usual_pieces = 0;            ///< every slice has them, filled up or not, so that no read waits for their number
-  int pitch = 0;                   ///< pieces that a slice has room for
+  bool rounds = false;
+  int usual_pieces = 0;  ///< every slice has them, filled up or not, so that no read waits for their number
+  int pitch = 0;         ///< pieces that a slice has room for
   slice* slices = nullptr;
   kept* copied = nullptr;  ///< entry j of a slice's lane k at [(slice * pitch + j) * 32 + k], in *value_bytes each
   std::uint16_t* distances = nullptr;  ///< likewise, beyond the slice's least; no_entry at the end of a row
   int* value_bytes = nullptr;
 
   sliced_operator() = default;
-  explicit sliced_operator(const Csr& A, const double* factor = nullptr, int rounded = 8)
-      : Csr(A), factor(factor), rounded(rounded) {
+  explicit sliced_operator(const Csr& A, const double* factor = nullptr, bool rounds = false)
+      : Csr(A), factor(factor), rounds(rounds) {
     const double lanes = static_cast<double>(A.n) * A.lanes_a_row;
     const double average = lanes > 0 ? static_cast<double>(A.nonzeros) / lanes : 0;
     usual_pieces = average < width ? static_cast<int>(std::ceil(average)) : width;
@@ -111,14 +108,14 @@ struct sliced_operator : Csr {
   index_type bytes_read(int of_value) const {
     return this->nonzeros * (of_value + index_type{sizeof(std::uint16_t)}) + count() * index_type{sizeof(slice)};
   }
-  index_type bytes() const { return bytes_read(rounded < int{sizeof(kept)} ? rounded : int{sizeof(kept)}); }
+  index_type bytes() const { return bytes_read(rounds ? sizeof(float) : sizeof(kept)); }
 
   /// The copy's steps, once in a solve.
   template <class Run>
   void prepare(Run& run) const {
     run.step("slices of rows", count(), lay_out{*this});
     run.step("how many bytes values need", this->nonzeros, look_at_values{*this},
-             choose_value_bytes{rounded, sizeof(kept), value_bytes});
+             choose_value_bytes{rounds, sizeof(kept), value_bytes});
     run.step("values of slices", count(), put_values{*this});
     // A product fetches while the step before it still runs. That one must not be the one that makes the copy.
     run.once("the slices are there", detail::nothing_more{});
@@ -140,14 +137,14 @@ struct sliced_operator : Csr {
     if (e.s.pieces > usual_pieces) load(e.beyond, distances + e.first, usual_pieces, e.s.pieces);
     return e;
   }
-  /// Padding is skipped, not multiplied by zero: x may hold NaN. x: an address, or whatever gives its entries by [].
-  template <class X, class Team>
-  WHILST_HD vector_entry row(const entries& e, index_type i, const X& x, const Team& team) const {
+  /// Padding is skipped, not multiplied by zero: x may hold NaN.
+  template <class Team>
+  WHILST_HD vector_entry row(const entries& e, index_type i, const vector_entry* x, const Team& team) const {
     const int bytes = read_constant(value_bytes);
     sum_of_row sum = bytes == 2                   ? times(e, as<std::uint16_t>() + e.first, i, x, team)
                      : may_be_float && bytes == 4 ? times(e, as<float>() + e.first, i, x, team)
                                                   : times(e, copied + e.first, i, x, team);
-    if (e.s.is_cut) add_rest(sum, bytes, i, x, team);
+    if (e.s.is_cut) add_rest(sum, bytes < static_cast<int>(sizeof(kept)), i, x, team);
     return static_cast<vector_entry>(team.sum(sum));
   }
   template <class Team>
@@ -237,7 +234,8 @@ struct sliced_operator : Csr {
           const float narrow = static_cast<float>(one);
           const index_type to = made.position(at, j, k);
           if (bytes == 2) {
-            made.template as<std::uint16_t>()[to] = upper_half(narrow);
+            made.template as<std::uint16_t>()[to] =
+                static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(narrow) / 0x10000);
           } else if (bytes == 4) {
             made.template as<float>()[to] = narrow;
           } else {
@@ -290,8 +288,9 @@ struct sliced_operator : Csr {
       if (j >= from && j < end) into[j] = read_constant(first + j * side_by_side);
   }
   /// A lane's share of a row, but for what is cut off.
-  template <class Entry, class X, class Team>
-  WHILST_HD sum_of_row times(const entries& e, const Entry* values, index_type i, const X& x, const Team& team) const {
+  template <class Entry, class Team>
+  WHILST_HD sum_of_row times(const entries& e, const Entry* values, index_type i, const vector_entry* x,
+                             const Team& team) const {
     Entry own[width] = {};
     load(own, values, 0, usual_pieces);
     if (e.s.pieces > usual_pieces) load(own, values, usual_pieces, e.s.pieces);
@@ -331,22 +330,17 @@ struct sliced_operator : Csr {
   WHILST_HD Entry* as() const {
     return reinterpret_cast<Entry*>(copied);
   }
-  WHILST_HD static float number(std::uint16_t half) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(half) * 0x10000);
-  }
-  /// The nearest bfloat16, of two the even one.
-  WHILST_HD static std::uint16_t upper_half(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    if (value != value) return 0x7fc0;
-    return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16) % 2) >> 16);
+  WHILST_HD static float number(std::uint16_t upper_half) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(upper_half) * 0x10000);
   }
   template <class Number>
   WHILST_HD static Number number(Number value) {
     return value;
   }
   /// What is cut off a row, several entries in flight at once.
-  template <class X, class Team>
-  WHILST_HD void add_rest(sum_of_row& sum, int bytes, index_type i, const X& x, const Team& team) const {
+  template <class Team>
+  WHILST_HD void add_rest(sum_of_row& sum, bool is_narrow, index_type i, const vector_entry* x,
+                          const Team& team) const {
     typename Csr::entries e;
     e.next = this->row_offsets[i] + static_cast<offset>(pitch * team.size() + team.rank());
     e.end = this->row_offsets[i + 1];
@@ -356,10 +350,7 @@ struct sliced_operator : Csr {
 #pragma unroll
 #endif
       for (int j = 0; j < Csr::entries::held; ++j) {
-        const kept here = kept_value(e.value[j]);
-        const kept read = bytes == 2   ? static_cast<kept>(number(upper_half(static_cast<float>(here))))
-                          : bytes == 4 ? static_cast<kept>(static_cast<float>(here))
-                                       : here;
+        const kept here = kept_value(e.value[j]), read = is_narrow ? static_cast<float>(here) : here;
         if (e.column[j] >= 0) sum += static_cast<sum_of_row>(read) * static_cast<sum_of_row>(x[e.column[j]]);
       }
     }

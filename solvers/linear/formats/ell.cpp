@@ -16,7 +16,7 @@ class ell_matrix final : public patterned_matrix<T> {
 
  public:
   ell_matrix(const solve_request<T>& csr, bool rounds)
-      : patterned_matrix<T>(csr), A_(csr_of<Offset>(csr), nullptr, rounds ? 4 : 8) {}
+      : patterned_matrix<T>(csr), A_(csr_of<Offset>(csr), nullptr, rounds) {}
 
   void take_memory(workspace& memory) override { A_ = A_.with_memory(memory); }
   void prepare(recorder& run) const override { with_values().prepare(run); }

@@ -196,7 +196,7 @@ class sell_matrix final : public gathered_matrix<T> {
     gathered_matrix<T>::prepare(run);
     if constexpr (may_shorten)
       run.step("values in float", this->stored(), shorten{this->values(), in_float_},
-               choose_value_bytes{rounds_ ? 4 : 8, sizeof(T), value_bytes_});
+               choose_value_bytes{rounds_, sizeof(T), value_bytes_});
   }
   index_type bytes_a_product(int value_bytes) const override {
     constexpr index_type index = sizeof(std::int32_t);

@@ -12,7 +12,7 @@ enum : std::int8_t { apart = -1, near_a_root = 0, undecided = 1, root = 2 };
 /// Which of two unknowns is chosen first: roots before all, then by chance, then by number; 0 for those that cannot be.
 struct priorities {
   const std::int8_t* state;
-  const std::uint32_t* round;
+  std::uint32_t round;
 
   static constexpr std::uint64_t least_of_roots = std::uint64_t{1} << 63;
   WHILST_HD std::uint64_t operator()(index_type i) const {
@@ -20,7 +20,7 @@ struct priorities {
     if (here <= near_a_root) return 0;
     const auto number = static_cast<std::uint32_t>(i);
     if (here == root) return least_of_roots | number;
-    return std::uint64_t{chance(number + 0x9e3779b9u * *round) >> 1} << 32 | (number + 1);
+    return std::uint64_t{chance(number + 0x9e3779b9u * round) >> 1} << 32 | (number + 1);
   }
 
  private:
@@ -76,8 +76,8 @@ struct decide {
 
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
-  WHILST_HD sums<double, 1> operator()(index_type i, const Team& team) const {
-    if (state[i] != undecided) return {};
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    if (state[i] != undecided) return;
     std::uint64_t most = first[i];
     graph.each_neighbour(i, team, [&](std::int32_t j, C) {
       if (first[j] > most) most = first[j];
@@ -85,20 +85,9 @@ struct decide {
     most = ~team.least(~most);
     const bool is_root = most == priority(i), has_root = most >= priorities::least_of_roots;
     team.sync();  // all have read the state
-    if (team.rank() > 0) return {};
-    if (is_root || has_root) state[i] = is_root ? root : near_a_root;
-    return sums{is_root || has_root ? 0.0 : 1.0};
+    if (team.rank() == 0 && (is_root || has_root)) state[i] = is_root ? root : near_a_root;
   }
 };
-struct end_of_round {
-  std::uint32_t* round;
-  WHILST_HD void operator()(const sums<double, 1>& undecided_left, loop_state& loop) const {
-    ++*round;
-    if (loop.check()) return;
-    if (undecided_left[0] == 0) loop.stop(reason::completed);
-  }
-};
-
 struct begin_first {
   const std::int8_t* has_strong;
   std::int8_t *state, *is_settled;
@@ -199,7 +188,7 @@ struct number_of_root {
 }  // namespace
 
 template <class C>
-void record_aggregation(program_recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
+void record_aggregation(recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
                         std::int32_t* aggregate, std::int32_t* numbers, level_memory& scratch) {
   const index_type n = graph.A.pattern.rows;
   const int lanes = graph.A.pattern.lanes(4);
@@ -209,37 +198,29 @@ void record_aggregation(program_recorder& run, const strong_graph<C>& graph, con
   std::int32_t *const root_of = scratch.take<std::int32_t>(n).data(),
                       *const joined = scratch.take<std::int32_t>(n).data(),
                       *const count = scratch.take<std::int32_t>(n).data();
-  struct control_of_rounds {
-    control *first_set, *second_set;
-    std::uint32_t* round;
-  };
-  // Controls begin as zeros, which an arena is.
-  const control_of_rounds at = run.arena([&](arena_layout& memory) {
-    return control_of_rounds{memory.take<control>(1), memory.take<control>(1), memory.take<std::uint32_t>(1)};
-  });
-  // Each round decides on one unknown at least, and usually on nine of ten.
-  const control_settings limit{.limit = n + 1};
-  run.parameter(&at.first_set->settings, limit);
-  run.parameter(&at.second_set->settings, limit);
-  const priorities priority{state, at.round};
-  const auto choose_roots = [&](const char* name, control* of_loop) {
-    run.loop(name, of_loop, [&](recorder& inner) {
-      inner.step("the first nearby", n, first_nearby<C>{graph, priority, is_settled, first, lanes});
-      inner.step("decide", n, decide<C>{graph, priority, first, state, lanes}, end_of_round{at.round});
-    });
+  // A round decides on two of three that are left. Whoever is not decided on in the first rounds may become a root in
+  // the others, and whoever is not even then, joins a neighbour.
+  constexpr int first_rounds = 8, other_rounds = 4;
+  const auto choose_roots = [&](int begin, int end) {
+    for (int round = begin; round < end; ++round) {
+      const priorities priority{state, static_cast<std::uint32_t>(round)};
+      run.step("the first nearby", n, first_nearby<C>{graph, priority, is_settled, first, lanes});
+      run.step("decide", n, decide<C>{graph, priority, first, state, lanes});
+    }
     run.step("join roots", n, join_roots<C>{graph, state, root_of, lanes});
   };
   run.step("begin", n, begin_first{has_strong, state, is_settled, root_of});
-  choose_roots("roots", at.first_set);
+  choose_roots(0, first_rounds);
   run.step("begin again", n, begin_second<C>{graph, has_strong, root_of, state, is_settled, lanes});
-  choose_roots("roots among the others", at.second_set);
+  choose_roots(first_rounds, first_rounds + other_rounds);
   run.step("join neighbours", n, join_neighbour<C>{graph, root_of, joined, lanes});
-  run.step("roots", n, is_own_root{joined, count});
+  run.step("join neighbours' neighbours", n, join_neighbour<C>{graph, joined, root_of, lanes});
+  run.step("roots", n, is_own_root{root_of, count});
   record_offsets(run, n, count, numbers, scratch);
-  run.step("numbers of aggregates", n, number_of_root{joined, numbers, aggregate});
+  run.step("numbers of aggregates", n, number_of_root{root_of, numbers, aggregate});
 }
 
-template void record_aggregation(program_recorder&, const strong_graph<WHILST_NUMBER>&, const std::int8_t*,
-                                 std::int32_t*, std::int32_t*, level_memory&);
+template void record_aggregation(recorder&, const strong_graph<WHILST_NUMBER>&, const std::int8_t*, std::int32_t*,
+                                 std::int32_t*, level_memory&);
 
 }  // namespace whilst::multigrid

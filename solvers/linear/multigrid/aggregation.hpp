@@ -19,7 +19,7 @@ namespace whilst::multigrid {
 /// Records how the unknowns are divided. has_strong: of each, whether it has neighbours; aggregate: receives the number
 /// of its aggregate, -1 for an unknown that is in none; count: their number, at [rows] of an array.
 template <class C>
-void record_aggregation(program_recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
+void record_aggregation(recorder& run, const strong_graph<C>& graph, const std::int8_t* has_strong,
                         std::int32_t* aggregate, std::int32_t* numbers, level_memory& scratch);
 
 }  // namespace whilst::multigrid

@@ -108,9 +108,7 @@ class amg final : public matrix_preconditioner<T> {
     run.once("the scale of M", note_factor{kept, factor});
   }
   void apply(recorder& run, const T* r, T* z) const override {
-    const double* const factor = &kept_.data()->factor;
-    if (run.where().on_host()) return record_cycle<csr_of_cycle<C>>(run, levels_, vectors_, r, z, factor);
-    record_cycle<cycle_matrix<C>>(run, levels_, vectors_, r, z, factor);
+    record_cycle(run, levels_, vectors_, r, z, &kept_.data()->factor);
   }
 
   index_type bytes() const override { return levels_.bytes() + kept_.bytes(); }

@@ -12,55 +12,47 @@ struct rounded_vector {
   WHILST_HD C operator[](index_type i) const { return static_cast<C>(x[i]); }
 };
 
-/// On the way down: y = Q'r.
-template <class Matrix, class X, class Y>
-struct go_down {
-  static constexpr bool fetches_constants = false;
-  Matrix restriction;
-  X r;
-  Y* y;
+/// A lane's share of row i of a matrix, in CSR, times x; for the host, where it is all of it.
+template <class C, class X, class Team>
+WHILST_HD C times_row(const matrix_view<C>& A, index_type i, const X& x, const Team& team) {
+  C sum = 0;
+  A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { sum += A.values[e] * x[j]; });
+  return sum;
+}
 
-  WHILST_HD int lanes_wanted() const { return restriction.lanes_wanted(); }
-  template <class Team>
-  WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return restriction.fetch(i, team);
-  }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, const typename Matrix::entries& e) const {
-    const Y sum = restriction.row(e, i, r, team);
-    if (team.rank() == 0) y[i] = sum;
-  }
-  index_type bytes(index_type n) const { return restriction.bytes() + n * static_cast<index_type>(sizeof(Y)); }
-};
-
-/// On the way up: y = *factor (S r + Q e); factor is null for 1.
-template <class Matrix, class C, class X, class Y>
-struct go_up {
+/// y = *factor (S r + Q e) on the way up, y = S r on the way down, where S is the restriction; factor is null for 1. On
+/// a GPU the rows of a warp, on the host one row.
+template <class C, class X, class Y>
+struct cycle_step {
   static constexpr bool fetches_constants = false;
-  Matrix S, Q;
+  interleaved_rows<C> S, Q;
   X r;
-  const C* e;  ///< null on a level that has no coarser one
+  const C* e;  ///< null for no Q
   Y* y;
   const double* factor;
 
-  struct entries {
-    typename Matrix::entries of_S, of_Q;
-  };
-  WHILST_HD int lanes_wanted() const { return S.lanes_wanted(); }
+  WHILST_HD int lanes_wanted() const { return S.columns ? 32 : 1; }
   template <class Team>
-  WHILST_HD entries fetch(index_type i, const Team& team) const {
-    entries fetched{S.fetch(i, team), {}};
-    if (e) fetched.of_Q = Q.fetch(i, team);
-    return fetched;
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    index_type row = i;
+    C sum = 0;
+    int lanes = 1;
+    if constexpr (on_device) {
+      const auto of_S = S.share_of(i, team);
+      sum = S.times(of_S, r, team);
+      if (e) sum += Q.times(Q.share_of(i, team), e, team);
+      row = of_S.row;
+      lanes = S.lanes;
+    } else {
+      sum = times_row<C>({S.pattern, S.csr_values}, i, r, team);
+      if (e) sum += times_row<C>({Q.pattern, Q.csr_values}, i, e, team);
+    }
+    sum = team.sum_of_groups(sum, lanes);
+    if (team.rank() % lanes == 0 && row < S.pattern.rows)
+      y[row] = factor ? static_cast<Y>(*factor * static_cast<double>(sum)) : static_cast<Y>(sum);
   }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, const entries& fetched) const {
-    C sum = S.row(fetched.of_S, i, r, team);
-    if (e) sum += Q.row(fetched.of_Q, i, e, team);
-    if (team.rank() == 0) y[i] = factor ? static_cast<Y>(*factor * static_cast<double>(sum)) : static_cast<Y>(sum);
-  }
-  index_type bytes(index_type n) const {
-    return S.bytes() + (e ? Q.bytes() : 0) + n * static_cast<index_type>(sizeof(Y));
+  index_type bytes(index_type) const {
+    return S.bytes() + (e ? Q.bytes() : 0) + S.pattern.rows * static_cast<index_type>(sizeof(Y));
   }
 };
 
@@ -103,21 +95,24 @@ class cycle_vectors {
   std::vector<C*> residual_, correction_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B. Matrix: cycle_matrix<C>, or csr_of_cycle<C>, as which it can be
-/// read, too.
-template <class Matrix, class T, class C>
+/// Records z = *factor B r for the whole hierarchy's B.
+template <class T, class C>
 void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
                   const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
+  const bool on_host = run.where().on_host();
+  const auto record = [&](const char* name, const interleaved_rows<C>& S, const interleaved_rows<C>& Q, const auto& r,
+                          const C* e, auto* y, const double* factor) {
+    using X = std::remove_cvref_t<decltype(r)>;
+    run.step(name, on_host ? S.pattern.rows : S.warps(),
+             cycle_step<C, X, std::remove_pointer_t<decltype(y)>>{S, Q, r, e, y, factor});
+  };
   const auto down = [&](const level<C>& here, const auto& r, C* y) {
-    run.step("down: Q'r", here.coarse_rows,
-             go_down<Matrix, std::remove_cvref_t<decltype(r)>, C>{here.restriction, r, y});
+    record("down: Q'r", here.restriction, {}, r, nullptr, y, nullptr);
   };
   const auto up = [&](const level<C>& here, const auto& r, const C* e, auto* y, const double* factor) {
-    using X = std::remove_cvref_t<decltype(r)>;
-    run.step("up: S r + Q e", here.A.rows,
-             go_up<Matrix, C, X, std::remove_pointer_t<decltype(y)>>{here.S, here.Q, r, e, y, factor});
+    record("up: S r + Q e", here.S, here.Q, r, e, y, factor);
   };
   const auto solve_coarsest = [&](const auto& r, auto* y, const double* factor) {
     using X = std::remove_cvref_t<decltype(r)>;

@@ -9,6 +9,7 @@
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/offsets_from_counts.hpp"
+#include "whilst/linear/operators.hpp"
 
 namespace whilst::multigrid {
 namespace {
@@ -74,7 +75,7 @@ void hierarchy<C>::build() {
     work_ = kept_.take<double>(n * (n + 2));
     record_inverse(run);
   } else {
-    take_values(coarsest);
+    take_values(run, coarsest);
     record_values_of(run, coarsest);
   }
   run_now(std::move(run).finish(), where_);
@@ -115,7 +116,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
   fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
   const columns_of_product of_AP{fine.A, fine.P};
-  const int lanes_of_AP = fine.A.lanes(2);
+  const int lanes_of_AP = fine.A.lanes(4);
   fine.AP = record_offsets_of(prolonging, n, lanes_of_AP, of_AP, kept_, scratch);
   prolonging.once("sizes", tell_sizes{fine.AP.offsets + n, fine.AP.offsets + n, told_.data()});
   run_now(std::move(prolonging).finish(), where_);
@@ -125,7 +126,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   fine.QT = record_transpose(multiplying, fine.AP, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
-  const int lanes_of_coarse = fine.R.view.lanes(2);
+  const int lanes_of_coarse = fine.R.view.lanes(4);
   coarse.A = record_offsets_of(multiplying, coarse_rows, lanes_of_coarse, of_coarse, kept_, scratch);
   multiplying.once("sizes", tell_sizes{coarse.A.offsets + coarse_rows, coarse.A.offsets + coarse_rows, told_.data()});
   run_now(std::move(multiplying).finish(), where_);
@@ -133,7 +134,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   program_recorder filling(where_);
   record_columns_of(filling, coarse.A, coarse_rows, told()[0], lanes_of_coarse, of_coarse, kept_);
   coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
-  take_values(fine);
+  take_values(filling, fine);
   record_values_of(filling, fine);
   record_coarse_matrix(filling, fine, coarse);
   run_now(std::move(filling).finish(), where_);
@@ -143,7 +144,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
 
 /// Memory for what follows from the level's matrix.
 template <class C>
-void hierarchy<C>::take_values(level<C>& fine) {
+void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   fine.M = kept_.take<C>(fine.A.rows).data();
   fine.S_values = kept_.take<C>(fine.A.nonzeros).data();
   const bool has_coarse = fine.coarse_rows > 0;
@@ -153,29 +154,30 @@ void hierarchy<C>::take_values(level<C>& fine) {
       *values = kept_.take<C>(fine.AP.nonzeros).data();
   }
   // S and Q share their rows' threads.
-  const double average = fine.A.average() > fine.AP.average() ? fine.A.average() : fine.AP.average();
-  const int lanes = lanes_for_row(average);
-  fine.S = sliced(fine.A, fine.S_values, lanes);
+  const int lanes = fine.A.lanes(16);
+  fine.S = interleaved(run, fine.A, fine.S_values, lanes);
   if (!has_coarse) return;
-  fine.Q = sliced(fine.AP, fine.Q_values, lanes);
-  fine.restriction = sliced(fine.QT.view, fine.QT_values, lanes_for_row(fine.QT.view.average()));
+  fine.Q = interleaved(run, fine.AP, fine.Q_values, lanes);
+  fine.restriction = interleaved(run, fine.QT.view, fine.QT_values, fine.QT.view.lanes(16));
 }
 
+/// A matrix of the cycle; on the host that is the one in CSR.
 template <class C>
-cycle_matrix<C> hierarchy<C>::sliced(const pattern_view& pattern, const C* values, int lanes) {
-  const int rounded = options_.precision == "bfloat16" ? 2 : 8;
-  cycle_matrix<C> matrix({pattern.rows, pattern.offsets, pattern.indices, {values}, lanes, pattern.nonzeros}, nullptr,
-                         rounded);
+interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values, int lanes) {
+  interleaved_rows<C> matrix{pattern, values, lanes};
   if (where_.on_host()) return matrix;
-  workspace measured;
-  matrix.with_memory(measured);
-  workspace memory(kept_.take<std::byte>(measured.used()).data());
-  return matrix.with_memory(memory);
+  matrix.columns = kept_.take<std::int32_t>(pattern.nonzeros).data();
+  if (options_.precision == "bfloat16") {
+    matrix.upper_halves = kept_.take<std::uint16_t>(pattern.nonzeros).data();
+  } else {
+    matrix.values = kept_.take<C>(pattern.nonzeros).data();
+  }
+  matrix.record_columns(run);
+  return matrix;
 }
-
 template <class C>
-void hierarchy<C>::prepare(recorder& run, const cycle_matrix<C>& matrix) const {
-  if (!where_.on_host()) matrix.prepare(run);
+void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& matrix) const {
+  if (!where_.on_host()) matrix.record_values(run);
 }
 
 template <class C>
@@ -185,14 +187,14 @@ void hierarchy<C>::record_values_of(recorder& run, const level<C>& here) const {
   const int lanes = here.A.lanes(4);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
   run.step("S", n, smoothing_values<C>{A, here.M, here.S_values, lanes});
-  prepare(run, here.S);
+  record_in_order(run, here.S);
   if (here.coarse_rows == 0) return;
   run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
-  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(2)});
+  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
   run.step("Q", n, smoothed_prolongation<C>{P, AP, here.M, here.Q_values, here.AP.lanes(2)});
   run.step("Q'", here.AP.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
-  prepare(run, here.Q);
-  prepare(run, here.restriction);
+  record_in_order(run, here.Q);
+  record_in_order(run, here.restriction);
 }
 
 template <class C>
@@ -203,7 +205,7 @@ void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, con
                              {fine.AP, fine.AP_values},
                              coarse.A,
                              coarse.A_values,
-                             fine.R.view.lanes(2)});
+                             fine.R.view.lanes(4)});
 }
 
 template <class C>

@@ -4,20 +4,14 @@
 #include <vector>
 
 #include "solvers/host/run_now.hpp"
+#include "solvers/linear/multigrid/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/multigrid/transposed_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/amg_options.hpp"
-#include "whilst/linear/sliced_operator.hpp"
 
 namespace whilst::multigrid {
-
-/// A matrix of the cycle, as its products read it: in slices, or on the host, which gains nothing from these, in CSR.
-template <class C>
-using csr_of_cycle = csr_operator<C, std::int32_t, fixed_slot<const C>>;
-template <class C>
-using cycle_matrix = sliced_operator<csr_of_cycle<C>>;
 
 /// A level of smoothed aggregation, in numbers of type C.
 template <class C>
@@ -29,7 +23,7 @@ struct level {
   std::uint8_t* strong = nullptr;     ///< of each entry of A
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
-  cycle_matrix<C> S, Q, restriction;  ///< restriction: Q'
+  interleaved_rows<C> S, Q, restriction;  ///< restriction: Q'
 
   matrix_view<C> matrix() const { return {A, A_values}; }
   strong_graph<C> graph() const { return {matrix(), strong}; }
@@ -76,12 +70,12 @@ class hierarchy {
   void begin(const pattern_view& A);
   void build();
   bool coarsen(level_memory& scratch);
-  void take_values(level<C>& fine);
+  void take_values(recorder& run, level<C>& fine);
   void record_values_of(recorder& run, const level<C>& here) const;
   void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
   void record_inverse(recorder& run) const;
-  void prepare(recorder& run, const cycle_matrix<C>& matrix) const;
-  cycle_matrix<C> sliced(const pattern_view& pattern, const C* values, int lanes);
+  interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values, int lanes);
+  void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   place where_;
   amg_options options_;

@@ -10,41 +10,49 @@ namespace whilst::multigrid {
 /// No column.
 inline constexpr std::int32_t no_column = std::numeric_limits<std::int32_t>::max();
 
+/// A pattern stands in for a matrix where only columns are asked for.
+struct no_values {};
+
 /// Row i of a product A B as the union of the rows of B that row i of A names: each thread of a team follows some of
 /// these, which are in order, so that the columns come out in order, without duplicates, and without memory for them. A
-/// thread remembers where it is in `held` rows; in further ones it looks for its place anew.
+/// thread remembers where it is in `held` rows, with their next entry; in further ones it looks for its place anew.
+///
+/// Value: what the matrices have, or no_values.
+template <class Value = no_values>
 class row_merge {
   static constexpr int held = on_device ? 4 : 64;
+  static constexpr bool has_values = !std::is_same_v<Value, no_values>;
 
  public:
+  /// sources: where the values of A lie, null for in order.
   template <class Team>
-  WHILST_HD row_merge(const pattern_view& A, const pattern_view& B, index_type i, const Team& team)
-      : B_(B), A_indices_(A.indices), step_(team.size()) {
-    const std::int32_t first = A.offsets[i] + team.rank();
-    end_of_A_ = A.offsets[i + 1];
+  WHILST_HD row_merge(const matrix_view<Value>& A, const std::int32_t* sources, const matrix_view<Value>& B,
+                      index_type i, const Team& team)
+      : A_(A.values), sources_(sources), A_indices_(A.pattern.indices), B_(B), step_(team.size()) {
+    const std::int32_t first = A.pattern.offsets[i] + team.rank();
+    end_of_A_ = A.pattern.offsets[i + 1];
+    rest_ = first + held * step_;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j) {
       const std::int32_t e = first + j * step_;
-      at_[j] = end_[j] = 0;
-      if (e < end_of_A_) {
-        const std::int32_t row = A_indices_[e];
-        at_[j] = B_.offsets[row];
-        end_[j] = B_.offsets[row + 1];
-      }
       if (!on_device && e >= end_of_A_) {
         used_ = j;
         break;
       }
+      at_[j] = end_[j] = 0;
+      if (e >= end_of_A_) continue;
+      const std::int32_t row = A_indices_[e];
+      at_[j] = B_.pattern.offsets[row];
+      end_[j] = B_.pattern.offsets[row + 1];
+      if constexpr (has_values) weight_[j] = weight_of(e);
     }
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j)
-      if (on_device || j < used_) column_[j] = at_[j] < end_[j] ? B_.indices[at_[j]] : no_column;
-    first_ = first;
-    rest_ = first + held * step_;
+      if (on_device || j < used_) read(j);
   }
 
   /// The least column beyond `last`, the one found before; begin with -1. no_column if this thread knows of none.
@@ -55,54 +63,76 @@ class row_merge {
 #endif
     for (int j = 0; j < held; ++j) {
       if (!on_device && j >= used_) break;
-      if (column_[j] == last) advance(j);
-      if (column_[j] < least) least = column_[j];
+      advance_if(j, column_[j] == last);
     }
-    for (std::int32_t e = rest_; e < end_of_A_; e += step_) {
-      const std::int32_t row = A_indices_[e], at = B_.find(row, last + 1);
-      if (at < B_.offsets[row + 1] && B_.indices[at] < least) least = B_.indices[at];
-    }
-    return least;
-  }
-  /// Calls use(e, at) for the entries of B in that column and the entries e of A that name their rows. Ask for one
-  /// column after another, none left out.
-  template <class Use>
-  WHILST_HD void take(std::int32_t column, const Use& use) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j) {
       if (!on_device && j >= used_) break;
-      if (column_[j] != column) continue;
-      use(first_ + j * step_, at_[j]);
-      advance(j);
+      if (column_[j] < least) least = column_[j];
     }
     for (std::int32_t e = rest_; e < end_of_A_; e += step_) {
-      const std::int32_t row = A_indices_[e], at = B_.find(row, column);
-      if (at < B_.offsets[row + 1] && B_.indices[at] == column) use(e, at);
+      const std::int32_t row = A_indices_[e], at = B_.pattern.find(row, last + 1);
+      if (at < B_.pattern.offsets[row + 1] && B_.pattern.indices[at] < least) least = B_.pattern.indices[at];
     }
+    return least;
+  }
+  /// The thread's share of the product's entry in that column. Ask for one column after another, none left out.
+  WHILST_HD double take(std::int32_t column) {
+    double sum = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < held; ++j) {
+      if (!on_device && j >= used_) break;
+      if (column_[j] == column) sum += static_cast<double>(weight_[j]) * static_cast<double>(value_[j]);
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int j = 0; j < held; ++j) {
+      if (!on_device && j >= used_) break;
+      advance_if(j, column_[j] == column);
+    }
+    for (std::int32_t e = rest_; e < end_of_A_; e += step_) {
+      const std::int32_t row = A_indices_[e], at = B_.pattern.find(row, column);
+      if (at < B_.pattern.offsets[row + 1] && B_.pattern.indices[at] == column)
+        sum += static_cast<double>(weight_of(e)) * static_cast<double>(B_.values[at]);
+    }
+    return sum;
   }
 
  private:
-  WHILST_HD void advance(int j) {
+  WHILST_HD Value weight_of(std::int32_t e) const { return A_[sources_ ? sources_[e] : e]; }
+  WHILST_HD void read(int j) {
+    column_[j] = no_column;
+    if (at_[j] >= end_[j]) return;
+    column_[j] = B_.pattern.indices[at_[j]];
+    if constexpr (has_values) value_[j] = B_.values[at_[j]];
+  }
+  WHILST_HD void advance_if(int j, bool is_used) {
+    if (!is_used) return;
     ++at_[j];
-    column_[j] = at_[j] < end_[j] ? B_.indices[at_[j]] : no_column;
+    read(j);
   }
 
-  pattern_view B_;
-  const std::int32_t* A_indices_;
-  std::int32_t end_of_A_, step_, first_ = 0, rest_ = 0;
+  const Value* A_;
+  const std::int32_t *sources_, *A_indices_;
+  matrix_view<Value> B_;
+  std::int32_t end_of_A_, step_, rest_;
   int used_ = held;  ///< on the host, where a team is one thread that may have few rows
   std::int32_t at_[held], end_[held], column_[held];
+  Value weight_[held], value_[held];
 };
 
-/// The rows of a product A B.
+/// The columns of the rows of a product A B.
 struct columns_of_product {
   pattern_view A, B;
 
   template <class Team>
-  WHILST_HD row_merge begin(index_type i, const Team& team) const {
-    return {A, B, i, team};
+  WHILST_HD row_merge<> begin(index_type i, const Team& team) const {
+    return {{A}, nullptr, {B}, i, team};
   }
 };
 
@@ -157,14 +187,10 @@ struct product_values {
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
-    row_merge row(A.pattern, B.pattern, i, team);
+    row_merge<C> row(A, sources, B, i, team);
     const std::int32_t end = product.offsets[i + 1];
     for (std::int32_t q = product.offsets[i]; q < end; ++q) {
-      double sum = 0;
-      row.take(product.indices[q], [&](std::int32_t e, std::int32_t at) {
-        sum += static_cast<double>(A.values[sources ? sources[e] : e]) * static_cast<double>(B.values[at]);
-      });
-      sum = team.sum(sum);
+      const double sum = team.sum(row.take(product.indices[q]));
       if (team.rank() == 0) values[q] = static_cast<C>(sum);
     }
   }

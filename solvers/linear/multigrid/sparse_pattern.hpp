@@ -14,10 +14,12 @@ struct pattern_view {
   const std::int32_t *offsets = nullptr, *indices = nullptr;
 
   double average() const { return rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0; }
-  /// Threads that share a row, so that each has about so many entries: a power of two.
+  /// Threads that share a row, a power of two: each has about so many entries, or fewer where there are few rows.
   int lanes(int entries_each) const {
+    constexpr index_type enough_threads = 1 << 17;
     int lanes = 1;
-    while (lanes < 32 && lanes * entries_each < average()) lanes *= 2;
+    while (lanes < 32 && lanes < average() && (lanes * entries_each < average() || rows * lanes * 2 <= enough_threads))
+      lanes *= 2;
     return lanes;
   }
   /// Calls use(e, column) for the entries e of row i that the calling thread of a team works on.
