@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -83,23 +82,6 @@ class lanes {
     }
 #endif
     return value;
-  }
-  /// The total over each group of so many neighbouring lanes, a power of two, which they receive.
-  template <class T>
-  WHILST_HD T sum_of_groups(T value, [[maybe_unused]] int of_group) const {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2)
-      if (of_group > distance) value += __shfl_xor_sync(mask_, value, distance);
-#endif
-    return value;
-  }
-  /// Bit k is set if the condition holds for lane k.
-  WHILST_HD std::uint32_t ballot(bool condition) const {
-#if defined(__CUDA_ARCH__)
-    if (size_ > 1) return __ballot_sync(mask_, condition) >> (threadIdx.x & 31u & ~(size_ - 1u));
-#endif
-    return condition ? 1u : 0u;
   }
   /// These lanes divide no further: each row gets one thread.
   WHILST_HD static lanes divided(int) { return {}; }

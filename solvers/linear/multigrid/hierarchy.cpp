@@ -14,6 +14,17 @@
 namespace whilst::multigrid {
 namespace {
 
+void require_32_bits(index_type nonzeros) {
+  if (offsets_suffice_32(nonzeros)) return;
+  throw error("making preconditioner amg", "a level has more nonzeros than 32 bits count",
+              "Use another preconditioner, or a coarser problem");
+}
+
+struct no_offsets {
+  std::int32_t* offsets;
+  WHILST_HD void operator()(index_type i) const { offsets[i] = 0; }
+};
+
 /// Sizes that one program finds and the next one's memory depends on.
 struct tell_sizes {
   const std::int32_t *first, *second;
@@ -38,9 +49,7 @@ pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const 
 template <class Source>
 void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
                        const Source& source, level_memory& kept) {
-  if (!offsets_suffice_32(nonzeros))
-    throw error("making preconditioner amg", "a level has more than 2147483391 nonzeros",
-                "Use another preconditioner, or a coarser problem");
+  require_32_bits(nonzeros);
   std::int32_t* const indices = kept.take<std::int32_t>(nonzeros).data();
   run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
   pattern.columns = columns;
@@ -145,26 +154,31 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
 /// Memory for what follows from the level's matrix.
 template <class C>
 void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
-  fine.M = kept_.take<C>(fine.A.rows).data();
-  fine.S_values = kept_.take<C>(fine.A.nonzeros).data();
-  const bool has_coarse = fine.coarse_rows > 0;
-  if (has_coarse) {
-    fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
-    for (C** values : {&fine.AP_values, &fine.Q_values, &fine.QT_values})
-      *values = kept_.take<C>(fine.AP.nonzeros).data();
+  const index_type n = fine.A.rows;
+  if (fine.coarse_rows == 0) {  // nothing below: patterns without columns
+    std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
+    run.step("no coarser level", n + 1, no_offsets{offsets});
+    fine.P = fine.AP = {n, 0, 0, offsets, nullptr};
   }
-  // S and Q share their rows' threads.
-  const int lanes = fine.A.lanes(16);
-  fine.S = interleaved(run, fine.A, fine.S_values, lanes);
-  if (!has_coarse) return;
-  fine.Q = interleaved(run, fine.AP, fine.Q_values, lanes);
-  fine.restriction = interleaved(run, fine.QT.view, fine.QT_values, fine.QT.view.lanes(16));
+  fine.M = kept_.take<C>(n).data();
+  fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
+  for (C** values : {&fine.AP_values, &fine.Q_values, &fine.QT_values})
+    *values = kept_.take<C>(fine.AP.nonzeros).data();
+  const index_type of_up = fine.A.nonzeros + fine.AP.nonzeros;
+  require_32_bits(of_up);
+  std::int32_t *const offsets = kept_.take<std::int32_t>(n + 1).data(), *const indices =
+                                                                            kept_.take<std::int32_t>(of_up).data();
+  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.AP, offsets, indices, fine.A.lanes(8)});
+  fine.up_values = kept_.take<C>(of_up).data();
+  fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
+  if (fine.coarse_rows > 0) fine.down = interleaved(run, fine.QT.view, fine.QT_values);
 }
 
 /// A matrix of the cycle; on the host that is the one in CSR.
 template <class C>
-interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values, int lanes) {
-  interleaved_rows<C> matrix{pattern, values, lanes};
+interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values) {
+  interleaved_rows<C> matrix{pattern, values};
+  while (1 << matrix.log_lanes < pattern.lanes(24)) ++matrix.log_lanes;
   if (where_.on_host()) return matrix;
   matrix.columns = kept_.take<std::int32_t>(pattern.nonzeros).data();
   if (options_.precision == "bfloat16") {
@@ -184,17 +198,17 @@ template <class C>
 void hierarchy<C>::record_values_of(recorder& run, const level<C>& here) const {
   const index_type n = here.A.rows;
   const matrix_view<C> A = here.matrix(), P{here.P, here.P_values}, AP{here.AP, here.AP_values};
-  const int lanes = here.A.lanes(4);
+  const int lanes = here.A.lanes(8);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
-  run.step("S", n, smoothing_values<C>{A, here.M, here.S_values, lanes});
-  record_in_order(run, here.S);
+  if (here.coarse_rows > 0) {
+    run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
+    run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
+  }
+  run.step("[S | Q]", n, way_up_values<C>{A, P, AP, here.M, here.up_values, here.Q_values, here.A.lanes(2)});
+  record_in_order(run, here.up);
   if (here.coarse_rows == 0) return;
-  run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
-  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
-  run.step("Q", n, smoothed_prolongation<C>{P, AP, here.M, here.Q_values, here.AP.lanes(2)});
   run.step("Q'", here.AP.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
-  record_in_order(run, here.Q);
-  record_in_order(run, here.restriction);
+  record_in_order(run, here.down);
 }
 
 template <class C>

@@ -18,12 +18,12 @@ template <class C>
 struct level {
   pattern_view A, P, AP;
   transposed_pattern R, QT;  ///< of P and of AP
-  C *A_values = nullptr, *P_values = nullptr, *AP_values = nullptr, *S_values = nullptr, *Q_values = nullptr,
+  C *A_values = nullptr, *P_values = nullptr, *AP_values = nullptr, *up_values = nullptr, *Q_values = nullptr,
     *QT_values = nullptr, *M = nullptr;
   std::uint8_t* strong = nullptr;     ///< of each entry of A
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
-  interleaved_rows<C> S, Q, restriction;  ///< restriction: Q'
+  interleaved_rows<C> up, down;  ///< [S | Q], and Q'
 
   matrix_view<C> matrix() const { return {A, A_values}; }
   strong_graph<C> graph() const { return {matrix(), strong}; }
@@ -65,7 +65,7 @@ class hierarchy {
 
  private:
   static std::size_t usual_bytes(const pattern_view& A) {
-    return static_cast<std::size_t>(16 * A.nonzeros + 32 * A.rows) + 4096;
+    return static_cast<std::size_t>(32 * A.nonzeros + 128 * A.rows) + 4096;
   }
   void begin(const pattern_view& A);
   void build();
@@ -74,7 +74,7 @@ class hierarchy {
   void record_values_of(recorder& run, const level<C>& here) const;
   void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
   void record_inverse(recorder& run) const;
-  interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values, int lanes);
+  interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   place where_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "solvers/linear/multigrid/sparse_pattern.hpp"
-#include "whilst/basics/teams.hpp"
+#include "whilst/basics/views.hpp"
 #include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {
@@ -15,74 +15,83 @@ namespace whilst::multigrid {
 /// nothing is filled up, and a warp's entries begin where those of its first row do in CSR. Values are of type C, or
 /// bfloat16, the upper half of a float.
 ///
-/// For GPUs only: on the host rows are read as they are.
+/// For GPUs, by steps with 32 lanes an index, the number of a warp; on the host rows are read as they are.
 template <class C>
 struct interleaved_rows {
-  pattern_view pattern;  ///< in CSR
-  const C* csr_values = nullptr;
-  int lanes = 1;  ///< of a row
+  static constexpr int warp = 32, at_once = 8;
+
+  pattern_view pattern;           ///< in CSR
+  const C* csr_values = nullptr;  ///< likewise
+  int log_lanes = 0;              ///< of a row
   std::int32_t* columns = nullptr;
   C* values = nullptr;  ///< null if they are
   std::uint16_t* upper_halves = nullptr;
 
-  static constexpr int warp = 32, at_once = 4;
-
-  int rows_a_warp() const { return warp / lanes; }
   index_type warps() const { return (pattern.rows + rows_a_warp() - 1) / rows_a_warp(); }
   index_type bytes() const {
     constexpr index_type index = sizeof(std::int32_t), whole = sizeof(C), half = sizeof(std::uint16_t);
     return pattern.nonzeros * (index + (values ? whole : half)) + pattern.rows * index;
   }
 
-  /// What a lane has of the rows of a warp.
-  struct share {
-    index_type row;        ///< beyond the last one for a lane that has none
-    std::int32_t entries;  ///< of the lane
-    std::int32_t first;    ///< of the warp's, among all
-    std::int32_t own;      ///< the lane's first one, in CSR
+  /// What the calling lane has of the rows of a warp, and its first entries.
+  struct entries {
+    index_type row;      ///< beyond the last one for a lane that has none
+    std::int32_t count;  ///< of the lane's entries
+    std::int32_t own;    ///< the first of them, in CSR
+    std::int32_t next;   ///< where those of the warp begin that have not been read yet
+    std::int32_t column[at_once];
+    C value[at_once];
   };
-  template <class Team>
-  WHILST_HD share share_of(index_type w, const Team& team) const {
-    const int rows_here = warp / lanes, lane = team.rank() % lanes;
-    const index_type first_row = w * rows_here, row = first_row + team.rank() / lanes;
-    share found{row, 0, pattern.offsets[first_row], 0};
-    if (row >= pattern.rows) return found;
-    found.own = pattern.offsets[row] + lane;
-    const std::int32_t left = pattern.offsets[row + 1] - found.own;
-    found.entries = left > 0 ? (left + lanes - 1) / lanes : 0;
-    return found;
+  WHILST_HD entries fetch(index_type w) const {
+    entries e = share_of(w);
+    load(e, 0);
+    return e;
   }
-  /// Where the lanes' next entries lie; -1 for a lane without one. Moves `next` on.
-  template <class Team>
-  WHILST_HD static std::int32_t place_of_next(bool has_one, std::int32_t& next, const Team& team) {
-    const std::uint32_t with_one = team.ballot(has_one);
-    const std::uint32_t before = with_one & ((1u << team.rank()) - 1);
-    const std::int32_t at = has_one ? next + ones(before) : -1;
-    next += ones(with_one);
-    return at;
+  /// The products of the rows with x; every lane of a row receives its row's. x: an address, or whatever gives its
+  /// entries by [].
+  template <class X>
+  WHILST_HD C times(entries e, const X& x) const {
+    C sum = 0;
+    for (std::int32_t done = at_once;; done += at_once) {
+      C factor[at_once];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < at_once; ++k) factor[k] = e.column[k] >= 0 ? x[e.column[k]] : C(0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < at_once; ++k) sum += e.value[k] * factor[k];
+      if (ballot(done < e.count) == 0) break;
+      load(e, done);
+    }
+    return sum_of_row(sum);
   }
-
-  /// The product of a lane's share with x; lanes of a row are still to be added up.
-  template <class X, class Team>
-  WHILST_HD C times(const share& of, const X& x, const Team& team) const {
-    return values ? times(values, of, x, team) : times(upper_halves, of, x, team);
+  WHILST_HD static int rank() {
+#if defined(__CUDA_ARCH__)
+    return static_cast<int>(threadIdx.x % warp);
+#else
+    return 0;
+#endif
   }
+  /// Whether the calling lane is its row's first.
+  WHILST_HD bool leads() const { return rank() % (1 << log_lanes) == 0; }
 
   /// Brings the matrix in order: columns once, values whenever they are new.
   struct put_columns {
     interleaved_rows made;
     WHILST_HD static int lanes_wanted() { return warp; }
     template <class Team>
-    WHILST_HD void operator()(index_type w, const Team& team) const {
-      made.each(w, team, [&](std::int32_t at, std::int32_t e) { made.columns[at] = made.pattern.indices[e]; });
+    WHILST_HD void operator()(index_type w, const Team&) const {
+      made.each(w, [&](std::int32_t at, std::int32_t e) { made.columns[at] = made.pattern.indices[e]; });
     }
   };
   struct put_values {
     interleaved_rows made;
     WHILST_HD static int lanes_wanted() { return warp; }
     template <class Team>
-    WHILST_HD void operator()(index_type w, const Team& team) const {
-      made.each(w, team, [&](std::int32_t at, std::int32_t e) {
+    WHILST_HD void operator()(index_type w, const Team&) const {
+      made.each(w, [&](std::int32_t at, std::int32_t e) {
         if (made.values) {
           made.values[at] = made.csr_values[e];
         } else {
@@ -95,45 +104,70 @@ struct interleaved_rows {
   void record_values(recorder& run) const { run.step("values in a warp's order", warps(), put_values{*this}); }
 
  private:
-  template <class Team, class Use>
-  WHILST_HD void each(index_type w, const Team& team, const Use& use) const {
-    const share of = share_of(w, team);
-    const std::int32_t most = -team.least(-of.entries);
-    std::int32_t next = of.first;
-    for (std::int32_t j = 0; j < most; ++j) {
-      const std::int32_t at = place_of_next(j < of.entries, next, team);
-      if (at >= 0) use(at, of.own + j * lanes);
+  WHILST_HD int rows_a_warp() const { return warp >> log_lanes; }
+  WHILST_HD entries share_of(index_type w) const {
+    entries e;
+    const index_type first_row = w * rows_a_warp();
+    e.row = first_row + (rank() >> log_lanes);
+    e.count = e.own = 0;
+    e.next = pattern.offsets[first_row];
+    if (e.row >= pattern.rows) return e;
+    e.own = pattern.offsets[e.row] + rank() % (1 << log_lanes);
+    const std::int32_t left = pattern.offsets[e.row + 1] - e.own;
+    e.count = left > 0 ? ((left - 1) >> log_lanes) + 1 : 0;
+    return e;
+  }
+  /// Where the calling lane's next entry lies; -1 if it has none. Moves `next` on.
+  WHILST_HD static std::int32_t place_of_next(bool has_one, std::int32_t& next) {
+    const std::uint32_t with_one = ballot(has_one), before = with_one & ((1u << rank()) - 1);
+    const std::int32_t at = has_one ? next + ones(before) : -1;
+    next += ones(with_one);
+    return at;
+  }
+  template <class Use>
+  WHILST_HD void each(index_type w, const Use& use) const {
+    entries e = share_of(w);
+    for (std::int32_t j = 0; ballot(j < e.count) != 0; ++j) {
+      const std::int32_t at = place_of_next(j < e.count, e.next);
+      if (at >= 0) use(at, e.own + (j << log_lanes));
     }
   }
-  template <class Value, class X, class Team>
-  WHILST_HD C times(const Value* from, const share& of, const X& x, const Team& team) const {
-    const std::int32_t most = -team.least(-of.entries);
-    std::int32_t next = of.first;
-    C sum = 0;
-    for (std::int32_t j = 0; j < most; j += at_once) {
-      std::int32_t at[at_once], column[at_once];
-      Value value[at_once];
-      C factor[at_once];
+  WHILST_HD void load(entries& e, std::int32_t done) const {
+    std::int32_t at[at_once];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) at[k] = place_of_next(j + k < of.entries, next, team);
+    for (int k = 0; k < at_once; ++k) at[k] = place_of_next(done + k < e.count, e.next);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) {
-        column[k] = at[k] >= 0 ? columns[at[k]] : -1;
-        value[k] = at[k] >= 0 ? from[at[k]] : Value(0);
-      }
+    for (int k = 0; k < at_once; ++k) e.column[k] = at[k] >= 0 ? read_constant(columns + at[k]) : -1;
+    if (values) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) factor[k] = column[k] >= 0 ? x[column[k]] : C(0);
+      for (int k = 0; k < at_once; ++k) e.value[k] = at[k] >= 0 ? read_constant(values + at[k]) : C(0);
+    } else {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) sum += number(value[k]) * factor[k];
+      for (int k = 0; k < at_once; ++k) e.value[k] = at[k] >= 0 ? number(read_constant(upper_halves + at[k])) : C(0);
     }
+  }
+  /// Bit k is set if the condition holds for lane k. All 32 take part.
+  WHILST_HD static std::uint32_t ballot(bool condition) {
+#if defined(__CUDA_ARCH__)
+    return __ballot_sync(0xffffffffu, condition);
+#else
+    return condition ? 1 : 0;
+#endif
+  }
+  WHILST_HD C sum_of_row(C sum) const {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+    for (int log = 4; log >= 0; --log)
+      if (log < log_lanes) sum += __shfl_xor_sync(0xffffffffu, sum, 1 << log);
+#endif
     return sum;
   }
   WHILST_HD static int ones(std::uint32_t word) {
@@ -143,7 +177,6 @@ struct interleaved_rows {
     return std::popcount(word);
 #endif
   }
-  WHILST_HD static C number(C value) { return value; }
   WHILST_HD static C number(std::uint16_t half) {
     return static_cast<C>(std::bit_cast<float>(static_cast<std::uint32_t>(half) * 0x10000));
   }

@@ -136,44 +136,54 @@ struct smoother_values {
   }
 };
 
-/// What smooths before and after the coarse correction: S = 2 M - M A M, on the pattern of A.
-template <class C>
-struct smoothing_values {
-  matrix_view<C> A;
-  const C* M;
-  C* S;
+/// What a level does on the way up: [S | Q], with S = 2 M - M A M, which smooths before and after, and
+/// Q = P - M A P, the prolongation with the smoothing that follows. Columns of Q come after those of S.
+struct put_way_up {
+  pattern_view A, AP;
+  std::int32_t *offsets, *indices;
   int lanes;
 
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
+    const std::int32_t of_A = A.offsets[i], of_AP = AP.offsets[i];
+    std::int32_t* const S = indices + of_AP;  // entry e of A, after the rows of Q before it
+    std::int32_t* const Q = indices + A.offsets[i + 1];
+    const auto n = static_cast<std::int32_t>(A.rows);
+    A.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { S[e] = j; });
+    AP.each_entry(i, team, [&](std::int32_t q, std::int32_t g) { Q[q] = n + g; });
+    if (team.rank() > 0) return;
+    offsets[i] = of_A + of_AP;
+    if (i + 1 == A.rows) offsets[i + 1] = A.offsets[i + 1] + AP.offsets[i + 1];
+  }
+};
+/// Q's values are also left in the order of AP, for those of its transpose.
+template <class C>
+struct way_up_values {
+  matrix_view<C> A, P, AP;
+  const C* M;
+  C *up, *Q;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    C *const of_S = up + AP.pattern.offsets[i], *const of_Q = up + A.pattern.offsets[i + 1];
     const double m = static_cast<double>(M[i]);
     int diagonals = 0;  // a row may have its diagonal in parts
     A.pattern.each_entry(i, team, [&](std::int32_t, std::int32_t j) { diagonals += j == i; });
     diagonals = team.sum(diagonals);
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double mam = m * static_cast<double>(A.values[e]) * static_cast<double>(M[j]);
-      S[e] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
+      of_S[e] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
     });
-  }
-};
-/// The prolongation with the smoothing that follows: Q = P - M A P, on the pattern of A P.
-template <class C>
-struct smoothed_prolongation {
-  matrix_view<C> P, AP;
-  const C* M;
-  C* Q;
-  int lanes;
-
-  WHILST_HD int lanes_wanted() const { return lanes; }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    const double m = static_cast<double>(M[i]);
     AP.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t g) {
       const std::int32_t at = P.pattern.find(i, g);
       const bool is_in_P = at < P.pattern.offsets[i + 1] && P.pattern.indices[at] == g;
       const double p = is_in_P ? static_cast<double>(P.values[at]) : 0;
-      Q[q] = static_cast<C>(p - m * static_cast<double>(AP.values[q]));
+      const C value = static_cast<C>(p - m * static_cast<double>(AP.values[q]));
+      of_Q[q] = value;
+      Q[q] = value;
     });
   }
 };

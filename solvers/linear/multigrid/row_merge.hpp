@@ -20,7 +20,7 @@ struct no_values {};
 /// Value: what the matrices have, or no_values.
 template <class Value = no_values>
 class row_merge {
-  static constexpr int held = on_device ? 4 : 64;
+  static constexpr int held = on_device ? 8 : 64;
   static constexpr bool has_values = !std::is_same_v<Value, no_values>;
 
  public:
@@ -177,6 +177,7 @@ struct put_columns {
 /// in double.
 template <class C>
 struct product_values {
+  static constexpr int blocks_wanted = 4;
   matrix_view<C> A;
   const std::int32_t* sources;
   matrix_view<C> B;
