@@ -125,14 +125,20 @@ struct smoother_values {
   WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
-    sums<double, 2> of_row{};
+    sums<double, 3> of_row{};
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double a = static_cast<double>(A.values[e]);
       of_row.value[0] += j == i ? a : 0;
       of_row.value[1] += a * a;
+      of_row.value[2] += fabs(a);
     });
     of_row = team.sum(of_row);
-    if (team.rank() == 0) M[i] = static_cast<C>(of_row[1] > 0 ? of_row[0] / of_row[1] : 0);
+    if (team.rank() > 0) return;
+    double m = of_row[1] > 0 ? of_row[0] / of_row[1] : 0;
+    const double most = 1.9 / of_row[2];
+    if (m > most) m = most;
+    if (m < -most) m = -most;
+    M[i] = static_cast<C>(m);
   }
 };
 
