@@ -14,8 +14,9 @@ struct amg_options {
   /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
   /// its column, by their geometric mean; 0 to 1.
   double strength = 0.25;
-  /// The coarsest level has at most so many rows, and its matrix is inverted; 1 to 1024.
-  index_type coarsest_rows = 128;
+  /// The coarsest level has at most so many rows, and its matrix is inverted, which takes 3 n^3 operations
+  /// each time that values have changed; 1 to 2048.
+  index_type coarsest_rows = 256;
   int most_levels = 30;
 
   bool operator==(const amg_options&) const = default;

@@ -58,19 +58,51 @@ struct cycle_product {
 /// The coarsest level: y = A^-1 x by rows of the inverse.
 template <class C, class X, class Y>
 struct inverse_product {
+  static constexpr bool fetches_constants = false;
   index_type n;
   const C* inverse;
   X x;
   Y* y;
   const double* factor;
 
+  /// Entries of a lane, so many at once that few waits suffice for a long row.
+  static constexpr int held = 16;
+  struct entries {
+    C value[held];
+  };
   WHILST_HD static int lanes_wanted() { return 32; }
   template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    C sum = 0;
-    for (index_type j = team.rank(); j < n; j += team.size()) sum += inverse[i * n + j] * x[j];
-    sum = team.sum(sum);
-    if (team.rank() == 0) y[i] = factor ? static_cast<Y>(*factor * static_cast<double>(sum)) : static_cast<Y>(sum);
+  WHILST_HD entries fetch(index_type i, const Team& team) const {
+    return load(team.rank(), team, [&](index_type j) { return team.early(inverse + i * n + j); });
+  }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team, entries e) const {
+    C sum[4] = {};  // chains of additions that overlap
+    for (index_type from = team.rank(); from < n; from += held * team.size()) {
+      if (from >= held * team.size()) e = load(from, team, [&](index_type j) { return inverse[i * n + j]; });
+      const entries of_x = load(from, team, [&](index_type j) { return x[j]; });
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < held; ++k) sum[k % 4] += e.value[k] * of_x.value[k];
+    }
+    const C total = team.sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    if (team.rank() == 0) y[i] = factor ? static_cast<Y>(*factor * static_cast<double>(total)) : static_cast<Y>(total);
+  }
+  index_type bytes(index_type) const { return n * (n + 1) * static_cast<index_type>(sizeof(C)); }
+
+ private:
+  template <class Team, class Read>
+  WHILST_HD entries load(index_type from, const Team& team, const Read& read) const {
+    entries e;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 0; k < held; ++k) {
+      const index_type j = from + k * team.size();
+      e.value[k] = j < n ? read(j) : C(0);
+    }
+    return e;
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/aggregation.hpp"
+#include "solvers/linear/multigrid/dense_inverse.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/offsets_from_counts.hpp"
 #include "whilst/linear/operators.hpp"
@@ -81,7 +82,7 @@ void hierarchy<C>::build() {
   program_recorder run(where_);
   if (n <= options_.coarsest_rows) {
     inverse_ = kept_.take<C>(n * n);
-    work_ = kept_.take<double>(n * (n + 2));
+    work_ = kept_.take<double>(dense_elimination::work_size(n));
     record_inverse(run);
   } else {
     take_values(run, coarsest);
@@ -224,12 +225,8 @@ void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, con
 
 template <class C>
 void hierarchy<C>::record_inverse(recorder& run) const {
-  const level<C>& coarsest = levels_.back();
-  const index_type n = coarsest.A.rows;
-  double* const work = work_.data();
-  if (n > 0)
-    run.team("the coarsest inverse", 1,
-             invert_coarsest<C>{coarsest.matrix(), work, work + n * n, work + n * (n + 1), inverse_.data()});
+  // Whether A is symmetric is not known; where it is, the inverse is but for rounding, as the rest of the cycle is.
+  record_dense_inverse(run, levels_.back().matrix(), work_.data(), inverse_.data(), /*symmetric=*/false);
 }
 
 template <class C>
