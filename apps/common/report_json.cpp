@@ -29,6 +29,7 @@ json report_json(const report& result) {
   if (!result.choice().empty()) document["choice"] = result.choice();
   if (!result.format().empty()) document["format"] = result.format();
   if (!result.format_choice().empty()) document["format_choice"] = result.format_choice();
+  if (!result.preconditioner_choice().empty()) document["preconditioner_choice"] = result.preconditioner_choice();
   return document;
 }
 

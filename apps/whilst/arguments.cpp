@@ -8,6 +8,7 @@
 #include "apps/common/command_line.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst::command {
@@ -48,6 +49,23 @@ void add_matrix(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
 }
 
+/// What a linear_solver takes: "amg" may have settings behind it.
+CLI::Validator preconditioner_of_matrix() {
+  const CLI::Validator known = one_of({"none", "jacobi", "amg"});
+  return {[known](std::string& text) -> std::string {
+            if (!text.starts_with("amg,")) return known(text);
+            linear_solver_options asked;
+            asked.preconditioner = text;
+            try {
+              chosen_preconditioner(fmt::format("\"{}\" will not do", text), asked);
+            } catch (const error& problem) {
+              return problem.what();
+            }
+            return {};
+          },
+          known.get_description()};
+}
+
 void add_problem(CLI::App* to, solve_options& into) {
   auto& solver = into.solver;
   add_matrix(to, into);
@@ -73,7 +91,11 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--lanczos-steps", solver.lanczos_steps, "chebyshev, richardson: steps that estimate them (default 20)",
       whole(64));
   add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
-  add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
+  add(to, "--preconditioner", solver.preconditioner,
+      "jacobi: the inverse of the diagonal; amg: algebraic multigrid, where that takes too many iterations, as on "
+      "large grids (default none). amg,strength=0.1,precision=double changes its settings; docs/preconditioners.md "
+      "lists them",
+      preconditioner_of_matrix());
   add(to, "--format", solver.format,
       "How products read the matrix; auto looks at its pattern (default auto). docs/formats.md compares them",
       one_of(format_names()));
@@ -305,6 +327,7 @@ arguments::arguments()
       "Examples:\n"
       "  whilst solve A.mtx --rtol 1e-10 --max-iterations 50000 --deadline 60\n"
       "  whilst solve --gallery poisson2d:256 --executor graph --unroll 8 --plot convergence.svg\n"
+      "  whilst solve --gallery poisson3d:48 --preconditioner amg\n"
       "  zcat A.mtx.gz | whilst solve - --quiet --output x.mtx\n"
       "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error. It is 1, too, where --output\n"

@@ -16,6 +16,7 @@
 #include "header.hpp"
 #include "input.hpp"
 #include "results.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "whilst/version.hpp"
 
 #if WHILST_WITH_CUDA
@@ -125,6 +126,8 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
     why_not = "there is no CUDA device";
   else if (solved.method() != "cg")
     why_not = "it is written for cg alone";
+  else if (is_preconditioner_in_parts(options.solver))
+    why_not = "it is written for preconditioners none and jacobi";
   else if (iterations == 0)
     why_not = "there is nothing to time in 0 iterations";
   else if (interrupts.interrupted())

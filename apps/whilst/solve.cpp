@@ -18,14 +18,23 @@
 namespace whilst::command {
 namespace {
 
+/// Those that may save iterations.
+std::string preconditioners_beyond(const linear_solver_options& solver) {
+  const bool takes_amg = solver.executor != "resident" && solver.scaling == "none" && solver.matrix_values == "exact" &&
+                         solver.method != "lsqr" && solver.method != "lsmr" && solver.method != "cgls";
+  if (solver.preconditioner == "none") return takes_amg ? "jacobi or amg" : "jacobi";
+  return takes_amg && solver.preconditioner == "jacobi" ? "amg" : "";
+}
+
 /// What to try after a solve that ended like this; empty if there is no general advice.
 std::string advice(const solve_options& options, reason why) {
   const std::string method = options.solver.method;
   const std::string other_preconditioner = options.solver.preconditioner == "none" ? "jacobi" : "none";
   switch (why) {
-    case reason::iteration_limit:
-      return options.solver.preconditioner == "none" ? "try --preconditioner jacobi, or a larger --max-iterations"
-                                                     : "try a larger --max-iterations";
+    case reason::iteration_limit: {
+      const std::string better = preconditioners_beyond(options.solver);
+      return (better.empty() ? "try " : "try --preconditioner " + better + ", or ") + "a larger --max-iterations";
+    }
     case reason::deadline:
       return "try a longer --deadline";
     case reason::indefinite_operator:
@@ -100,6 +109,7 @@ int solve_in(const solve_options& options) {
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
   if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
   fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());
+  if (!result.preconditioner_choice().empty()) fmt::print(out, "M            {}\n", result.preconditioner_choice());
   if (options.solver.scaling != "none") fmt::print(out, "scaling      {}\n", options.solver.scaling);
   if (options.solver.matrix_values != "exact") fmt::print(out, "values       in {}\n", options.solver.matrix_values);
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());

@@ -11,18 +11,28 @@
 #include "benchmarks/whilst-bench/linear_table.hpp"
 #include "benchmarks/whilst-bench/suite.hpp"
 #include "whilst/error.hpp"
+#include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst_bench {
 namespace {
 
 using namespace whilst::command;
 
+/// Preconditioner amg is for A, and least squares want one for A'A.
+bool takes(const std::string& method, const std::string& preconditioner) {
+  if (preconditioner != "amg") return true;
+  const auto& all = whilst::linear_methods<double>();
+  return std::none_of(all.begin(), all.end(),
+                      [&](const auto& one) { return one.name == method && one.needs.transpose; });
+}
+
 /// Who solves this case: the library's methods, and the baselines after them.
 std::vector<linear_contender> contenders_of(const linear_case& one, bool baseline) {
   std::vector<linear_contender> all;
   for (const std::string& preconditioner : one.preconditioners) {
-    for (const std::string& method : one.methods) all.push_back({"whilst", method, preconditioner});
-    if (!baseline || one.is_rectangular) continue;
+    for (const std::string& method : one.methods)
+      if (takes(method, preconditioner)) all.push_back({"whilst", method, preconditioner});
+    if (!baseline || one.is_rectangular || preconditioner == "amg") continue;
     for (const std::string& method : eigen_methods()) all.push_back({"eigen", method, preconditioner});
   }
   return all;

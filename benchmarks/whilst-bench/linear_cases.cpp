@@ -24,6 +24,9 @@ using strings = std::vector<std::string>;
 const strings small_set{"poisson1d:200",  "poisson2d:32",   "poisson3d:10",  "anisotropic2d:32",
                         "helmholtz2d:16", "elasticity2d:4", "elasticity3d:2"};
 
+/// Without settings, which have commas as lists of names do.
+const strings known_preconditioners{"none", "jacobi", "amg"};
+
 const strings& known_methods() {
   static const strings all = [] {
     strings names;
@@ -135,7 +138,7 @@ void add_case(const nlohmann::json& object, const std::string& doing, const fs::
   linear_case one = like;
   one.methods = chosen(doing, "method", names_in(object, "methods", doing, like.methods), known_methods());
   one.preconditioners = chosen(doing, "preconditioner",
-                               names_in(object, "preconditioners", doing, like.preconditioners), {"none", "jacobi"});
+                               names_in(object, "preconditioners", doing, like.preconditioners), known_preconditioners);
   const std::string file = text_in(object, "filename", doing), gallery = text_in(object, "gallery", doing);
   if (file.empty() == gallery.empty())
     throw whilst::error(doing, file.empty() ? "it names no problem" : "it names two problems",
@@ -193,7 +196,7 @@ linear_cases find_linear_cases(const linear_options& options) {
                         "Give --data FOLDER, --gallery small or --cases FILE.json");
   linear_case like;
   like.methods = chosen("--methods", "method", options.methods, known_methods());
-  like.preconditioners = chosen("--preconditioners", "preconditioner", options.preconditioners, {"none", "jacobi"});
+  like.preconditioners = chosen("--preconditioners", "preconditioner", options.preconditioners, known_preconditioners);
   linear_cases result;
   if (!options.data.empty()) add_folder(options.data, like, result);
   for (const std::string& name : options.gallery) add_gallery(name, "--gallery " + name, like, result);

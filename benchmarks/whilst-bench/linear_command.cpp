@@ -20,7 +20,9 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
   command->add_option("--methods", options.methods, "With commas between; or all")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--preconditioners", options.preconditioners, "Of none and jacobi, with commas between")
+  command
+      ->add_option("--preconditioners", options.preconditioners,
+                   "Of none, jacobi and amg, with commas between; or all. Least squares and Eigen have no amg")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--executor", options.executor, "auto, host, stream, graph or resident")

@@ -240,6 +240,33 @@ TEST_CASE("auto says which methods ran, and why") {
     if (executor["available"]) CHECK(executor["report"]["method"] == "cg");
 }
 
+TEST_CASE("solve says which levels preconditioner amg made") {
+  const strings problem{"solve", "--gallery", "poisson2d:30", "--executor", "host", "--preconditioner"};
+  const outcome told = run(with(problem, {"amg,coarsest_rows=16,precision=double"}));
+  INFO(told.out << told.err);
+  CHECK(told.status == 0);
+  CHECK(contains(told.out, "\nsolver       cg, amg,coarsest_rows=16,precision=double, double"));
+  CHECK(contains(told.out, " levels of 900, "));
+  const json report = json::parse(run(with(problem, {"amg", "--json", "-"})).out);
+  const auto choice = report["preconditioner_choice"].get<std::string>();
+  CHECK(choice.rfind("amg, ", 0) == 0);
+  CHECK(contains(run(with(problem, {"amg"})).out, "\nM            " + choice + "\n"));
+  CHECK_FALSE(json::parse(run(with(problem, {"jacobi", "--json", "-"})).out).contains("preconditioner_choice"));
+  const json comparison = json::parse(
+      run({"compare", "--gallery", "poisson2d:30", "--preconditioner", "amg,strength=0.1", "--json", "-", "--quiet"})
+          .out);
+  for (const json& executor : comparison["executors"])
+    if (executor["name"] == "host") CHECK(executor["report"]["preconditioner"] == "amg,strength=0.1");
+}
+
+TEST_CASE("a solve that reaches its limit is told of a better preconditioner") {
+  const strings stopped{"solve", "--gallery", "poisson2d:30", "--executor", "host", "--max-iterations", "2"};
+  CHECK(contains(run(stopped).out, "try --preconditioner jacobi or amg, or a larger --max-iterations"));
+  CHECK(contains(run(with(stopped, {"--preconditioner", "jacobi"})).out, "try --preconditioner amg, or a larger"));
+  CHECK(contains(run(with(stopped, {"--preconditioner", "amg"})).out, " try a larger --max-iterations"));
+  CHECK(contains(run(with(stopped, {"--method", "lsqr"})).out, "try --preconditioner jacobi, or a larger"));
+}
+
 TEST_CASE("solve says in which format, and why") {
   for (const std::string format : {"csr", "sell", "ell", "balanced"}) {
     const outcome named = run(with(small_host_solve, {"--format", format, "--preconditioner", "jacobi"}));

@@ -93,6 +93,15 @@ TEST_CASE("whilst-bench linear takes the iterations that Eigen takes") {
   }
 }
 
+TEST_CASE("whilst-bench linear has amg for the methods that take it") {
+  const json report = report_of(
+      {"--gallery", "poisson2d:24", "--methods", "cg,lsqr", "--preconditioners", "jacobi,amg", "--baseline"}, 0);
+  CHECK(int(run_in(report, "whilst", "cg", "amg")["iterations"]) <
+        int(run_in(report, "whilst", "cg", "jacobi")["iterations"]) / 2);
+  for (const json& one : report["problems"][0]["runs"])
+    if (one["preconditioner"] == "amg") CHECK((one["library"] == "whilst" && one["method"] == "cg"));
+}
+
 TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its reason") {
   const folder here;
   here.with("turn.mtx", quarter_turn);

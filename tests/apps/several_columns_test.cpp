@@ -92,6 +92,9 @@ TEST_CASE("several columns: what is missing is refused by name") {
   std::ofstream(here / "long.mtx") << "%%MatrixMarket matrix array real general\n3 2\n1\n1\n1\n1\n1\n1\n";
   CHECK(contains(run({"solve", here.at("A.mtx"), "--rhs", here.at("long.mtx"), "--executor", "host"}).err,
                  "it has 3 entries and the matrix 2 rows"));
+  const outcome by_amg = run(with(solve, {"--preconditioner", "amg"}));
+  CHECK(by_amg.status == 1);
+  CHECK(contains(by_amg.err, "there is no preconditioner called 'amg'. Use one of none, jacobi"));
   const outcome limited = run(with(solve, {"--max-iterations", "1"}));
   CHECK(limited.status == 2);
   CHECK(contains(limited.out, "iteration_limit"));
