@@ -204,7 +204,11 @@ struct linear_solver<T>::implementation {
     }
     request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
     if (M) shown.preconditioner = "user";
-    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) made_M = make_amg<T>(request, chosen_M.amg);
+    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) {
+      amg_options settings = chosen_M.amg;
+      if (settings.precision == "auto" && method.needs.linear_preconditioner) settings.precision = "double";
+      made_M = make_amg<T>(request, settings);
+    }
     request.preconditioner_parts = M ? M.get() : made_M.get();
     request.settings = method_settings_of(options);
     std::unique_ptr<in_complement<T>> complement;

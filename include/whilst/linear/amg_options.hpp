@@ -8,8 +8,8 @@ namespace whilst {
 
 /// Settings of preconditioner "amg". As text: "amg,precision=double,strength=0.1".
 struct amg_options {
-  /// "auto" for "float", or "double": the numbers of the levels and of the cycle. Sums of a set-up are formed in double
-  /// in either case.
+  /// The numbers of the levels and of the cycle: "float", "double", or "auto" for "float", but for "double" with method
+  /// cr, whose recurrence for M r wants the last digits. Sums of a set-up are formed in double in either case.
   std::string precision = "auto";
   /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
   /// its column, by their geometric mean; 0 to 1.

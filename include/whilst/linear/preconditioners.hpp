@@ -20,6 +20,7 @@ namespace whilst {
 struct method_needs {
   bool symmetric = false, definite = false;  ///< A
   bool definite_preconditioner = false;      ///< though A may be indefinite: Jacobi takes absolute values
+  bool linear_preconditioner = false;        ///< to the last digit: M r follows a recurrence of its own
   bool transpose = false;                    ///< products with A', too: A may be rectangular, M is for A'A
 };
 

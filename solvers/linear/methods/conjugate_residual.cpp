@@ -12,8 +12,8 @@ namespace whilst {
 ///   beta = (z, A z) / (z, A z)_old
 ///
 /// One product with A and one with M an iteration; q and z follow recurrences, and the caller restarts where these have
-/// drifted (see linear_solve). The norm tested is ||r||_2. Four steps an iteration, three if there is no M, beside what
-/// A and M record themselves.
+/// drifted (see linear_solve). Where M is linear only to fewer digits than T has, z loses M r and the residual stalls.
+/// The norm tested is ||r||_2. Four steps an iteration, three if there is no M, beside what A and M record themselves.
 ///
 /// If A is indefinite, (z, A z) may vanish although r does not; the end is then breakdown, as it is if A p or M q
 /// does. (q, u) < 0 ends with indefinite_preconditioner. x is changed by finite steps only.
@@ -22,7 +22,8 @@ struct conjugate_residual {
   static constexpr const char* name = "cr";
   static constexpr bool runs_in_kernel = false;
   static constexpr bool lowers_error = false;
-  static constexpr method_needs needs{.symmetric = true, .definite_preconditioner = true};
+  static constexpr method_needs needs{
+      .symmetric = true, .definite_preconditioner = true, .linear_preconditioner = true};
 
   struct scalars {
     double alpha, beta;  ///< beta is 0 in the first iteration
