@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst {
@@ -127,6 +128,20 @@ std::string written(const std::vector<double>& value) {
   return text;
 }
 
+/// Settings behind a preconditioner's name have commas, as options do: they become options of their own.
+template <class Options>
+Options without_commas(const Options& options) {
+  return options;
+}
+linear_solver_options without_commas(const linear_solver_options& options) {
+  linear_solver_options changed = options;
+  if (options.preconditioner.starts_with("amg,")) {
+    changed.amg = chosen_preconditioner("writing options", options).amg;
+    changed.preconditioner = "amg";
+  }
+  return changed;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view spaces = " \t\r\n";
   const std::size_t first = text.find_first_not_of(spaces);
@@ -168,7 +183,8 @@ Options options_from_string(std::string_view text) {
 }
 
 template <class Options>
-std::string options_to_string(const Options& options) {
+std::string options_to_string(const Options& given) {
+  const Options options = without_commas(given);
   std::string text;
   each_field(options, [&](std::string_view name, const auto& field) {
     text.append(text.empty() ? "" : ",").append(name).append("=").append(written(field));

@@ -52,8 +52,8 @@ std::ptrdiff_t keys() {
 }  // namespace
 
 TEST_CASE("each option has a key", "[options]") {
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>());
-  // Tolerances are members of one.
+  // Settings of amg and tolerances are members of one.
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 1 + members<whilst::amg_options>());
   CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
@@ -73,6 +73,8 @@ TEST_CASE("options are read from a line of text", "[options]") {
   CHECK(options_from_string<linear_solver_options>(
             "method=bicgstab,preconditioner=jacobi,rtol=1e-10,max_iterations=5,deadline=2.5,executor=graph,"
             "callback_memory=device,unroll=4,programmatic_launch=false,device=1") == expected);
+  CHECK(options_from_string<linear_solver_options>("preconditioner=amg,amg_strength=0.1,amg_precision=double") ==
+        linear_solver_options{.preconditioner = "amg", .amg = {.precision = "double", .strength = 0.1}});
   CHECK(options_from_string<linear_solver_options>("null_space_vectors = 1  -2 3e4 , null_space=vectors") ==
         linear_solver_options{.null_space = "vectors", .null_space_vectors = {1, -2, 3e4}});
   CHECK(options_from_string<linear_solver_options>("") == linear_solver_options{});
@@ -101,6 +103,9 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   odd.null_space_vectors = {1, -0.1, 1e-300};
   CHECK(options_from_string<linear_solver_options>(options_to_string(odd)) == odd);
   CHECK(options_to_string(linear_solver_options{}).find("method=cg,") == 0);
+  const std::string by_name = options_to_string(linear_solver_options{.preconditioner = "amg,most_levels=3"});
+  CHECK(options_from_string<linear_solver_options>(by_name) ==
+        linear_solver_options{.preconditioner = "amg", .amg = {.most_levels = 3}});
 
   minimizer_options minimizer;
   minimizer.tolerances.function = 1.0 / 3;
@@ -118,8 +123,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
   CHECK(linear("tol=1e-8") ==
         reading +
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
-            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, null_space, "
-            "null_space_vectors, "
+            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
+            "amg_strength, amg_coarsest_rows, amg_most_levels, null_space, null_space_vectors, "
             "format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
