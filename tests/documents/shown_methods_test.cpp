@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 #include "tests/documents/documents.hpp"
 #include "tests/linear/systems.hpp"
+#include "whilst/options_text.hpp"
 
 namespace whilst_test {
 namespace {
@@ -22,6 +23,24 @@ std::string line_that_begins(const std::string& document, const std::string& wit
 }
 
 }  // namespace
+
+TEST_CASE("the page about preconditioners has amg's settings as the code has them", "[shown]") {
+  const std::string page = read(source_folder() / "docs/preconditioners.md");
+  std::string options = whilst::options_to_string(whilst::linear_solver_options{});
+  std::replace(options.begin(), options.end(), ',', '\n');
+  int settings = 0;
+  for (const std::string& option : lines_of(options)) {
+    if (!begins_with(option, "amg_")) continue;
+    INFO(option);
+    const std::size_t sign = option.find('=');
+    const std::string name = option.substr(4, sign - 4), value = option.substr(sign + 1);
+    const std::string line = line_that_begins(page, "| `" + name + "` |");
+    CHECK(
+        (line.find("| " + value + " |") != std::string::npos || line.find("| `" + value + "` |") != std::string::npos));
+    ++settings;
+  }
+  CHECK(settings == 4);
+}
 
 TEST_CASE("the methods' examples solve", "[shown]") {
   const auto definite = whilst::make_gallery<double>("poisson2d:20").matrix;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,43 @@ TEST_CASE("the shown null space gives the solution of least norm", "[shown]") {
   double sum = 0;
   for (const double value : x) sum += value;
   CHECK(std::abs(sum) < 1e-10);
+}
+
+TEST_CASE("the shown multigrid makes levels, and makes them anew for other values", "[shown]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:40");
+  const whilst::csr_matrix<double>& A = problem.matrix;
+  const std::vector<double>& b = problem.rhs;
+  std::vector<double> x(b.size());
+  const auto check = [&](const whilst::report& report, double factor) {
+    CHECK(report.converged());
+    CHECK(report.iterations() <= 30);
+    double residual = 0;
+    for (whilst::index_type i = 0; i < A.rows(); ++i) {
+      double r = b[static_cast<std::size_t>(i)];
+      for (whilst::index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+        r -= factor * A.values()[static_cast<std::size_t>(k)] *
+             x[static_cast<std::size_t>(A.column_indices()[static_cast<std::size_t>(k)])];
+      residual = std::hypot(residual, r);
+    }
+    CHECK(residual <= 1.01e-10 * 40);  // b is 1600 ones
+  };
+  // shown: amg
+  whilst::linear_solver<double> solver(A, {.preconditioner = "amg", .rtol = 1e-10});
+  const whilst::report report = solver.solve(b, x);
+  std::printf("%s\n", report.preconditioner_choice().c_str());  // amg, 3 levels of ...
+  // end of shown
+  CHECK(report.preconditioner_choice().rfind("amg, 3 levels of 1600, ", 0) == 0);
+  check(report, 1);
+  std::vector<double> other(A.values().begin(), A.values().end());
+  for (double& value : other) value *= 3;
+  {
+    whilst::report report;
+    // shown: refresh
+    solver.update_values(other);  // as ever: the next solve finds that they are new, and makes its levels from them
+    report = solver.solve(b, x);
+    // end of shown
+    check(report, 3);
+  }
 }
 
 TEST_CASE("the shown range holds the eigenvalues", "[shown]") {
