@@ -209,8 +209,9 @@ TEMPLATE_TEST_CASE("amg: settings change levels, not what is solved", "[linear][
   const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
   for (const std::string& executor : executors_with_steps()) {
     for (const std::string settings :
-         {"amg,precision=auto", "amg,strength=0", "amg,strength=1", "amg,coarsest_rows=1", "amg,coarsest_rows=1024",
-          "amg,most_levels=1", "amg,most_levels=2", "amg,most_levels=100,coarsest_rows=2,strength=0.08"}) {
+         {"amg,precision=auto", "amg,precision=bfloat16", "amg,strength=0", "amg,strength=1", "amg,coarsest_rows=1",
+          "amg,coarsest_rows=1024", "amg,most_levels=1", "amg,most_levels=2",
+          "amg,most_levels=100,coarsest_rows=2,strength=0.08"}) {
       INFO(executor << ", " << settings);
       const auto [told, x] =
           solved(A, {.preconditioner = settings, .rtol = reachable<TestType>, .executor = executor}, b);
@@ -811,7 +812,7 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
             "preconditioner amg records steps of its own, and executor resident is one kernel. Use executor "
             "graph, stream or host");
   CHECK(refusal({.preconditioner = "amg,precision=half"}) ==
-        making + "setting precision is 'half' of preconditioner amg. Use one of auto, float, double");
+        making + "setting precision is 'half' of preconditioner amg. Use one of auto, bfloat16, float, double");
   CHECK(refusal({.amg = {.precision = "half"}}) == refusal({.preconditioner = "amg,precision=half"}));
   CHECK(refusal({.preconditioner = "amg,strength=-0.5"}) ==
         making + "setting strength is -0.500000 of preconditioner amg. Use 0 to 1");

@@ -9,7 +9,8 @@ namespace whilst {
 /// Settings of preconditioner "amg". As text: "amg,precision=double,strength=0.1".
 struct amg_options {
   /// The numbers of the levels and of the cycle: "float", "double", or "auto" for "float", but for "double" with method
-  /// cr, whose recurrence for M r wants the last digits. Sums of a set-up are formed in double in either case.
+  /// cr, whose recurrence for M r wants the last digits. "bfloat16" is "float" with matrices of the cycle that a GPU
+  /// reads rounded to 8 binary digits. Sums of a set-up are formed in double in any case.
   std::string precision = "auto";
   /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
   /// its column, by their geometric mean; 0 to 1.
