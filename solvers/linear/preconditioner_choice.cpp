@@ -49,8 +49,9 @@ void check(std::string_view doing, const amg_options& options) {
     refuse("precision is '" + precision + "'", "Use one of auto, bfloat16, float, double");
   if (!(options.strength >= 0 && options.strength <= 1))
     refuse("strength is " + std::to_string(options.strength), "Use 0 to 1");
-  if (options.coarsest_rows < 1 || options.coarsest_rows > 2048)
-    refuse("coarsest_rows is " + std::to_string(options.coarsest_rows), "Use 1 to 2048");
+  if (options.coarsest_rows < 0 || options.coarsest_rows > 2048)
+    refuse("coarsest_rows is " + std::to_string(options.coarsest_rows),
+           "Use 1 to 2048, or 0 for what suits the machine");
   if (options.most_levels < 1 || options.most_levels > 100)
     refuse("most_levels is " + std::to_string(options.most_levels), "Use 1 to 100");
 }

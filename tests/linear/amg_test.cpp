@@ -819,7 +819,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   CHECK(refusal({.preconditioner = "amg,strength=nan"}).find("Use 0 to 1") != std::string::npos);
   for (const std::string rows : {"0", "1025", "-3"})
     CHECK(refusal({.preconditioner = "amg,coarsest_rows=" + rows}) ==
-          making + "setting coarsest_rows is " + rows + " of preconditioner amg. Use 1 to 1024");
+          making + "setting coarsest_rows is " + rows +
+              " of preconditioner amg. Use 1 to 2048, or 0 for what suits the machine");
   CHECK(refusal({.preconditioner = "amg,most_levels=0"}) ==
         making + "setting most_levels is 0 of preconditioner amg. Use 1 to 100");
   for (const std::string text : {"much", "", "0.5x", " 1"})

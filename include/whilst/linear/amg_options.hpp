@@ -16,8 +16,8 @@ struct amg_options {
   /// its column, by their geometric mean; 0 to 1.
   double strength = 0.25;
   /// The coarsest level has at most so many rows, and its matrix is inverted, which takes 3 n^3 operations
-  /// each time that values have changed; 1 to 2048.
-  index_type coarsest_rows = 256;
+  /// each time that values have changed; 1 to 2048, or 0 for 1024 on a GPU and 256 on the host.
+  index_type coarsest_rows = 0;
   int most_levels = 30;
 
   bool operator==(const amg_options&) const = default;

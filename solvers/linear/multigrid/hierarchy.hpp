@@ -45,6 +45,7 @@ class hierarchy {
   template <class RecordFinest>
   hierarchy(place where, const pattern_view& A, const amg_options& options, const RecordFinest& record_finest)
       : where_(where), options_(options), kept_(where, usual_bytes(A)) {
+    if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     begin(A);
     program_recorder run(where);
     record_finest(run, finest_values());
