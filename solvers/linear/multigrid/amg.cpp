@@ -126,7 +126,7 @@ class amg final : public matrix_preconditioner<T> {
   buffer<const T*> address_;  ///< of the values that the hierarchy is first made from
   hierarchy<C> levels_;
   constant_slot<const T> values_;
-  cycle_vectors<C> vectors_;
+  cycle_vectors<T, C> vectors_;
 };
 
 }  // namespace

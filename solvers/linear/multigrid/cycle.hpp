@@ -5,23 +5,26 @@
 
 namespace whilst::multigrid {
 
-/// The caller's vector, in numbers of the cycle.
+/// On the finest level: the caller's r and, behind it, what the next coarser level answers. They lie apart; one address
+/// is chosen without a branch, which would have reads wait for one another.
 template <class C, class T>
-struct round_vector {
-  const T* r;
-  C* rounded;
-  WHILST_HD void operator()(index_type i) const { rounded[i] = static_cast<C>(r[i]); }
-  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(C)); }
+struct finest_vector {
+  const T *r, *e;
+  index_type n;
+  WHILST_HD C operator[](index_type i) const {
+    const T* const from = i < n ? r : e - n;
+    return static_cast<C>(from[i]);
+  }
 };
 
 /// A product of the cycle: y = *factor A x; factor is null for 1. On a GPU of the rows of a warp, on the host of one
 /// row.
-template <class C, class Y>
+template <class C, class X, class Y>
 struct cycle_product {
   static constexpr bool fetches_constants = false;
-  static constexpr int blocks_wanted = 4;
+  static constexpr int blocks_wanted = sizeof(C) == 4 ? 4 : 3;
   interleaved_rows<C> A;
-  const C* x;
+  X x;
   Y* y;
   const double* factor;
 
@@ -106,53 +109,64 @@ struct inverse_product {
   }
 };
 
-/// The vectors of a cycle: of each level r and, behind it, what the next coarser level answers.
-template <class C>
+/// The vectors of a cycle: of each level but the finest r and, behind it, what the next coarser level answers; of the
+/// finest one, whose r is the caller's, only that.
+template <class T, class C>
 class cycle_vectors {
  public:
   void take_memory(const hierarchy<C>& of, workspace& memory) {
-    of_level_.clear();
+    coarser_.clear();
+    answer_to_finest_ = memory.take<T>(of.levels().front().coarse_rows);
     for (const level<C>& here : of.levels()) {
-      C* const taken = memory.take<C>(here.A.rows + here.coarse_rows);
-      of_level_.push_back({taken, taken ? taken + here.A.rows : nullptr});
+      const bool is_finest = coarser_.empty();
+      coarser_.push_back({is_finest ? nullptr : memory.take<C>(here.A.rows + here.coarse_rows), here.A.rows});
     }
   }
-  C* residual(std::size_t k) const { return of_level_[k].residual; }
-  C* correction(std::size_t k) const { return of_level_[k].correction; }
+  T* answer_to_finest() const { return answer_to_finest_; }
+  /// Of level k > 0.
+  C* residual(std::size_t k) const { return coarser_[k].residual; }
+  C* answer(std::size_t k) const { return coarser_[k].residual + coarser_[k].rows; }
 
  private:
-  struct pair {
-    C *residual, *correction;
+  struct of_level {
+    C* residual;
+    index_type rows;
   };
-  std::vector<pair> of_level_;
+  T* answer_to_finest_ = nullptr;
+  std::vector<of_level> coarser_;
 };
 
 /// Records z = *factor B r for the whole hierarchy's B.
 template <class T, class C>
-void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
+void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<T, C>& vectors, const T* r, T* z,
                   const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
   const bool on_host = run.where().on_host();
-  const auto product = [&](const char* name, const interleaved_rows<C>& A, const C* x, auto* y, const double* factor) {
-    using Y = std::remove_pointer_t<decltype(y)>;
-    run.step(name, on_host ? A.pattern.rows : A.warps(), cycle_product<C, Y>{A, x, y, factor});
+  const auto product = [&](const char* name, const interleaved_rows<C>& A, const auto& x, auto* y,
+                           const double* factor) {
+    using X = std::remove_cvref_t<decltype(x)>;
+    run.step(name, on_host ? A.pattern.rows : A.warps(),
+             cycle_product<C, X, std::remove_pointer_t<decltype(y)>>{A, x, y, factor});
   };
-  const auto up = [&](std::size_t k, auto* y, const double* factor) {
-    const C* const x = vectors.residual(k);
+  const auto up = [&](std::size_t k, const auto& x, auto* y, const double* factor) {
     const index_type n = levels[k].A.rows;
-    using Y = std::remove_pointer_t<decltype(y)>;
+    using X = std::remove_cvref_t<decltype(x)>;
     if (k == last && of.has_inverse()) {
-      run.step("the coarsest level", n, inverse_product<C, const C*, Y>{n, of.inverse(), x, y, factor});
+      run.step("the coarsest level", n,
+               inverse_product<C, X, std::remove_pointer_t<decltype(y)>>{n, of.inverse(), x, y, factor});
     } else {
       product("up: S r + Q e", levels[k].up, x, y, factor);
     }
   };
-  run.step("r for the cycle", levels[0].A.rows, round_vector<C, T>{r, vectors.residual(0)});
-  for (std::size_t k = 0; k < last; ++k)
-    product("down: Q'r", levels[k].down, vectors.residual(k), vectors.residual(k + 1), nullptr);
-  for (std::size_t k = last; k > 0; --k) up(k, vectors.correction(k - 1), nullptr);
-  up(0, z, factor);
+  const finest_vector<C, T> finest{r, vectors.answer_to_finest(), levels[0].A.rows};
+  const auto coarser = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
+  if (last > 0) product("down: Q'r", levels[0].down, finest, vectors.residual(1), nullptr);
+  for (std::size_t k = 1; k < last; ++k)
+    product("down: Q'r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
+  for (std::size_t k = last; k > 1; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
+  if (last > 0) up(1, coarser(1), vectors.answer_to_finest(), nullptr);
+  up(0, finest, z, factor);
 }
 
 }  // namespace whilst::multigrid
