@@ -30,7 +30,7 @@ struct solve_request {
   bool offsets_64 = false;
   const std::int32_t* column_indices = nullptr;
   const T* values = nullptr;
-  /// The transpose, for methods that need it: see transposed_pattern. Offsets and sources are as wide as row_offsets.
+  /// The transpose, for methods that need it: see pattern_of_transpose. Offsets and sources are as wide as row_offsets.
   struct {
     const void* row_offsets = nullptr;
     const std::int32_t* column_indices = nullptr;

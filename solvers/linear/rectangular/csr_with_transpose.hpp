@@ -10,7 +10,7 @@ namespace whilst {
 
 /// Where the entries of a matrix lie in its transpose, both by rows. All arrays are on the place of the solve.
 template <class Offset>
-struct transposed_pattern {
+struct pattern_of_transpose {
   index_type rows = 0;  ///< of the transpose
   const Offset* row_offsets = nullptr;
   const std::int32_t* column_indices = nullptr;  ///< rising within a row
@@ -22,12 +22,12 @@ template <class T, class Offset>
 struct csr_with_transpose : csr_operator<T, Offset, constant_slot<const T>> {
   using matrix = csr_operator<T, Offset, constant_slot<const T>>;
   using transpose = csr_operator<T, Offset, fixed_slot<const T>>;
-  transposed_pattern<Offset> pattern;
+  pattern_of_transpose<Offset> pattern;
   int lanes_a_column = 1;
   T* transposed_values = nullptr;
 
   csr_with_transpose() = default;
-  WHILST_HD csr_with_transpose(const matrix& A, const transposed_pattern<Offset>& pattern, int lanes_a_column)
+  WHILST_HD csr_with_transpose(const matrix& A, const pattern_of_transpose<Offset>& pattern, int lanes_a_column)
       : matrix(A), pattern(pattern), lanes_a_column(lanes_a_column) {}
 
   csr_with_transpose with_memory(workspace& memory) const {

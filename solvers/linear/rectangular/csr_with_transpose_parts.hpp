@@ -11,9 +11,9 @@ namespace whilst {
 /// The matrix of a request that has its transposed pattern.
 template <class Offset, class T>
 csr_with_transpose<T, Offset> csr_with_transpose_of(const solve_request<T>& request) {
-  const transposed_pattern<Offset> pattern{request.columns, static_cast<const Offset*>(request.transposed.row_offsets),
-                                           request.transposed.column_indices,
-                                           static_cast<const Offset*>(request.transposed.sources)};
+  const pattern_of_transpose<Offset> pattern{
+      request.columns, static_cast<const Offset*>(request.transposed.row_offsets), request.transposed.column_indices,
+      static_cast<const Offset*>(request.transposed.sources)};
   const double entries_a_column =
       request.columns ? static_cast<double>(request.nonzeros) / static_cast<double>(request.columns) : 0;
   return {csr_of<Offset>(request), pattern, lanes_for_row(entries_a_column)};

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "whilst/linear/csr_matrix.hpp"
+#include "whilst/linear/linear_operator.hpp"
+
+namespace whilst {
+
+/// A preconditioner that the library makes from a matrix.
+template <class T>
+class matrix_preconditioner : public preconditioner<T> {
+ public:
+  /// The matrix has other values: `values`, in the order of the pattern's, in host memory or memory of the solver's
+  /// place. Called between solves, none of which runs then. What is made on the host is made anew here; by default
+  /// nothing happens, as for what a solve makes anew by itself.
+  virtual void values_changed([[maybe_unused]] const csr_matrix<T>& pattern, [[maybe_unused]] const T* values) {}
+  /// Bytes that it keeps, besides what programs hold for it.
+  virtual index_type bytes() const = 0;
+  /// What was made, in words.
+  virtual std::string description() const = 0;
+};
+
+}  // namespace whilst
