@@ -1,0 +1,37 @@
+#pragma once
+
+#include "solvers/linear/factorization/sparse_rows.hpp"
+
+namespace whilst::factorization {
+
+/// What an incomplete elimination leaves out; as in ilu_options.
+struct elimination_rules {
+  double drop = 0;
+  index_type most_of_row = 0;  ///< entries that a row of L keeps, and one of U, besides the diagonal; 0: no bound
+  int levels = -1;
+  double pivoting = 0;
+};
+
+/// A is close to L (D + U), with its columns in the order column_at.
+struct incomplete_factors {
+  sparse_rows L;               ///< below the diagonal, which is 1
+  sparse_rows U;               ///< above the diagonal
+  std::vector<double> pivots;  ///< D: finite, and none is 0
+  indices column_at;
+  int replaced_pivots = 0;  ///< pivots that were too small, and became larger
+  double shift = 0;         ///< A + shift |D(A)| was factored
+};
+
+/// ILUT: Y. Saad, Numer. Linear Algebra Appl. 1 (1994), algorithm 2.2; with column exchanges ILUTP: Saad, Iterative
+/// Methods for Sparse Linear Systems (2003), section 10.4.4; with levels of fill ILU(k): there, algorithm 10.6. A pivot
+/// below what is left out of its row is replaced, as the book advises at the end of section 10.4.2.
+incomplete_factors incomplete_lu(const sparse_rows& A, const elimination_rules& rules);
+
+/// The incomplete L D L' of a symmetric matrix, of which the upper triangle is read; U is D L'. Columns are made in
+/// turn, and keep their largest entries, as in C.-J. Lin, J. J. More, "Incomplete Cholesky factorizations with limited
+/// memory", SIAM J. Sci. Comput. 21 (1999) 24-45. Where a pivot is not positive, A + shift |D(A)| is factored instead,
+/// with a larger shift each time: T. A. Manteuffel, "An incomplete factorization technique for positive definite linear
+/// systems", Math. Comp. 34 (1980) 473-497.
+incomplete_factors incomplete_cholesky(const sparse_rows& A, const elimination_rules& rules);
+
+}  // namespace whilst::factorization
