@@ -38,6 +38,12 @@ void each_field(Options& options, const Visit& visit) {
   visit("amg_strength", options.amg.strength);
   visit("amg_coarsest_rows", options.amg.coarsest_rows);
   visit("amg_most_levels", options.amg.most_levels);
+  visit("ilu_drop", options.ilu.drop);
+  visit("ilu_fill", options.ilu.fill);
+  visit("ilu_levels", options.ilu.levels);
+  visit("ilu_matching", options.ilu.matching);
+  visit("ilu_pivoting", options.ilu.pivoting);
+  visit("ilu_order", options.ilu.order);
   visit("null_space", options.null_space);
   visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);

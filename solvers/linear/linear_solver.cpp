@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/factorization/ilu.hpp"
 #include "solvers/linear/multigrid/amg.hpp"
 #include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/preconditioner_choice.hpp"
@@ -112,15 +113,16 @@ struct linear_solver<T>::implementation {
     record_parts(named, choice_at(parts->where(), options), began);
   }
 
-  /// Throws where preconditioner amg cannot be made.
+  /// Throws where the preconditioner that was chosen is made from a matrix, and cannot be.
   void require_matrix_for_parts(const linear_method<T>* named) const {
     if (M || chosen_M.kind != preconditioner_kind::parts) return;
     if (named && named->needs.transpose)
       throw error(making_linear_solver,
-                  "preconditioner amg is for A, and method " + options.method + " wants one for A'A",
+                  "preconditioner " + chosen_M.name + " is for A, and method " + options.method + " wants one for A'A",
                   "Use none or jacobi, or another method");
     if (changes_matrix<T>(options))
-      throw error(making_linear_solver, name_of_change(options) + " changes the matrix that preconditioner amg is for",
+      throw error(making_linear_solver,
+                  name_of_change(options) + " changes the matrix that preconditioner " + chosen_M.name + " is for",
                   "Leave out one of the two");
   }
 
@@ -165,9 +167,10 @@ struct linear_solver<T>::implementation {
     require_change_of_matrix<T>(making_linear_solver, options, false, M != nullptr);
     chosen_M = chosen_preconditioner(making_linear_solver, options);
     if (!M && chosen_M.kind == preconditioner_kind::parts)
-      throw error(making_linear_solver,
-                  "preconditioner amg is made from a matrix, and the operator tells of products alone",
-                  "Give the matrix, or use none or a preconditioner of your own");
+      throw error(
+          making_linear_solver,
+          "preconditioner " + chosen_M.name + " is made from a matrix, and the operator tells of products alone",
+          "Give the matrix, or use none or a preconditioner of your own");
     how = choice.how;
     record(named, choose_method_unseen, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
@@ -204,11 +207,7 @@ struct linear_solver<T>::implementation {
     }
     request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
     if (M) shown.preconditioner = "user";
-    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) {
-      amg_options settings = chosen_M.amg;
-      if (settings.precision == "auto" && method.needs.linear_preconditioner) settings.precision = "double";
-      made_M = make_amg<T>(request, settings);
-    }
+    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) made_M = made_from_matrix(request, method);
     request.preconditioner_parts = M ? M.get() : made_M.get();
     request.settings = method_settings_of(options);
     std::unique_ptr<in_complement<T>> complement;
@@ -229,8 +228,27 @@ struct linear_solver<T>::implementation {
     const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
-    if (made_M) told.preconditioner_choice = "amg, " + made_M->description();
+    told.preconditioner_choice = words_of_made_M();
     return made;
+  }
+
+  std::unique_ptr<matrix_preconditioner<T>> made_from_matrix(const solve_request<T>& request,
+                                                             const linear_method<T>& method) const {
+    if (chosen_M.name == "amg") {
+      amg_options settings = chosen_M.amg;
+      if (settings.precision == "auto" && method.needs.linear_preconditioner) settings.precision = "double";
+      return make_amg<T>(request, settings);
+    }
+    const auto kind = chosen_M.name == "ic" ? factorization::factors_kind::ic : factorization::factors_kind::ilu;
+    return make_ilu<T>(request.where, matrix.given(), matrix.values(), kind, chosen_M.ilu);
+  }
+  std::string words_of_made_M() const { return made_M ? chosen_M.name + ", " + made_M->description() : ""; }
+  /// Has a preconditioner that the host makes made anew: between solves.
+  void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
+    if (!made_M) return;
+    solve->wait();
+    made_M->values_changed(pattern, values);
+    solve->note_preconditioner(words_of_made_M());
   }
 
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
@@ -340,6 +358,7 @@ void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->matrix.update_values(values);
   implementation_->solve->bind_values(implementation_->matrix.values());  // in case another array was bound
   implementation_->bound.reset();
+  implementation_->tell_of_values(implementation_->matrix.given(), values.data());
   implementation_->choose_again(values.data());
 }
 template <class T>
@@ -363,6 +382,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
     if (!unchanged) implementation_->require_null_space("updating a matrix's values", A);
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
+    implementation_->tell_of_values(A, A.values_data());
     if (!unchanged) implementation_->choose_again(A);
   } else {
     if (unchanged) return;
@@ -377,6 +397,7 @@ void linear_solver<T>::bind_values(const T* values) {
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
   implementation_->bound.reset();
+  implementation_->tell_of_values(implementation_->matrix.given(), values);
 }
 template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {
@@ -395,7 +416,8 @@ memory_table linear_solver<T>::memory() const {
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
   if (const auto& M = implementation_->made_M)
-    own.push_back({.name = "the levels of amg",
+    own.push_back({.name = (implementation_->chosen_M.name == "amg" ? "the levels of " : "the factors of ") +
+                           implementation_->chosen_M.name,
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(M->bytes())});
   if (!implementation_->parts) {

@@ -8,15 +8,20 @@
 
 namespace whilst {
 
-/// A preconditioner as options name it: "none", "jacobi" or "amg", and settings behind it: "amg,strength=0.1".
+/// A preconditioner as options name it: "none", "jacobi", "amg", "ilu" or "ic", and settings behind one of the last
+/// three: "amg,strength=0.1".
 struct preconditioner_choice {
-  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for amg
+  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for amg, ilu and ic
+  std::string name;
   amg_options amg;
+  ilu_options ilu;  ///< of ilu and of ic
 };
 
 /// Throws whilst::error, beginning with `doing`, on what there is none of.
 preconditioner_choice chosen_preconditioner(std::string_view doing, const linear_solver_options& options);
 /// Whether these options name a preconditioner that records steps of its own.
 bool is_preconditioner_in_parts(const linear_solver_options& options);
+/// Its name, without settings.
+std::string_view name_of_preconditioner(const linear_solver_options& options);
 
 }  // namespace whilst

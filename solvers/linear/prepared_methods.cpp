@@ -95,6 +95,11 @@ void prepared_methods<T>::bind_values(const T* values) {
 }
 
 template <class T>
+void prepared_methods<T>::note_preconditioner(const std::string& made) {
+  for (std::size_t k = 0; k < count_; ++k) all_[k]->desk().common.preconditioner_choice = made;
+}
+
+template <class T>
 prepared_solve<T>* prepared_methods<T>::next(const report_fields& so_far, const linear_solver_options& settings) {
   const char* const method = successor_of(so_far);
   if (!method || so_far.iterations >= settings.max_iterations || so_far.solve_seconds >= settings.deadline)

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "solvers/linear/choose_method.hpp"
@@ -43,6 +44,8 @@ class prepared_methods {
   /// The matrix has other values.
   void choose(const method_choice& choice);
   void bind_values(const T* values);
+  /// What preconditioner reports tell of from now on. Nothing runs.
+  void note_preconditioner(const std::string& made);
 
   report solve(std::span<const T> b, std::span<T> x);
 

@@ -41,7 +41,7 @@ preconditioner_kind preconditioner_from_name(std::string_view doing, std::string
   if (asked == "none") return preconditioner_kind::none;
   if (asked == "jacobi") return preconditioner_kind::jacobi;
   throw error(doing, "there is no preconditioner called '" + std::string(asked) + "'",
-              "Use one of none, jacobi; a linear_solver also takes amg or a callback");
+              "Use one of none, jacobi; a linear_solver also takes amg, ilu, ic or a callback");
 }
 
 }  // namespace whilst

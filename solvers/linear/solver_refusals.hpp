@@ -23,7 +23,9 @@ void require_steps(std::string_view doing, const linear_solver_options& options)
     throw error(doing, "format " + options.format + " records steps of its own, and executor resident is one kernel",
                 "Use format csr or auto, or executor graph or stream");
   if (is_preconditioner_in_parts(options))
-    throw error(doing, "preconditioner amg records steps of its own, and executor resident is one kernel",
+    throw error(doing,
+                "preconditioner " + std::string(name_of_preconditioner(options)) +
+                    " records steps of its own, and executor resident is one kernel",
                 "Use executor graph, stream or host");
   if (has_null_space(options))
     throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",

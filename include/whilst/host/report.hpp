@@ -78,7 +78,8 @@ class report {
   const std::string& format() const { return fields_.format; }
   /// Under format "auto": which one was taken, and why. Otherwise empty.
   const std::string& format_choice() const { return fields_.format_choice; }
-  /// Of a preconditioner that is made from the matrix: what was made, "amg, 4 levels of ..."; else empty.
+  /// Of a preconditioner that is made from the matrix: what was made, "amg, 4 levels of ...", "ilu, 12345 nonzeros,
+  /// ..."; else empty.
   const std::string& preconditioner_choice() const { return fields_.preconditioner_choice; }
   index_type rows() const { return fields_.rows; }
   index_type nonzeros() const { return fields_.nonzeros; }

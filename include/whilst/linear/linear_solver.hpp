@@ -13,6 +13,7 @@
 #include "whilst/host/replayed_solver.hpp"
 #include "whilst/linear/amg_options.hpp"
 #include "whilst/linear/csr_matrix.hpp"
+#include "whilst/linear/ilu_options.hpp"
 
 namespace whilst {
 
@@ -31,13 +32,17 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "none", "jacobi" or "amg". "jacobi": the inverse of the diagonal; for minres and cr, which need a positive
-  /// definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A preconditioner
-  /// of your own: see the constructors that take one. For the last three methods it is to be close to the inverse of
-  /// A'A.
+  /// "none", "jacobi", "amg", "ilu" or "ic". "jacobi": the inverse of the diagonal; for minres and cr, which need a
+  /// positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
+  /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
+  /// the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
+  /// double when the solver is made and again by each update_values and bind_values, from the values as they are then.
+  /// Values that you change in place leave the factors as they are: then call one of the two again.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
+  /// The same for preconditioners "ilu" and "ic".
+  ilu_options ilu = {};
   /// The null space of a singular matrix: "none", "constant" for the vector of ones, as of a pure Neumann problem, or
   /// "vectors" for those in null_space_vectors: up to 64, an entry a row, one vector after another, of any length and
   /// at any angle. With P the projection onto what is orthogonal to them, a solve finds the x = P x with P A x = P b,
