@@ -247,6 +247,11 @@ void launch_desk::copy_beside([[maybe_unused]] std::string_view doing, [[maybe_u
 #endif
 }
 
+void launch_desk::note_preconditioner(std::string made) {
+  const std::lock_guard hold(lock_);  // other threads may ask for reports of earlier launches
+  common.preconditioner_choice = std::move(made);
+}
+
 report launch_desk::report_of(const launch& which) const {
   const std::lock_guard hold(lock_);
   const solve_outcome& outcome = seen(which);

@@ -382,8 +382,10 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
     if (!unchanged) implementation_->require_null_space("updating a matrix's values", A);
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
-    implementation_->tell_of_values(A, A.values_data());
-    if (!unchanged) implementation_->choose_again(A);
+    if (!unchanged) {
+      implementation_->tell_of_values(A, A.values_data());
+      implementation_->choose_again(A);
+    }
   } else {
     if (unchanged) return;
     update_values(A.values());

@@ -97,8 +97,8 @@ void check(std::string_view doing, const std::string& name, const ilu_options& o
   if (!(options.fill >= 0)) refuse("fill is " + std::to_string(options.fill), "Use 0, for no bound, or more");
   if (options.levels < -1)
     refuse("levels is " + std::to_string(options.levels), "Use 0 or more, or -1 to drop by size instead");
-  if (options.order != "none" && options.order != "rcm")
-    refuse("order is '" + options.order + "'", "Use one of none, rcm");
+  if (options.order != "none" && options.order != "rcm" && options.order != "degree")
+    refuse("order is '" + options.order + "'", "Use one of none, rcm, degree");
   if (name == "ic") return;
   if (!(options.pivoting >= 0 && options.pivoting <= 1))
     refuse("pivoting is " + std::to_string(options.pivoting), "Use 0, for none, to 1");

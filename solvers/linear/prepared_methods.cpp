@@ -96,7 +96,7 @@ void prepared_methods<T>::bind_values(const T* values) {
 
 template <class T>
 void prepared_methods<T>::note_preconditioner(const std::string& made) {
-  for (std::size_t k = 0; k < count_; ++k) all_[k]->desk().common.preconditioner_choice = made;
+  for (std::size_t k = 0; k < count_; ++k) all_[k]->desk().note_preconditioner(made);
 }
 
 template <class T>

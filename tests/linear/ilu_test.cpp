@@ -168,7 +168,8 @@ TEMPLATE_TEST_CASE("exact factors solve in a few iterations, on every executor",
   const double rtol = sizeof(T) == 4 ? 1e-4 : 1e-8;
   for (const std::string& executor : executors_with_steps()) {
     const std::string exact = ",drop=0,fill=0,pivoting=0.1";
-    for (const std::string& settings : {exact, exact + ",order=none", exact + ",matching=false"}) {
+    for (const std::string& settings :
+         {exact, exact + ",order=none", exact + ",order=degree", exact + ",matching=false"}) {
       for (const char* method : {"gmres", "bicgstab"}) {
         for (const int n : {1, 2, 33, 500}) {
           const csr_matrix<T> A = n < 33 ? grid<T>(n, 0.1) : without_diagonal<T>(n);
@@ -284,8 +285,8 @@ TEST_CASE("ilu and ic take any matrix", "[linear][ilu]") {
   add("a full row", arrow);
   for (const auto& [what, A] : matrices) {
     const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
-    for (const char* M :
-         {"ilu", "ilu,pivoting=1", "ilu,levels=0", "ilu,matching=false,order=none", "ic", "ic,levels=1"}) {
+    for (const char* M : {"ilu", "ilu,pivoting=1", "ilu,levels=0", "ilu,matching=false,order=none", "ilu,order=degree",
+                          "ic", "ic,levels=1,order=degree"}) {
       for (const char* method : {"gmres", "bicgstab", "cg"}) {
         for (const std::string& executor : executors_with_steps()) {
           INFO(what << ", " << M << ", " << method << ", " << executor);

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "solvers/linear/factorization/matching.hpp"
-#include "solvers/linear/factorization/ordering.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 
@@ -141,41 +140,6 @@ TEST_CASE("matchings of matrices without entries, and with entries far apart", "
   const matching of_far = factorization::maximum_product_matching(far);
   CHECK(of_far.matched == 2);
   for (const double scale : of_far.scales.row) CHECK(std::isfinite(std::exp(scale)));
-}
-
-TEST_CASE("reverse Cuthill-McKee narrows a shuffled band", "[linear][ilu]") {
-  // A grid of 30 x 30 in random order, and a component of its own.
-  constexpr int side = 30, n = side * side + 2;
-  std::mt19937 generator(3);
-  indices name = factorization::in_turn(n);
-  std::shuffle(name.begin(), name.end(), generator);
-  std::vector<std::vector<std::int32_t>> neighbours(n);
-  const auto join = [&](int a, int b) {
-    const auto i = name[static_cast<std::size_t>(a)], j = name[static_cast<std::size_t>(b)];
-    neighbours[static_cast<std::size_t>(i)].push_back(j);
-    neighbours[static_cast<std::size_t>(j)].push_back(i);
-  };
-  for (int i = 0; i < side; ++i) {
-    for (int j = 0; j < side; ++j) {
-      if (i + 1 < side) join(i * side + j, (i + 1) * side + j);
-      if (j + 1 < side) join(i * side + j, i * side + j + 1);
-    }
-  }
-  join(n - 2, n - 1);
-  sparse_rows pattern;
-  for (auto& row : neighbours) {
-    std::sort(row.begin(), row.end());
-    for (const std::int32_t j : row) pattern.append(j, 1);
-    pattern.end_row();
-  }
-  const indices order = factorization::reverse_cuthill_mckee(pattern);
-  REQUIRE(std::is_permutation(order.begin(), order.end(), factorization::in_turn(n).begin()));
-  const indices place = factorization::inverse_of(order);
-  int width = 0;
-  for (int i = 0; i < n; ++i)
-    for (const std::int32_t j : neighbours[static_cast<std::size_t>(i)])
-      width = std::max(width, std::abs(place[static_cast<std::size_t>(i)] - place[static_cast<std::size_t>(j)]));
-  CHECK(width <= 2 * side);
 }
 
 }  // namespace whilst_test

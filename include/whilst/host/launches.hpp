@@ -67,6 +67,8 @@ class launch_desk {
   /// Fills in `common`, except method, preconditioner and nonzeros, once the program has been prepared. began: when
   /// construction of the solver began.
   void describe(bool in_float, index_type rows, std::chrono::steady_clock::time_point began);
+  /// What reports tell from now on of a preconditioner that has been made anew.
+  void note_preconditioner(std::string made);
 
   const program& recorded() const { return recorded_; }
 

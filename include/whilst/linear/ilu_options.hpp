@@ -21,7 +21,8 @@ struct ilu_options {
   /// ilu: above 0, columns are exchanged where the pivot is below this much of another entry of its row, up to 1:
   /// ILUTP. Goes with drop and fill alone.
   double pivoting = 0;
-  /// "none", or "rcm": rows and columns in reverse Cuthill-McKee order, which keeps entries near the diagonal.
+  /// The order of rows and columns: "none" for the matrix's own; "rcm", reverse Cuthill-McKee, which keeps entries near
+  /// the diagonal; "degree", minimum degree, by which fewer entries are filled in and rows wait for fewer others.
   std::string order = "rcm";
 
   bool operator==(const ilu_options&) const = default;

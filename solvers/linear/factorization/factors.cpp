@@ -22,7 +22,9 @@ elimination_rules rules_for(const sparse_rows& A, const ilu_options& options) {
 }
 
 indices order_of(const sparse_rows& A, const ilu_options& options) {
-  return options.order == "rcm" ? reverse_cuthill_mckee(symmetric_part(A)) : in_turn(A.rows());
+  if (options.order == "rcm") return reverse_cuthill_mckee(symmetric_part(A));
+  if (options.order == "degree") return minimum_degree(symmetric_part(A));
+  return in_turn(A.rows());
 }
 
 /// The diagonal becomes 1 in size. Where it is 0, the row's largest entry takes its place.

@@ -10,4 +10,10 @@ namespace whilst::factorization {
 /// a pseudoperipheral node finder", ACM Trans. Math. Softw. 5 (1979) 284-295.
 indices reverse_cuthill_mckee(const sparse_rows& pattern);
 
+/// An order that keeps elimination from filling rows: the row with the fewest neighbours is next, by bounds of their
+/// number. Rows of many levels then wait for few others. For a symmetric pattern. P. R. Amestoy, T. A. Davis, I. S.
+/// Duff, "An approximate minimum degree ordering algorithm", SIAM J. Matrix Anal. Appl. 17 (1996) 886-905, without
+/// supervariables.
+indices minimum_degree(const sparse_rows& pattern);
+
 }  // namespace whilst::factorization
