@@ -22,7 +22,8 @@ struct ilu_options {
   /// ILUTP. Goes with drop and fill alone.
   double pivoting = 0;
   /// The order of rows and columns: "none" for the matrix's own; "rcm", reverse Cuthill-McKee, which keeps entries near
-  /// the diagonal; "degree", minimum degree, by which fewer entries are filled in and rows wait for fewer others.
+  /// the diagonal; "degree", minimum degree, by which fewer entries are filled in and rows wait for fewer others; it
+  /// takes the longest to find.
   std::string order = "rcm";
 
   bool operator==(const ilu_options&) const = default;

@@ -202,9 +202,10 @@ class linear_solver : public replayed_solver {
 
   /// From the next solve on, values are read from here: memory of the solver's place (a device pointer on a GPU), one
   /// for each nonzero of A and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch. Method "auto" keeps its choice, without a look at them. Throws whilst::error on a pointer that enqueue
-  /// would refuse, and if code called by a solve calls this before that solve has ended: it could release values that
-  /// the solve reads.
+  /// launch. Method "auto" keeps its choice, without a look at them. Preconditioners ilu and ic are made anew at once:
+  /// what writes the values must have ended, and this waits for what is enqueued. Throws whilst::error on a pointer
+  /// that enqueue would refuse, and if code called by a solve calls this before that solve has ended: it could release
+  /// values that the solve reads.
   void bind_values(const T* values);
 
   void set_tolerances(double rtol, double atol);

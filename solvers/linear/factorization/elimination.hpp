@@ -22,9 +22,9 @@ struct incomplete_factors {
   double shift = 0;         ///< A + shift |D(A)| was factored
 };
 
-/// ILUT: Y. Saad, Numer. Linear Algebra Appl. 1 (1994), algorithm 2.2; with column exchanges ILUTP: Saad, Iterative
-/// Methods for Sparse Linear Systems (2003), section 10.4.4; with levels of fill ILU(k): there, algorithm 10.6. A pivot
-/// below what is left out of its row is replaced, as the book advises at the end of section 10.4.2.
+/// ILUT: Y. Saad, Numer. Linear Algebra Appl. 1 (1994) 387-402. With column exchanges ILUTP, with levels of fill
+/// ILU(k): Saad, Iterative Methods for Sparse Linear Systems (2003), section 10.4.4 and algorithm 10.5. A pivot that is
+/// 0, but for rounding, is replaced by one of the size of what is left out of its row.
 incomplete_factors incomplete_lu(const sparse_rows& A, const elimination_rules& rules);
 
 /// The incomplete L D L' of a symmetric matrix, of which the upper triangle is read; U is D L'. Columns are made in

@@ -13,7 +13,8 @@ struct matching {
 
 /// Matches rows and columns so that the product of the matched entries' sizes is as large as can be: I. S. Duff,
 /// J. Koster, "On algorithms for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal.
-/// Appl. 22 (2001) 973-996, the problem of their section 4. Each column is matched along a shortest augmenting path,
+/// Appl. 22 (2001) 973-996, their maximum product
+/// transversal with scaling, job 5 of MC64. Each column is matched along a shortest augmenting path,
 /// for costs c_ij = log max_i |a_ij| - log |a_ij|; the dual variables u_i + v_j <= c_ij are the scales.
 ///
 /// A structurally singular matrix has no perfect matching: then as many rows as possible are matched, and the product
