@@ -1,4 +1,5 @@
 // Preconditioners "ilu" and "ic": incomplete factors.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -8,6 +9,7 @@
 #include <Eigen/SparseLU>
 
 #include "solvers/linear/factorization/elimination.hpp"
+#include "solvers/linear/factorization/triangle_levels.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/under_sanitizers.hpp"
@@ -161,6 +163,31 @@ TEST_CASE("a diagonal is shifted where an incomplete pivot fails", "[linear][ilu
   CHECK(made.shift > 0);
   for (const double pivot : made.pivots) CHECK(pivot > 0);
   CHECK(incomplete_cholesky(A, {}).shift == 0);
+}
+
+TEST_CASE("rows of a triangle's level need earlier levels alone", "[linear][ilu]") {
+  const incomplete_factors made = incomplete_lu(rows_of(grid<double>(9, 0.3)), {.drop = 1e-2});
+  for (const bool upper : {false, true}) {
+    const sparse_rows& triangle = upper ? made.U : made.L;
+    const factorization::triangle_levels levels = in_levels(triangle, upper);
+    std::vector<std::ptrdiff_t> level(levels.row_at.size());
+    for (std::size_t k = 0; k < level.size(); ++k)
+      level[k] = std::upper_bound(levels.level_offsets.begin(), levels.level_offsets.end(), k) -
+                 levels.level_offsets.begin() - 1;
+    const Eigen::MatrixXd exact = dense(triangle);
+    index_type nonzeros = 0;
+    for (index_type k = 0; k < levels.rows.rows(); ++k) {
+      std::ptrdiff_t last = -1;
+      for (std::size_t e = levels.rows.begin(k); e < levels.rows.end(k); ++e, ++nonzeros) {
+        const auto column = static_cast<std::size_t>(levels.rows.columns[e]);
+        CHECK(levels.rows.values[e] == exact(levels.row_at[static_cast<std::size_t>(k)], levels.row_at[column]));
+        last = std::max(last, level[column]);
+      }
+      CHECK(level[static_cast<std::size_t>(k)] == last + 1);
+    }
+    CHECK(nonzeros == triangle.nonzeros());
+    CHECK(levels.level_offsets.back() == 81);
+  }
 }
 
 TEMPLATE_TEST_CASE("exact factors solve in a few iterations, on every executor", "[linear][ilu]", double, float) {
