@@ -282,6 +282,27 @@ TEST_CASE("ilu follows new values, of another size and pattern of fill", "[linea
   }
 }
 
+TEST_CASE("ilu follows the values of matrices that whilst::solve gets, and those bound", "[linear][ilu]") {
+  whilst::program_cache cache;
+  const auto A = grid<double>(10, 0.1), B = grid<double>(10, -0.4);
+  for (const auto* of : {&A, &A, &B, &A}) {
+    const auto solver = cache.borrow(*of, {.method = "gmres", .preconditioner = "ilu,drop=0,fill=0"});
+    const std::vector<double> b = times_ones(*of);
+    std::vector<double> x(b.size(), 0);
+    const report r = solver->solve(b, x);
+    CHECK(r.converged());
+    CHECK(r.iterations() <= 2);
+  }
+  CHECK(cache.counters().records == 1);
+
+  linear_solver<double> solver(A, {.method = "gmres", .preconditioner = "ilu,drop=0,fill=0", .executor = "host"});
+  const std::vector<double> bound(B.values().begin(), B.values().end()), b = times_ones(B);
+  solver.bind_values(bound.data());
+  std::vector<double> x(b.size(), 0);
+  CHECK(solver.solve(b, x).iterations() <= 2);
+  CHECK(relative_residual(B, b, x) <= 1.01e-8);
+}
+
 TEST_CASE("ilu and ic take any matrix", "[linear][ilu]") {
   constexpr double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::pair<std::string, csr_matrix<double>>> matrices;
