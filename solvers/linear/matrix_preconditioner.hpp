@@ -11,6 +11,11 @@ namespace whilst {
 template <class T>
 class matrix_preconditioner : public preconditioner<T> {
  public:
+  void prepare(recorder& run, const linear_operator<T>&, const double* factor) const final {
+    this->prepare_by_itself(run, factor);
+  }
+  bool prepares_by_itself() const final { return true; }
+  void prepare_by_itself(recorder& run, const double* factor) const override = 0;
   /// The matrix has other values: `values`, in the order of the pattern's, in host memory or memory of the solver's
   /// place. Called between solves, none of which runs then. What is made on the host is made anew here; by default
   /// nothing happens, as for what a solve makes anew by itself.

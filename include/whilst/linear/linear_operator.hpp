@@ -81,6 +81,9 @@ class preconditioner {
   /// Records, once in a solve, how M is made from *factor times A; factor is memory of the place.
   virtual void prepare([[maybe_unused]] recorder& run, [[maybe_unused]] const linear_operator<T>& A,
                        [[maybe_unused]] const double* factor) const {}
+  /// Whether prepare asks nothing of A: prepare_by_itself is called then where A is a matrix within a method's kernels.
+  virtual bool prepares_by_itself() const { return false; }
+  virtual void prepare_by_itself([[maybe_unused]] recorder& run, [[maybe_unused]] const double* factor) const {}
   /// Records z = M r; they do not overlap.
   virtual void apply(recorder& run, const T* r, T* z) const = 0;
 };
@@ -164,6 +167,11 @@ struct composed_preconditioner {
   }
   void prepare(recorder& run, const scaled_operator<T, composed_operator<T>>& A) const {
     if (parts) parts->prepare(run, *A.unscaled.parts, A.factor);
+  }
+  /// Beside an operator that has rows: for parts that prepare by themselves.
+  template <class Operator>
+  void prepare(recorder& run, const scaled_operator<T, Operator>& A) const {
+    parts->prepare_by_itself(run, A.factor);
   }
   void record(recorder& run, index_type, const T* r, T* z) const {
     if (parts) parts->apply(run, r, z);

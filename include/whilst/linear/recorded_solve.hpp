@@ -229,6 +229,19 @@ recorded_solve<T> record_solve_with_slices(const solve_request<T>& request) {
       request, [&](const auto& M) { return record_with<Method, T>(request, A, M); });
 }
 
+/// The same for one that is worth kernels of its own with a matrix and a preconditioner in parts, too.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_solve_with_matrix(const solve_request<T>& request) {
+  const bool has_rows = !request.offsets_64 && (!request.parts || request.parts == request.slices);
+  if (!has_rows || request.preconditioner != preconditioner_kind::parts ||
+      !request.preconditioner_parts->prepares_by_itself())
+    return record_solve_with_slices<Method>(request);
+  const composed_preconditioner<T> M{request.preconditioner_parts};
+  const auto A = csr_of<std::int32_t>(request);
+  if (request.slices) return record_with<Method, T>(request, sliced_operator(A), M);
+  return record_with<Method, T>(request, A, M);
+}
+
 /// A method, its name and what it is for.
 template <class T>
 struct linear_method {

@@ -99,7 +99,7 @@ class ilu final : public matrix_preconditioner<T> {
     w_ = memory.take<double>(n);
   }
   bool made_from_operator() const override { return true; }
-  void prepare(recorder& run, const linear_operator<T>&, const double* factor) const override {
+  void prepare_by_itself(recorder& run, const double* factor) const override {
     run.once("the scale of M", note_operator_factor<T>{factor, view_.data()});
   }
   void apply(recorder& run, const T* r, T* z) const override {

@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 linear_method<T> conjugate_gradient_method() {
-  return listed<conjugate_gradient, T>(record_solve_with_slices<conjugate_gradient, T>);
+  return listed<conjugate_gradient, T>(record_solve_with_matrix<conjugate_gradient, T>);
 }
 template linear_method<WHILST_NUMBER> conjugate_gradient_method();
 

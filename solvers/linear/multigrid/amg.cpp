@@ -98,7 +98,7 @@ class amg final : public matrix_preconditioner<T> {
   void take_memory(index_type, workspace& memory) override { vectors_.take_memory(levels_, memory); }
   bool made_from_operator() const override { return true; }
   /// The hierarchy is made anew where a value has changed, on the device: nobody has to say so.
-  void prepare(recorder& run, const linear_operator<T>&, const double* factor) const override {
+  void prepare_by_itself(recorder& run, const double* factor) const override {
     values_of_hierarchy* const kept = kept_.data();
     run.step("have values changed?", nonzeros_, take_fingerprint<T>{values_}, compare_fingerprint{kept, factor});
     run.branch("new values", &kept->are_new, [&](recorder& inner) {
