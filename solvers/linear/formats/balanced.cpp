@@ -96,6 +96,7 @@ WHILST_HD int count_ones(std::uint32_t word) {
 template <class T>
 struct product_of_tile {
   static constexpr bool whole_block = true;
+  static constexpr int blocks_wanted = 5;  // more of them at work hide more of the latency of x; with 6, registers spill
   static constexpr bool fetches_constants = true;  // the pattern; values may be those that a step has scaled
   const tile_range* tiles;
   const word_of_rows* words;
@@ -117,7 +118,7 @@ struct product_of_tile {
     word_of_rows word;  ///< of the first product that the thread adds up
     std::int32_t column[held];
   };
-  WHILST_HD static int threads_wanted() { return threads; }
+  WHILST_HD static constexpr int threads_wanted() { return threads; }
   static index_type fast_memory_bytes() { return place_of(tile_entries) * index_type{sizeof(T)}; }
 
   template <class Team>
