@@ -251,8 +251,8 @@ TEST_CASE("what each format reads", "[linear][format]") {
   CHECK(bytes("ell") == 9000 * (8 + 2) + 75 * 32);
   CHECK(bytes("ell", 4) == 9000 * (4 + 2) + 75 * 32);
   CHECK(bytes("ell", 2) == 9000 * (2 + 2) + 75 * 32);
-  // 34 rows fit in a tile of 1024 entries, 300 in nine; 8 bytes tell where 32 entries' rows begin.
-  CHECK(bytes("balanced") == 9000 * 12 + 9 * (16 + 32 * 8));
+  // Nine tiles of 1024 entries; 8 bytes tell where 32 entries' rows begin.
+  CHECK(bytes("balanced") == 9000 * 12 + 9 * (8 + 32 * 8));
 }
 
 TEST_CASE("sigma sorts rows of unequal length into slices", "[linear][format]") {

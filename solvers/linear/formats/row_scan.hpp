@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "whilst/basics/teams.hpp"
 
@@ -21,18 +23,28 @@ WHILST_HD running_sum<T> sum_before(const lanes&, T, bool) {
   return {};
 }
 
-/// Whether this is the last of `all` teams that arrive at a counter, which begins at 0 and ends so. That one then sees
-/// what the others wrote before, if it reads by read_early.
-WHILST_HD inline bool arrives_last([[maybe_unused]] const lanes& alone, [[maybe_unused]] std::uint32_t* counter,
-                                   [[maybe_unused]] std::uint32_t all) {
+/// The bits of a number where two threads of any teams meet: none, before and after.
+template <class T>
+using bits_of = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+template <class T>
+inline constexpr bits_of<T> nobody = ~bits_of<T>{0};
+
+/// The first of two threads leaves its sum, and is told false; the second adds that to its own. So which one came first
+/// does not show in the sum. The number itself tells that it is there: nothing else has to be seen in order.
+template <class T>
+WHILST_HD bool adds_other(bits_of<T>* meeting, T& sum) {
+  auto bits = std::bit_cast<bits_of<T>>(sum);
+  if (bits == nobody<T>) --bits;  // not a number either
 #if defined(__CUDA_ARCH__)
-  return false;
+  using as_unsigned = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+  bits = atomicExch(reinterpret_cast<as_unsigned*>(meeting), static_cast<as_unsigned>(bits));
 #else
-  const std::atomic_ref arrived(*counter);
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < all) return false;
-  arrived.store(0, std::memory_order_relaxed);
-  return true;
+  bits = std::atomic_ref(*meeting).exchange(bits, std::memory_order_acq_rel);
 #endif
+  if (bits == nobody<T>) return false;
+  *meeting = nobody<T>;
+  sum += std::bit_cast<T>(bits);
+  return true;
 }
 
 #if defined(__CUDACC__)
@@ -61,20 +73,6 @@ __device__ running_sum<T> sum_before(const block_team& team, T value, bool begin
     before.begins = of_warp[w].begins;
   }
   return before;
-}
-
-/// The counter wraps to 0 by itself. Only the last block acquires, since that empties the multiprocessor's cache.
-__device__ inline bool arrives_last(const block_team& team, std::uint32_t* counter, std::uint32_t all) {
-  __shared__ bool is_last;
-  team.sync();
-  if (team.rank() == 0) {
-    std::uint32_t before;
-    asm volatile("atom.release.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(all - 1) : "memory");
-    is_last = before == all - 1;
-    if (is_last) __threadfence();
-  }
-  team.sync();
-  return is_last;
 }
 #endif
 
