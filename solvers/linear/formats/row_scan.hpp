@@ -54,19 +54,16 @@ __device__ running_sum<T> sum_before(const block_team& team, T value, bool begin
   constexpr unsigned whole_warp = 0xffffffffu;
   __shared__ running_sum<T> of_warp[32];
   const int lane = team.rank() % 32, warp = team.rank() / 32;
-  running_sum<T> own{value, begins}, before;
+  const unsigned beginning = __ballot_sync(whole_warp, begins), up_to_own = beginning << (31 - lane);
+  const int reach = min(__clz(static_cast<int>(up_to_own)), lane);  // how many lanes before it this one adds up
 #pragma unroll
   for (int distance = 1; distance < 32; distance *= 2) {
-    before.sum = __shfl_up_sync(whole_warp, own.sum, distance);
-    before.begins = __shfl_up_sync(whole_warp, static_cast<int>(own.begins), distance);
-    if (lane < distance || own.begins) continue;
-    own.sum += before.sum;
-    own.begins = before.begins;
+    const T further = __shfl_up_sync(whole_warp, value, distance);
+    if (distance <= reach) value += further;
   }
-  if (lane == 31) of_warp[warp] = own;
-  before.sum = __shfl_up_sync(whole_warp, own.sum, 1);
-  before.begins = __shfl_up_sync(whole_warp, static_cast<int>(own.begins), 1);
-  if (lane == 0) before = {};
+  if (lane == 31) of_warp[warp] = {value, beginning != 0};
+  running_sum<T> before{__shfl_up_sync(whole_warp, value, 1), (up_to_own << 1) != 0};
+  if (lane == 0) before.sum = 0;
   team.sync();
   for (int w = warp - 1; w >= 0 && !before.begins; --w) {
     before.sum += of_warp[w].sum;
