@@ -19,12 +19,12 @@ namespace {
 constexpr int tile_entries = 1024, word_bits = 32, words_a_tile = tile_entries / word_bits, threads = 256;
 
 /// The rows that a tile may share with others.
-struct tile_ends {
+struct alignas(8) tile_ends {
   std::int32_t first_begins_in;  ///< the tile where the row of its first entry begins
   std::int32_t last_ends_in;     ///< the tile where the row of its last entry ends
 };
 /// What is known of 32 entries of a tile.
-struct word_of_rows {
+struct alignas(8) word_of_rows {
   std::uint32_t starts;     ///< bit k: entry k begins a row
   std::int32_t row_before;  ///< of the entry before these: which row, not counting empty ones
 };
@@ -108,8 +108,8 @@ struct product_of_tile {
     entries e;
     load(e, first_of(t, team));
     e.values = values.get();
-    e.word = read_word(t * tile_entries + team.rank() * each);
-    e.tile = {read_constant(&tiles[t].first_begins_in), read_constant(&tiles[t].last_ends_in)};
+    e.word = words[(t * tile_entries + team.rank() * each) / word_bits];
+    e.tile = tiles[t];
     return e;
   }
   template <class Team>
@@ -149,7 +149,7 @@ struct product_of_tile {
 #endif
     for (int j = 0; j < each; ++j) {
       const int k = from + j;
-      if (j > 0 && each > word_bits && k % word_bits == 0) e.word = read_word(t * tile_entries + k);
+      if (j > 0 && each > word_bits && k % word_bits == 0) e.word = words[(t * tile_entries + k) / word_bits];
       if (e.word.starts >> (k % word_bits) & 1) {
         if (begins) {
           of_y(row) = sum;
@@ -187,11 +187,6 @@ struct product_of_tile {
       group &= ~size;
     }
     of_y(number) = sum;
-  }
-  /// What is known of the entries around number k.
-  WHILST_HD word_of_rows read_word(std::int32_t k) const {
-    const word_of_rows* const word = words + k / word_bits;
-    return {read_constant(&word->starts), read_constant(&word->row_before)};
   }
   /// The first entry of a tile that a thread multiplies; the next ones are `members` apart.
   template <class Team>
