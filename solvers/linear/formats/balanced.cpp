@@ -76,8 +76,7 @@ WHILST_HD int count_ones(std::uint32_t word) {
 template <class T>
 struct product_of_tile {
   static constexpr bool whole_block = true;
-  static constexpr int blocks_wanted =
-      5;  // more of them at work hide more of the latency of x; with 6, registers spill
+  static constexpr int blocks_wanted = 5;  // with more, threads wait for one entry of x before they ask for the next
   static constexpr bool fetches_constants = true;  // the pattern; values may be those that a step has scaled
   const tile_ends* tiles;
   const word_of_rows* words;
@@ -91,6 +90,8 @@ struct product_of_tile {
 
   static constexpr int members = on_device ? threads : 1;
   static constexpr int each = tile_entries / members;  ///< products that a thread adds up
+  /// A warp multiplies the entries that it adds up: those of a thread are so far from each other.
+  static constexpr int apart = on_device ? 32 : 1;
   /// Entries that a thread has in registers, so that all their reads are in flight at once.
   static constexpr int held = on_device ? each : 1;
   struct entries {
@@ -100,13 +101,13 @@ struct product_of_tile {
     tile_ends tile;
   };
   WHILST_HD static constexpr int threads_wanted() { return threads; }
-  static index_type fast_memory_bytes() { return place_of(tile_entries) * index_type{sizeof(T)}; }
+  static index_type fast_memory_bytes() { return padded(tile_entries) * index_type{sizeof(T)}; }
 
   template <class Team>
   WHILST_HD entries fetch(index_type tile, const Team& team) const {
     const auto t = static_cast<std::int32_t>(tile);
     entries e;
-    load(e, first_of(t, team));
+    load_columns(e, first_of(t, team));
     e.values = values.get();
     e.word = words[(t * tile_entries + team.rank() * each) / word_bits];
     e.tile = tiles[t];
@@ -118,24 +119,25 @@ struct product_of_tile {
     T on_host[on_device ? 1 : place_of(tile_entries)];
     T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
     for (int done = 0; done < each; done += held) {
-      const std::int32_t first = first_of(t, team) + done * members;
-      if (done > 0) load(e, first);
+      const std::int32_t first = first_of(t, team) + done * apart;
+      if (done > 0) load_columns(e, first);
       T value[held], factor[held];
-      // Entries beyond the last are skipped, not multiplied by zero: x may hold NaN.
+      // The values first: they do not wait for the columns.
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) value[j] = is_there(first, j) ? e.values[first + j * members] : T(0);
+      for (int j = 0; j < held; ++j) value[j] = is_there(first, j) ? read_in_order(e.values + first + j * apart) : T(0);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) factor[j] = is_there(first, j) ? x[e.column[j]] : T(0);
+      for (int j = 0; j < held; ++j) factor[j] = is_there(first, j) ? read_in_order(x + e.column[j]) : T(0);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int j = 0; j < held; ++j) product[place_of((done + j) * members + team.rank())] = value[j] * factor[j];
+      for (int j = 0; j < held; ++j)
+        product[place_of(first_in_tile(team)) + place_of((done + j) * apart)] = value[j] * factor[j];
     }
-    team.sync();
+    sync_warp(team);
 
     const int from = team.rank() * each;
     const std::uint32_t below = e.word.starts & ((1u << (from % word_bits)) - 1);
@@ -160,7 +162,7 @@ struct product_of_tile {
         ++row;
         sum = 0;
       }
-      sum += product[place_of(k)];
+      sum += product[place_of(from) + j];
     }
     const running_sum<T> before = sum_before(team, sum, begins);
     const std::int32_t begins_in = before.begins ? t : e.tile.first_begins_in;
@@ -171,9 +173,10 @@ struct product_of_tile {
   index_type bytes(index_type) const { return bytes_moved; }
 
  private:
-  /// Where a product lies in shared memory: one more after 128 bytes, so that threads that read four each do not meet
+  /// Where a product lies in shared memory: one more after 128 bytes, so that threads that read a few each do not meet
   /// in the same banks.
-  WHILST_HD static constexpr int place_of(int k) { return k + k / (128 / static_cast<int>(sizeof(T))); }
+  WHILST_HD static constexpr int padded(int k) { return k + k / (128 / static_cast<int>(sizeof(T))); }
+  WHILST_HD static constexpr int place_of(int k) { return on_device ? padded(k) : k; }
   WHILST_HD T& of_y(std::int32_t number) const { return y[row_of ? row_of[number] : number]; }
   /// What tile t has of a row that is in tiles `begins_in` to `ends_in`. A group of 1, 2, 4, ... tiles meets the next,
   /// and the one that comes second goes on for both; the last has the row's sum.
@@ -188,18 +191,24 @@ struct product_of_tile {
     }
     of_y(number) = sum;
   }
-  /// The first entry of a tile that a thread multiplies; the next ones are `members` apart.
+  /// The first entry that a thread multiplies.
+  template <class Team>
+  WHILST_HD static int first_in_tile(const Team& team) {
+    const int within = team.rank() % apart;
+    return (team.rank() - within) * each + within;
+  }
   template <class Team>
   WHILST_HD static std::int32_t first_of(std::int32_t t, const Team& team) {
-    return t * tile_entries + team.rank();
+    return t * tile_entries + first_in_tile(team);
   }
-  WHILST_HD bool is_there(std::int32_t first, int j) const { return j * members < nonzeros - first; }
-  WHILST_HD void load(entries& e, std::int32_t first) const {
+  /// Entries beyond the last are skipped, not multiplied by zero: x may hold NaN.
+  WHILST_HD bool is_there(std::int32_t first, int j) const { return j * apart < nonzeros - first; }
+  WHILST_HD void load_columns(entries& e, std::int32_t first) const {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j)
-      if (is_there(first, j)) e.column[j] = read_constant(column_indices + first + j * members);
+      if (is_there(first, j)) e.column[j] = read_constant(column_indices + first + j * apart);
   }
 };
 

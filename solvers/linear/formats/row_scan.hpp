@@ -17,6 +17,9 @@ struct running_sum {
   bool begins = false;
 };
 
+/// Afterwards the threads of a warp see what each wrote to shared memory before.
+WHILST_HD inline void sync_warp(const lanes&) {}
+
 /// On the host a team is one thread: nobody is before it.
 template <class T>
 WHILST_HD running_sum<T> sum_before(const lanes&, T, bool) {
@@ -48,6 +51,8 @@ WHILST_HD bool adds_other(bits_of<T>* meeting, T& sum) {
 }
 
 #if defined(__CUDACC__)
+__device__ inline void sync_warp(const block_team&) { __syncwarp(); }
+
 /// The same for a block: a segmented scan, of each warp and then of the warps. Sync before the next call.
 template <class T>
 __device__ running_sum<T> sum_before(const block_team& team, T value, bool begins) {
