@@ -16,7 +16,7 @@ namespace {
 ///
 /// What the tiles of a row have of it, two neighbours add up, then two pairs of neighbours, and so on: always the same
 /// sums, whoever comes second. A further step writes the zeros of empty rows.
-constexpr int tile_entries = 1024, word_bits = 32, words_a_tile = tile_entries / word_bits, threads = 256;
+constexpr int tile_entries = 1024, word_bits = 32, words_a_tile = tile_entries / word_bits, threads = 128;
 
 /// The rows that a tile may share with others.
 struct alignas(8) tile_ends {
@@ -76,7 +76,7 @@ WHILST_HD int count_ones(std::uint32_t word) {
 template <class T>
 struct product_of_tile {
   static constexpr bool whole_block = true;
-  static constexpr int blocks_wanted = 5;  // with more, threads wait for one entry of x before they ask for the next
+  static constexpr int blocks_wanted = 8;          // with more, registers do not hold all that a thread reads at once
   static constexpr bool fetches_constants = true;  // the pattern; values may be those that a step has scaled
   const tile_ends* tiles;
   const word_of_rows* words;
@@ -98,7 +98,6 @@ struct product_of_tile {
     const T* values;
     std::int32_t column[held];
     word_of_rows word;  ///< of the first product that the thread adds up
-    tile_ends tile;
   };
   WHILST_HD static constexpr int threads_wanted() { return threads; }
   static index_type fast_memory_bytes() { return padded(tile_entries) * index_type{sizeof(T)}; }
@@ -109,8 +108,7 @@ struct product_of_tile {
     entries e;
     load_columns(e, first_of(t, team));
     e.values = values.get();
-    e.word = words[(t * tile_entries + team.rank() * each) / word_bits];
-    e.tile = tiles[t];
+    e.word = read_in_order(words + (t * tile_entries + team.rank() * each) / word_bits);
     return e;
   }
   template <class Team>
@@ -118,6 +116,7 @@ struct product_of_tile {
     const auto t = static_cast<std::int32_t>(tile);
     T on_host[on_device ? 1 : place_of(tile_entries)];
     T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
+    const tile_ends ends = read_in_order(tiles + t);
     for (int done = 0; done < each; done += held) {
       const std::int32_t first = first_of(t, team) + done * apart;
       if (done > 0) load_columns(e, first);
@@ -165,10 +164,10 @@ struct product_of_tile {
       sum += product[place_of(from) + j];
     }
     const running_sum<T> before = sum_before(team, sum, begins);
-    const std::int32_t begins_in = before.begins ? t : e.tile.first_begins_in;
+    const std::int32_t begins_in = before.begins ? t : ends.first_begins_in;
     if (begins && !begins_at_once) add_to_row(open_row, before.sum + sum_of_open, t, begins_in, t);
     if (team.rank() == members - 1)
-      add_to_row(row, begins ? sum : before.sum + sum, t, begins ? t : begins_in, e.tile.last_ends_in);
+      add_to_row(row, begins ? sum : before.sum + sum, t, begins ? t : begins_in, ends.last_ends_in);
   }
   index_type bytes(index_type) const { return bytes_moved; }
 
