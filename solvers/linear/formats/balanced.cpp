@@ -144,25 +144,31 @@ struct product_of_tile {
     const bool begins_at_once = from == 0 && (e.word.starts & 1);
     std::int32_t row = open_row;
     T sum = 0, sum_of_open = 0;
-    bool begins = false;
+    for (int done = 0; done < each; done += held) {
+      T own[held];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int j = 0; j < each; ++j) {
-      const int k = from + j;
-      if (j > 0 && each > word_bits && k % word_bits == 0) e.word = words[(t * tile_entries + k) / word_bits];
-      if (e.word.starts >> (k % word_bits) & 1) {
-        if (begins) {
-          of_y(row) = sum;
-        } else {
-          sum_of_open = sum;
+      for (int j = 0; j < held; ++j) own[j] = product[place_of(from) + done + j];
+      if (done > 0 && (from + done) % word_bits == 0) e.word = words[(t * tile_entries + from + done) / word_bits];
+      const std::uint32_t starts = e.word.starts >> ((from + done) % word_bits);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int j = 0; j < held; ++j) {
+        if (starts >> j & 1) {
+          if (row != open_row) {
+            of_y(row) = sum;
+          } else {
+            sum_of_open = sum;
+          }
+          ++row;
+          sum = 0;
         }
-        begins = true;
-        ++row;
-        sum = 0;
+        sum += own[j];
       }
-      sum += product[place_of(from) + j];
     }
+    const bool begins = row != open_row;
     const running_sum<T> before = sum_before(team, sum, begins);
     const std::int32_t begins_in = before.begins ? t : ends.first_begins_in;
     if (begins && !begins_at_once) add_to_row(open_row, before.sum + sum_of_open, t, begins_in, t);
