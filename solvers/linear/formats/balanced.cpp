@@ -117,6 +117,8 @@ struct product_of_tile {
     T on_host[on_device ? 1 : place_of(tile_entries)];
     T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
     const tile_ends ends = read_in_order(tiles + t);
+    const std::int32_t came =
+        read_in_order(&words[t * words_a_tile].row_before);  // the row before the tile's first entry
     for (int done = 0; done < each; done += held) {
       const std::int32_t first = first_of(t, team) + done * apart;
       if (done > 0) load_columns(e, first);
@@ -140,16 +142,18 @@ struct product_of_tile {
 
     const int from = team.rank() * each;
     const std::uint32_t below = e.word.starts & ((1u << (from % word_bits)) - 1);
-    const std::int32_t open_row = e.word.row_before + count_ones(below);
-    const bool begins_at_once = from == 0 && (e.word.starts & 1);
+    const std::int32_t open_row = e.word.row_before + count_ones(below), first_row = of_first(team, open_row);
+    // Sums of the rows that end among a warp's products take the place of these.
+    T* const sums = product + place_of((team.rank() - team.rank() % apart) * each);
     std::int32_t row = open_row;
-    T sum = 0, sum_of_open = 0;
+    T sum = 0;
     for (int done = 0; done < each; done += held) {
       T own[held];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
       for (int j = 0; j < held; ++j) own[j] = product[place_of(from) + done + j];
+      sync_warp(team);
       if (done > 0 && (from + done) % word_bits == 0) e.word = words[(t * tile_entries + from + done) / word_bits];
       const std::uint32_t starts = e.word.starts >> ((from + done) % word_bits);
 #if defined(__CUDA_ARCH__)
@@ -157,11 +161,7 @@ struct product_of_tile {
 #endif
       for (int j = 0; j < held; ++j) {
         if (starts >> j & 1) {
-          if (row != open_row) {
-            of_y(row) = sum;
-          } else {
-            sum_of_open = sum;
-          }
+          sums[row - first_row] = sum;
           ++row;
           sum = 0;
         }
@@ -169,11 +169,18 @@ struct product_of_tile {
       }
     }
     const bool begins = row != open_row;
-    const running_sum<T> before = sum_before(team, sum, begins);
-    const std::int32_t begins_in = before.begins ? t : ends.first_begins_in;
-    if (begins && !begins_at_once) add_to_row(open_row, before.sum + sum_of_open, t, begins_in, t);
+    const T before = sum_before(team, sum, begins);
+    if (begins) {
+      T& sum_of_open = sums[open_row - first_row];
+      sum_of_open += before;
+      if (open_row == came && ends.first_begins_in < t) add_to_row(came, sum_of_open, t, ends.first_begins_in, t);
+    }
     if (team.rank() == members - 1)
-      add_to_row(row, begins ? sum : before.sum + sum, t, begins ? t : begins_in, ends.last_ends_in);
+      add_to_row(row, begins ? sum : before + sum, t, row != came ? t : ends.first_begins_in, ends.last_ends_in);
+    sync_warp(team);
+    const std::int32_t last_row = of_last(team, row);
+    for (std::int32_t k = first_row + team.rank() % apart; k < last_row; k += apart)
+      if (k != came) of_y(k) = sums[k - first_row];
   }
   index_type bytes(index_type) const { return bytes_moved; }
 

@@ -9,21 +9,16 @@
 
 namespace whilst {
 
-/// What a thread of a team is told by sum_before: the sum of the values of those before it, back to the last that
-/// begins anew, whose value counts, too; and whether there is one.
-template <class T>
-struct running_sum {
-  T sum = 0;
-  bool begins = false;
-};
-
 /// Afterwards the threads of a warp see what each wrote to shared memory before.
 WHILST_HD inline void sync_warp(const lanes&) {}
+/// The number that the first thread of a warp has, or the last. On the host a team is one thread.
+WHILST_HD inline std::int32_t of_first(const lanes&, std::int32_t number) { return number; }
+WHILST_HD inline std::int32_t of_last(const lanes&, std::int32_t number) { return number; }
 
-/// On the host a team is one thread: nobody is before it.
+/// The sum of the values of the threads before this one, back to the last that begins anew, whose value counts, too.
 template <class T>
-WHILST_HD running_sum<T> sum_before(const lanes&, T, bool) {
-  return {};
+WHILST_HD T sum_before(const lanes&, T, bool) {
+  return 0;
 }
 
 /// The bits of a number where two threads of any teams meet: none, before and after.
@@ -52,12 +47,22 @@ WHILST_HD bool adds_other(bits_of<T>* meeting, T& sum) {
 
 #if defined(__CUDACC__)
 __device__ inline void sync_warp(const block_team&) { __syncwarp(); }
+__device__ inline std::int32_t of_first(const block_team&, std::int32_t number) {
+  return __shfl_sync(0xffffffffu, number, 0);
+}
+__device__ inline std::int32_t of_last(const block_team&, std::int32_t number) {
+  return __shfl_sync(0xffffffffu, number, 31);
+}
 
 /// The same for a block: a segmented scan, of each warp and then of the warps. Sync before the next call.
 template <class T>
-__device__ running_sum<T> sum_before(const block_team& team, T value, bool begins) {
+__device__ T sum_before(const block_team& team, T value, bool begins) {
   constexpr unsigned whole_warp = 0xffffffffu;
-  __shared__ running_sum<T> of_warp[32];
+  struct sum_of_warp {
+    T sum;
+    bool begins;
+  };
+  __shared__ sum_of_warp of_warp[32];
   const int lane = team.rank() % 32, warp = team.rank() / 32;
   const unsigned beginning = __ballot_sync(whole_warp, begins), up_to_own = beginning << (31 - lane);
   const int reach = min(__clz(static_cast<int>(up_to_own)), lane);  // how many lanes before it this one adds up
@@ -67,12 +72,13 @@ __device__ running_sum<T> sum_before(const block_team& team, T value, bool begin
     if (distance <= reach) value += further;
   }
   if (lane == 31) of_warp[warp] = {value, beginning != 0};
-  running_sum<T> before{__shfl_up_sync(whole_warp, value, 1), (up_to_own << 1) != 0};
-  if (lane == 0) before.sum = 0;
+  T before = __shfl_up_sync(whole_warp, value, 1);
+  if (lane == 0) before = 0;
   team.sync();
-  for (int w = warp - 1; w >= 0 && !before.begins; --w) {
-    before.sum += of_warp[w].sum;
-    before.begins = of_warp[w].begins;
+  bool complete = (up_to_own << 1) != 0;
+  for (int w = warp - 1; w >= 0 && !complete; --w) {
+    before += of_warp[w].sum;
+    complete = of_warp[w].begins;
   }
   return before;
 }
