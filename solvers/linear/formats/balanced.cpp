@@ -76,7 +76,7 @@ WHILST_HD int count_ones(std::uint32_t word) {
 template <class T>
 struct product_of_tile {
   static constexpr bool whole_block = true;
-  static constexpr int blocks_wanted = 8;          // with more, registers do not hold all that a thread reads at once
+  static constexpr int blocks_wanted = 9;          // with more, registers do not hold all that a thread reads at once
   static constexpr bool fetches_constants = true;  // the pattern; values may be those that a step has scaled
   const tile_ends* tiles;
   const word_of_rows* words;
@@ -144,7 +144,7 @@ struct product_of_tile {
     const std::uint32_t below = e.word.starts & ((1u << (from % word_bits)) - 1);
     const std::int32_t open_row = e.word.row_before + count_ones(below), first_row = of_first(team, open_row);
     // Sums of the rows that end among a warp's products take the place of these.
-    T* const sums = product + place_of((team.rank() - team.rank() % apart) * each);
+    T* const sums = product + place_of(first_of_warp(team));
     std::int32_t row = open_row;
     T sum = 0;
     for (int done = 0; done < each; done += held) {
@@ -170,17 +170,18 @@ struct product_of_tile {
     }
     const bool begins = row != open_row;
     const T before = sum_before(team, sum, begins);
-    if (begins) {
-      T& sum_of_open = sums[open_row - first_row];
-      sum_of_open += before;
-      if (open_row == came && ends.first_begins_in < t) add_to_row(came, sum_of_open, t, ends.first_begins_in, t);
-    }
-    if (team.rank() == members - 1)
-      add_to_row(row, begins ? sum : before + sum, t, row != came ? t : ends.first_begins_in, ends.last_ends_in);
+    T sum_of_open = before + sum;
+    if (begins) sum_of_open = sums[open_row - first_row] += before;
     sync_warp(team);
     const std::int32_t last_row = of_last(team, row);
-    for (std::int32_t k = first_row + team.rank() % apart; k < last_row; k += apart)
+    WHILST_ROLLED
+    for (std::int32_t k = first_row + within_warp(team); k < last_row; k += apart)
       if (k != came) of_y(k) = sums[k - first_row];
+    // Rows that other tiles may share.
+    if (begins && open_row == came && ends.first_begins_in < t)
+      add_to_row(came, sum_of_open, t, ends.first_begins_in, t);
+    if (team.rank() == members - 1)
+      add_to_row(row, begins ? sum : sum_of_open, t, row != came ? t : ends.first_begins_in, ends.last_ends_in);
   }
   index_type bytes(index_type) const { return bytes_moved; }
 
@@ -203,11 +204,18 @@ struct product_of_tile {
     }
     of_y(number) = sum;
   }
-  /// The first entry that a thread multiplies.
+  template <class Team>
+  WHILST_HD static int within_warp(const Team& team) {
+    return static_cast<int>(static_cast<unsigned>(team.rank()) % apart);  // shorter than that of an int
+  }
+  template <class Team>
+  WHILST_HD static int first_of_warp(const Team& team) {
+    return (team.rank() - within_warp(team)) * each;
+  }
+  /// The first entry of a tile that a thread multiplies.
   template <class Team>
   WHILST_HD static int first_in_tile(const Team& team) {
-    const int within = team.rank() % apart;
-    return (team.rank() - within) * each + within;
+    return first_of_warp(team) + within_warp(team);
   }
   template <class Team>
   WHILST_HD static std::int32_t first_of(std::int32_t t, const Team& team) {
