@@ -12,7 +12,8 @@ namespace {
 /// adds up a few consecutive products, and what it has of a row that began before it, the block adds up by a scan of
 /// sums that begin anew where a row does: after the tiles of W. Liu, B. Vinter, "CSR5: an efficient storage format for
 /// cross-platform sparse matrix-vector multiplication", Proc. ICS 2015, and G. Blelloch's segmented scan, "Prefix sums
-/// and their applications", 1990. A bit for each entry tells where rows begin.
+/// and their applications", 1990. A bit for each entry tells where rows begin. A warp has its rows' sums side by side
+/// before it writes them to y.
 ///
 /// What the tiles of a row have of it, two neighbours add up, then two pairs of neighbours, and so on: always the same
 /// sums, whoever comes second. A further step writes the zeros of empty rows.
@@ -117,8 +118,8 @@ struct product_of_tile {
     T on_host[on_device ? 1 : place_of(tile_entries)];
     T* const product = on_device ? static_cast<T*>(team.fast_memory()) : on_host;
     const tile_ends ends = read_in_order(tiles + t);
-    const std::int32_t came =
-        read_in_order(&words[t * words_a_tile].row_before);  // the row before the tile's first entry
+    // The row of the entry before the tile's: it ends here or goes on, or has ended.
+    const std::int32_t came = read_in_order(&words[t * words_a_tile].row_before);
     for (int done = 0; done < each; done += held) {
       const std::int32_t first = first_of(t, team) + done * apart;
       if (done > 0) load_columns(e, first);
