@@ -95,7 +95,9 @@ class amg final : public matrix_preconditioner<T> {
                 }) {}
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
-  void take_memory(index_type, workspace& memory) override { vectors_.take_memory(levels_, memory); }
+  void take_memory(index_type, workspace& memory) override {
+    vectors_.take_memory(levels_, std::is_same_v<T, C>, memory);
+  }
   bool made_from_operator() const override { return true; }
   /// The hierarchy is made anew where a value has changed, on the device: nobody has to say so.
   void prepare_by_itself(recorder& run, const double* factor) const override {
@@ -126,7 +128,7 @@ class amg final : public matrix_preconditioner<T> {
   buffer<const T*> address_;  ///< of the values that the hierarchy is first made from
   hierarchy<C> levels_;
   constant_slot<const T> values_;
-  cycle_vectors<T, C> vectors_;
+  cycle_vectors<C> vectors_;
 };
 
 }  // namespace

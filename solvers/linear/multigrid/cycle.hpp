@@ -5,16 +5,24 @@
 
 namespace whilst::multigrid {
 
-/// On the finest level: the caller's r and, behind it, what the next coarser level answers. They lie apart; one address
-/// is chosen without a branch, which would have reads wait for one another.
-template <class C, class T>
+/// On the finest level, where the cycle has the caller's numbers: the caller's r and, behind it, what the next coarser
+/// level answers. They lie apart; one address is chosen without a branch, which would have reads wait for one another.
+template <class C>
 struct finest_vector {
-  const T *r, *e;
+  const C *r, *e;
   index_type n;
   WHILST_HD C operator[](index_type i) const {
-    const T* const from = i < n ? r : e - n;
-    return static_cast<C>(from[i]);
+    const C* const from = i < n ? r : e - n;
+    return from[i];
   }
+};
+/// Where the cycle has shorter numbers than the caller: r in these, since rows read each entry several times.
+template <class C, class T>
+struct round_vector {
+  const T* r;
+  C* rounded;
+  WHILST_HD void operator()(index_type i) const { rounded[i] = static_cast<C>(r[i]); }
+  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(C)); }
 };
 
 /// A product of the cycle: y = *factor A x; factor is null for 1. On a GPU of the rows of a warp, on the host of one
@@ -109,36 +117,32 @@ struct inverse_product {
   }
 };
 
-/// The vectors of a cycle: of each level but the finest r and, behind it, what the next coarser level answers; of the
-/// finest one, whose r is the caller's, only that.
-template <class T, class C>
+/// The vectors of a cycle: of each level r and, behind it, what the next coarser level answers; of the finest one only
+/// that, if its r is the caller's.
+template <class C>
 class cycle_vectors {
  public:
-  void take_memory(const hierarchy<C>& of, workspace& memory) {
-    coarser_.clear();
-    answer_to_finest_ = memory.take<T>(of.levels().front().coarse_rows);
+  void take_memory(const hierarchy<C>& of, bool finest_is_callers, workspace& memory) {
+    of_level_.clear();
     for (const level<C>& here : of.levels()) {
-      const bool is_finest = coarser_.empty();
-      coarser_.push_back({is_finest ? nullptr : memory.take<C>(here.A.rows + here.coarse_rows), here.A.rows});
+      const index_type own = of_level_.empty() && finest_is_callers ? 0 : here.A.rows;
+      C* const taken = memory.take<C>(own + here.coarse_rows);
+      of_level_.push_back({taken, taken ? taken + own : nullptr});
     }
   }
-  T* answer_to_finest() const { return answer_to_finest_; }
-  /// Of level k > 0.
-  C* residual(std::size_t k) const { return coarser_[k].residual; }
-  C* answer(std::size_t k) const { return coarser_[k].residual + coarser_[k].rows; }
+  C* residual(std::size_t k) const { return of_level_[k].residual; }
+  C* answer(std::size_t k) const { return of_level_[k].answer; }
 
  private:
-  struct of_level {
-    C* residual;
-    index_type rows;
+  struct pair {
+    C *residual, *answer;
   };
-  T* answer_to_finest_ = nullptr;
-  std::vector<of_level> coarser_;
+  std::vector<pair> of_level_;
 };
 
 /// Records z = *factor B r for the whole hierarchy's B.
 template <class T, class C>
-void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<T, C>& vectors, const T* r, T* z,
+void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
                   const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
@@ -159,14 +163,21 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<T, 
       product("up: S r + Q e", levels[k].up, x, y, factor);
     }
   };
-  const finest_vector<C, T> finest{r, vectors.answer_to_finest(), levels[0].A.rows};
   const auto coarser = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
-  if (last > 0) product("down: Q'r", levels[0].down, finest, vectors.residual(1), nullptr);
-  for (std::size_t k = 1; k < last; ++k)
-    product("down: Q'r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
-  for (std::size_t k = last; k > 1; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
-  if (last > 0) up(1, coarser(1), vectors.answer_to_finest(), nullptr);
-  up(0, finest, z, factor);
+  const auto cycle_from = [&](const auto& finest) {
+    if (last > 0) product("down: Q'r", levels[0].down, finest, vectors.residual(1), nullptr);
+    for (std::size_t k = 1; k < last; ++k)
+      product("down: Q'r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
+    for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
+    up(0, finest, z, factor);
+  };
+  const index_type n = levels[0].A.rows;
+  if constexpr (std::is_same_v<T, C>) {
+    cycle_from(finest_vector<C>{r, vectors.answer(0), n});
+  } else {
+    run.step("r in the cycle's numbers", n, round_vector<C, T>{r, vectors.residual(0)});
+    cycle_from(coarser(0));
+  }
 }
 
 }  // namespace whilst::multigrid
