@@ -14,6 +14,7 @@
 #include "benchmarks/overheads/conjugate_gradients.hpp"
 #include "benchmarks/overheads/enqueues.hpp"
 #include "benchmarks/overheads/methods.hpp"
+#include "benchmarks/overheads/multigrid.hpp"
 #include "benchmarks/overheads/setups.hpp"
 #include "benchmarks/overheads/several_columns.hpp"
 #include "benchmarks/overheads/step_loops.hpp"
@@ -138,6 +139,7 @@ int run(const settings& asked) {
   add("conjugate_gradients", [&] { return measure_conjugate_gradients(asked, gpu, copy_rate); });
   add("methods", [&] { return measure_methods(asked, gpu); });
   add("columns", [&] { return measure_columns(asked, gpu); });
+  add("multigrid", [&] { return measure_multigrid(asked, gpu); });
   add("batch", [&] { return measure_batches(asked, gpu); });
   return write(document, asked.json_file);
 }
@@ -154,7 +156,8 @@ int main(int count, char** arguments) {
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
   app.add_option("--only", asked.only, "Only these suites, with a comma between them")
       ->delimiter(',')
-      ->check(CLI::IsMember({"setups", "enqueues", "step_loops", "conjugate_gradients", "methods", "columns", "batch"}))
+      ->check(CLI::IsMember(
+          {"setups", "enqueues", "step_loops", "conjugate_gradients", "methods", "columns", "multigrid", "batch"}))
       ->type_name("SUITE,...");
   app.add_flag("--calls", asked.calls, "List the CUDA calls of setups, too; their times are longer then");
   app.add_option("--largest", asked.largest, "Leave out systems of more than N unknowns")->type_name("N");

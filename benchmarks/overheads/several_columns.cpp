@@ -61,8 +61,9 @@ json measure_columns(const settings& asked, bool gpu) {
   constexpr run_lengths lengths{30, 90};
   const way how = gpu ? way{"graph", 16, true} : way{"host"};
   const bool large = gpu && !asked.quick && asked.largest >= 1'000'000;
-  const std::vector<std::string> problems = large ? std::vector<std::string>{"poisson2d:1000", "elasticity3d:43"}
-                                                  : std::vector<std::string>{"poisson2d:64", "elasticity3d:4"};
+  const std::vector<std::string> problems =
+      large ? std::vector<std::string>{"poisson2d:1000", "poisson3d:100", "elasticity3d:43"}
+            : std::vector<std::string>{"poisson2d:64", "elasticity3d:4"};
   fmt::print("\nSeveral right-hand sides by cg, double, {}; microseconds an iteration of all columns\n", name_of(how));
   fmt::print("{:<20}{:<10}{:>8}{:>12}{:>14}{:>9}\n", "", "", "columns", "at once", "single solves", "ratio");
   json entries = json::array();
