@@ -125,7 +125,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   program_recorder prolonging(where_);
   record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
   fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
-  const columns_of_product of_AP{fine.A, fine.P};
+  const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
   const int lanes_of_AP = fine.A.lanes(4);
   fine.AP = record_offsets_of(prolonging, n, lanes_of_AP, of_AP, kept_, scratch);
   prolonging.once("sizes", tell_sizes{fine.AP.offsets + n, fine.AP.offsets + n, told_.data()});

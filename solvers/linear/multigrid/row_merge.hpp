@@ -27,10 +27,10 @@ class row_merge {
   /// sources: where the values of A lie, null for in order.
   template <class Team>
   WHILST_HD row_merge(const matrix_view<Value>& A, const std::int32_t* sources, const matrix_view<Value>& B,
-                      index_type i, const Team& team)
+                      index_type i, const Team& team, bool is_empty = false)
       : A_(A.values), sources_(sources), A_indices_(A.pattern.indices), B_(B), step_(team.size()) {
     const std::int32_t first = A.pattern.offsets[i] + team.rank();
-    end_of_A_ = A.pattern.offsets[i + 1];
+    end_of_A_ = is_empty ? first : A.pattern.offsets[i + 1];
     rest_ = first + held * step_;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -129,10 +129,11 @@ class row_merge {
 /// The columns of the rows of a product A B.
 struct columns_of_product {
   pattern_view A, B;
+  bool skips_long_rows = false;  ///< of A: those of the product are empty then
 
   template <class Team>
   WHILST_HD row_merge<> begin(index_type i, const Team& team) const {
-    return {{A}, nullptr, {B}, i, team};
+    return {{A}, nullptr, {B}, i, team, skips_long_rows && A.is_too_long(i)};
   }
 };
 

@@ -13,6 +13,11 @@ struct pattern_view {
   index_type rows = 0, columns = 0, nonzeros = 0;
   const std::int32_t *offsets = nullptr, *indices = nullptr;
 
+  /// Rows longer than this are left to the smoother: few matrices have any, and what multigrid does with a row takes
+  /// its length squared.
+  static constexpr std::int32_t longest_row = 2048;
+  WHILST_HD bool is_too_long(index_type i) const { return offsets[i + 1] - offsets[i] > longest_row; }
+
   double average() const { return rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0; }
   /// Threads that share a row, a power of two: each has about so many entries, or fewer where there are few rows.
   int lanes(int entries_each) const {

@@ -11,7 +11,7 @@ namespace whilst::multigrid {
 /// Which entries of a matrix count for aggregation: |a_ij|^2 >= threshold^2 m_i m_j beside the diagonal, where m_i is
 /// the largest |a_ij| of row i. Measured by the largest neighbour and not by the diagonal, as in P. Vanek, J. Mandel,
 /// M. Brezina, Computing 56 (1996), so that wide stencils have strong entries, too; and by both rows, so that of a
-/// symmetric matrix a_ij is strong where a_ji is.
+/// symmetric matrix a_ij is strong where a_ji is. A row that is too long has no strong entries, nor has its column.
 template <class C>
 struct largest_beside_diagonal {
   matrix_view<C> A;
@@ -22,6 +22,10 @@ struct largest_beside_diagonal {
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
     C most = 0;
+    if (A.pattern.is_too_long(i)) {  // nothing is strong beside that
+      if (team.rank() == 0) largest[i] = static_cast<C>(HUGE_VAL);
+      return;
+    }
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const C size = fabs(A.values[e]);
       if (j != i && size > most) most = size;
