@@ -86,7 +86,9 @@ void hierarchy<C>::build() {
     record_inverse(run);
   } else {
     take_values(run, coarsest);
-    record_values_of(run, coarsest);
+    record_products(run, coarsest);
+    take_cycle_matrices(run, coarsest);
+    record_cycle_matrices(run, coarsest);
   }
   run_now(std::move(run).finish(), where_);
 }
@@ -133,19 +135,26 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
 
   program_recorder multiplying(where_);
   record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_AP, of_AP, kept_);
-  fine.QT = record_transpose(multiplying, fine.AP, kept_, scratch);
+  take_values(multiplying, fine);
+  record_products(multiplying, fine);
+  const entries_of_Q<C> of_Q = fine.entries();
+  const int lanes_of_Q = fine.AP.lanes(8);
+  fine.Q = record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
   const int lanes_of_coarse = fine.R.view.lanes(4);
   coarse.A = record_offsets_of(multiplying, coarse_rows, lanes_of_coarse, of_coarse, kept_, scratch);
-  multiplying.once("sizes", tell_sizes{coarse.A.offsets + coarse_rows, coarse.A.offsets + coarse_rows, told_.data()});
+  multiplying.once("sizes", tell_sizes{coarse.A.offsets + coarse_rows, fine.Q.offsets + n, told_.data()});
   run_now(std::move(multiplying).finish(), where_);
 
+  const auto [of_coarse_matrix, kept_of_Q] = told();
   program_recorder filling(where_);
-  record_columns_of(filling, coarse.A, coarse_rows, told()[0], lanes_of_coarse, of_coarse, kept_);
+  record_columns_of(filling, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
+  fine.QT = record_transpose(filling, fine.Q, kept_, scratch);
+  take_cycle_matrices(filling, fine);
+  record_cycle_matrices(filling, fine);
+  record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
   coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
-  take_values(filling, fine);
-  record_values_of(filling, fine);
   record_coarse_matrix(filling, fine, coarse);
   run_now(std::move(filling).finish(), where_);
   levels_.push_back(coarse);
@@ -159,20 +168,26 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   if (fine.coarse_rows == 0) {  // nothing below: patterns without columns
     std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
     run.step("no coarser level", n + 1, no_offsets{offsets});
-    fine.P = fine.AP = {n, 0, 0, offsets, nullptr};
+    fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
   }
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
-  for (C** values : {&fine.AP_values, &fine.Q_values, &fine.QT_values})
-    *values = kept_.take<C>(fine.AP.nonzeros).data();
-  const index_type of_up = fine.A.nonzeros + fine.AP.nonzeros;
+  fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
+}
+/// And for what a cycle reads.
+template <class C>
+void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine) {
+  const index_type n = fine.A.rows, of_up = fine.A.nonzeros + fine.Q.nonzeros;
   require_32_bits(of_up);
-  std::int32_t *const offsets = kept_.take<std::int32_t>(n + 1).data(), *const indices =
-                                                                            kept_.take<std::int32_t>(of_up).data();
-  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.AP, offsets, indices, fine.A.lanes(8)});
+  std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
+  std::int32_t* const indices = kept_.take<std::int32_t>(of_up).data();
+  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(8)});
   fine.up_values = kept_.take<C>(of_up).data();
   fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
-  if (fine.coarse_rows > 0) fine.down = interleaved(run, fine.QT.view, fine.QT_values);
+  fine.Q_values = kept_.take<C>(fine.Q.nonzeros).data();
+  if (fine.coarse_rows == 0) return;
+  fine.QT_values = kept_.take<C>(fine.Q.nonzeros).data();
+  fine.down = interleaved(run, fine.QT.view, fine.QT_values);
 }
 
 /// A matrix of the cycle; on the host that is the one in CSR.
@@ -195,20 +210,25 @@ void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& mat
   if (!where_.on_host()) matrix.record_values(run);
 }
 
+/// M, P and A P.
 template <class C>
-void hierarchy<C>::record_values_of(recorder& run, const level<C>& here) const {
+void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
   const index_type n = here.A.rows;
-  const matrix_view<C> A = here.matrix(), P{here.P, here.P_values}, AP{here.AP, here.AP_values};
+  const matrix_view<C> A = here.matrix(), P{here.P, here.P_values};
   const int lanes = here.A.lanes(8);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
-  if (here.coarse_rows > 0) {
-    run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
-    run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
-  }
-  run.step("[S | Q]", n, way_up_values<C>{A, P, AP, here.M, here.up_values, here.Q_values, here.A.lanes(2)});
+  if (here.coarse_rows == 0) return;
+  run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
+  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
+}
+
+template <class C>
+void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) const {
+  run.step("[S | Q]", here.A.rows,
+           way_up_values<C>{here.matrix(), here.entries(), here.Q, here.up_values, here.Q_values, here.A.lanes(2)});
   record_in_order(run, here.up);
   if (here.coarse_rows == 0) return;
-  run.step("Q'", here.AP.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
+  run.step("Q'", here.Q.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
   record_in_order(run, here.down);
 }
 
@@ -233,7 +253,10 @@ template <class C>
 void hierarchy<C>::record_values(recorder& run) const {
   for (std::size_t k = 0; k < levels_.size(); ++k) {
     const bool is_last = k + 1 == levels_.size();
-    if (!is_last || !has_inverse()) record_values_of(run, levels_[k]);
+    if (!is_last || !has_inverse()) {
+      record_products(run, levels_[k]);
+      record_cycle_matrices(run, levels_[k]);
+    }
     if (!is_last) record_coarse_matrix(run, levels_[k], levels_[k + 1]);
   }
   if (has_inverse()) record_inverse(run);

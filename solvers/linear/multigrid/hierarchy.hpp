@@ -6,6 +6,7 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
+#include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/multigrid/transposed_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -16,8 +17,8 @@ namespace whilst::multigrid {
 /// A level of smoothed aggregation, in numbers of type C.
 template <class C>
 struct level {
-  pattern_view A, P, AP;
-  transposed_pattern R, QT;  ///< of P and of AP
+  pattern_view A, P, AP, Q;
+  transposed_pattern R, QT;  ///< of P and of Q
   C *A_values = nullptr, *P_values = nullptr, *AP_values = nullptr, *up_values = nullptr, *Q_values = nullptr,
     *QT_values = nullptr, *M = nullptr;
   std::uint8_t* strong = nullptr;     ///< of each entry of A
@@ -27,6 +28,7 @@ struct level {
 
   matrix_view<C> matrix() const { return {A, A_values}; }
   strong_graph<C> graph() const { return {matrix(), strong}; }
+  entries_of_Q<C> entries() const { return {{P, P_values}, {AP, AP_values}, M}; }
 };
 
 /// The levels of a matrix and how their values are made.
@@ -72,7 +74,9 @@ class hierarchy {
   void build();
   bool coarsen(level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
-  void record_values_of(recorder& run, const level<C>& here) const;
+  void take_cycle_matrices(recorder& run, level<C>& fine);
+  void record_products(recorder& run, const level<C>& here) const;
+  void record_cycle_matrices(recorder& run, const level<C>& here) const;
   void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
   void record_inverse(recorder& run) const;
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
