@@ -49,13 +49,13 @@ void add_matrix(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
 }
 
-/// What a linear_solver takes: "amg" may have settings behind it.
+/// What a linear_solver takes: some may have settings behind their names.
 CLI::Validator preconditioner_of_matrix() {
-  const CLI::Validator known = one_of({"none", "jacobi", "amg"});
+  const CLI::Validator known = one_of(preconditioner_names());
   return {[known](std::string& text) -> std::string {
-            if (!text.starts_with("amg,")) return known(text);
             linear_solver_options asked;
             asked.preconditioner = text;
+            if (!is_preconditioner_in_parts(asked)) return known(text);
             try {
               chosen_preconditioner(fmt::format("\"{}\" will not do", text), asked);
             } catch (const error& problem) {
@@ -92,9 +92,9 @@ void add_problem(CLI::App* to, solve_options& into) {
       whole(64));
   add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
   add(to, "--preconditioner", solver.preconditioner,
-      "jacobi: the inverse of the diagonal; amg: algebraic multigrid, where that takes too many iterations, as on "
-      "large grids (default none). amg,strength=0.1,precision=double changes its settings; docs/preconditioners.md "
-      "lists them",
+      "jacobi: the inverse of the diagonal; where that takes too many iterations, amg: algebraic multigrid, as for "
+      "large grids; or incomplete factors, ic: for symmetric definite matrices, ilu: for all others (default none). "
+      "amg,strength=0.1 or ilu,drop=1e-5,fill=20 changes settings; docs/preconditioners.md lists them",
       preconditioner_of_matrix());
   add(to, "--format", solver.format,
       "How products read the matrix; auto looks at its pattern (default auto). docs/formats.md compares them",

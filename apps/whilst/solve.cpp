@@ -13,26 +13,43 @@
 #include "input.hpp"
 #include "results.hpp"
 #include "solve_columns.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
+#include "whilst/linear/solve_options.hpp"
 #include "whilst/matrix_market.hpp"
 
 namespace whilst::command {
 namespace {
 
-/// Those that may save iterations.
-std::string preconditioners_beyond(const linear_solver_options& solver) {
-  const bool takes_amg = solver.executor != "resident" && solver.scaling == "none" && solver.matrix_values == "exact" &&
-                         solver.method != "lsqr" && solver.method != "lsmr" && solver.method != "cgls";
-  if (solver.preconditioner == "none") return takes_amg ? "jacobi or amg" : "jacobi";
-  return takes_amg && solver.preconditioner == "jacobi" ? "amg" : "";
+/// The incomplete factors that suit a method; empty where none can be had.
+std::string incomplete_factors_for(const method_needs& method, const linear_solver_options& solver) {
+  if (solver.executor == "resident" || solver.scaling != "none" || solver.matrix_values != "exact" || method.transpose)
+    return "";
+  return method.symmetric ? "ic" : "ilu";
+}
+/// Those that may save iterations, or what to change in the one that was taken.
+std::string preconditioners_beyond(const method_needs& method, const linear_solver_options& solver) {
+  const preconditioner_choice taken = chosen_preconditioner("looking for advice", solver);
+  if (taken.name == "ilu" && method.symmetric) return "ic";
+  if (taken.name == "ilu" || taken.name == "ic")
+    return taken.name + (taken.ilu.levels >= 0 ? " with more levels" : " with a smaller drop or a larger fill");
+  const std::string incomplete = incomplete_factors_for(method, solver);
+  if (taken.name == "amg") return incomplete;
+  if (taken.name == "jacobi") return incomplete.empty() ? "" : "amg or " + incomplete;
+  return incomplete.empty() ? "jacobi" : "jacobi, amg or " + incomplete;
+}
+/// Those with which a method may go on that broke down or stagnated.
+std::string other_preconditioners(const method_needs& method, const linear_solver_options& solver) {
+  const std::string_view taken = name_of_preconditioner(solver);
+  const std::string other = taken == "none" ? "jacobi" : "none";
+  return incomplete_factors_for(method, solver) == "ilu" && taken != "ilu" ? other + " or ilu" : other;
 }
 
-/// What to try after a solve that ended like this; empty if there is no general advice.
-std::string advice(const solve_options& options, reason why) {
+/// What to try after a solve that ended like this, by a method with these needs; empty if there is no general advice.
+std::string advice(const solve_options& options, const method_needs& needs, reason why) {
   const std::string method = options.solver.method;
-  const std::string other_preconditioner = options.solver.preconditioner == "none" ? "jacobi" : "none";
   switch (why) {
     case reason::iteration_limit: {
-      const std::string better = preconditioners_beyond(options.solver);
+      const std::string better = preconditioners_beyond(needs, options.solver);
       return (better.empty() ? "try " : "try --preconditioner " + better + ", or ") + "a larger --max-iterations";
     }
     case reason::deadline:
@@ -40,21 +57,29 @@ std::string advice(const solve_options& options, reason why) {
     case reason::indefinite_operator:
       return "the matrix is not positive definite: try --method bicgstab";
     case reason::indefinite_preconditioner:
-      return "try --preconditioner none, or --method bicgstab";
+      return name_of_preconditioner(options.solver) == "ilu"
+                 ? "ilu is not symmetric: try --preconditioner ic, or --method bicgstab"
+                 : "try --preconditioner none, or --method bicgstab";
     case reason::divergence:
     case reason::breakdown:
       return method == "cg" ? "cg needs a symmetric positive definite matrix: try --method bicgstab"
-                            : "try --preconditioner " + other_preconditioner;
+                            : "try --preconditioner " + other_preconditioners(needs, options.solver);
     case reason::nan_or_infinity:
       return "look for NaN, infinity or zero rows in the matrix and the right side";
     case reason::stagnation:
-      return "try --preconditioner " + other_preconditioner + ", or a larger --rtol if the residual below will do";
+      return "try --preconditioner " + other_preconditioners(needs, options.solver) +
+             ", or a larger --rtol if the residual below will do";
     case reason::attainable_accuracy:
       if (options.solver.matrix_values == "float") return "try --matrix-values exact, or a larger --rtol";
       return options.precision == "float" ? "try --precision double, or a larger --rtol" : "try a larger --rtol";
     default:
       return "";
   }
+}
+
+template <class T>
+method_needs needs_of(std::string_view method) {
+  return method_from_name<T>("looking for advice", method).needs;
 }
 
 template <class T>
@@ -105,7 +130,7 @@ int solve_in(const solve_options& options) {
   const double true_residual = true_relative_residual<T>(system, x);
   const double tolerance = relative_tolerance(options, result.rhs_norm());
   fmt::print(out, "result       {}: {}\n", name(result.reason()), sentence(result.reason()));
-  const std::string cure = advice(options, result.reason());
+  const std::string cure = advice(options, needs_of<T>(result.method()), result.reason());
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
   if (!result.choice().empty()) fmt::print(out, "method       {}\n", result.choice());
   fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());

@@ -10,6 +10,7 @@
 #include "apps/common/progress.hpp"
 #include "benchmarks/whilst-bench/linear_table.hpp"
 #include "benchmarks/whilst-bench/suite.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "whilst/error.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -18,12 +19,17 @@ namespace {
 
 using namespace whilst::command;
 
-/// Preconditioner amg is for A, and least squares want one for A'A.
+bool is_made_from_matrix(const std::string& preconditioner) {
+  return whilst::is_preconditioner_in_parts({.preconditioner = preconditioner});
+}
+
+/// What is made from the matrix is for A, and least squares want one for A'A; ilu is not symmetric.
 bool takes(const std::string& method, const std::string& preconditioner) {
-  if (preconditioner != "amg") return true;
+  if (!is_made_from_matrix(preconditioner)) return true;
   const auto& all = whilst::linear_methods<double>();
-  return std::none_of(all.begin(), all.end(),
-                      [&](const auto& one) { return one.name == method && one.needs.transpose; });
+  return std::none_of(all.begin(), all.end(), [&](const auto& one) {
+    return one.name == method && (one.needs.transpose || (one.needs.symmetric && preconditioner == "ilu"));
+  });
 }
 
 /// Who solves this case: the library's methods, and the baselines after them.
@@ -32,7 +38,7 @@ std::vector<linear_contender> contenders_of(const linear_case& one, bool baselin
   for (const std::string& preconditioner : one.preconditioners) {
     for (const std::string& method : one.methods)
       if (takes(method, preconditioner)) all.push_back({"whilst", method, preconditioner});
-    if (!baseline || one.is_rectangular || preconditioner == "amg") continue;
+    if (!baseline || one.is_rectangular || is_made_from_matrix(preconditioner)) continue;
     for (const std::string& method : eigen_methods()) all.push_back({"eigen", method, preconditioner});
   }
   return all;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/whilst-bench/suite.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 #include "whilst/error.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear/recorded_solve.hpp"
@@ -25,7 +26,7 @@ const strings small_set{"poisson1d:200",  "poisson2d:32",   "poisson3d:10",  "an
                         "helmholtz2d:16", "elasticity2d:4", "elasticity3d:2"};
 
 /// Without settings, which have commas as lists of names do.
-const strings known_preconditioners{"none", "jacobi", "amg"};
+const strings known_preconditioners = whilst::preconditioner_names();
 
 const strings& known_methods() {
   static const strings all = [] {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "apps/common/text.hpp"
+#include "solvers/linear/preconditioner_choice.hpp"
 
 namespace whilst_bench {
 namespace {
@@ -57,7 +58,7 @@ void print_linear_head(std::FILE* out, const linear_options& options, const line
 }
 
 void print_linear_rows(std::FILE* out, const linear_results& results, const linear_entry& entry) {
-  for (const std::string preconditioner : {"none", "jacobi", "amg"}) {
+  for (const std::string& preconditioner : whilst::preconditioner_names()) {
     linear_entry row = entry;
     std::erase_if(row.runs, [&](const linear_run& run) { return run.by.preconditioner != preconditioner; });
     if (row.runs.empty()) continue;

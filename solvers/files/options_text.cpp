@@ -141,9 +141,11 @@ Options without_commas(const Options& options) {
 }
 linear_solver_options without_commas(const linear_solver_options& options) {
   linear_solver_options changed = options;
-  if (options.preconditioner.starts_with("amg,")) {
-    changed.amg = chosen_preconditioner("writing options", options).amg;
-    changed.preconditioner = "amg";
+  if (is_preconditioner_in_parts(options) && options.preconditioner.find(',') != std::string::npos) {
+    const preconditioner_choice chosen = chosen_preconditioner("writing options", options);
+    changed.preconditioner = chosen.name;
+    changed.amg = chosen.amg;
+    changed.ilu = chosen.ilu;
   }
   return changed;
 }

@@ -108,6 +108,7 @@ void check(std::string_view doing, const std::string& name, const ilu_options& o
 
 }  // namespace
 
+std::vector<std::string> preconditioner_names() { return {"none", "jacobi", "amg", "ilu", "ic"}; }
 std::string_view name_of_preconditioner(const linear_solver_options& options) {
   std::string_view text = options.preconditioner;
   return taken_up_to(text, ',');

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/recorded_solve.hpp"
@@ -17,6 +18,8 @@ struct preconditioner_choice {
   ilu_options ilu;  ///< of ilu and of ic
 };
 
+/// The names of all that a linear_solver makes.
+std::vector<std::string> preconditioner_names();
 /// Throws whilst::error, beginning with `doing`, on what there is none of.
 preconditioner_choice chosen_preconditioner(std::string_view doing, const linear_solver_options& options);
 /// Whether these options name a preconditioner that records steps of its own.

@@ -202,7 +202,7 @@ TEST_CASE("stagnation comes with advice for it") {
     INFO(result.out << result.err);
     CHECK(result.status == 2);
     CHECK(contains(result.out, "stagnation: no further progress"));
-    CHECK(contains(result.out, std::string("try --preconditioner ") + other));
+    CHECK(contains(result.out, std::string("try --preconditioner ") + other + " or ilu, or a larger --rtol"));
   }
 }
 
@@ -259,12 +259,61 @@ TEST_CASE("solve says which levels preconditioner amg made") {
     if (executor["name"] == "host") CHECK(executor["report"]["preconditioner"] == "amg,strength=0.1");
 }
 
+TEST_CASE("solve says which factors preconditioners ilu and ic made") {
+  const strings problem{"solve", "--gallery", "elasticity2d:6", "--executor", "host", "--preconditioner"};
+  const outcome by_ic = run(with(problem, {"ic,drop=1e-3,order=degree"}));
+  INFO(by_ic.out << by_ic.err);
+  CHECK(by_ic.status == 0);
+  CHECK(contains(by_ic.out, "\nsolver       cg, ic,drop=1e-3,order=degree, double"));
+  CHECK(contains(by_ic.out, "\nM            ic, "));
+  CHECK(contains(by_ic.out, " levels; degree\n"));
+  const outcome by_ilu = run(with(problem, {"ilu,drop=0,fill=0,pivoting=0.1", "--method", "gmres", "--json", "-"}));
+  CHECK(by_ilu.status == 0);
+  const json report = json::parse(by_ilu.out);
+  CHECK(report["preconditioner"] == "ilu,drop=0,fill=0,pivoting=0.1");
+  CHECK(int(report["iterations"]) <= 2);  // the factors are exact
+  const auto choice = report["preconditioner_choice"].get<std::string>();
+  CHECK(choice.rfind("ilu, ", 0) == 0);
+  CHECK(contains(choice, "; matched; rcm"));
+  const json comparison = json::parse(
+      run({"compare", "--gallery", "elasticity2d:6", "--preconditioner", "ic,levels=1", "--json", "-", "--quiet"}).out);
+  for (const json& executor : comparison["executors"])
+    if (executor["name"] == "host") CHECK(executor["report"]["preconditioner"] == "ic,levels=1");
+}
+
 TEST_CASE("a solve that reaches its limit is told of a better preconditioner") {
   const strings stopped{"solve", "--gallery", "poisson2d:30", "--executor", "host", "--max-iterations", "2"};
-  CHECK(contains(run(stopped).out, "try --preconditioner jacobi or amg, or a larger --max-iterations"));
-  CHECK(contains(run(with(stopped, {"--preconditioner", "jacobi"})).out, "try --preconditioner amg, or a larger"));
-  CHECK(contains(run(with(stopped, {"--preconditioner", "amg"})).out, " try a larger --max-iterations"));
-  CHECK(contains(run(with(stopped, {"--method", "lsqr"})).out, "try --preconditioner jacobi, or a larger"));
+  const auto advised = [&](const strings& options, const std::string& what) {
+    const outcome result = run(with(stopped, options));
+    INFO(result.out << result.err);
+    CHECK(contains(result.out, " try " + what + "a larger --max-iterations\n"));
+  };
+  advised({}, "--preconditioner jacobi, amg or ic, or ");
+  advised({"--method", "auto"}, "--preconditioner jacobi, amg or ic, or ");  // it takes cg
+  advised({"--method", "gmres"}, "--preconditioner jacobi, amg or ilu, or ");
+  advised({"--method", "lsqr"}, "--preconditioner jacobi, or ");
+  advised({"--scaling", "symmetric"}, "--preconditioner jacobi, or ");
+  advised({"--preconditioner", "jacobi"}, "--preconditioner amg or ic, or ");
+  advised({"--preconditioner", "jacobi", "--method", "bicgstab"}, "--preconditioner amg or ilu, or ");
+  advised({"--preconditioner", "jacobi", "--scaling", "symmetric"}, "");
+  advised({"--preconditioner", "amg"}, "--preconditioner ic, or ");
+  advised({"--preconditioner", "ic,drop=0.5"}, "--preconditioner ic with a smaller drop or a larger fill, or ");
+  advised({"--preconditioner", "ilu,drop=0.5"}, "--preconditioner ic, or ");  // for cg
+  advised({"--preconditioner", "ilu,levels=0", "--method", "gmres"}, "--preconditioner ilu with more levels, or ");
+}
+
+TEST_CASE("a solve by ilu that wants a symmetric preconditioner is told of ic") {
+  const folder here;
+  // By hand: the largest product is that of the entries beside the diagonal, 1 > 4 * 0.1. Matched, scaled, and with the
+  // others dropped, M exchanges the two unknowns: (r, M r) = -2 for r = (1, -1), though (r, A r) = 2.1.
+  std::ofstream(here / "A.mtx") << "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 0.1\n";
+  std::ofstream(here / "b.mtx") << "%%MatrixMarket matrix array real general\n2 1\n1\n-1\n";
+  const outcome result = run({"solve", here.at("A.mtx"), "--rhs", here.at("b.mtx"), "--method", "minres",
+                              "--preconditioner", "ilu,drop=0.9", "--executor", "host"});
+  INFO(result.out << result.err);
+  CHECK(result.status == 2);
+  CHECK(contains(result.out, "indefinite_preconditioner"));
+  CHECK(contains(result.out, "ilu is not symmetric: try --preconditioner ic, or --method bicgstab"));
 }
 
 TEST_CASE("solve says in which format, and why") {

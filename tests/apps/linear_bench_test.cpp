@@ -102,6 +102,25 @@ TEST_CASE("whilst-bench linear has amg for the methods that take it") {
     if (one["preconditioner"] == "amg") CHECK((one["library"] == "whilst" && one["method"] == "cg"));
 }
 
+TEST_CASE("whilst-bench linear has ilu and ic for the methods that take them") {
+  const json report = report_of({"--gallery", "poisson2d:24", "--methods", "cg,bicgstab,lsqr", "--preconditioners",
+                                 "jacobi,ilu,ic", "--baseline"},
+                                0);
+  const auto iterations = [&](const char* method, const char* preconditioner) {
+    return int(run_in(report, "whilst", method, preconditioner)["iterations"]);
+  };
+  CHECK(iterations("cg", "ic") < iterations("cg", "jacobi") / 2);
+  CHECK(iterations("bicgstab", "ilu") < iterations("bicgstab", "jacobi") / 2);
+  CHECK(iterations("bicgstab", "ic") < iterations("bicgstab", "jacobi") / 2);
+  int made = 0;
+  for (const json& one : report["problems"][0]["runs"])
+    if (one["preconditioner"] != "jacobi") {
+      CHECK(one["library"] == "whilst");
+      ++made;
+    }
+  CHECK(made == 3);
+}
+
 TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its reason") {
   const folder here;
   here.with("turn.mtx", quarter_turn);
@@ -187,7 +206,7 @@ TEST_CASE("whilst-bench linear refuses what it cannot mean") {
       "whilst-bench", run,
       {{{}, "there is no system to solve"},
        {{"--gallery", "small", "--methods", "cg,newton"}, "no method called \"newton\". Give all, or some of cg,"},
-       {{"--gallery", "small", "--preconditioners", "ilu"}, "no preconditioner called \"ilu\""},
+       {{"--gallery", "small", "--preconditioners", "ilut"}, "no preconditioner called \"ilut\""},
        {{"--gallery", "poisson"}, "no problem called \"poisson\""},
        {{"--data", here.at("missing")}, "there is no such folder"},
        {{"--data", here.at("empty")}, "no .mtx or .mtx.gz file"},

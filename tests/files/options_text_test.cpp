@@ -76,6 +76,9 @@ TEST_CASE("options are read from a line of text", "[options]") {
             "callback_memory=device,unroll=4,programmatic_launch=false,device=1") == expected);
   CHECK(options_from_string<linear_solver_options>("preconditioner=amg,amg_strength=0.1,amg_precision=double") ==
         linear_solver_options{.preconditioner = "amg", .amg = {.precision = "double", .strength = 0.1}});
+  CHECK(
+      options_from_string<linear_solver_options>("preconditioner=ilu,ilu_drop=0.1,ilu_matching=false,ilu_order=none") ==
+      linear_solver_options{.preconditioner = "ilu", .ilu = {.drop = 0.1, .matching = false, .order = "none"}});
   CHECK(options_from_string<linear_solver_options>("null_space_vectors = 1  -2 3e4 , null_space=vectors") ==
         linear_solver_options{.null_space = "vectors", .null_space_vectors = {1, -2, 3e4}});
   CHECK(options_from_string<linear_solver_options>("") == linear_solver_options{});
@@ -107,6 +110,16 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   const std::string by_name = options_to_string(linear_solver_options{.preconditioner = "amg,most_levels=3"});
   CHECK(options_from_string<linear_solver_options>(by_name) ==
         linear_solver_options{.preconditioner = "amg", .amg = {.most_levels = 3}});
+  const std::string of_ilu = options_to_string(linear_solver_options{.preconditioner = "ilu,drop=0.1,pivoting=0.5"});
+  CHECK(of_ilu.find("preconditioner=ilu,amg_") != std::string::npos);
+  CHECK(of_ilu.find("ilu_drop=0.1,") != std::string::npos);
+  CHECK(options_from_string<linear_solver_options>(of_ilu) ==
+        linear_solver_options{.preconditioner = "ilu", .ilu = {.drop = 0.1, .pivoting = 0.5}});
+  // What stands behind the name counts before the struct.
+  const std::string of_ic =
+      options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
+  CHECK(options_from_string<linear_solver_options>(of_ic) ==
+        linear_solver_options{.preconditioner = "ic", .ilu = {.fill = 5, .levels = 2}});
 
   minimizer_options minimizer;
   minimizer.tolerances.function = 1.0 / 3;
