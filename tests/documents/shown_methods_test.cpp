@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,22 +25,28 @@ std::string line_that_begins(const std::string& document, const std::string& wit
 
 }  // namespace
 
-TEST_CASE("the page about preconditioners has amg's settings as the code has them", "[shown]") {
+TEST_CASE("the page about preconditioners has settings and defaults as the code has them", "[shown]") {
   const std::string page = read(source_folder() / "docs/preconditioners.md");
   std::string options = whilst::options_to_string(whilst::linear_solver_options{});
   std::replace(options.begin(), options.end(), ',', '\n');
-  int settings = 0;
+  // As the page writes it.
+  const auto in_short = [](const std::string& value) { return value == "1e-04" ? "1e-4" : value; };
+  std::map<std::string, int> settings;
   for (const std::string& option : lines_of(options)) {
-    if (!begins_with(option, "amg_")) continue;
+    const std::string of = option.substr(0, 4);
+    if (of != "amg_" && of != "ilu_") continue;
     INFO(option);
     const std::size_t sign = option.find('=');
-    const std::string name = option.substr(4, sign - 4), value = option.substr(sign + 1);
-    const std::string line = line_that_begins(page, "| `" + name + "` |");
+    const std::string name = option.substr(4, sign - 4), value = in_short(option.substr(sign + 1));
+    const std::string section =
+        page.substr(page.find("## Settings of " + of.substr(0, 3) + (of == "ilu_" ? " " : "\n")));
+    const std::string line = line_that_begins(section, "| `" + name + "` |");
     CHECK(
         (line.find("| " + value + " |") != std::string::npos || line.find("| `" + value + "` |") != std::string::npos));
-    ++settings;
+    ++settings[of];
   }
-  CHECK(settings == 4);
+  CHECK(settings["amg_"] == 4);
+  CHECK(settings["ilu_"] == 6);
 }
 
 TEST_CASE("the methods' examples solve", "[shown]") {

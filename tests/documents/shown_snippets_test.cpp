@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -135,6 +136,43 @@ TEST_CASE("the shown multigrid makes levels, and makes them anew for other value
     // end of shown
     check(report, 3);
   }
+}
+
+TEST_CASE("the shown incomplete factors solve, and are made anew for other values", "[shown]") {
+  // Row i is x_i - 4 x_(i+1) + x_(i+2), around a circle: the sum of a row is -2, and its largest entry beside the
+  // diagonal.
+  std::vector<int> offsets{0}, columns;
+  std::vector<double> values;
+  for (int i = 0; i < n; ++i) {
+    for (const auto& [shift, value] : {std::pair(0, 1.0), {1, -4.0}, {2, 1.0}}) {
+      columns.push_back((i + shift) % static_cast<int>(n));
+      values.push_back(value);
+    }
+    offsets.push_back(static_cast<int>(columns.size()));
+  }
+  const whilst::csr_matrix<double> A(n, n, offsets, columns, values);
+  std::vector<double> x(n);
+  whilst::report report;
+  const auto check = [&](double expected) {
+    CHECK(report.converged());
+    CHECK(report.iterations() <= 10);
+    for (const double value : x) CHECK(value == Approx(expected).epsilon(1e-6));
+  };
+  // shown: ilu
+  whilst::linear_solver<double> solver(A, {.method = "gmres", .preconditioner = "ilu,drop=1e-5,fill=20"});
+  report = solver.solve(b, x);
+  std::printf("%s\n", report.preconditioner_choice().c_str());  // ilu, ... nonzeros, ... levels; matched; rcm
+  // end of shown
+  CHECK(report.preconditioner_choice().rfind("ilu, ", 0) == 0);
+  CHECK(report.preconditioner_choice().find(" levels; matched; rcm") != std::string::npos);
+  check(-0.5);
+  std::vector<double> other = values;
+  for (double& value : other) value = -std::abs(value);
+  // shown: factors made anew
+  solver.update_values(other);  // returns when the host has made the factors anew
+  report = solver.solve(b, x);
+  // end of shown
+  check(-1.0 / 6);
 }
 
 TEST_CASE("the shown range holds the eigenvalues", "[shown]") {

@@ -60,13 +60,13 @@ struct linear_solver_options {
   /// is 1. "symmetric": the entries of the diagonal become about 1 in size. "equilibrate": the largest entry of each
   /// row and each column does. The last two keep a symmetric matrix symmetric. A preconditioner is made from R A C.
   /// Reasons and residuals of reports are those of A; norms in the history and in progress are estimates, right where a
-  /// restart begins. Not for lsqr, lsmr, cgls and refined-cg, a null space, preconditioner "amg" or one of your own,
-  /// nor executor "resident".
+  /// restart begins. Not for lsqr, lsmr, cgls and refined-cg, a null space, preconditioners "amg", "ilu", "ic" or one
+  /// of your own, nor executor "resident".
   std::string scaling = "none";
   /// "exact", or "float": methods read A's values rounded to float, in half the bytes, with vectors and sums as they
   /// were, in format "sell" or "ell". Each restart begins with the exact residual and brings up to six digits. No
   /// effect on float matrices, nor where a value is beyond float's range. Not for lsqr, lsmr, cgls and refined-cg, a
-  /// null space, preconditioner "amg", nor executor "resident".
+  /// null space, preconditioners "amg", "ilu" and "ic", nor executor "resident".
   std::string matrix_values = "exact";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned. lsqr, lsmr and cgls also stop, with reason
   /// converged_normal, when r = b - A x is orthogonal to the columns of A: ||A'r|| / ||r|| <= rtol ||A'b|| / ||b||.
