@@ -1,5 +1,6 @@
 #include "whilst/linear/linear_solver.hpp"
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -33,12 +34,14 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   stored_matrix<T> matrix;
-  operator_parts parts;                              ///< instead of the matrix
-  preconditioner_parts M;                            ///< instead of a named one
-  preconditioner_choice chosen_M;                    ///< the named one
-  std::unique_ptr<matrix_preconditioner<T>> made_M;  ///< which is made from the matrix, if it has parts
-  std::optional<whilst::null_space<T>> null_space;   ///< if the options name one
-  std::optional<csr_matrix<T>> values_of;            ///< the matrix whose values are on the place; none if unknown
+  operator_parts parts;            ///< instead of the matrix
+  preconditioner_parts M;          ///< instead of a named one
+  preconditioner_choice chosen_M;  ///< the named one
+  /// Which is made from the matrix, if it has parts: one for any method, or, of amg, one for methods that want a
+  /// symmetric matrix and one for the others. "auto" may need both.
+  std::array<std::unique_ptr<matrix_preconditioner<T>>, 2> made_Ms;
+  std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
+  std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   linear_solver_options options;             ///< what to record
   whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
@@ -207,8 +210,13 @@ struct linear_solver<T>::implementation {
     }
     request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
     if (M) shown.preconditioner = "user";
-    if (!M && chosen_M.kind == preconditioner_kind::parts && !made_M) made_M = made_from_matrix(request, method);
-    request.preconditioner_parts = M ? M.get() : made_M.get();
+    matrix_preconditioner<T>* made_M = nullptr;
+    if (!M && chosen_M.kind == preconditioner_kind::parts) {
+      auto& kept = made_Ms[chosen_M.name == "amg" && !method.needs.symmetric];
+      if (!kept) kept = made_from_matrix(request, method);
+      made_M = kept.get();
+    }
+    request.preconditioner_parts = M ? M.get() : made_M;
     request.settings = method_settings_of(options);
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
@@ -228,7 +236,7 @@ struct linear_solver<T>::implementation {
     const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
-    told.preconditioner_choice = words_of_made_M();
+    if (made_M) told.preconditioner_choice = words_of(*made_M);
     return made;
   }
 
@@ -237,18 +245,26 @@ struct linear_solver<T>::implementation {
     if (chosen_M.name == "amg") {
       amg_options settings = chosen_M.amg;
       if (settings.precision == "auto" && method.needs.linear_preconditioner) settings.precision = "double";
-      return make_amg<T>(request, settings);
+      return make_amg<T>(request, method.needs.symmetric, settings);
     }
     const auto kind = chosen_M.name == "ic" ? factorization::factors_kind::ic : factorization::factors_kind::ilu;
     return make_ilu<T>(request.where, matrix.given(), matrix.values(), kind, chosen_M.ilu);
   }
-  std::string words_of_made_M() const { return made_M ? chosen_M.name + ", " + made_M->description() : ""; }
-  /// Has a preconditioner that the host makes made anew: between solves.
+  std::string words_of(const matrix_preconditioner<T>& made_M) const {
+    return chosen_M.name + ", " + made_M.description();
+  }
+  index_type bytes_of_made_Ms() const {
+    index_type all = 0;
+    for (const auto& made_M : made_Ms) all += made_M ? made_M->bytes() : 0;
+    return all;
+  }
+  /// Has a preconditioner that the host makes made anew: between solves. Solves see to amg themselves.
   void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
-    if (!made_M) return;
+    const auto& made_M = made_Ms.front();
+    if (!made_M || chosen_M.name == "amg") return;
     solve->wait();
     made_M->values_changed(pattern, values);
-    solve->note_preconditioner(words_of_made_M());
+    solve->note_preconditioner(words_of(*made_M));
   }
 
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
@@ -417,11 +433,11 @@ memory_table linear_solver<T>::memory() const {
     own.push_back({.name = "the vectors of the null space",
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
-  if (const auto& M = implementation_->made_M)
+  if (const index_type of_made_Ms = implementation_->bytes_of_made_Ms(); of_made_Ms > 0)
     own.push_back({.name = (implementation_->chosen_M.name == "amg" ? "the levels of " : "the factors of ") +
                            implementation_->chosen_M.name,
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
-                   .bytes = static_cast<std::size_t>(M->bytes())});
+                   .bytes = static_cast<std::size_t>(of_made_Ms)});
   if (!implementation_->parts) {
     const std::vector<memory_item> of_matrix = implementation_->matrix.memory();
     own.insert(own.end(), of_matrix.begin(), of_matrix.end());
@@ -432,8 +448,8 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  const index_type of_M = implementation_->made_M ? implementation_->made_M->bytes() : 0;
-  return implementation_->matrix.bytes() + of_null_space + of_M + implementation_->solve->bytes();
+  return implementation_->matrix.bytes() + of_null_space + implementation_->bytes_of_made_Ms() +
+         implementation_->solve->bytes();
 }
 template <class T>
 bool linear_solver<T>::is_lost() const {

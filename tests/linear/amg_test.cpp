@@ -1,6 +1,7 @@
 // Preconditioner amg: how fast, for which matrices, with new values, and what is refused.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -138,6 +139,45 @@ csr_matrix<T> diffusion(int size, const std::function<double(int, int, int)>& co
         t.row(row);
       }
   return t.matrix();
+}
+/// Diffusion of 1 and a flow upwind, in a box of cells; flow(x, y, z) is how much leaves a cell along each axis, in
+/// units of what diffuses. Zero beyond the boundary.
+template <class T>
+csr_matrix<T> convection(const int (&sizes)[3], const std::function<std::array<double, 3>(int, int, int)>& flow) {
+  triplets<T> t(index_type{sizes[0]} * sizes[1] * sizes[2]);
+  for (int z = 0; z < sizes[2]; ++z)
+    for (int y = 0; y < sizes[1]; ++y)
+      for (int x = 0; x < sizes[0]; ++x) {
+        const int at[3] = {x, y, z}, strides[3] = {1, sizes[0], sizes[0] * sizes[1]};
+        const int i = x + y * strides[1] + z * strides[2];
+        const std::array<double, 3> leaving = flow(x, y, z);
+        double diagonal = 0;
+        std::vector<std::pair<int, double>> row;
+        for (int axis = 0; axis < 3; ++axis) {
+          if (sizes[axis] == 1) continue;
+          const double v = leaving[static_cast<std::size_t>(axis)];
+          diagonal += 2 + std::abs(v);
+          if (at[axis] > 0) row.emplace_back(i - strides[axis], -1 - std::max(v, 0.0));
+          if (at[axis] + 1 < sizes[axis]) row.emplace_back(i + strides[axis], -1 + std::min(v, 0.0));
+        }
+        row.emplace_back(i, diagonal);
+        std::sort(row.begin(), row.end());
+        t.row(row);
+      }
+  return t.matrix();
+}
+/// Along x, in a cube.
+template <class T>
+csr_matrix<T> wind(int size, double v) {
+  return convection<T>({size, size, size}, [v](int, int, int) { return std::array{v, 0.0, 0.0}; });
+}
+/// Around the middle of a square, at most v.
+template <class T>
+csr_matrix<T> whirl(int size, double v) {
+  return convection<T>({size, size, 1}, [size, v](int i, int j, int) {
+    const double x = (i + 1.0) / (size + 1), y = (j + 1.0) / (size + 1);
+    return std::array{4 * v * x * (x - 1) * (1 - 2 * y), -4 * v * y * (y - 1) * (1 - 2 * x), 0.0};
+  });
 }
 /// A million times as much in every other block of four cells.
 double checkered(int x, int y, int z) { return (x / 4 + y / 4 + z / 4) % 2 ? 1e6 : 1; }
@@ -285,6 +325,100 @@ TEST_CASE("amg: unsymmetric and indefinite matrices", "[linear][amg]") {
       INFO(method);
       iterations_of(B, {.method = method, .preconditioner = "amg", .rtol = 1e-8, .executor = executor});
     }
+  }
+}
+
+TEMPLATE_TEST_CASE("amg: convection, weak and strong", "[linear][amg]", float, double) {
+  const double rtol = std::max(1e-8, reachable<TestType>);
+  const int across = under_sanitizers ? 10 : 20, along = under_sanitizers ? 24 : 64;
+  std::vector<std::pair<std::string, csr_matrix<TestType>>> all;
+  for (const double v : {0.1, 1.0, 10.0, 100.0}) {
+    all.emplace_back("wind of " + std::to_string(v), wind<TestType>(across, v));
+    all.emplace_back("askew, " + std::to_string(v), convection<TestType>({across, across, across}, [v](int, int, int) {
+                       return std::array{v, -0.6 * v, 0.3 * v};
+                     }));
+    all.emplace_back("whirl of " + std::to_string(v), whirl<TestType>(along, v));
+  }
+  for (const std::string& executor : executors_with_steps())
+    for (const auto& [name, A] : all)
+      for (const auto& [method, most] : {std::pair<const char*, int>{"bicgstab", 20}, {"gmres", 40}, {"idr", 50}}) {
+        INFO(executor << ", " << name << ", " << method);
+        CHECK(
+            iterations_of(
+                A, {.method = method, .preconditioner = "amg,coarsest_rows=100", .rtol = rtol, .executor = executor}) <=
+            most);
+      }
+}
+
+TEST_CASE("amg: of a symmetric matrix, methods for any matrix take as many iterations", "[linear][amg]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson3d:16").matrix;
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    const linear_solver_options options{.preconditioner = "amg", .rtol = 1e-8, .executor = executor};
+    linear_solver_options by_gmres = options;
+    by_gmres.method = "gmres";
+    CHECK(iterations_of(A, by_gmres) <= iterations_of(A, options) + 4);
+  }
+}
+
+TEST_CASE("amg: entries without one across the diagonal, in parts and in no order", "[linear][amg]") {
+  // A chain of unknowns, each fed by two others. Every third row has its entries in halves, from right to left.
+  constexpr int n = 3000;
+  triplets<double> t(n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row{{i, 3}};
+    if (i > 0) row.emplace_back(i - 1, -2);
+    if (i >= 50) row.emplace_back(i - 50, -0.9);
+    if (i % 3 == 0) {
+      for (auto& [j, a] : row) a /= 2;
+      row.insert(row.end(), row.begin(), row.end());
+    }
+    t.row(row);
+  }
+  const csr_matrix<double> A = t.matrix();
+  for (const std::string& executor : executors_with_steps())
+    for (const char* method : {"bicgstab", "gmres", "auto"}) {
+      INFO(executor << ", " << method);
+      CHECK(iterations_of(A, {.method = method, .preconditioner = "amg", .rtol = 1e-9, .executor = executor}) <= 60);
+    }
+}
+
+TEMPLATE_TEST_CASE("amg: another flow through the same cells", "[linear][amg]", float, double) {
+  const double rtol = std::max(1e-8, reachable<TestType>);
+  const int size = under_sanitizers ? 8 : 14;
+  const csr_matrix<TestType> A = wind<TestType>(size, 2), other = wind<TestType>(size, -5),
+                             still = wind<TestType>(size, 0);
+  const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
+  for (const std::string& executor : executors_with_steps())
+    for (const char* method : {"bicgstab", "gmres", "auto"}) {
+      INFO(executor << ", " << method);
+      linear_solver<TestType> solver(
+          A, {.method = method, .preconditioner = "amg,coarsest_rows=100", .rtol = rtol, .executor = executor});
+      const auto of_A = solved_by(solver, b);
+      for (const csr_matrix<TestType>* matrix : {&other, &still, &A, &still}) {
+        solver.update_values(*matrix);
+        const auto [told, x] = solved_by(solver, b);
+        CHECK(told.converged());
+        CHECK(true_residual(*matrix, b, x) <= 1.01 * rtol);
+        CHECK(told.iterations() <= 30);
+        if (matrix == &A) CHECK((x == of_A.x));
+        if (method == std::string("auto")) CHECK(told.method() == (matrix == &still ? "cg" : "bicgstab"));
+      }
+    }
+}
+
+TEST_CASE("amg: powers of two and bits of a matrix that is not symmetric", "[linear][amg]") {
+  const csr_matrix<double> A = whirl<double>(48, 10);
+  const std::vector<double> b = random_vector<double>(A.rows(), 8);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver_options options{.method = "bicgstab", .preconditioner = "amg", .rtol = 1e-10, .executor = executor};
+    const auto plain = solved(A, options, b);
+    auto scaled = solved(times(std::ldexp(1.0, -700), A), options, b);
+    for (double& value : scaled.x) value = std::ldexp(value, -700);
+    CHECK((scaled.x == plain.x));
+    options.threads = 3;
+    CHECK((solved(A, options, b).x == plain.x));
   }
 }
 

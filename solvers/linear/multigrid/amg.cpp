@@ -81,14 +81,14 @@ struct note_factor {
 template <class T, class C>
 class amg final : public matrix_preconditioner<T> {
  public:
-  amg(const solve_request<T>& matrix, const amg_options& options)
+  amg(const solve_request<T>& matrix, bool symmetric, const amg_options& options)
       : nonzeros_(matrix.nonzeros),
         kept_(matrix.where, 1),
         address_(matrix.where, 1, &matrix.values),
         levels_(matrix.where,
                 {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
                  matrix.column_indices},
-                options, [&](recorder& run, C* finest) {
+                symmetric, options, [&](recorder& run, C* finest) {
                   record_finest(run, {address_.data()}, finest);
                   run.step("the values", nonzeros_, take_fingerprint<T>{{address_.data()}},
                            compare_fingerprint{kept_.data(), nullptr});
@@ -104,7 +104,7 @@ class amg final : public matrix_preconditioner<T> {
     values_of_hierarchy* const kept = kept_.data();
     run.step("have values changed?", nonzeros_, take_fingerprint<T>{values_}, compare_fingerprint{kept, factor});
     run.branch("new values", &kept->are_new, [&](recorder& inner) {
-      record_finest(inner, values_, levels_.finest_values());
+      record_finest(inner, values_, levels_.given_values());
       levels_.record_values(inner);
     });
     run.once("the scale of M", note_factor{kept, factor});
@@ -134,7 +134,8 @@ class amg final : public matrix_preconditioner<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matrix, const amg_options& options) {
+std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matrix, bool symmetric,
+                                                   const amg_options& options) {
   constexpr std::string_view making = "making preconditioner amg";
   if (matrix.offsets_64)
     throw error(making, "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
@@ -144,10 +145,10 @@ std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matri
     throw error(making, "there is no precision called '" + std::string(precision) + "'",
                 "Use one of auto, bfloat16, float, double");
   if constexpr (std::is_same_v<T, double>)
-    if (precision == "double") return std::make_unique<amg<T, double>>(matrix, options);
-  return std::make_unique<amg<T, float>>(matrix, options);
+    if (precision == "double") return std::make_unique<amg<T, double>>(matrix, symmetric, options);
+  return std::make_unique<amg<T, float>>(matrix, symmetric, options);
 }
-template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_amg(const solve_request<WHILST_NUMBER>&,
+template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_amg(const solve_request<WHILST_NUMBER>&, bool,
                                                                         const amg_options&);
 
 }  // namespace whilst

@@ -9,8 +9,10 @@
 namespace whilst {
 
 /// Algebraic multigrid by smoothed aggregation, for the matrix of a request, whose values lie at matrix.values now.
-/// Makes the hierarchy on the matrix's place, and waits.
+/// Makes the hierarchy on the matrix's place, and waits. symmetric: whether the method wants a symmetric one, of a
+/// matrix that is; else it is one for any matrix.
 template <class T>
-std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matrix, const amg_options& options);
+std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matrix, bool symmetric,
+                                                   const amg_options& options);
 
 }  // namespace whilst

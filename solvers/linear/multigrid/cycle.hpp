@@ -165,9 +165,9 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
   };
   const auto coarser = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
   const auto cycle_from = [&](const auto& finest) {
-    if (last > 0) product("down: Q'r", levels[0].down, finest, vectors.residual(1), nullptr);
+    if (last > 0) product("down: W r", levels[0].down, finest, vectors.residual(1), nullptr);
     for (std::size_t k = 1; k < last; ++k)
-      product("down: Q'r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
+      product("down: W r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
     for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
     up(0, finest, z, factor);
   };

@@ -1,7 +1,6 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
-#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -9,11 +8,15 @@
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/dense_inverse.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
+#include "solvers/linear/multigrid/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/offsets_from_counts.hpp"
 #include "whilst/linear/operators.hpp"
 
 namespace whilst::multigrid {
 namespace {
+
+/// How much of W a prolongation is smoothed by, and a restriction of its own.
+constexpr double smoothing_of_P = 4.0 / 3, smoothing_of_R = 2.0 / 3;
 
 void require_32_bits(index_type nonzeros) {
   if (offsets_suffice_32(nonzeros)) return;
@@ -28,11 +31,12 @@ struct no_offsets {
 
 /// Sizes that one program finds and the next one's memory depends on.
 struct tell_sizes {
-  const std::int32_t *first, *second;
+  static constexpr int most = 3;
+  const std::int32_t* sizes[most];  ///< null for none
   std::int32_t* told;
   WHILST_HD void operator()() const {
-    told[0] = *first;
-    told[1] = *second;
+    for (int k = 0; k < most; ++k)
+      if (sizes[k]) told[k] = *sizes[k];
   }
 };
 
@@ -62,10 +66,31 @@ void record_columns_of(recorder& run, pattern_view& pattern, index_type columns,
 
 template <class C>
 void hierarchy<C>::begin(const pattern_view& A) {
-  told_ = buffer<std::int32_t>(where_, 2);
+  told_ = buffer<std::int32_t>(where_, tell_sizes::most);
+  given_ = A;
+  given_values_ = kept_.take<C>(A.nonzeros).data();
   levels_.emplace_back();
-  levels_.front().A = A;
-  levels_.front().A_values = kept_.take<C>(A.nonzeros).data();
+  level<C>& finest = levels_.front();
+  finest.A = A;
+  finest.A_values = given_values_;
+  if (symmetric_) return;
+  level_memory scratch(where_, usual_bytes(A));
+  const int lanes = A.lanes(4);
+  program_recorder counting(where_);
+  const columns_of_either of_both{A, record_transpose(counting, A, scratch, scratch).view};
+  finest.A = record_offsets_of(counting, A.rows, lanes, of_both, kept_, scratch);
+  counting.once("sizes", tell_sizes{{finest.A.offsets + A.rows}, told_.data()});
+  run_now(std::move(counting).finish(), where_);
+  program_recorder putting(where_);
+  record_columns_of(putting, finest.A, A.columns, told()[0], lanes, of_both, kept_);
+  run_now(std::move(putting).finish(), where_);
+  finest.A_values = kept_.take<C>(finest.A.nonzeros).data();
+}
+template <class C>
+std::array<std::int32_t, 3> hierarchy<C>::told() const {
+  std::array<std::int32_t, 3> sizes{};
+  told_.download(sizes.data());
+  return sizes;
 }
 
 template <class C>
@@ -98,11 +123,6 @@ template <class C>
 bool hierarchy<C>::coarsen(level_memory& scratch) {
   level<C>& fine = levels_.back();
   const index_type n = fine.A.rows;
-  const auto told = [this] {
-    std::array<std::int32_t, 2> sizes{};
-    told_.download(sizes.data());
-    return sizes;
-  };
 
   program_recorder dividing(where_);
   const int lanes = fine.A.lanes(4);
@@ -111,15 +131,24 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   C* const largest = scratch.take<C>(n).data();
   std::int8_t* const has_strong = scratch.take<std::int8_t>(n).data();
   std::int32_t* const numbers = scratch.take<std::int32_t>(n + 1).data();
-  dividing.step("the largest neighbour", n, largest_beside_diagonal<C>{fine.matrix(), largest, lanes});
-  dividing.step("strong entries", n,
-                mark_strong<C>{fine.matrix(), largest, options_.strength, fine.strong, has_strong, lanes});
-  record_aggregation(dividing, fine.graph(), has_strong, fine.aggregate, numbers, scratch);
-  const columns_of_prolongation<C> of_P{fine.graph(), fine.aggregate};
+  matrix_view<C> sizes = fine.matrix();
+  if (!symmetric_) {
+    const index_type nonzeros = fine.A.nonzeros;
+    fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
+    C* const means = scratch.take<C>(nonzeros).data();
+    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
+    dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
+    sizes.values = means;
+  }
+  dividing.step("the largest neighbour", n, largest_beside_diagonal<C>{sizes, largest, lanes});
+  dividing.step("strong entries", n, mark_strong<C>{sizes, largest, options_.strength, fine.strong, has_strong, lanes});
+  record_aggregation(dividing, fine.graph(sizes), has_strong, fine.aggregate, numbers, scratch);
+  const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
   fine.P = record_offsets_of(dividing, n, lanes, of_P, kept_, scratch);
-  dividing.once("sizes", tell_sizes{numbers + n, fine.P.offsets + n, told_.data()});
+  dividing.once("sizes", tell_sizes{{numbers + n, fine.P.offsets + n}, told_.data()});
   run_now(std::move(dividing).finish(), where_);
-  const auto [coarse_rows, of_prolongation] = told();
+  const std::array<std::int32_t, 3> of_P_told = told();
+  const std::int32_t coarse_rows = of_P_told[0], of_prolongation = of_P_told[1];
   // A coarse level that is hardly smaller is not worth its work.
   if (coarse_rows == 0 || index_type{coarse_rows} * 10 > n * 9) return false;
   fine.coarse_rows = coarse_rows;
@@ -130,27 +159,34 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
   const int lanes_of_AP = fine.A.lanes(4);
   fine.AP = record_offsets_of(prolonging, n, lanes_of_AP, of_AP, kept_, scratch);
-  prolonging.once("sizes", tell_sizes{fine.AP.offsets + n, fine.AP.offsets + n, told_.data()});
+  prolonging.once("sizes", tell_sizes{{fine.AP.offsets + n}, told_.data()});
   run_now(std::move(prolonging).finish(), where_);
 
   program_recorder multiplying(where_);
   record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_AP, of_AP, kept_);
   take_values(multiplying, fine);
   record_products(multiplying, fine);
-  const entries_of_Q<C> of_Q = fine.entries();
+  const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
   const int lanes_of_Q = fine.AP.lanes(8);
   fine.Q = record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
+  fine.WT = symmetric_ ? fine.Q : record_offsets_of(multiplying, n, lanes_of_Q, of_WT, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
   const int lanes_of_coarse = fine.R.view.lanes(4);
   coarse.A = record_offsets_of(multiplying, coarse_rows, lanes_of_coarse, of_coarse, kept_, scratch);
-  multiplying.once("sizes", tell_sizes{coarse.A.offsets + coarse_rows, fine.Q.offsets + n, told_.data()});
+  multiplying.once("sizes",
+                   tell_sizes{{coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n}, told_.data()});
   run_now(std::move(multiplying).finish(), where_);
 
-  const auto [of_coarse_matrix, kept_of_Q] = told();
+  const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();
   program_recorder filling(where_);
   record_columns_of(filling, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
-  fine.QT = record_transpose(filling, fine.Q, kept_, scratch);
+  if (symmetric_) {
+    fine.WT = fine.Q;
+  } else {
+    record_columns_of(filling, fine.WT, coarse_rows, kept_of_WT, lanes_of_Q, of_WT, kept_);
+  }
+  fine.W = record_transpose(filling, fine.WT, kept_, scratch);
   take_cycle_matrices(filling, fine);
   record_cycle_matrices(filling, fine);
   record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
@@ -173,6 +209,9 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
+  fine.AT_values = symmetric_ ? fine.A_values : kept_.take<C>(fine.A.nonzeros).data();
+  fine.RT_values = symmetric_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
+  fine.ATRT_values = symmetric_ ? fine.AP_values : kept_.take<C>(fine.AP.nonzeros).data();
 }
 /// And for what a cycle reads.
 template <class C>
@@ -184,10 +223,10 @@ void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine) {
   run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(8)});
   fine.up_values = kept_.take<C>(of_up).data();
   fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
-  fine.Q_values = kept_.take<C>(fine.Q.nonzeros).data();
   if (fine.coarse_rows == 0) return;
-  fine.QT_values = kept_.take<C>(fine.Q.nonzeros).data();
-  fine.down = interleaved(run, fine.QT.view, fine.QT_values);
+  fine.WT_values = kept_.take<C>(fine.WT.nonzeros).data();
+  fine.W_values = kept_.take<C>(fine.WT.nonzeros).data();
+  fine.down = interleaved(run, fine.W.view, fine.W_values);
 }
 
 /// A matrix of the cycle; on the host that is the one in CSR.
@@ -218,24 +257,40 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
   const int lanes = here.A.lanes(8);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
   if (here.coarse_rows == 0) return;
-  run.step("P", n, prolongation_values<C>{{here.graph(), here.aggregate}, here.P, here.P_values, lanes});
+  run.step("P", n,
+           prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
   run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
+  if (!symmetric_) record_transposed_products(run, here);
+}
+/// R' and A'R', which are P and A P where A counts as symmetric.
+template <class C>
+void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& here) const {
+  const index_type n = here.A.rows;
+  const matrix_view<C> AT = here.transposed(), RT{here.P, here.RT_values};
+  const int lanes = here.A.lanes(8);
+  run.step("A'", here.A.nonzeros, gather_values<C>{here.mirrored, here.A_values, here.AT_values});
+  run.step("R'", n,
+           prolongation_values<C>{{here.graph(AT), here.aggregate}, here.P, here.RT_values, smoothing_of_R, lanes});
+  run.step("A'R'", n, product_values<C>{AT, nullptr, RT, here.AP, here.ATRT_values, here.A.lanes(4)});
 }
 
 template <class C>
 void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) const {
-  run.step("[S | Q]", here.A.rows,
-           way_up_values<C>{here.matrix(), here.entries(), here.Q, here.up_values, here.Q_values, here.A.lanes(2)});
+  const index_type n = here.A.rows;
+  const int lanes = here.A.lanes(2);
+  C* const Q_values = symmetric_ ? here.WT_values : nullptr;
+  run.step("[S | Q]", n, way_up_values<C>{here.matrix(), {here.up_entries(), here.Q}, here.up_values, Q_values, lanes});
   record_in_order(run, here.up);
   if (here.coarse_rows == 0) return;
-  run.step("Q'", here.Q.nonzeros, gather_values<C>{here.QT.sources, here.Q_values, here.QT_values});
+  if (!symmetric_) run.step("W'", n, way_down_values<C>{{here.down_entries(), here.WT}, here.WT_values, lanes});
+  run.step("W", here.WT.nonzeros, gather_values<C>{here.W.sources, here.WT_values, here.W_values});
   record_in_order(run, here.down);
 }
 
 template <class C>
 void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const {
-  run.step("P' A P", coarse.A.rows,
-           product_values<C>{{fine.R.view, fine.P_values},
+  run.step("R A P", coarse.A.rows,
+           product_values<C>{{fine.R.view, fine.RT_values},
                              fine.R.sources,
                              {fine.AP, fine.AP_values},
                              coarse.A,
@@ -250,7 +305,15 @@ void hierarchy<C>::record_inverse(recorder& run) const {
 }
 
 template <class C>
+void hierarchy<C>::record_finest_level(recorder& run) const {
+  const level<C>& finest = levels_.front();
+  if (symmetric_) return;
+  run.step("values on the pattern of A and A'", given_.rows,
+           spread_values<C>{{given_, given_values_}, finest.A, finest.A_values, given_.lanes(4)});
+}
+template <class C>
 void hierarchy<C>::record_values(recorder& run) const {
+  record_finest_level(run);
   for (std::size_t k = 0; k < levels_.size(); ++k) {
     const bool is_last = k + 1 == levels_.size();
     if (!is_last || !has_inverse()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -14,43 +15,54 @@
 
 namespace whilst::multigrid {
 
-/// A level of smoothed aggregation, in numbers of type C.
+/// A level of smoothed aggregation, in numbers of type C. Where A counts as symmetric, A' and A are the same, R' and P,
+/// and W' and Q. Else A' has A's pattern, since that equals its transpose then, R' has P's, and A'R' has A P's.
 template <class C>
 struct level {
-  pattern_view A, P, AP, Q;
-  transposed_pattern R, QT;  ///< of P and of Q
-  C *A_values = nullptr, *P_values = nullptr, *AP_values = nullptr, *up_values = nullptr, *Q_values = nullptr,
-    *QT_values = nullptr, *M = nullptr;
+  pattern_view A, P, AP, Q, WT;
+  transposed_pattern R, W;  ///< of P and of W'
+  C *A_values = nullptr, *AT_values = nullptr, *P_values = nullptr, *RT_values = nullptr, *AP_values = nullptr,
+    *ATRT_values = nullptr, *up_values = nullptr, *WT_values = nullptr, *W_values = nullptr, *M = nullptr;
+  std::int32_t* mirrored = nullptr;   ///< for each entry a_ij of A where a_ji is; null if A counts as symmetric
   std::uint8_t* strong = nullptr;     ///< of each entry of A
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
-  interleaved_rows<C> up, down;  ///< [S | Q], and Q'
+  interleaved_rows<C> up, down;  ///< [S | Q], and W
 
   matrix_view<C> matrix() const { return {A, A_values}; }
-  strong_graph<C> graph() const { return {matrix(), strong}; }
-  entries_of_Q<C> entries() const { return {{P, P_values}, {AP, AP_values}, M}; }
+  matrix_view<C> transposed() const { return {A, AT_values}; }
+  strong_graph<C> graph(const matrix_view<C>& of) const { return {of, strong}; }
+  entries_of_Q<C> up_entries() const { return {{P, P_values}, {AP, AP_values}, M}; }
+  entries_of_Q<C> down_entries() const { return {{P, RT_values}, {AP, ATRT_values}, M}; }
 };
 
 /// The levels of a matrix and how their values are made.
 ///
 /// A cycle takes two steps a level. With a diagonal smoother M, one sweep before and one after the coarse correction
-/// are, written out, z = S r + Q B Q'r with S = 2 M - M A M, Q = (I - M A) P, and B for what the coarser levels do. So
-/// on the way down r becomes Q'r, on the way up r and the coarser level's e become S r + Q e, and there is no product
-/// with A, P and P' of its own. (A multiplicative cycle written as an additive one, as in P. S. Vassilevski, U. M.
-/// Yang, Numer. Linear Algebra Appl. 21 (2014), section 2.) The coarsest level has the inverse of its matrix, if that
-/// is small enough, or else S alone.
+/// are, written out, z = S r + Q B W r with S = 2 M - M A M, Q = (I - M A) P, W = R (I - A M), and B for what the
+/// coarser levels do. So on the way down r becomes W r, on the way up r and the coarser level's e become S r + Q e, and
+/// there is no product with A, P and R of its own. (A multiplicative cycle written as an additive one, as in P. S.
+/// Vassilevski, U. M. Yang, Numer. Linear Algebra Appl. 21 (2014), section 2.) The coarsest level has the inverse of
+/// its matrix, if that is small enough, or else S alone.
+///
+/// Of a symmetric A, R = P' and W = Q'. Else R' is to A' what P is to A, but smoothed half as much: a Petrov-Galerkin
+/// method as that of M. Sala, R. S. Tuminaro, SIAM J. Sci. Comput. 31 (2008), 143-166, who choose how much each basis
+/// function is smoothed. On convection of all strengths R = P' takes up to twice as many iterations, and an R that is
+/// smoothed as P is, half as many again where convection is strong.
 template <class C>
 class hierarchy {
  public:
-  /// A: the matrix's pattern; borrowed. record_finest(run, values) records how the finest values are made. Makes
-  /// patterns and values of all levels, and waits.
+  /// A: the matrix's pattern; borrowed. symmetric: whether the cycle shall be, for an A that is. record_finest(run,
+  /// values) records how A's values are made. Makes patterns and values of all levels, and waits.
   template <class RecordFinest>
-  hierarchy(place where, const pattern_view& A, const amg_options& options, const RecordFinest& record_finest)
-      : where_(where), options_(options), kept_(where, usual_bytes(A)) {
+  hierarchy(place where, const pattern_view& A, bool symmetric, const amg_options& options,
+            const RecordFinest& record_finest)
+      : where_(where), symmetric_(symmetric), options_(options), kept_(where, usual_bytes(A)) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     begin(A);
     program_recorder run(where);
-    record_finest(run, finest_values());
+    record_finest(run, given_values());
+    record_finest_level(run);
     run_now(std::move(run).finish(), where);
     build();
   }
@@ -58,9 +70,9 @@ class hierarchy {
   const std::vector<level<C>>& levels() const { return levels_; }
   bool has_inverse() const { return inverse_.size() > 0; }
   const C* inverse() const { return inverse_.data(); }
-  C* finest_values() const { return levels_.front().A_values; }
+  C* given_values() const { return given_values_; }
 
-  /// Records how all values follow from the finest ones.
+  /// Records how all values follow from the given ones.
   void record_values(recorder& run) const;
   index_type bytes() const { return kept_.bytes() + told_.bytes(); }
   /// "4 levels of 1000000, 147666, 9345, 121 rows; operator complexity 1.92"
@@ -71,9 +83,12 @@ class hierarchy {
     return static_cast<std::size_t>(32 * A.nonzeros + 128 * A.rows) + 4096;
   }
   void begin(const pattern_view& A);
+  void record_finest_level(recorder& run) const;
+  std::array<std::int32_t, 3> told() const;
   void build();
   bool coarsen(level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
+  void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine);
   void record_products(recorder& run, const level<C>& here) const;
   void record_cycle_matrices(recorder& run, const level<C>& here) const;
@@ -83,8 +98,11 @@ class hierarchy {
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   place where_;
+  bool symmetric_;
   amg_options options_;
   level_memory kept_;
+  pattern_view given_;
+  C* given_values_ = nullptr;  ///< those of the finest level, if that has the given pattern
   std::vector<level<C>> levels_;
   piece<C> inverse_;
   piece<double> work_;         ///< for the inverse

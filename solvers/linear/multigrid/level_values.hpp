@@ -79,11 +79,14 @@ struct columns_of_prolongation {
 /// the matrix without its weak entries, which are added to the diagonal, and W = 4/3 (|D| + L)^-1 for its diagonal D
 /// and L_i, the sum of |a_ij| beside it. By rows and not by the spectral radius as in P. Vanek, J. Mandel, M. Brezina,
 /// Computing 56 (1996), so that one row far from dominance does not slow down all others.
+///
+/// Of A' and with another factor than 4/3, the transpose of a restriction.
 template <class C>
 struct prolongation_values {
   columns_of_prolongation<C> of;
   pattern_view P;
   C* values;
+  double factor;
   int lanes;
 
   WHILST_HD int lanes_wanted() const { return lanes; }
@@ -101,7 +104,7 @@ struct prolongation_values {
     // Weak entries may cancel a diagonal: then they are left out.
     const double diagonal = lumped * of_row[0] > 0 ? lumped : of_row[0];
     const double size = fabs(diagonal) + of_row[2];
-    const double weight = size > 0 ? (diagonal < 0 ? -4.0 : 4.0) / 3 / size : 0;
+    const double weight = size > 0 ? (diagonal < 0 ? -factor : factor) / size : 0;
     const std::int32_t own = of.aggregate[i], end = P.offsets[i + 1];
     const auto row = of.begin(i, team);
     for (std::int32_t q = P.offsets[i]; q < end; ++q) {
@@ -144,8 +147,8 @@ struct smoother_values {
 
 /// The entries of Q = P - M A P, the prolongation with the smoothing that follows, and which of them are kept:
 /// smoothing twice leaves many that are hardly more than zero. Those below a share of their row's largest are dropped
-/// and the others scaled, so that the row's sum, and with it the constant, stays what it was. The restriction is Q', so
-/// the cycle stays symmetric.
+/// and the others scaled, so that the row's sum, and with it the constant, stays what it was. The way down is Q', so
+/// the cycle stays symmetric; or else, of A' and R', W' = R' - M A'R', whose entries are made and kept likewise.
 template <class C>
 struct entries_of_Q {
   static constexpr double least_share = 0.02;  // costs no iteration, and saves a fifth to three fifths of the entries
@@ -213,47 +216,75 @@ struct put_way_up {
     if (i + 1 == A.rows) offsets[i + 1] = A.offsets[i + 1] + Q.offsets[i + 1];
   }
 };
-/// Q's values are also left in its own order, for those of its transpose.
+/// The values of Q, those that are kept.
 template <class C>
-struct way_up_values {
-  matrix_view<C> A;
+struct values_of_Q {
   entries_of_Q<C> all;
   pattern_view Q;
-  C *up, *Q_values;
-  int lanes;
 
-  WHILST_HD int lanes_wanted() const { return lanes; }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    C *const of_S = up + Q.offsets[i], *const of_Q = up + A.pattern.offsets[i + 1];
-    const double m = static_cast<double>(all.M[i]);
-    int diagonals = 0;  // a row may have its diagonal in parts
-    A.pattern.each_entry(i, team, [&](std::int32_t, std::int32_t j) { diagonals += j == i; });
-    diagonals = team.sum(diagonals);
-    A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
-      const double mam = m * static_cast<double>(A.values[e]) * static_cast<double>(all.M[j]);
-      of_S[e] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
-    });
+  /// Calls put(at, value) for the entries of row i that the calling thread works on.
+  template <class Team, class Put>
+  WHILST_HD void each(index_type i, const Team& team, const Put& put) const {
     sums<double, 2> whole_and_kept{};
-    each_of_Q(i, team, [&](std::int32_t at, double value) {
+    each_of_all(i, team, [&](std::int32_t at, double value) {
       whole_and_kept.value[0] += value;
       if (at >= 0) whole_and_kept.value[1] += value;
     });
     whole_and_kept = team.sum(whole_and_kept);
     const double ratio = whole_and_kept[0] / whole_and_kept[1], scale = ratio > 0.5 && ratio < 2 ? ratio : 1;
-    each_of_Q(i, team, [&](std::int32_t at, double value) {
-      if (at >= 0) of_Q[at] = Q_values[at] = static_cast<C>(scale * value);
+    each_of_all(i, team, [&](std::int32_t at, double value) {
+      if (at >= 0) put(at, static_cast<C>(scale * value));
     });
   }
 
  private:
   /// Calls use(at, value) for the entries of A P, where `at` is the entry of Q, or -1 for one that is not kept.
   template <class Team, class Use>
-  WHILST_HD void each_of_Q(index_type i, const Team& team, const Use& use) const {
+  WHILST_HD void each_of_all(index_type i, const Team& team, const Use& use) const {
     all.AP.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t g) {
       const std::int32_t at = Q.find(i, g);
       use(at < Q.offsets[i + 1] && Q.indices[at] == g ? at : -1, all.value(i, q, g));
     });
+  }
+};
+/// Q's values are also left in its own order, for those of its transpose, unless Q_values is null.
+template <class C>
+struct way_up_values {
+  matrix_view<C> A;
+  values_of_Q<C> of_Q;
+  C *up, *Q_values;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    C *const S = up + of_Q.Q.offsets[i], *const Q = up + A.pattern.offsets[i + 1];
+    const C* const M = of_Q.all.M;
+    const double m = static_cast<double>(M[i]);
+    int diagonals = 0;  // a row may have its diagonal in parts
+    A.pattern.each_entry(i, team, [&](std::int32_t, std::int32_t j) { diagonals += j == i; });
+    diagonals = team.sum(diagonals);
+    A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
+      const double mam = m * static_cast<double>(A.values[e]) * static_cast<double>(M[j]);
+      S[e] = static_cast<C>((j == i ? 2 * m / diagonals : 0) - mam);
+    });
+    of_Q.each(i, team, [&](std::int32_t at, C value) {
+      Q[at] = value;
+      if (Q_values) Q_values[at] = value;
+    });
+  }
+};
+/// What a level of a nonsymmetric matrix does on the way down, as its transpose W'.
+template <class C>
+struct way_down_values {
+  values_of_Q<C> of_WT;
+  C* values;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    of_WT.each(i, team, [&](std::int32_t at, C value) { values[at] = value; });
   }
 };
 

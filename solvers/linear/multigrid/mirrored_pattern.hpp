@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cmath>
+
+#include "solvers/linear/multigrid/row_merge.hpp"
+#include "whilst/basics/views.hpp"
+
+namespace whilst::multigrid {
+
+/// A matrix on a pattern that equals its own transpose: so A' has the same pattern, and only its values lie elsewhere.
+/// Products of such matrices, and their aggregates, have that property again; so the finest level alone needs these.
+
+/// Columns of A or of A', for the rows of a pattern with both. Those of A' are in order.
+struct columns_of_either {
+  pattern_view A, transposed;
+
+  class row {
+   public:
+    template <class Team>
+    WHILST_HD row(const columns_of_either& of, index_type i, const Team& team)
+        : of_(of), i_(i), rank_(team.rank()), step_(team.size()) {}
+    WHILST_HD std::int32_t beyond(std::int32_t last) const {
+      std::int32_t least = no_column;
+      const std::int32_t end = of_.A.offsets[i_ + 1];
+      for (std::int32_t e = of_.A.offsets[i_] + rank_; e < end; e += step_) {
+        const std::int32_t j = of_.A.indices[e];
+        if (j > last && j < least) least = j;
+      }
+      const std::int32_t at = of_.transposed.find(i_, last + 1);
+      if (at >= of_.transposed.offsets[i_ + 1] || of_.transposed.indices[at] > least) return least;
+      return of_.transposed.indices[at];
+    }
+
+   private:
+    const columns_of_either& of_;
+    index_type i_;
+    std::int32_t rank_, step_;
+  };
+  template <class Team>
+  WHILST_HD row begin(index_type i, const Team& team) const {
+    return {*this, i, team};
+  }
+};
+/// The values of A on a pattern that contains its own and is in order: zeros in between.
+template <class C>
+struct spread_values {
+  matrix_view<C> A;
+  pattern_view onto;
+  C* values;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    const std::int32_t begin = A.pattern.offsets[i], end = A.pattern.offsets[i + 1];
+    onto.each_entry(i, team, [&](std::int32_t e, std::int32_t) { values[e] = 0; });
+    int not_in_order = 0;
+    A.pattern.each_entry(
+        i, team, [&](std::int32_t e, std::int32_t j) { not_in_order += e > begin && A.pattern.indices[e - 1] >= j; });
+    not_in_order = team.sum(not_in_order);
+    team.sync();
+    if (not_in_order == 0) {
+      A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { values[onto.find(i, j)] = A.values[e]; });
+    } else if (team.rank() == 0) {  // several may be one entry: always added in the same order
+      for (std::int32_t e = begin; e < end; ++e) values[onto.find(i, A.pattern.indices[e])] += A.values[e];
+    }
+  }
+};
+
+/// For each entry a_ij the number of a_ji.
+struct find_mirrored {
+  pattern_view A;
+  std::int32_t* mirrored;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    A.each_entry(i, team,
+                 [&](std::int32_t e, std::int32_t j) { mirrored[e] = A.find(j, static_cast<std::int32_t>(i)); });
+  }
+};
+/// (|a_ij| + |a_ji|) / 2: how strong an entry is, whichever way it points.
+template <class C>
+struct mean_sizes {
+  const C* values;
+  const std::int32_t* mirrored;
+  C* sizes;
+  WHILST_HD void operator()(index_type e) const { sizes[e] = (fabs(values[e]) + fabs(values[mirrored[e]])) / 2; }
+};
+
+}  // namespace whilst::multigrid
