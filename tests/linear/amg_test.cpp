@@ -383,6 +383,29 @@ TEST_CASE("amg: entries without one across the diagonal, in parts and in no orde
     }
 }
 
+TEST_CASE("amg: a flow, and a row and a column that all unknowns have part in", "[linear][amg]") {
+  const csr_matrix<double> flow = wind<double>(16, 10);
+  const auto n = static_cast<int>(flow.rows());
+  triplets<double> t(n + 2);
+  std::vector<std::pair<int, double>> sum;
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row{{n + 1, 0.01}};
+    for (index_type k = flow.row_offset(i); k < flow.row_offset(i + 1); ++k)
+      row.emplace_back(flow.column_indices()[static_cast<std::size_t>(k)], flow.values()[static_cast<std::size_t>(k)]);
+    t.row(row);
+    sum.emplace_back(i, 0.01);
+  }
+  sum.emplace_back(n, 1);
+  t.row(sum);
+  t.row({{n + 1, 1}});
+  const csr_matrix<double> A = t.matrix();
+  for (const std::string& executor : executors_with_steps())
+    for (const char* method : {"bicgstab", "gmres"}) {
+      INFO(executor << ", " << method);
+      CHECK(iterations_of(A, {.method = method, .preconditioner = "amg", .rtol = 1e-8, .executor = executor}) <= 40);
+    }
+}
+
 TEMPLATE_TEST_CASE("amg: another flow through the same cells", "[linear][amg]", float, double) {
   const double rtol = std::max(1e-8, reachable<TestType>);
   const int size = under_sanitizers ? 8 : 14;
