@@ -1,7 +1,9 @@
 #include "whilst/linear/linear_solver.hpp"
 
 #include <array>
+#include <atomic>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -40,6 +42,8 @@ struct linear_solver<T>::implementation {
   /// Which is made from the matrix, if it has parts: one for any method, or, of amg, one for methods that want a
   /// symmetric matrix and one for the others. "auto" may need both.
   std::array<std::unique_ptr<matrix_preconditioner<T>>, 2> made_Ms;
+  /// Theirs together, for threads that ask while one is made.
+  std::unique_ptr<std::atomic<index_type>> bytes_of_M = std::make_unique<std::atomic<index_type>>(0);
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
   std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
@@ -213,7 +217,10 @@ struct linear_solver<T>::implementation {
     matrix_preconditioner<T>* made_M = nullptr;
     if (!M && chosen_M.kind == preconditioner_kind::parts) {
       auto& kept = made_Ms[chosen_M.name == "amg" && !method.needs.symmetric];
-      if (!kept) kept = made_from_matrix(request, method);
+      if (!kept) {
+        kept = made_from_matrix(request, method);
+        note_bytes_of_M();
+      }
       made_M = kept.get();
     }
     request.preconditioner_parts = M ? M.get() : made_M;
@@ -253,10 +260,10 @@ struct linear_solver<T>::implementation {
   std::string words_of(const matrix_preconditioner<T>& made_M) const {
     return chosen_M.name + ", " + made_M.description();
   }
-  index_type bytes_of_made_Ms() const {
+  void note_bytes_of_M() {
     index_type all = 0;
     for (const auto& made_M : made_Ms) all += made_M ? made_M->bytes() : 0;
-    return all;
+    *bytes_of_M = all;
   }
   /// Has a preconditioner that the host makes made anew: between solves. Solves see to amg themselves.
   void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
@@ -264,6 +271,7 @@ struct linear_solver<T>::implementation {
     if (!made_M || chosen_M.name == "amg") return;
     solve->wait();
     made_M->values_changed(pattern, values);
+    note_bytes_of_M();
     solve->note_preconditioner(words_of(*made_M));
   }
 
@@ -433,7 +441,7 @@ memory_table linear_solver<T>::memory() const {
     own.push_back({.name = "the vectors of the null space",
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
-  if (const index_type of_made_Ms = implementation_->bytes_of_made_Ms(); of_made_Ms > 0)
+  if (const index_type of_made_Ms = *implementation_->bytes_of_M; of_made_Ms > 0)
     own.push_back({.name = (implementation_->chosen_M.name == "amg" ? "the levels of " : "the factors of ") +
                            implementation_->chosen_M.name,
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
@@ -448,7 +456,7 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  return implementation_->matrix.bytes() + of_null_space + implementation_->bytes_of_made_Ms() +
+  return implementation_->matrix.bytes() + of_null_space + *implementation_->bytes_of_M +
          implementation_->solve->bytes();
 }
 template <class T>

@@ -63,6 +63,11 @@ struct divide_by_diagonal_read_early : whilst::pointwise_preconditioner<divide_b
   WHILST_HD T operator()(const entry& of, T r) const { return r / of.diagonal; }
   WHILST_HD divide_by_diagonal_read_early with_memory(index_type, whilst::workspace&) const { return *this; }
 };
+/// One whose members are called as those of the library's own are.
+struct multiply_by_values {
+  const double *values, *parts;
+  WHILST_HD double operator()(index_type i, double r) const { return values[i] * parts[i] * r; }
+};
 template <class T>
 struct halve {
   WHILST_HD T operator()(index_type, T r) const { return r / 2; }
@@ -294,6 +299,21 @@ TEST_CASE("a preconditioner of the user's own that reads early gives the bits of
               .converged());
     CHECK(x == y);
   }
+}
+
+TEST_CASE("members of a preconditioner of the user's own may be called anything", "[template_door]") {
+  constexpr index_type n = 100;
+  std::vector<double> halves(n), doubles(n, 2.0), b(n, 1.0), x(n, 0.0), same(n, 0.0);
+  for (index_type i = 0; i < n; ++i) halves[static_cast<std::size_t>(i)] = 0.5 / static_cast<double>(5 + i % 3);
+  const whilst::linear_solver_options options{.rtol = reachable<double>, .executor = "host"};
+  const band_operator<double> A{n, 0};
+  auto solver = whilst::make_operator_solver<whilst::conjugate_gradient, double>(
+      A, multiply_by_values{halves.data(), doubles.data()}, options);
+  auto by_diagonal =
+      whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, divide_by_diagonal<double>{}, options);
+  const report r = solver.solve(b, x);
+  CHECK(r.converged());
+  CHECK(r.iterations() == by_diagonal.solve(b, same).iterations());
 }
 
 TEST_CASE("the matrix-free Laplacians, solved", "[template_door]") {

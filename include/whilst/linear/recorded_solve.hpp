@@ -122,13 +122,19 @@ template <class T>
 recorded_solve<T> declare_parameters(program_recorder& record, const solve_request<T>& request,
                                      const solve_frame<T>& frame, control_settings* outer, control_settings* inner);
 
-/// A, or M, with the values that the frame binds.
+/// A with the values that the frame binds.
 template <class T, class Operator>
 Operator with_values(Operator A, const solve_frame<T>& frame) {
   if constexpr (requires { A.values; }) A.values = {frame.values};
-  if constexpr (requires { A.parts; })
-    if (A.parts) A.parts->read_values_from({frame.values});
+  if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
   return A;
+}
+/// The same of M. A caller's own, whatever its members are called, stays as it is.
+template <class T, class Preconditioner>
+const Preconditioner& M_with_values(const Preconditioner& M, [[maybe_unused]] const solve_frame<T>& frame) {
+  if constexpr (std::is_same_v<Preconditioner, composed_preconditioner<T>>)
+    if (M.parts) M.parts->read_values_from({frame.values});
+  return M;
 }
 
 /// Throws whilst::error: what is asked for records steps, and cannot be put into a kernel.
@@ -146,7 +152,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
     const solve_frame<T> placed(request, memory);
     memory.item("vectors and scalars");
     const solve_frame<T> own = request.around ? request.around->within(placed, memory) : placed;
-    return std::pair(placed, solve_type(with_values(A, own), with_values(M, own), own.template operands<solve_type>(),
+    return std::pair(placed, solve_type(with_values(A, own), M_with_values(M, own), own.template operands<solve_type>(),
                                         own.outer, own.inner, memory));
   });
   recorded_solve<T> made = declare_parameters(record, request, frame, &frame.outer->settings, &frame.inner->settings);

@@ -16,10 +16,10 @@ using namespace multigrid;
 
 /// What a hierarchy keeps about the values that it was made from, in memory of its place.
 struct values_of_hierarchy {
-  double scale;  ///< a power of two: the hierarchy is that of scale A
-  std::uint64_t fingerprint[2];
-  int are_new;    ///< whether the present values differ
-  double factor;  ///< what a cycle's result is multiplied by
+  double scale;                            ///< a power of two: the hierarchy is that of scale A
+  std::uint64_t fingerprint[2], found[2];  ///< of the values that it was made from, and of the present ones
+  int are_new;                             ///< whether the present values differ
+  double factor;                           ///< what a cycle's result is multiplied by
 };
 
 /// A hash of all values and their places.
@@ -41,10 +41,9 @@ struct take_fingerprint {
 };
 struct compare_fingerprint {
   values_of_hierarchy* of;
-  const double* operator_factor;  ///< null while the hierarchy is made
   WHILST_HD void operator()(const sums<std::uint64_t, 2>& found) const {
     of->are_new = found[0] != of->fingerprint[0] || found[1] != of->fingerprint[1];
-    for (int k = 0; k < 2; ++k) of->fingerprint[k] = found[k];
+    for (int k = 0; k < 2; ++k) of->found[k] = found[k];
   }
 };
 
@@ -72,10 +71,14 @@ struct scale_values {
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(C)); }
 };
-struct note_factor {
+/// Only once the levels are made do they count as those of these values: what failed in between is made again.
+struct note_levels {
   values_of_hierarchy* of;
-  const double* operator_factor;
-  WHILST_HD void operator()() const { of->factor = of->scale / *operator_factor; }
+  const double* operator_factor;  ///< null while the hierarchy is made for the first time
+  WHILST_HD void operator()() const {
+    for (int k = 0; k < 2; ++k) of->fingerprint[k] = of->found[k];
+    if (operator_factor) of->factor = of->scale / *operator_factor;
+  }
 };
 
 template <class T, class C>
@@ -91,7 +94,8 @@ class amg final : public matrix_preconditioner<T> {
                 symmetric, options, [&](recorder& run, C* finest) {
                   record_finest(run, {address_.data()}, finest);
                   run.step("the values", nonzeros_, take_fingerprint<T>{{address_.data()}},
-                           compare_fingerprint{kept_.data(), nullptr});
+                           compare_fingerprint{kept_.data()});
+                  run.once("the levels are of these values", note_levels{kept_.data(), nullptr});
                 }) {}
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
@@ -102,12 +106,12 @@ class amg final : public matrix_preconditioner<T> {
   /// The hierarchy is made anew where a value has changed, on the device: nobody has to say so.
   void prepare_by_itself(recorder& run, const double* factor) const override {
     values_of_hierarchy* const kept = kept_.data();
-    run.step("have values changed?", nonzeros_, take_fingerprint<T>{values_}, compare_fingerprint{kept, factor});
+    run.step("have values changed?", nonzeros_, take_fingerprint<T>{values_}, compare_fingerprint{kept});
     run.branch("new values", &kept->are_new, [&](recorder& inner) {
       record_finest(inner, values_, levels_.given_values());
       levels_.record_values(inner);
     });
-    run.once("the scale of M", note_factor{kept, factor});
+    run.once("the levels are of these values", note_levels{kept, factor});
   }
   void apply(recorder& run, const T* r, T* z) const override {
     record_cycle(run, levels_, vectors_, r, z, &kept_.data()->factor);

@@ -159,8 +159,9 @@ struct entries_of_Q {
   WHILST_HD double value(index_type i, std::int32_t q, std::int32_t g) const {
     const std::int32_t at = P.pattern.find(i, g);
     const bool is_in_P = at < P.pattern.offsets[i + 1] && P.pattern.indices[at] == g;
-    return (is_in_P ? static_cast<double>(P.values[at]) : 0) -
-           static_cast<double>(M[i]) * static_cast<double>(AP.values[q]);
+    // The same bits in every kernel: one counts what is kept, another puts it where the first left room.
+    return fma(-static_cast<double>(M[i]), static_cast<double>(AP.values[q]),
+               is_in_P ? static_cast<double>(P.values[at]) : 0.0);
   }
 
   /// The columns that are kept of a row, in order: see count_columns.
