@@ -82,7 +82,7 @@ contender<T> run_executor(const std::string& name, const linear_system<T>& syste
   contender<T> result{.name = name};
   try {
     options.executor = name;
-    linear_solver<T> solver(system.A, options);
+    linear_solver<T> solver(system.A, with_nodes(system, options));
     std::vector<double> solve_times, iteration_times;
     const auto solve_once = [&] {
       result.x.assign(system.b.size(), T(0));

@@ -31,8 +31,14 @@ template <class T>
 linear_system<T> load_matrix(const solve_options& options) {
   if (!options.gallery.empty()) {
     gallery_problem<T> problem = make_gallery<T>(options.gallery);
-    return {std::move(problem.matrix), std::move(problem.rhs), problem.name,
-            problem.description,       "the gallery's own",    std::move(problem.quantity)};
+    return {.A = std::move(problem.matrix),
+            .b = std::move(problem.rhs),
+            .name = problem.name,
+            .description = problem.description,
+            .rhs_source = "the gallery's own",
+            .quantity = std::move(problem.quantity),
+            .unknowns_a_node = problem.unknowns_a_node,
+            .coordinates = std::move(problem.coordinates)};
   }
   csr_matrix<T> A = read_or_parse(
       options.matrix_file, [](const auto& path) { return read_matrix<T>(path); },

@@ -25,6 +25,9 @@ struct linear_system {
   index_type columns = 1;  ///< of b
   /// Orthonormal vectors that span the null space, one after another; empty if the options name none.
   std::vector<double> null_space = {};
+  /// Of the gallery's elasticity problems; see amg_options.
+  int unknowns_a_node = 1;
+  std::vector<double> coordinates = {};
 
   /// Of one right-hand side.
   std::span<const T> column(index_type k) const {
@@ -38,6 +41,16 @@ double norm_of(const std::vector<T>& entries) {
   long double squares = 0;
   for (const long double entry : entries) squares += entry * entry;
   return static_cast<double>(std::sqrt(squares));
+}
+
+/// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other.
+template <class T>
+linear_solver_options with_nodes(const linear_system<T>& system, linear_solver_options options) {
+  const std::string& M = options.preconditioner;
+  if (!M.starts_with("amg") || M.find("unknowns_a_node") != std::string::npos) return options;
+  options.amg.unknowns_a_node = system.unknowns_a_node;
+  options.amg.coordinates = system.coordinates;
+  return options;
 }
 
 /// Reads or makes the matrix and its right-hand sides, the columns of a file. Throws whilst::error on files that cannot

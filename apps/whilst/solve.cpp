@@ -117,7 +117,7 @@ int solve_in(const solve_options& options) {
   const linear_system<T> system = load_system<T>(options);
   if (system.columns > 1) return solve_columns(system, options, files);
   const machine_description machine = describe_machine(options.solver.device);
-  linear_solver<T> solver(system.A, options.solver);
+  linear_solver<T> solver(system.A, with_nodes(system, options.solver));
   print_header(out, system, options, machine, solver.executor());
   fmt::print(out, "executor     {}{}\n", solver.executor(),
              solver.executor() == options.solver.executor ? "" : " (asked for: " + options.solver.executor + ")");

@@ -186,7 +186,8 @@ template <class T>
 linear_system<T> load_matrix(const linear_case& from) {
   if (from.gallery.empty()) return {whilst::read_matrix<T>(from.file), {}, "ones-solution"};
   auto problem = whilst::make_gallery<T>(from.gallery);
-  return {std::move(problem.matrix), std::move(problem.rhs), "gallery"};
+  return {std::move(problem.matrix), std::move(problem.rhs), "gallery", problem.unknowns_a_node,
+          std::move(problem.coordinates)};
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct linear_system {
   whilst::csr_matrix<T> A;
   std::vector<T> b;
   std::string right_side;  ///< "file", "gallery" or "ones-solution"
+  /// Of the gallery's elasticity problems; see amg_options.
+  int unknowns_a_node = 1;
+  std::vector<double> coordinates = {};
 };
 
 /// Throws whilst::error on a file that is no system.

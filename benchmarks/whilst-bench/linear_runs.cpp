@@ -73,8 +73,14 @@ linear_run run_whilst(const linear_system<T>& system, const linear_contender& by
   if (interrupts.interrupted()) return run;
   try {
     const auto made = clock::now();
+    whilst::amg_options nodes;
+    if (by.preconditioner.starts_with("amg")) {
+      nodes.unknowns_a_node = system.unknowns_a_node;
+      nodes.coordinates = system.coordinates;
+    }
     whilst::linear_solver<T> solver(system.A, {.method = by.method,
                                                .preconditioner = by.preconditioner,
+                                               .amg = nodes,
                                                .rtol = options.tolerance(),
                                                .max_iterations = options.max_iterations,
                                                .deadline = options.deadline,

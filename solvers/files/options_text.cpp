@@ -38,6 +38,9 @@ void each_field(Options& options, const Visit& visit) {
   visit("amg_strength", options.amg.strength);
   visit("amg_coarsest_rows", options.amg.coarsest_rows);
   visit("amg_most_levels", options.amg.most_levels);
+  visit("amg_unknowns_a_node", options.amg.unknowns_a_node);
+  visit("amg_near_null_space", options.amg.near_null_space);
+  visit("amg_coordinates", options.amg.coordinates);
   visit("ilu_drop", options.ilu.drop);
   visit("ilu_fill", options.ilu.fill);
   visit("ilu_levels", options.ilu.levels);

@@ -225,6 +225,8 @@ struct linear_solver<T>::implementation {
     }
     request.preconditioner_parts = M ? M.get() : made_M;
     request.settings = method_settings_of(options);
+    shown.amg.near_null_space.clear();
+    shown.amg.coordinates.clear();
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
       if (!null_space) null_space.emplace(making_linear_solver, options, request.where, request.rows);

@@ -47,6 +47,7 @@ void each_setting(preconditioner_choice& chosen, const Visit& visit) {
     visit("strength", chosen.amg.strength);
     visit("coarsest_rows", chosen.amg.coarsest_rows);
     visit("most_levels", chosen.amg.most_levels);
+    visit("unknowns_a_node", chosen.amg.unknowns_a_node);
     return;
   }
   visit("drop", chosen.ilu.drop);
@@ -87,6 +88,8 @@ void check(std::string_view doing, const amg_options& options) {
            "Use 1 to 2048, or 0 for what suits the machine");
   if (options.most_levels < 1 || options.most_levels > 100)
     refuse("most_levels is " + std::to_string(options.most_levels), "Use 1 to 100");
+  if (options.unknowns_a_node < 1 || options.unknowns_a_node > 8)
+    refuse("unknowns_a_node is " + std::to_string(options.unknowns_a_node), "Use 1 to 8");
 }
 
 void check(std::string_view doing, const std::string& name, const ilu_options& options) {

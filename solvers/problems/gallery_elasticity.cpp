@@ -48,6 +48,21 @@ gradient element_sizes_of(const elastic_box& box) {
   return sizes;
 }
 
+/// Where the free nodes of a box that is clamped at its end lie, in their order.
+std::vector<double> coordinates_of(const elastic_box& box) {
+  const int dimension = box.dimension();
+  const gradient sizes = element_sizes_of(box);
+  const index_type deep = dimension == 3 ? box.elements[2] : 0;
+  std::vector<double> coordinates;
+  for (index_type i = 1; i <= box.elements[0]; ++i)
+    for (index_type j = 0; j <= box.elements[1]; ++j)
+      for (index_type k = 0; k <= deep; ++k) {
+        const index_type at[3] = {i, j, k};
+        for (int axis = 0; axis < dimension; ++axis) coordinates.push_back(static_cast<double>(at[axis]) * sizes[axis]);
+      }
+  return coordinates;
+}
+
 /// A box clamped at one end; a force spread evenly over the face at the other pushes along minus axis 1.
 template <class T>
 gallery_problem<T> cantilever(const elastic_box& box, double force, std::string name, std::string description) {
@@ -90,8 +105,13 @@ gallery_problem<T> cantilever(const elastic_box& box, double force, std::string 
     for (std::size_t i = 0; i < shares.size(); ++i) deflection -= shares[i] * x[first + i * dimension];
     return deflection;
   };
-  return {std::move(name), std::move(description), std::move(matrix), std::move(rhs),
-          gallery_quantity<T>{"tip deflection", "m", expected, "Timoshenko beam theory", std::move(tip_deflection)}};
+  return {std::move(name),
+          std::move(description),
+          std::move(matrix),
+          std::move(rhs),
+          gallery_quantity<T>{"tip deflection", "m", expected, "Timoshenko beam theory", std::move(tip_deflection)},
+          dimension,
+          coordinates_of(box)};
 }
 
 }  // namespace

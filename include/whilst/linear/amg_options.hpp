@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "whilst/basics/index_type.hpp"
 
@@ -19,6 +20,16 @@ struct amg_options {
   /// each time that values have changed; 1 to 2048, or 0 for 1024 on a GPU and 256 on the host.
   index_type coarsest_rows = 0;
   int most_levels = 30;
+  /// For systems of equations: how many unknowns a node has, which lie next to each other; 1 to 8. Nodes are
+  /// aggregated as wholes, and smoothed by the inverses of their blocks. 2 or 3 for displacements in elasticity.
+  int unknowns_a_node = 1;
+  /// What the matrix hardly changes, beside the boundary: vectors that coarse levels represent exactly on each
+  /// aggregate, one after another, as many entries each as the matrix has rows; at most 8 of them. Empty: the rigid
+  /// body modes of `coordinates`, or without these the constant of each unknown of a node.
+  std::vector<double> near_null_space = {};
+  /// Where nodes lie: as many numbers a node as it has unknowns, 2 or 3, which are displacements along these axes.
+  /// Gives the 3 or 6 rigid body modes of elasticity.
+  std::vector<double> coordinates = {};
 
   bool operator==(const amg_options&) const = default;
 };

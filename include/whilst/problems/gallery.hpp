@@ -37,6 +37,9 @@ struct gallery_problem {
   std::vector<T> rhs;
   /// Only if there is a theory to compare with: the elasticity problems.
   std::optional<gallery_quantity<T>> quantity;
+  /// Of elasticity problems: unknowns a node, and where nodes lie, that many numbers each; see amg_options.
+  int unknowns_a_node = 1;
+  std::vector<double> coordinates = {};
 };
 
 /// A name that make_gallery knows, and one line of help.

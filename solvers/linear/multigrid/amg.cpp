@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -91,7 +92,8 @@ class amg final : public matrix_preconditioner<T> {
         levels_(matrix.where,
                 {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
                  matrix.column_indices},
-                symmetric, options, [&](recorder& run, C* finest) {
+                symmetric, static_cast<double>(std::numeric_limits<T>::epsilon()), options,
+                [&](recorder& run, auto* finest) {
                   record_finest(run, {address_.data()}, finest);
                   run.step("the values", nonzeros_, take_fingerprint<T>{{address_.data()}},
                            compare_fingerprint{kept_.data()});
@@ -108,7 +110,7 @@ class amg final : public matrix_preconditioner<T> {
     values_of_hierarchy* const kept = kept_.data();
     run.step("have values changed?", nonzeros_, take_fingerprint<T>{values_}, compare_fingerprint{kept});
     run.branch("new values", &kept->are_new, [&](recorder& inner) {
-      record_finest(inner, values_, levels_.given_values());
+      levels_.with_given_values([&](auto* finest) { record_finest(inner, values_, finest); });
       levels_.record_values(inner);
     });
     run.once("the levels are of these values", note_levels{kept, factor});
@@ -121,10 +123,11 @@ class amg final : public matrix_preconditioner<T> {
   std::string description() const override { return levels_.description(); }
 
  private:
-  void record_finest(recorder& run, constant_slot<const T> values, C* finest) const {
+  template <class V>
+  void record_finest(recorder& run, constant_slot<const T> values, V* finest) const {
     const double weight = nonzeros_ ? 1 / static_cast<double>(nonzeros_) : 0;
     run.step("how large the values are", nonzeros_, add_sizes<T>{values, weight}, choose_scale{kept_.data()});
-    run.step("the finest values", nonzeros_, scale_values<T, C>{values, kept_.data(), finest});
+    run.step("the finest values", nonzeros_, scale_values<T, V>{values, kept_.data(), finest});
   }
 
   index_type nonzeros_;

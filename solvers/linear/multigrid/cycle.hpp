@@ -125,8 +125,8 @@ class cycle_vectors {
   void take_memory(const hierarchy<C>& of, bool finest_is_callers, workspace& memory) {
     of_level_.clear();
     for (const level<C>& here : of.levels()) {
-      const index_type own = of_level_.empty() && finest_is_callers ? 0 : here.A.rows;
-      C* const taken = memory.take<C>(own + here.coarse_rows);
+      const index_type own = of_level_.empty() && finest_is_callers ? 0 : here.unknowns();
+      C* const taken = memory.take<C>(own + here.coarse_unknowns());
       of_level_.push_back({taken, taken ? taken + own : nullptr});
     }
   }
@@ -154,7 +154,7 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
              cycle_product<C, X, std::remove_pointer_t<decltype(y)>>{A, x, y, factor});
   };
   const auto up = [&](std::size_t k, const auto& x, auto* y, const double* factor) {
-    const index_type n = levels[k].A.rows;
+    const index_type n = levels[k].unknowns();
     using X = std::remove_cvref_t<decltype(x)>;
     if (k == last && of.has_inverse()) {
       run.step("the coarsest level", n,
@@ -171,7 +171,7 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
     for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
     up(0, finest, z, factor);
   };
-  const index_type n = levels[0].A.rows;
+  const index_type n = levels[0].unknowns();
   if constexpr (std::is_same_v<T, C>) {
     cycle_from(finest_vector<C>{r, vectors.answer(0), n});
   } else {

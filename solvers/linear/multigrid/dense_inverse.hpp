@@ -292,19 +292,19 @@ struct eliminate_pivots {
   }
 };
 
-/// Records how the inverse, n x n by rows, follows from A. work: of dense_elimination::work_size(n). If `symmetric`,
-/// entries (i, j) and (j, i) of the inverse are one number, which is right for a symmetric A alone; without, they may
-/// differ by rounding.
-template <class C>
-void record_dense_inverse(recorder& run, const matrix_view<C>& A, double* work, C* inverse, bool symmetric) {
+/// Records how the inverse, n x n by rows, follows from A, whose entries are exact to that epsilon. work: of
+/// dense_elimination::work_size(n). If `symmetric`, entries (i, j) and (j, i) of the inverse are one number, which is
+/// right for a symmetric A alone; without, they may differ by rounding.
+template <class V, class C>
+void record_dense_inverse(recorder& run, const matrix_view<V>& A, double epsilon, double* work, C* inverse,
+                          bool symmetric) {
   const dense_elimination at(A.pattern.rows, work);
   const int n = at.rows();
   if (n == 0) return;
   // What rounding leaves of the last pivot of a singular matrix: A's own entries, of n rows, have errors of any sign;
   // the elimination, which is in double, adds more.
-  constexpr double of_C = std::numeric_limits<C>::epsilon(), of_double = std::numeric_limits<double>::epsilon();
-  const double lost_share = 4 * (std::sqrt(n) * of_C + n * of_double);
-  run.step("the matrix with its zeros", at.padded(), spread_row<C>{A, at.padded(), lost_share, at.copy(0), at.lost()});
+  const double lost_share = 4 * (std::sqrt(n) * epsilon + n * std::numeric_limits<double>::epsilon());
+  run.step("the matrix with its zeros", at.padded(), spread_row<V>{A, at.padded(), lost_share, at.copy(0), at.lost()});
   eliminate_pivots<C> step{
       n,       at.padded(), -dense_elimination::pivots, at.copy(0), nullptr, nullptr, at.block(0), at.lost(),
       nullptr, symmetric};

@@ -9,8 +9,7 @@
 #include "solvers/linear/multigrid/dense_inverse.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/mirrored_pattern.hpp"
-#include "solvers/linear/multigrid/offsets_from_counts.hpp"
-#include "whilst/linear/operators.hpp"
+#include "solvers/linear/multigrid/record_pattern.hpp"
 
 namespace whilst::multigrid {
 namespace {
@@ -18,55 +17,17 @@ namespace {
 /// How much of W a prolongation is smoothed by, and a restriction of its own.
 constexpr double smoothing_of_P = 4.0 / 3, smoothing_of_R = 2.0 / 3;
 
-void require_32_bits(index_type nonzeros) {
-  if (offsets_suffice_32(nonzeros)) return;
-  throw error("making preconditioner amg", "a level has more nonzeros than 32 bits count",
-              "Use another preconditioner, or a coarser problem");
-}
-
 struct no_offsets {
   std::int32_t* offsets;
   WHILST_HD void operator()(index_type i) const { offsets[i] = 0; }
 };
-
-/// Sizes that one program finds and the next one's memory depends on.
-struct tell_sizes {
-  static constexpr int most = 3;
-  const std::int32_t* sizes[most];  ///< null for none
-  std::int32_t* told;
-  WHILST_HD void operator()() const {
-    for (int k = 0; k < most; ++k)
-      if (sizes[k]) told[k] = *sizes[k];
-  }
-};
-
-/// Records how many columns each row has, and where rows begin; the pattern has its offsets then.
-template <class Source>
-pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const Source& source, level_memory& kept,
-                               level_memory& scratch) {
-  std::int32_t *const counts = scratch.take<std::int32_t>(rows).data(), *const offsets =
-                                                                            kept.take<std::int32_t>(rows + 1).data();
-  run.step("count a row's columns", rows, count_columns<Source>{source, counts, lanes});
-  record_offsets(run, rows, counts, offsets, scratch);
-  return {rows, 0, 0, offsets, nullptr};
-}
-/// The same pattern with its columns, as soon as their number is known.
-template <class Source>
-void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
-                       const Source& source, level_memory& kept) {
-  require_32_bits(nonzeros);
-  std::int32_t* const indices = kept.take<std::int32_t>(nonzeros).data();
-  run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
-  pattern.columns = columns;
-  pattern.nonzeros = nonzeros;
-  pattern.indices = indices;
-}
 
 }  // namespace
 
 template <class C>
 void hierarchy<C>::begin(const pattern_view& A) {
   told_ = buffer<std::int32_t>(where_, tell_sizes::most);
+  if (is_system_) return begin_system(A);
   given_ = A;
   given_values_ = kept_.take<C>(A.nonzeros).data();
   levels_.emplace_back();
@@ -97,15 +58,17 @@ template <class C>
 void hierarchy<C>::build() {
   level_memory scratch(where_, usual_bytes(levels_.front().A));
   bool may_coarsen = true;
-  while (may_coarsen && levels_.back().A.rows > options_.coarsest_rows &&
+  while (may_coarsen && levels_.back().unknowns() > options_.coarsest_rows &&
          static_cast<int>(levels_.size()) < options_.most_levels) {
     may_coarsen = coarsen(scratch);
     scratch.reuse();
   }
   level<C>& coarsest = levels_.back();
-  const index_type n = coarsest.A.rows;
+  const index_type n = coarsest.unknowns();
   program_recorder run(where_);
   if (n <= options_.coarsest_rows) {
+    coarsest_ = coarsest.A;
+    if (is_system_) record_unfolded(run, coarsest);
     inverse_ = kept_.take<C>(n * n);
     work_ = kept_.take<double>(dense_elimination::work_size(n));
     record_inverse(run);
@@ -118,19 +81,30 @@ void hierarchy<C>::build() {
   run_now(std::move(run).finish(), where_);
 }
 
-/// Adds a level. False if the coarsest one cannot become coarser.
 template <class C>
-bool hierarchy<C>::coarsen(level_memory& scratch) {
-  level<C>& fine = levels_.back();
+const std::int32_t* hierarchy<C>::record_aggregates(recorder& run, level<C>& fine, const C* sizes, double strength,
+                                                    std::uint8_t* strong, level_memory& scratch) {
   const index_type n = fine.A.rows;
-
-  program_recorder dividing(where_);
   const int lanes = fine.A.lanes(4);
-  fine.strong = kept_.take<std::uint8_t>(fine.A.nonzeros).data();
+  const matrix_view<C> A{fine.A, sizes};
   fine.aggregate = kept_.take<std::int32_t>(n).data();
   C* const largest = scratch.take<C>(n).data();
   std::int8_t* const has_strong = scratch.take<std::int8_t>(n).data();
   std::int32_t* const numbers = scratch.take<std::int32_t>(n + 1).data();
+  run.step("the largest neighbour", n, largest_beside_diagonal<C>{A, largest, lanes});
+  run.step("strong entries", n, mark_strong<C>{A, largest, strength, strong, has_strong, lanes});
+  record_aggregation(run, strong_graph<C>{A, strong}, has_strong, fine.aggregate, numbers, scratch);
+  return numbers + n;
+}
+
+/// Divides the unknowns into aggregates, and finds the offsets of P's pattern: how many aggregates there are, and the
+/// pattern's size.
+template <class C>
+std::array<std::int32_t, 3> hierarchy<C>::divide(level<C>& fine, level_memory& scratch) {
+  const index_type n = fine.A.rows;
+  program_recorder dividing(where_);
+  const int lanes = fine.A.lanes(4);
+  fine.strong = kept_.take<std::uint8_t>(fine.A.nonzeros).data();
   matrix_view<C> sizes = fine.matrix();
   if (!symmetric_) {
     const index_type nonzeros = fine.A.nonzeros;
@@ -140,21 +114,36 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
     dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
     sizes.values = means;
   }
-  dividing.step("the largest neighbour", n, largest_beside_diagonal<C>{sizes, largest, lanes});
-  dividing.step("strong entries", n, mark_strong<C>{sizes, largest, options_.strength, fine.strong, has_strong, lanes});
-  record_aggregation(dividing, fine.graph(sizes), has_strong, fine.aggregate, numbers, scratch);
+  const std::int32_t* const count =
+      record_aggregates(dividing, fine, sizes.values, options_.strength, fine.strong, scratch);
   const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
   fine.P = record_offsets_of(dividing, n, lanes, of_P, kept_, scratch);
-  dividing.once("sizes", tell_sizes{{numbers + n, fine.P.offsets + n}, told_.data()});
+  dividing.once("sizes", tell_sizes{{count, fine.P.offsets + n}, told_.data()});
   run_now(std::move(dividing).finish(), where_);
-  const std::array<std::int32_t, 3> of_P_told = told();
-  const std::int32_t coarse_rows = of_P_told[0], of_prolongation = of_P_told[1];
-  // A coarse level that is hardly smaller is not worth its work.
-  if (coarse_rows == 0 || index_type{coarse_rows} * 10 > n * 9) return false;
+  return told();
+}
+
+/// Adds a level. False if the coarsest one cannot become coarser.
+template <class C>
+bool hierarchy<C>::coarsen(level_memory& scratch) {
+  level<C>& fine = levels_.back();
+  const index_type n = fine.A.rows;
+  const int lanes = fine.A.lanes(4);
+  const std::array<std::int32_t, 3> divided = is_system_ ? divide_nodes(fine, scratch) : divide(fine, scratch);
+  const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1];
   fine.coarse_rows = coarse_rows;
+  if (!is_worth_it(fine)) {
+    fine.coarse_rows = 0;
+    return false;
+  }
 
   program_recorder prolonging(where_);
-  record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
+  if (is_system_) {
+    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
+  } else {
+    const columns_of_prolongation<C> of_P{fine.graph(fine.matrix()), fine.aggregate};
+    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
+  }
   fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
   const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
   const int lanes_of_AP = fine.A.lanes(4);
@@ -168,7 +157,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   record_products(multiplying, fine);
   const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
   const int lanes_of_Q = fine.AP.lanes(8);
-  fine.Q = record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
+  fine.Q = is_system_ ? fine.AP : record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
   fine.WT = symmetric_ ? fine.Q : record_offsets_of(multiplying, n, lanes_of_Q, of_WT, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
@@ -180,7 +169,7 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
 
   const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();
   program_recorder filling(where_);
-  record_columns_of(filling, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
+  if (!is_system_) record_columns_of(filling, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
   if (symmetric_) {
     fine.WT = fine.Q;
   } else {
@@ -190,7 +179,13 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   take_cycle_matrices(filling, fine);
   record_cycle_matrices(filling, fine);
   record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
-  coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
+  coarse.block = coarse.coarse_block = fine.coarse_block;
+  coarse.near_null = coarse_near_null_;
+  if (is_system_) {
+    coarse.in_double.A = kept_.take<double>(coarse.nodes_of_A().nonzeros()).data();
+  } else {
+    coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
+  }
   record_coarse_matrix(filling, fine, coarse);
   run_now(std::move(filling).finish(), where_);
   levels_.push_back(coarse);
@@ -204,8 +199,9 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   if (fine.coarse_rows == 0) {  // nothing below: patterns without columns
     std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
     run.step("no coarser level", n + 1, no_offsets{offsets});
-    fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
+    fine.T = fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
   }
+  if (is_system_) return take_node_values(fine);
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
@@ -216,6 +212,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
 /// And for what a cycle reads.
 template <class C>
 void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine) {
+  if (is_system_) return take_node_cycle_matrices(run, fine);
   const index_type n = fine.A.rows, of_up = fine.A.nonzeros + fine.Q.nonzeros;
   require_32_bits(of_up);
   std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
@@ -252,6 +249,7 @@ void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& mat
 /// M, P and A P.
 template <class C>
 void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
+  if (is_system_) return record_node_products(run, here);
   const index_type n = here.A.rows;
   const matrix_view<C> A = here.matrix(), P{here.P, here.P_values};
   const int lanes = here.A.lanes(8);
@@ -276,6 +274,7 @@ void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& her
 
 template <class C>
 void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) const {
+  if (is_system_) return record_node_cycle_matrices(run, here);
   const index_type n = here.A.rows;
   const int lanes = here.A.lanes(2);
   C* const Q_values = symmetric_ ? here.WT_values : nullptr;
@@ -289,6 +288,7 @@ void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) co
 
 template <class C>
 void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const {
+  if (is_system_) return record_coarse_node_matrix(run, fine, coarse);
   run.step("R A P", coarse.A.rows,
            product_values<C>{{fine.R.view, fine.RT_values},
                              fine.R.sources,
@@ -301,12 +301,19 @@ void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, con
 template <class C>
 void hierarchy<C>::record_inverse(recorder& run) const {
   // Whether A is symmetric is not known; where it is, the inverse is but for rounding, as the rest of the cycle is.
-  record_dense_inverse(run, levels_.back().matrix(), work_.data(), inverse_.data(), /*symmetric=*/false);
+  const level<C>& coarsest = levels_.back();
+  if (is_system_) {
+    record_dense_inverse(run, matrix_view<double>{coarsest_, coarsest.in_double.A}, epsilon_, work_.data(),
+                         inverse_.data(), /*symmetric=*/false);
+  } else {
+    record_dense_inverse(run, coarsest.matrix(), epsilon_, work_.data(), inverse_.data(), /*symmetric=*/false);
+  }
 }
 
 template <class C>
 void hierarchy<C>::record_finest_level(recorder& run) const {
   const level<C>& finest = levels_.front();
+  if (is_system_) return record_finest_nodes(run);
   if (symmetric_) return;
   run.step("values on the pattern of A and A'", given_.rows,
            spread_values<C>{{given_, given_values_}, finest.A, finest.A_values, given_.lanes(4)});
@@ -330,10 +337,10 @@ std::string hierarchy<C>::description() const {
   std::string rows;
   double nonzeros = 0;
   for (const auto& one : levels_) {
-    rows += (rows.empty() ? "" : ", ") + std::to_string(one.A.rows);
-    nonzeros += static_cast<double>(one.A.nonzeros);
+    rows += (rows.empty() ? "" : ", ") + std::to_string(one.unknowns());
+    nonzeros += static_cast<double>(one.nodes_of_A().nonzeros());
   }
-  const auto of_finest = static_cast<double>(levels_.front().A.nonzeros);
+  const auto of_finest = static_cast<double>(levels_.front().nodes_of_A().nonzeros());
   char complexity[32];
   std::snprintf(complexity, sizeof complexity, "%.2f", of_finest > 0 ? nonzeros / of_finest : 1);
   const std::size_t count = levels_.size();

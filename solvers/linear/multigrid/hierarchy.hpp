@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "solvers/linear/multigrid/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
+#include "solvers/linear/multigrid/near_null_space.hpp"
+#include "solvers/linear/multigrid/node_matrix.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/multigrid/transposed_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -17,6 +20,8 @@ namespace whilst::multigrid {
 
 /// A level of smoothed aggregation, in numbers of type C. Where A counts as symmetric, A' and A are the same, R' and P,
 /// and W' and Q. Else A' has A's pattern, since that equals its transpose then, R' has P's, and A'R' has A P's.
+/// Of a system, patterns are those of nodes, and values those of node matrices: A's blocks are block x block, those of
+/// P and A P block x coarse_block.
 template <class C>
 struct level {
   pattern_view A, P, AP, Q, WT;
@@ -28,6 +33,24 @@ struct level {
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
   interleaved_rows<C> up, down;  ///< [S | Q], and W
+  // Of a system:
+  int block = 1, coarse_block = 1;
+  pattern_view T;  ///< of the tentative prolongation
+  /// Values that the cycle does not read, whatever its numbers are: rounded to float, the stiffness of a slender body
+  /// may lose its sign in the motions that cost least energy.
+  struct {
+    double *A = nullptr, *T = nullptr, *P = nullptr, *AP = nullptr, *M = nullptr;
+  } in_double;
+  double *near_null = nullptr, *iterates = nullptr;  ///< the latter for the largest eigenvalue of M A
+
+  index_type unknowns() const { return A.rows * block; }
+  index_type coarse_unknowns() const { return coarse_rows * coarse_block; }
+  node_matrix<double> nodes_of_A() const { return {A, in_double.A, block, block}; }
+  node_matrix<double> nodes_of_T() const { return {T, in_double.T, block, coarse_block}; }
+  node_matrix<double> nodes_of_P() const { return {P, in_double.P, block, coarse_block}; }
+  node_matrix<double> nodes_of_AP() const { return {AP, in_double.AP, block, coarse_block}; }
+  node_matrix<C> nodes_of_W() const { return {W.view, W_values, coarse_block, block}; }
+  columns_of_product columns_of_AT() const { return {A, T, /*skips_long_rows=*/true}; }
 
   matrix_view<C> matrix() const { return {A, A_values}; }
   matrix_view<C> transposed() const { return {A, AT_values}; }
@@ -52,16 +75,22 @@ struct level {
 template <class C>
 class hierarchy {
  public:
-  /// A: the matrix's pattern; borrowed. symmetric: whether the cycle shall be, for an A that is. record_finest(run,
-  /// values) records how A's values are made. Makes patterns and values of all levels, and waits.
+  /// A: the matrix's pattern; borrowed. symmetric: whether the cycle shall be, for an A that is; of a system it always
+  /// is. record_finest(run, values) records how A's values are made, exact to that epsilon. Makes patterns and values
+  /// of all levels, and waits.
   template <class RecordFinest>
-  hierarchy(place where, const pattern_view& A, bool symmetric, const amg_options& options,
+  hierarchy(place where, const pattern_view& A, bool symmetric, double epsilon, const amg_options& options,
             const RecordFinest& record_finest)
-      : where_(where), symmetric_(symmetric), options_(options), kept_(where, usual_bytes(A)) {
+      : where_(where),
+        is_system_(is_system(options)),
+        symmetric_(symmetric || is_system_),
+        epsilon_(is_system_ ? epsilon : static_cast<double>(std::numeric_limits<C>::epsilon())),
+        options_(options),
+        kept_(where, usual_bytes(A)) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     begin(A);
     program_recorder run(where);
-    record_finest(run, given_values());
+    with_given_values([&](auto* values) { record_finest(run, values); });
     record_finest_level(run);
     run_now(std::move(run).finish(), where);
     build();
@@ -70,11 +99,19 @@ class hierarchy {
   const std::vector<level<C>>& levels() const { return levels_; }
   bool has_inverse() const { return inverse_.size() > 0; }
   const C* inverse() const { return inverse_.data(); }
-  C* given_values() const { return given_values_; }
+  /// Calls use(where the given matrix's values are to be), in C or in double.
+  template <class Use>
+  void with_given_values(const Use& use) const {
+    if (is_system_) {
+      use(given_nodes_.values);
+    } else {
+      use(given_values_);
+    }
+  }
 
   /// Records how all values follow from the given ones.
   void record_values(recorder& run) const;
-  index_type bytes() const { return kept_.bytes() + told_.bytes(); }
+  index_type bytes() const { return kept_.bytes() + told_.bytes() + near_null_.bytes(); }
   /// "4 levels of 1000000, 147666, 9345, 121 rows; operator complexity 1.92"
   std::string description() const;
 
@@ -87,6 +124,14 @@ class hierarchy {
   std::array<std::int32_t, 3> told() const;
   void build();
   bool coarsen(level_memory& scratch);
+  /// A coarse level that is hardly smaller is not worth its work.
+  static bool is_worth_it(const level<C>& fine) {
+    return fine.coarse_rows > 0 && fine.coarse_unknowns() * 10 <= fine.unknowns() * 9;
+  }
+  /// Records how a level is divided into aggregates by the sizes of its entries; returns where their number will be.
+  const std::int32_t* record_aggregates(recorder& run, level<C>& fine, const C* sizes, double strength,
+                                        std::uint8_t* strong, level_memory& scratch);
+  std::array<std::int32_t, 3> divide(level<C>& fine, level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine);
@@ -97,13 +142,31 @@ class hierarchy {
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
+  // Of systems: hierarchy_of_nodes.cpp.
+  void begin_system(const pattern_view& A);
+  std::array<std::int32_t, 3> divide_nodes(level<C>& fine, level_memory& scratch);
+  void take_node_values(level<C>& fine);
+  void take_node_cycle_matrices(recorder& run, level<C>& fine);
+  void record_finest_nodes(recorder& run) const;
+  void record_node_products(recorder& run, const level<C>& here) const;
+  void record_node_cycle_matrices(recorder& run, const level<C>& here) const;
+  void record_coarse_node_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
+  template <class V>
+  pattern_view unfolded(recorder& run, const node_matrix<V>& A, const pattern_view& B, int across_of_B);
+  void record_unfolded(recorder& run, level<C>& coarsest);
+
   place where_;
-  bool symmetric_;
+  bool is_system_, symmetric_;
+  double epsilon_;
   amg_options options_;
   level_memory kept_;
   pattern_view given_;
   C* given_values_ = nullptr;  ///< those of the finest level, if that has the given pattern
   std::vector<level<C>> levels_;
+  node_matrix<double> given_nodes_;     ///< a system's matrix without blocks
+  buffer<double> near_null_;            ///< of the finest level
+  double* coarse_near_null_ = nullptr;  ///< of the level that is being made
+  pattern_view coarsest_;               ///< without blocks
   piece<C> inverse_;
   piece<double> work_;         ///< for the inverse
   buffer<std::int32_t> told_;  ///< sizes that the host waits for

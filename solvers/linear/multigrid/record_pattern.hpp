@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "solvers/linear/multigrid/level_memory.hpp"
+#include "solvers/linear/multigrid/offsets_from_counts.hpp"
+#include "solvers/linear/multigrid/row_merge.hpp"
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/operators.hpp"
+
+namespace whilst::multigrid {
+
+inline void require_32_bits(index_type nonzeros) {
+  if (offsets_suffice_32(nonzeros)) return;
+  throw error("making preconditioner amg", "a level has more nonzeros than 32 bits count",
+              "Use another preconditioner, or a coarser problem");
+}
+
+/// Sizes that one program finds and the next one's memory depends on.
+struct tell_sizes {
+  static constexpr int most = 3;
+  const std::int32_t* sizes[most];  ///< null for none
+  std::int32_t* told;
+  WHILST_HD void operator()() const {
+    for (int k = 0; k < most; ++k)
+      if (sizes[k]) told[k] = *sizes[k];
+  }
+};
+
+/// Records how many columns each row has, and where rows begin; the pattern has its offsets then.
+template <class Source>
+pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const Source& source, level_memory& kept,
+                               level_memory& scratch) {
+  std::int32_t *const counts = scratch.take<std::int32_t>(rows).data(), *const offsets =
+                                                                            kept.take<std::int32_t>(rows + 1).data();
+  run.step("count a row's columns", rows, count_columns<Source>{source, counts, lanes});
+  record_offsets(run, rows, counts, offsets, scratch);
+  return {rows, 0, 0, offsets, nullptr};
+}
+/// The same pattern with its columns, as soon as their number is known.
+template <class Source>
+void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
+                       const Source& source, level_memory& kept) {
+  require_32_bits(nonzeros);
+  std::int32_t* const indices = kept.take<std::int32_t>(nonzeros).data();
+  run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
+  pattern.columns = columns;
+  pattern.nonzeros = nonzeros;
+  pattern.indices = indices;
+}
+
+}  // namespace whilst::multigrid
