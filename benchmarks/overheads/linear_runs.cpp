@@ -10,6 +10,8 @@ namespace overheads {
 
 problem::problem(const std::string& name, bool gpu) : problem(whilst::make_gallery<double>(name), gpu) {}
 problem::problem(whilst::gallery_problem<double> made, bool gpu) : A(std::move(made.matrix)), b(std::move(made.rhs)) {
+  amg.unknowns_a_node = made.unknowns_a_node;
+  amg.coordinates = std::move(made.coordinates);
   if (!gpu) return;
   const auto where = whilst::place::gpu(0);
   const std::size_t offset_bytes = (A.has_64bit_offsets() ? 8 : 4) * static_cast<std::size_t>(A.rows() + 1);

@@ -20,6 +20,7 @@ using whilst::linear_solver_options;
 struct problem {
   csr_matrix<double> A;
   std::vector<double> b;
+  whilst::amg_options amg;  ///< what preconditioner amg is to know of it
   whilst::raw_buffer offsets;
   whilst::buffer<std::int32_t> columns;
   whilst::buffer<double> values, b_on_gpu, x_on_gpu;

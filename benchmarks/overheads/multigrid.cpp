@@ -23,6 +23,7 @@ whole_solve measure(problem& given, const std::string& preconditioner, const way
   using clock = std::chrono::steady_clock;
   linear_solver_options options = options_for(how);
   options.preconditioner = preconditioner;
+  options.amg = given.amg;
   options.rtol = 1e-8;
   options.max_iterations = 20'000;
   const csr_matrix<double>& A = gpu ? *given.A_on_gpu : given.A;
@@ -61,9 +62,10 @@ whole_solve measure(problem& given, const std::string& preconditioner, const way
 
 json measure_multigrid(const settings& asked, bool gpu) {
   const way how = gpu ? way{"graph", 0, true} : way{"host"};
-  std::vector<std::string> problems{"poisson3d:20", "anisotropic2d:100"};
+  std::vector<std::string> problems{"poisson3d:20", "anisotropic2d:100", "elasticity3d:6"};
   if (gpu && !asked.quick && asked.largest >= 1'000'000)
-    problems = {"poisson3d:46", "poisson3d:100", "poisson3d:200", "poisson3d:320", "anisotropic2d:1000"};
+    problems = {"poisson3d:46",       "poisson3d:100",   "poisson3d:200",  "poisson3d:320",
+                "anisotropic2d:1000", "elasticity3d:20", "elasticity3d:43"};
   fmt::print("\nWhole solves by cg, double, {}, to a true relative residual of 1e-8; milliseconds\n", name_of(how));
   fmt::print("{:<20}{:<24}{:>10}{:>10}{:>10}{:>12}\n", "", "", "set-up", "solve", "refresh", "iterations");
   json entries = json::array();

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "solvers/linear/multigrid/node_matrix.hpp"
-#include "whilst/error.hpp"
+#include "whilst/basics/error.hpp"
 
 namespace whilst::multigrid {
 namespace {
