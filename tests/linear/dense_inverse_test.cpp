@@ -37,9 +37,10 @@ void each_inverse(const triplets<T>& A, bool symmetric, const Use& use) {
     const buffer<double> work(w.where, dense_elimination::work_size(A.n));
     const buffer<T> inverse(w.where, A.n * A.n);
     whilst::program_recorder record(w.where);
-    whilst::multigrid::record_dense_inverse<T>(
-        record, {{A.n, A.n, columns.size(), offsets.data(), columns.data()}, entries.data()}, work.data(),
-        inverse.data(), symmetric);
+    whilst::multigrid::record_dense_inverse(
+        record,
+        whilst::multigrid::matrix_view<T>{{A.n, A.n, columns.size(), offsets.data(), columns.data()}, entries.data()},
+        static_cast<double>(std::numeric_limits<T>::epsilon()), work.data(), inverse.data(), symmetric);
     whilst::program program = std::move(record).finish();
     program.prepare({.how = w.how});
     dense first;

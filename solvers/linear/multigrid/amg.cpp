@@ -13,7 +13,7 @@
 namespace whilst {
 namespace {
 
-using namespace multigrid;
+using multigrid::cycle_vectors, multigrid::hierarchy, multigrid::pattern_view, multigrid::record_cycle;
 
 /// What a hierarchy keeps about the values that it was made from, in memory of its place.
 struct values_of_hierarchy {

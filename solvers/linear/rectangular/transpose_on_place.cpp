@@ -15,7 +15,7 @@ struct columns_of_transpose {
 
 /// Rows of the matrix are visited in order, so those of each column come in order.
 template <class Offset, class T>
-columns_of_transpose<Offset> pattern_of_transpose(const csr_matrix<T>& A) {
+columns_of_transpose<Offset> transposed_on_host(const csr_matrix<T>& A) {
   const auto nonzeros = static_cast<std::size_t>(A.nonzeros());
   const auto columns = A.column_indices();
   columns_of_transpose<Offset> made;
@@ -52,7 +52,7 @@ transpose_on_place<T>::transpose_on_place(const csr_matrix<T>& A, place where, b
 template <class T>
 template <class Offset>
 void transpose_on_place<T>::make(const csr_matrix<T>& A, place where) {
-  const columns_of_transpose<Offset> pattern = pattern_of_transpose<Offset>(A);
+  const columns_of_transpose<Offset> pattern = transposed_on_host<Offset>(A);
   row_offsets_ = raw_buffer(where, pattern.row_offsets.size() * sizeof(Offset), pattern.row_offsets.data());
   sources_ = raw_buffer(where, pattern.sources.size() * sizeof(Offset), pattern.sources.data());
   column_indices_ = buffer<std::int32_t>(where, A.nonzeros(), pattern.column_indices.data());
