@@ -1,4 +1,6 @@
 // compiled by nvcc where CUDA is on
+#define EIGEN_NO_CUDA  // Eigen is an oracle on the host; nvcc warns about its annotations for devices
+
 // The inverse of multigrid's coarsest matrix, against Eigen's.
 #include <algorithm>
 #include <cmath>
