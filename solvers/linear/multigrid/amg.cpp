@@ -63,7 +63,7 @@ struct choose_scale {
   }
 };
 template <class T, class C>
-struct scale_values {
+struct scale_finest {
   constant_slot<const T> values;
   const values_of_hierarchy* of;
   C* scaled;
@@ -127,7 +127,7 @@ class amg final : public matrix_preconditioner<T> {
   void record_finest(recorder& run, constant_slot<const T> values, V* finest) const {
     const double weight = nonzeros_ ? 1 / static_cast<double>(nonzeros_) : 0;
     run.step("how large the values are", nonzeros_, add_sizes<T>{values, weight}, choose_scale{kept_.data()});
-    run.step("the finest values", nonzeros_, scale_values<T, V>{values, kept_.data(), finest});
+    run.step("the finest values", nonzeros_, scale_finest<T, V>{values, kept_.data(), finest});
   }
 
   index_type nonzeros_;

@@ -7,6 +7,7 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/dense_inverse.hpp"
+#include "solvers/linear/multigrid/hierarchy_of_nodes.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/record_pattern.hpp"

@@ -142,7 +142,7 @@ class hierarchy {
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
-  // Of systems: hierarchy_of_nodes.cpp.
+  // Of systems: hierarchy_of_nodes.hpp.
   void begin_system(const pattern_view& A);
   std::array<std::int32_t, 3> divide_nodes(level<C>& fine, level_memory& scratch);
   void take_node_values(level<C>& fine);

@@ -1,11 +1,13 @@
-// compiled for each number type, by nvcc where CUDA is on
+#pragma once
+
 #include <utility>
 
 #include "solvers/linear/multigrid/hierarchy.hpp"
 #include "solvers/linear/multigrid/node_values.hpp"
 #include "solvers/linear/multigrid/record_pattern.hpp"
 
-/// What a hierarchy of a system does in another way: nodes are aggregated as wholes, and vectors given.
+/// What a hierarchy of a system does in another way: nodes are aggregated as wholes, and vectors given. For
+/// hierarchy.cpp, which instantiates it.
 
 namespace whilst::multigrid {
 namespace {
@@ -179,16 +181,5 @@ void hierarchy<C>::record_coarse_node_matrix(recorder& run, const level<C>& fine
   record_product(run, "P' A P", transpose_of{fine.nodes_of_P(), fine.R.view, fine.R.sources}, fine.nodes_of_AP(),
                  coarse.nodes_of_A());
 }
-
-template void hierarchy<WHILST_NUMBER>::begin_system(const pattern_view&);
-template std::array<std::int32_t, 3> hierarchy<WHILST_NUMBER>::divide_nodes(level<WHILST_NUMBER>&, level_memory&);
-template void hierarchy<WHILST_NUMBER>::take_node_values(level<WHILST_NUMBER>&);
-template void hierarchy<WHILST_NUMBER>::take_node_cycle_matrices(recorder&, level<WHILST_NUMBER>&);
-template void hierarchy<WHILST_NUMBER>::record_finest_nodes(recorder&) const;
-template void hierarchy<WHILST_NUMBER>::record_node_products(recorder&, const level<WHILST_NUMBER>&) const;
-template void hierarchy<WHILST_NUMBER>::record_node_cycle_matrices(recorder&, const level<WHILST_NUMBER>&) const;
-template void hierarchy<WHILST_NUMBER>::record_coarse_node_matrix(recorder&, const level<WHILST_NUMBER>&,
-                                                                  const level<WHILST_NUMBER>&) const;
-template void hierarchy<WHILST_NUMBER>::record_unfolded(recorder&, level<WHILST_NUMBER>&);
 
 }  // namespace whilst::multigrid
