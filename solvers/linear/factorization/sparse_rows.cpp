@@ -8,12 +8,13 @@
 namespace whilst::factorization {
 namespace {
 
-using entry = std::pair<std::int32_t, double>;
+using column_and_value = std::pair<std::int32_t, double>;
 
 /// Appends a row of entries in any order, which it sorts and adds up.
-void append_row(std::vector<entry>& entries, bool keeps_zeros, sparse_rows& into) {
+void append_row(std::vector<column_and_value>& entries, bool keeps_zeros, sparse_rows& into) {
   // Stable: entries at one position are added in the order of the matrix.
-  std::stable_sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.first < b.first; });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const column_and_value& a, const column_and_value& b) { return a.first < b.first; });
   for (std::size_t k = 0; k < entries.size();) {
     const std::int32_t column = entries[k].first;
     double sum = 0;
@@ -28,7 +29,7 @@ void append_row(std::vector<entry>& entries, bool keeps_zeros, sparse_rows& into
 template <class T>
 sparse_rows sparse_rows_of(const csr_matrix<T>& pattern, const T* values) {
   sparse_rows result;
-  std::vector<entry> row;
+  std::vector<column_and_value> row;
   const auto columns = pattern.column_indices();
   for (index_type i = 0; i < pattern.rows(); ++i) {
     row.clear();
@@ -63,7 +64,7 @@ sparse_rows transposed(const sparse_rows& A) {
 sparse_rows symmetric_part(const sparse_rows& A) {
   const sparse_rows other = transposed(A);
   sparse_rows result;
-  std::vector<entry> row;
+  std::vector<column_and_value> row;
   for (index_type i = 0; i < A.rows(); ++i) {
     row.clear();
     for (const sparse_rows* half : {&A, &other})
@@ -97,7 +98,7 @@ log_scales equilibrating(const sparse_rows& A) {
 sparse_rows permuted(const sparse_rows& A, const log_scales& scales, const indices& rows, const indices& columns) {
   const indices place = inverse_of(columns);
   sparse_rows result;
-  std::vector<entry> row;
+  std::vector<column_and_value> row;
   for (const std::int32_t i : rows) {
     row.clear();
     for (std::size_t e = A.begin(i); e < A.end(i); ++e) {
