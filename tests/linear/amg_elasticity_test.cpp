@@ -13,6 +13,7 @@
 #include "solvers/problems/gallery_elasticity.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
 #include "whilst/whilst.hpp"
 
@@ -28,22 +29,6 @@ using whilst::reason;
 using whilst::report;
 
 namespace {
-
-/// ||b - A x|| / ||b|| in extended precision.
-template <class T>
-double true_residual(const csr_matrix<T>& A, const std::vector<T>& b, const std::vector<T>& x) {
-  long double rr = 0, bb = 0;
-  for (index_type i = 0; i < A.rows(); ++i) {
-    long double r = b[static_cast<std::size_t>(i)];
-    bb += r * r;
-    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      r -= static_cast<long double>(A.values()[entry]) * x[static_cast<std::size_t>(A.column_indices()[entry])];
-    }
-    rr += r * r;
-  }
-  return static_cast<double>(std::sqrt(rr / bb));
-}
 
 template <class T>
 linear_solver_options with_nodes(const gallery_problem<T>& problem, linear_solver_options options) {

@@ -13,6 +13,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
 #include "whilst/columns_linear_solver.hpp"
 #include "whilst/linear/linear_operator.hpp"
@@ -41,22 +42,6 @@ constexpr double epsilon_of = static_cast<double>(std::numeric_limits<T>::epsilo
 /// sides are random: a product rounds by some epsilon of ||A|| ||x||.
 template <class T>
 constexpr double reachable = 1000 * epsilon_of<T>;
-
-/// ||b - A x|| / ||b|| in extended precision, whose exponents hold the squares of all doubles.
-template <class T>
-double true_residual(const csr_matrix<T>& A, const std::vector<T>& b, const std::vector<T>& x) {
-  long double rr = 0, bb = 0;
-  for (index_type i = 0; i < A.rows(); ++i) {
-    long double r = b[static_cast<std::size_t>(i)];
-    bb += r * r;
-    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      r -= static_cast<long double>(A.values()[entry]) * x[static_cast<std::size_t>(A.column_indices()[entry])];
-    }
-    rr += r * r;
-  }
-  return static_cast<double>(std::sqrt(rr / bb));
-}
 
 template <class T>
 bool is_finite(const std::vector<T>& x) {

@@ -132,14 +132,13 @@ void raw_buffer::upload(const void* source, std::size_t bytes) {
 #endif
 }
 
-void raw_buffer::download(void* target, std::size_t bytes, std::size_t from) const {
-  const void* const source = static_cast<const std::byte*>(data()) + from;
+void raw_buffer::download(void* target, std::size_t bytes) const {
   if (device_ < 0) {
-    if (bytes) std::memcpy(target, source, bytes);
+    if (bytes) std::memcpy(target, data(), bytes);
     return;
   }
 #if WHILST_WITH_CUDA
-  copy_and_wait("copying from the GPU", device_, life_, target, source, bytes, cudaMemcpyDeviceToHost);
+  copy_and_wait("copying from the GPU", device_, life_, target, data(), bytes, cudaMemcpyDeviceToHost);
 #endif
 }
 

@@ -61,7 +61,7 @@ class raw_buffer {
   /// Copies between host memory and the buffer; return when the copy is complete. They do not wait for work in flight
   /// on the buffer, on any stream. Throw whilst::error if the memory's context is gone.
   void upload(const void* source, std::size_t bytes);
-  void download(void* target, std::size_t bytes, std::size_t from = 0) const;  ///< beginning with byte `from`
+  void download(void* target, std::size_t bytes) const;
 
  private:
   owned_memory memory_;
@@ -88,12 +88,6 @@ class buffer {
   place where() const { return raw_.where(); }
   void upload(const T* source) { raw_.upload(source, raw_.bytes()); }
   void download(T* target) const { raw_.download(target, raw_.bytes()); }
-  /// A copy of one element on the host, i < size().
-  T element(index_type i) const {
-    T copy;
-    raw_.download(&copy, sizeof(T), static_cast<std::size_t>(i) * sizeof(T));
-    return copy;
-  }
 
  private:
   raw_buffer raw_;
