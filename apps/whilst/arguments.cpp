@@ -8,7 +8,7 @@
 #include "apps/common/command_line.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst::command {

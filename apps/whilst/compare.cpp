@@ -16,7 +16,7 @@
 #include "header.hpp"
 #include "input.hpp"
 #include "results.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/version.hpp"
 
 #if WHILST_WITH_CUDA

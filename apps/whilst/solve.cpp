@@ -13,7 +13,7 @@
 #include "input.hpp"
 #include "results.hpp"
 #include "solve_columns.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/linear/solve_options.hpp"
 #include "whilst/matrix_market.hpp"
 
@@ -31,7 +31,7 @@ std::string preconditioners_beyond(const method_needs& method, const linear_solv
   const preconditioner_choice taken = chosen_preconditioner("looking for advice", solver);
   if (taken.name == "ilu" && method.symmetric) return "ic";
   if (taken.name == "ilu" || taken.name == "ic")
-    return taken.name + (taken.ilu.levels >= 0 ? " with more levels" : " with a smaller drop or a larger fill");
+    return taken.name + (taken.options.ilu.levels >= 0 ? " with more levels" : " with a smaller drop or a larger fill");
   const std::string incomplete = incomplete_factors_for(method, solver);
   if (taken.name == "amg") return incomplete;
   if (taken.name == "jacobi") return incomplete.empty() ? "" : "amg or " + incomplete;

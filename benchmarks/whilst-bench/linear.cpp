@@ -10,7 +10,7 @@
 #include "apps/common/progress.hpp"
 #include "benchmarks/whilst-bench/linear_table.hpp"
 #include "benchmarks/whilst-bench/suite.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/error.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/whilst-bench/suite.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/error.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear/recorded_solve.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "apps/common/text.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 
 namespace whilst_bench {
 namespace {

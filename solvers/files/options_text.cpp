@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view reading = "reading options";
 
-/// The options that all solvers share; options may be const.
+/// The options that all solvers share.
 template <class Options, class Visit>
 void each_common_field(Options& options, const Visit& visit) {
   visit("method", options.method);
@@ -29,24 +29,23 @@ void each_common_field(Options& options, const Visit& visit) {
   visit("check_pointers", options.check_pointers);
 }
 
+/// Preconditioners may share settings.
+template <class Visit>
+void each_preconditioner_setting(linear_solver_options& options, const Visit& visit) {
+  std::set<std::string> keys;
+  for (const preconditioner_description* const one : preconditioner_table())
+    for (const preconditioner_setting& setting : one->settings(options)) {
+      const std::string key = std::string(one->prefix) + "_" + std::string(setting.name);
+      if (keys.insert(key).second) std::visit([&](auto* value) { visit(key, *value); }, setting.value);
+    }
+}
+
 template <class Visit, class Options>
-requires std::is_same_v<std::remove_const_t<Options>, linear_solver_options>
+requires std::is_same_v<Options, linear_solver_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("preconditioner", options.preconditioner);
-  visit("amg_precision", options.amg.precision);
-  visit("amg_strength", options.amg.strength);
-  visit("amg_coarsest_rows", options.amg.coarsest_rows);
-  visit("amg_most_levels", options.amg.most_levels);
-  visit("amg_unknowns_a_node", options.amg.unknowns_a_node);
-  visit("amg_near_null_space", options.amg.near_null_space);
-  visit("amg_coordinates", options.amg.coordinates);
-  visit("ilu_drop", options.ilu.drop);
-  visit("ilu_fill", options.ilu.fill);
-  visit("ilu_levels", options.ilu.levels);
-  visit("ilu_matching", options.ilu.matching);
-  visit("ilu_pivoting", options.ilu.pivoting);
-  visit("ilu_order", options.ilu.order);
+  each_preconditioner_setting(options, visit);
   visit("null_space", options.null_space);
   visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);
@@ -67,7 +66,7 @@ void each_field(Options& options, const Visit& visit) {
 }
 
 template <class Visit, class Options>
-requires std::is_same_v<std::remove_const_t<Options>, minimizer_options>
+requires std::is_same_v<Options, minimizer_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("line_search", options.line_search);
@@ -83,7 +82,7 @@ void each_field(Options& options, const Visit& visit) {
 }
 
 template <class Visit, class Options>
-requires std::is_same_v<std::remove_const_t<Options>, nonlinear_solver_options>
+requires std::is_same_v<Options, nonlinear_solver_options>
 void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("atol", options.tolerances.atol);
@@ -143,14 +142,8 @@ Options without_commas(const Options& options) {
   return options;
 }
 linear_solver_options without_commas(const linear_solver_options& options) {
-  linear_solver_options changed = options;
-  if (is_preconditioner_in_parts(options) && options.preconditioner.find(',') != std::string::npos) {
-    const preconditioner_choice chosen = chosen_preconditioner("writing options", options);
-    changed.preconditioner = chosen.name;
-    changed.amg = chosen.amg;
-    changed.ilu = chosen.ilu;
-  }
-  return changed;
+  if (!is_preconditioner_in_parts(options) || options.preconditioner.find(',') == std::string::npos) return options;
+  return chosen_preconditioner("writing options", options).options;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -195,7 +188,7 @@ Options options_from_string(std::string_view text) {
 
 template <class Options>
 std::string options_to_string(const Options& given) {
-  const Options options = without_commas(given);
+  Options options = without_commas(given);
   std::string text;
   each_field(options, [&](std::string_view name, const auto& field) {
     text.append(text.empty() ? "" : ",").append(name).append("=").append(written(field));

@@ -1,16 +1,12 @@
 #include "whilst/linear/linear_solver.hpp"
 
-#include <array>
-#include <atomic>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 
-#include "solvers/linear/factorization/ilu.hpp"
-#include "solvers/linear/multigrid/amg.hpp"
 #include "solvers/linear/null_space/in_complement.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/kept_preconditioners.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/solver_refusals.hpp"
 #include "solvers/linear/stored_matrix.hpp"
@@ -36,14 +32,10 @@ struct linear_solver<T>::implementation {
   using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
 
   stored_matrix<T> matrix;
-  operator_parts parts;            ///< instead of the matrix
-  preconditioner_parts M;          ///< instead of a named one
-  preconditioner_choice chosen_M;  ///< the named one
-  /// Which is made from the matrix, if it has parts: one for any method, or, of amg, one for methods that want a
-  /// symmetric matrix and one for the others. "auto" may need both.
-  std::array<std::unique_ptr<matrix_preconditioner<T>>, 2> made_Ms;
-  /// Theirs together, for threads that ask while one is made.
-  std::unique_ptr<std::atomic<index_type>> bytes_of_M = std::make_unique<std::atomic<index_type>>(0);
+  operator_parts parts;                             ///< instead of the matrix
+  preconditioner_parts M;                           ///< instead of a named one
+  preconditioner_choice chosen_M;                   ///< the named one
+  kept_preconditioners<T> made_Ms;                  ///< of that one, if it is made from the matrix
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
   std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
@@ -69,8 +61,8 @@ struct linear_solver<T>::implementation {
     chosen_M = chosen_preconditioner(making_linear_solver, options);
     require_matrix_for_parts(named);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
-    if (M || chosen_M.kind == preconditioner_kind::parts || !is_format_for_kernels(options.format) ||
-        has_null_space(options) || changes_matrix<T>(options))
+    if (M || chosen_M.description || !is_format_for_kernels(options.format) || has_null_space(options) ||
+        changes_matrix<T>(options))
       in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
@@ -122,7 +114,7 @@ struct linear_solver<T>::implementation {
 
   /// Throws where the preconditioner that was chosen is made from a matrix, and cannot be.
   void require_matrix_for_parts(const linear_method<T>* named) const {
-    if (M || chosen_M.kind != preconditioner_kind::parts) return;
+    if (M || !chosen_M.description) return;
     if (named && named->needs.transpose)
       throw error(making_linear_solver,
                   "preconditioner " + chosen_M.name + " is for A, and method " + options.method + " wants one for A'A",
@@ -173,7 +165,7 @@ struct linear_solver<T>::implementation {
                   "Leave the format out");
     require_change_of_matrix<T>(making_linear_solver, options, false, M != nullptr);
     chosen_M = chosen_preconditioner(making_linear_solver, options);
-    if (!M && chosen_M.kind == preconditioner_kind::parts)
+    if (!M && chosen_M.description)
       throw error(
           making_linear_solver,
           "preconditioner " + chosen_M.name + " is made from a matrix, and the operator tells of products alone",
@@ -215,14 +207,8 @@ struct linear_solver<T>::implementation {
     request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
     if (M) shown.preconditioner = "user";
     matrix_preconditioner<T>* made_M = nullptr;
-    if (!M && chosen_M.kind == preconditioner_kind::parts) {
-      auto& kept = made_Ms[chosen_M.name == "amg" && !method.needs.symmetric];
-      if (!kept) {
-        kept = made_from_matrix(request, method);
-        note_bytes_of_M();
-      }
-      made_M = kept.get();
-    }
+    if (!M && chosen_M.description)
+      made_M = &made_Ms.made({request, matrix.given(), matrix.values()}, method.needs, chosen_M);
     request.preconditioner_parts = M ? M.get() : made_M;
     request.settings = method_settings_of(options);
     shown.amg.near_null_space.clear();
@@ -245,37 +231,17 @@ struct linear_solver<T>::implementation {
     const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
-    if (made_M) told.preconditioner_choice = words_of(*made_M);
+    if (made_M) told.preconditioner_choice = words_of(made_M->description());
     return made;
   }
 
-  std::unique_ptr<matrix_preconditioner<T>> made_from_matrix(const solve_request<T>& request,
-                                                             const linear_method<T>& method) const {
-    if (chosen_M.name == "amg") {
-      amg_options settings = chosen_M.amg;
-      if (settings.precision == "auto" && method.needs.linear_preconditioner) settings.precision = "double";
-      return make_amg<T>(request, method.needs.symmetric, settings);
-    }
-    const auto kind = chosen_M.name == "ic" ? factorization::factors_kind::ic : factorization::factors_kind::ilu;
-    return make_ilu<T>(request.where, matrix.given(), matrix.values(), kind, chosen_M.ilu);
-  }
-  std::string words_of(const matrix_preconditioner<T>& made_M) const {
-    return chosen_M.name + ", " + made_M.description();
-  }
-  void note_bytes_of_M() {
-    index_type all = 0;
-    for (const auto& made_M : made_Ms) all += made_M ? made_M->bytes() : 0;
-    *bytes_of_M = all;
-  }
-  /// Has a preconditioner that the host makes made anew: between solves. Solves see to amg themselves.
+  /// Has a preconditioner that the host makes made anew: between solves.
   void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
-    const auto& made_M = made_Ms.front();
-    if (!made_M || chosen_M.name == "amg") return;
+    if (!made_Ms.hear_of_values()) return;
     solve->wait();
-    made_M->values_changed(pattern, values);
-    note_bytes_of_M();
-    solve->note_preconditioner(words_of(*made_M));
+    solve->note_preconditioner(words_of(made_Ms.values_changed(pattern, values)));
   }
+  std::string words_of(const std::string& made_M) const { return chosen_M.name + ", " + made_M; }
 
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
   method_choice choice_for(const T* values) const {
@@ -443,9 +409,8 @@ memory_table linear_solver<T>::memory() const {
     own.push_back({.name = "the vectors of the null space",
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
-  if (const index_type of_made_Ms = *implementation_->bytes_of_M; of_made_Ms > 0)
-    own.push_back({.name = (implementation_->chosen_M.name == "amg" ? "the levels of " : "the factors of ") +
-                           implementation_->chosen_M.name,
+  if (const index_type of_made_Ms = implementation_->made_Ms.bytes(); of_made_Ms > 0)
+    own.push_back({.name = implementation_->chosen_M.description->contents + (" " + implementation_->chosen_M.name),
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(of_made_Ms)});
   if (!implementation_->parts) {
@@ -458,7 +423,7 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  return implementation_->matrix.bytes() + of_null_space + *implementation_->bytes_of_M +
+  return implementation_->matrix.bytes() + of_null_space + implementation_->made_Ms.bytes() +
          implementation_->solve->bytes();
 }
 template <class T>

@@ -4,7 +4,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
-#include "solvers/linear/preconditioner_choice.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/solve_options.hpp"

@@ -4,6 +4,7 @@
 
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
+#include "solvers/linear/preconditioners/preconditioner_table.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 
 namespace whilst {
@@ -40,8 +41,10 @@ void check_options(std::string_view doing, const linear_solver_options& options)
 preconditioner_kind preconditioner_from_name(std::string_view doing, std::string_view asked) {
   if (asked == "none") return preconditioner_kind::none;
   if (asked == "jacobi") return preconditioner_kind::jacobi;
+  std::string made;
+  for (const preconditioner_description* const one : preconditioner_table()) made.append(one->name).append(", ");
   throw error(doing, "there is no preconditioner called '" + std::string(asked) + "'",
-              "Use one of none, jacobi; a linear_solver also takes amg, ilu, ic or a callback");
+              "Use one of none, jacobi; a linear_solver also takes " + made + "or a callback");
 }
 
 }  // namespace whilst

@@ -997,10 +997,10 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
 
   const std::string others =
       "there is no preconditioner called 'amg'. Use one of none, jacobi; a linear_solver also "
-      "takes amg, ilu, ic or a callback";
+      "takes amg, ilu, ic";
   CHECK(message_of([&] {
           whilst::columns_linear_solver<double>(A, 2, {.preconditioner = "amg", .executor = "host"});
-        }) == "making a solver for several columns: " + others);
+        }).find("making a solver for several columns: " + others) == 0);
   CHECK(message_of([&] { whilst::batch_linear_solver<double>(A, 2, {.preconditioner = "amg"}); }).find(others) !=
         std::string::npos);
   CHECK(message_of([&] {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "solvers/linear/factorization/factors.hpp"
-#include "solvers/linear/matrix_preconditioner.hpp"
+#include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
 #include "whilst/engine/memory/memory.hpp"
 
 namespace whilst {

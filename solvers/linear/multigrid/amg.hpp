@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "solvers/linear/matrix_preconditioner.hpp"
+#include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
 #include "whilst/linear/amg_options.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 

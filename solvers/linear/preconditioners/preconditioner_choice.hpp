@@ -4,18 +4,18 @@
 #include <string_view>
 #include <vector>
 
-#include "whilst/linear/linear_solver.hpp"
-#include "whilst/linear/recorded_solve.hpp"
+#include "solvers/linear/preconditioners/preconditioner_table.hpp"
 
 namespace whilst {
 
-/// A preconditioner as options name it: "none", "jacobi", "amg", "ilu" or "ic", and settings behind one of the last
-/// three: "amg,strength=0.1".
+/// A preconditioner as options name it: "none", "jacobi", or one of preconditioner_table(), perhaps with settings
+/// behind the name: "amg,strength=0.1".
 struct preconditioner_choice {
-  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for amg, ilu and ic
+  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for those of the table
   std::string name;
-  amg_options amg;
-  ilu_options ilu;  ///< of ilu and of ic
+  /// The options, with the name alone as preconditioner; settings behind it are where options have them.
+  linear_solver_options options;
+  const preconditioner_description* description = nullptr;  ///< of the table; null for none and jacobi
 };
 
 /// The names of all that a linear_solver makes.

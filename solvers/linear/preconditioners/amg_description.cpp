@@ -1,0 +1,55 @@
+#include "solvers/linear/multigrid/amg.hpp"
+#include "solvers/linear/preconditioners/preconditioner_table.hpp"
+
+namespace whilst {
+namespace {
+
+std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& options) {
+  amg_options& amg = options.amg;
+  return {{"precision", &amg.precision},
+          {"strength", &amg.strength},
+          {"coarsest_rows", &amg.coarsest_rows},
+          {"most_levels", &amg.most_levels},
+          {"unknowns_a_node", &amg.unknowns_a_node},
+          {"near_null_space", &amg.near_null_space},
+          {"coordinates", &amg.coordinates}};
+}
+
+void check_amg(const refuse_setting& refuse, const linear_solver_options& options) {
+  const amg_options& amg = options.amg;
+  const std::string& precision = amg.precision;
+  if (precision != "auto" && precision != "bfloat16" && precision != "float" && precision != "double")
+    refuse("precision is '" + precision + "'", "Use one of auto, bfloat16, float, double");
+  if (!(amg.strength >= 0 && amg.strength <= 1)) refuse("strength is " + std::to_string(amg.strength), "Use 0 to 1");
+  if (amg.coarsest_rows < 0 || amg.coarsest_rows > 2048)
+    refuse("coarsest_rows is " + std::to_string(amg.coarsest_rows), "Use 1 to 2048, or 0 for what suits the machine");
+  if (amg.most_levels < 1 || amg.most_levels > 100)
+    refuse("most_levels is " + std::to_string(amg.most_levels), "Use 1 to 100");
+  if (amg.unknowns_a_node < 1 || amg.unknowns_a_node > 8)
+    refuse("unknowns_a_node is " + std::to_string(amg.unknowns_a_node), "Use 1 to 8");
+}
+
+template <class T>
+std::unique_ptr<matrix_preconditioner<T>> amg_for(const matrix_to_precondition<T>& matrix, const method_needs& method,
+                                                  const linear_solver_options& options) {
+  amg_options settings = options.amg;
+  if (settings.precision == "auto" && method.linear_preconditioner) settings.precision = "double";
+  return make_amg<T>(matrix.on_place, method.symmetric, settings);
+}
+
+}  // namespace
+
+const preconditioner_description& amg_description() {
+  static constexpr preconditioner_description amg{.name = "amg",
+                                                  .prefix = "amg",
+                                                  .contents = "the levels of",
+                                                  .differs_for_symmetric = true,
+                                                  .hears_of_values = false,
+                                                  .settings = settings_of_amg,
+                                                  .check = check_amg,
+                                                  .make_of_float = amg_for<float>,
+                                                  .make_of_double = amg_for<double>};
+  return amg;
+}
+
+}  // namespace whilst

@@ -1,0 +1,66 @@
+#include "solvers/linear/factorization/ilu.hpp"
+#include "solvers/linear/preconditioners/preconditioner_table.hpp"
+
+namespace whilst {
+namespace {
+
+std::vector<preconditioner_setting> settings_of_ic(linear_solver_options& options) {
+  ilu_options& ilu = options.ilu;
+  return {{"drop", &ilu.drop}, {"fill", &ilu.fill}, {"levels", &ilu.levels}, {"order", &ilu.order}};
+}
+std::vector<preconditioner_setting> settings_of_ilu(linear_solver_options& options) {
+  ilu_options& ilu = options.ilu;
+  return {{"drop", &ilu.drop},         {"fill", &ilu.fill},         {"levels", &ilu.levels},
+          {"matching", &ilu.matching}, {"pivoting", &ilu.pivoting}, {"order", &ilu.order}};
+}
+
+void check_ic(const refuse_setting& refuse, const linear_solver_options& options) {
+  const ilu_options& ilu = options.ilu;
+  if (!(ilu.drop >= 0 && ilu.drop <= 1)) refuse("drop is " + std::to_string(ilu.drop), "Use 0 to 1");
+  if (!(ilu.fill >= 0)) refuse("fill is " + std::to_string(ilu.fill), "Use 0, for no bound, or more");
+  if (ilu.levels < -1)
+    refuse("levels is " + std::to_string(ilu.levels), "Use 0 or more, or -1 to drop by size instead");
+  if (ilu.order != "none" && ilu.order != "rcm" && ilu.order != "degree")
+    refuse("order is '" + ilu.order + "'", "Use one of none, rcm, degree");
+}
+void check_ilu(const refuse_setting& refuse, const linear_solver_options& options) {
+  check_ic(refuse, options);
+  const ilu_options& ilu = options.ilu;
+  if (!(ilu.pivoting >= 0 && ilu.pivoting <= 1))
+    refuse("pivoting is " + std::to_string(ilu.pivoting), "Use 0, for none, to 1");
+  if (ilu.pivoting > 0 && ilu.levels >= 0)
+    refuse("pivoting is " + std::to_string(ilu.pivoting), "Leave it out, or leave out levels");
+}
+
+template <class T, factorization::factors_kind kind>
+std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_precondition<T>& matrix, const method_needs&,
+                                                      const linear_solver_options& options) {
+  return make_ilu<T>(matrix.on_place.where, matrix.pattern, matrix.values, kind, options.ilu);
+}
+
+template <factorization::factors_kind kind>
+preconditioner_description description_of_factors(const char* name) {
+  constexpr bool is_ilu = kind == factorization::factors_kind::ilu;
+  return {.name = name,
+          .prefix = "ilu",
+          .contents = "the factors of",
+          .differs_for_symmetric = false,
+          .hears_of_values = true,
+          .settings = is_ilu ? settings_of_ilu : settings_of_ic,
+          .check = is_ilu ? check_ilu : check_ic,
+          .make_of_float = factors_for<float, kind>,
+          .make_of_double = factors_for<double, kind>};
+}
+
+}  // namespace
+
+const preconditioner_description& ilu_description() {
+  static const auto ilu = description_of_factors<factorization::factors_kind::ilu>("ilu");
+  return ilu;
+}
+const preconditioner_description& ic_description() {
+  static const auto ic = description_of_factors<factorization::factors_kind::ic>("ic");
+  return ic;
+}
+
+}  // namespace whilst

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
+#include "whilst/linear/linear_solver.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+/// A setting of a preconditioner, where options hold it. A vector can only be set in options, not behind a
+/// preconditioner's name.
+struct preconditioner_setting {
+  std::string_view name;
+  std::variant<bool*, int*, index_type*, double*, std::string*, std::vector<double>*> value;
+};
+
+/// Throws whilst::error about a setting: "making a linear solver: setting strength is 2 of preconditioner amg".
+struct refuse_setting {
+  std::string_view doing, preconditioner;
+  [[noreturn]] void operator()(const std::string& what, std::string_view cure) const {
+    throw error(doing, "setting " + what + " of preconditioner " + std::string(preconditioner), cure);
+  }
+};
+
+/// A matrix to make a preconditioner from.
+template <class T>
+struct matrix_to_precondition {
+  const solve_request<T>& on_place;  ///< as methods read it, in memory of the solver's place
+  const csr_matrix<T>& pattern;      ///< the same as it was given
+  const T* values;                   ///< in the order of the pattern's, in host memory or memory of the solver's place
+};
+
+template <class T>
+using preconditioner_maker = std::unique_ptr<matrix_preconditioner<T>> (*)(const matrix_to_precondition<T>& matrix,
+                                                                           const method_needs& method,
+                                                                           const linear_solver_options& options);
+
+/// A preconditioner that a linear_solver makes from its matrix. Each has a source of its own in this folder.
+struct preconditioner_description {
+  const char* name;
+  const char* prefix;    ///< of its settings in options as text: "amg" for "amg_strength"
+  const char* contents;  ///< what its memory holds: "the levels of"
+  /// Whether methods for symmetric matrices get one of their own.
+  bool differs_for_symmetric;
+  /// Whether the solver tells it of new values, by matrix_preconditioner::values_changed; else solves find out.
+  bool hears_of_values;
+  std::vector<preconditioner_setting> (*settings)(linear_solver_options& options);
+  /// Throws on settings that make no sense.
+  void (*check)(const refuse_setting& refuse, const linear_solver_options& options);
+  preconditioner_maker<float> make_of_float;
+  preconditioner_maker<double> make_of_double;
+
+  template <class T>
+  preconditioner_maker<T> maker() const {
+    if constexpr (std::is_same_v<T, float>) return make_of_float;
+    if constexpr (std::is_same_v<T, double>) return make_of_double;
+  }
+};
+
+const preconditioner_description& amg_description();
+const preconditioner_description& ilu_description();
+const preconditioner_description& ic_description();
+
+/// All of them.
+const std::vector<const preconditioner_description*>& preconditioner_table();
+/// Null if there is none of that name, as for "none" and "jacobi".
+const preconditioner_description* described_preconditioner(std::string_view name);
+
+}  // namespace whilst
