@@ -18,6 +18,9 @@ namespace {
 /// How much of W a prolongation is smoothed by, and a restriction of its own.
 constexpr double smoothing_of_P = 4.0 / 3, smoothing_of_R = 2.0 / 3;
 
+/// Of A, in products A P.
+constexpr bool skips_long_rows = true;
+
 struct no_offsets {
   std::int32_t* offsets;
   WHILST_HD void operator()(index_type i) const { offsets[i] = 0; }
@@ -76,7 +79,7 @@ void hierarchy<C>::build() {
   } else {
     take_values(run, coarsest);
     record_products(run, coarsest);
-    take_cycle_matrices(run, coarsest);
+    take_cycle_matrices(run, coarsest, scratch);
     record_cycle_matrices(run, coarsest);
   }
   run_now(std::move(run).finish(), where_);
@@ -146,24 +149,27 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
     record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
   }
   fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
-  const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
-  const int lanes_of_AP = fine.A.lanes(4);
-  fine.AP = record_offsets_of(prolonging, n, lanes_of_AP, of_AP, kept_, scratch);
+  const columns_of_product of_AP{fine.A, fine.P, skips_long_rows};
+  fine.AP = record_offsets_of_product(prolonging, of_AP, kept_, scratch);
   prolonging.once("sizes", tell_sizes{{fine.AP.offsets + n}, told_.data()});
   run_now(std::move(prolonging).finish(), where_);
 
   program_recorder multiplying(where_);
-  record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_AP, of_AP, kept_);
+  std::int32_t* indices_of_AP = nullptr;
+  if (is_system_) {
+    record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_product(fine.A), of_AP, kept_);
+  } else {
+    indices_of_AP = take_columns_of(fine.AP, coarse_rows, told()[0], kept_);
+  }
   take_values(multiplying, fine);
-  record_products(multiplying, fine);
+  record_products(multiplying, fine, indices_of_AP);
   const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
   const int lanes_of_Q = fine.AP.lanes(8);
   fine.Q = is_system_ ? fine.AP : record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
   fine.WT = symmetric_ ? fine.Q : record_offsets_of(multiplying, n, lanes_of_Q, of_WT, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
-  const int lanes_of_coarse = fine.R.view.lanes(4);
-  coarse.A = record_offsets_of(multiplying, coarse_rows, lanes_of_coarse, of_coarse, kept_, scratch);
+  coarse.A = record_offsets_of_product(multiplying, of_coarse, kept_, scratch);
   multiplying.once("sizes",
                    tell_sizes{{coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n}, told_.data()});
   run_now(std::move(multiplying).finish(), where_);
@@ -177,17 +183,20 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
     record_columns_of(filling, fine.WT, coarse_rows, kept_of_WT, lanes_of_Q, of_WT, kept_);
   }
   fine.W = record_transpose(filling, fine.WT, kept_, scratch);
-  take_cycle_matrices(filling, fine);
+  take_cycle_matrices(filling, fine, scratch);
   record_cycle_matrices(filling, fine);
-  record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
   coarse.block = coarse.coarse_block = fine.coarse_block;
   coarse.near_null = coarse_near_null_;
+  std::int32_t* indices_of_coarse = nullptr;
   if (is_system_) {
+    const int lanes_of_coarse = lanes_of_product(fine.R.view);
+    record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
     coarse.in_double.A = kept_.take<double>(coarse.nodes_of_A().nonzeros()).data();
   } else {
+    indices_of_coarse = take_columns_of(coarse.A, coarse_rows, of_coarse_matrix, kept_);
     coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
   }
-  record_coarse_matrix(filling, fine, coarse);
+  record_coarse_matrix(filling, fine, coarse, indices_of_coarse);
   run_now(std::move(filling).finish(), where_);
   levels_.push_back(coarse);
   return true;
@@ -212,12 +221,12 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
 }
 /// And for what a cycle reads.
 template <class C>
-void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine) {
+void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch) {
   if (is_system_) return take_node_cycle_matrices(run, fine);
   const index_type n = fine.A.rows, of_up = fine.A.nonzeros + fine.Q.nonzeros;
   require_32_bits(of_up);
   std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
-  std::int32_t* const indices = kept_.take<std::int32_t>(of_up).data();
+  std::int32_t* const indices = memory_of_csr(scratch).template take<std::int32_t>(of_up).data();
   run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(8)});
   fine.up_values = kept_.take<C>(of_up).data();
   fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
@@ -249,7 +258,7 @@ void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& mat
 
 /// M, P and A P.
 template <class C>
-void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
+void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int32_t* indices_of_AP) const {
   if (is_system_) return record_node_products(run, here);
   const index_type n = here.A.rows;
   const matrix_view<C> A = here.matrix(), P{here.P, here.P_values};
@@ -258,7 +267,7 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
   if (here.coarse_rows == 0) return;
   run.step("P", n,
            prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
-  run.step("A P", n, product_values<C>{A, nullptr, P, here.AP, here.AP_values, here.A.lanes(4)});
+  record_product_values(run, "A P", A, nullptr, P, here.AP, here.AP_values, indices_of_AP, skips_long_rows);
   if (!symmetric_) record_transposed_products(run, here);
 }
 /// R' and A'R', which are P and A P where A counts as symmetric.
@@ -270,7 +279,7 @@ void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& her
   run.step("A'", here.A.nonzeros, gather_values<C>{here.mirrored, here.A_values, here.AT_values});
   run.step("R'", n,
            prolongation_values<C>{{here.graph(AT), here.aggregate}, here.P, here.RT_values, smoothing_of_R, lanes});
-  run.step("A'R'", n, product_values<C>{AT, nullptr, RT, here.AP, here.ATRT_values, here.A.lanes(4)});
+  record_product_values<C>(run, "A'R'", AT, nullptr, RT, here.AP, here.ATRT_values, nullptr, skips_long_rows);
 }
 
 template <class C>
@@ -288,15 +297,11 @@ void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) co
 }
 
 template <class C>
-void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const {
+void hierarchy<C>::record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse,
+                                        std::int32_t* indices) const {
   if (is_system_) return record_coarse_node_matrix(run, fine, coarse);
-  run.step("R A P", coarse.A.rows,
-           product_values<C>{{fine.R.view, fine.RT_values},
-                             fine.R.sources,
-                             {fine.AP, fine.AP_values},
-                             coarse.A,
-                             coarse.A_values,
-                             fine.R.view.lanes(4)});
+  record_product_values<C>(run, "R A P", {fine.R.view, fine.RT_values}, fine.R.sources, {fine.AP, fine.AP_values},
+                           coarse.A, coarse.A_values, indices, /*skips_long_rows=*/false);
 }
 
 template <class C>

@@ -116,6 +116,8 @@ class hierarchy {
   std::string description() const;
 
  private:
+  /// For patterns in CSR that steps of a cycle read on the host alone.
+  level_memory& memory_of_csr(level_memory& scratch) { return where_.on_host() ? kept_ : scratch; }
   static std::size_t usual_bytes(const pattern_view& A) {
     return static_cast<std::size_t>(32 * A.nonzeros + 128 * A.rows) + 4096;
   }
@@ -134,10 +136,13 @@ class hierarchy {
   std::array<std::int32_t, 3> divide(level<C>& fine, level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
-  void take_cycle_matrices(recorder& run, level<C>& fine);
-  void record_products(recorder& run, const level<C>& here) const;
+  void take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch);
+  /// indices_of_AP: where columns of A P are to be put, if they are not there.
+  void record_products(recorder& run, const level<C>& here, std::int32_t* indices_of_AP = nullptr) const;
   void record_cycle_matrices(recorder& run, const level<C>& here) const;
-  void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
+  /// indices: where its columns are to be put, if they are not there.
+  void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse,
+                            std::int32_t* indices = nullptr) const;
   void record_inverse(recorder& run) const;
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;

@@ -37,16 +37,44 @@ pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const 
   record_offsets(run, rows, counts, offsets, scratch);
   return {rows, 0, 0, offsets, nullptr};
 }
-/// The same pattern with its columns, as soon as their number is known.
-template <class Source>
-void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
-                       const Source& source, level_memory& kept) {
+/// Memory for the columns of the same pattern, as soon as their number is known.
+inline std::int32_t* take_columns_of(pattern_view& pattern, index_type columns, std::int32_t nonzeros,
+                                     level_memory& kept) {
   require_32_bits(nonzeros);
   std::int32_t* const indices = kept.take<std::int32_t>(nonzeros).data();
-  run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
   pattern.columns = columns;
   pattern.nonzeros = nonzeros;
   pattern.indices = indices;
+  return indices;
+}
+/// The same with its columns.
+template <class Source>
+void record_columns_of(recorder& run, pattern_view& pattern, index_type columns, std::int32_t nonzeros, int lanes,
+                       const Source& source, level_memory& kept) {
+  std::int32_t* const indices = take_columns_of(pattern, columns, nonzeros, kept);
+  run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
+}
+
+/// Threads that share a row of a product A B.
+inline int lanes_of_product(const pattern_view& A) { return A.lanes(4); }
+/// The pattern of a product A B, but for its columns.
+inline pattern_view record_offsets_of_product(recorder& run, const columns_of_product& source, level_memory& kept,
+                                              level_memory& scratch) {
+  return record_offsets_of(run, source.A.rows, lanes_of_product(source.A), source, kept, scratch);
+}
+/// The values of a product A B; sources: where those of A lie, null for in order. `indices` null: the columns are
+/// there; else where they are to be put.
+template <class C>
+void record_product_values(recorder& run, const char* name, const matrix_view<C>& A, const std::int32_t* sources,
+                           const matrix_view<C>& B, const pattern_view& product, C* values, std::int32_t* indices,
+                           bool skips_long_rows) {
+  const int lanes = lanes_of_product(A.pattern);
+  if (indices) {
+    run.step(name, product.rows,
+             put_product<C>{A, sources, B, product.offsets, indices, values, skips_long_rows, lanes});
+  } else {
+    run.step(name, product.rows, product_values<C>{A, sources, B, product, values, lanes});
+  }
 }
 
 }  // namespace whilst::multigrid

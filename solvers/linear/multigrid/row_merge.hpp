@@ -78,8 +78,8 @@ class row_merge {
     }
     return least;
   }
-  /// The thread's share of the product's entry in that column. Ask for one column after another, none left out.
-  WHILST_HD double take(std::int32_t column) {
+  /// The thread's share of the product's entry in that column, which beyond() has found.
+  WHILST_HD double share(std::int32_t column) const {
     double sum = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -88,17 +88,22 @@ class row_merge {
       if (!on_device && j >= used_) break;
       if (column_[j] == column) sum += static_cast<double>(weight_[j]) * static_cast<double>(value_[j]);
     }
+    for (std::int32_t e = rest_; e < end_of_A_; e += step_) {
+      const std::int32_t row = A_indices_[e], at = B_.pattern.find(row, column);
+      if (at < B_.pattern.offsets[row + 1] && B_.pattern.indices[at] == column)
+        sum += static_cast<double>(weight_of(e)) * static_cast<double>(B_.values[at]);
+    }
+    return sum;
+  }
+  /// The same where the columns are known without beyond(). Ask for one after another, none left out.
+  WHILST_HD double take(std::int32_t column) {
+    const double sum = share(column);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
     for (int j = 0; j < held; ++j) {
       if (!on_device && j >= used_) break;
       advance_if(j, column_[j] == column);
-    }
-    for (std::int32_t e = rest_; e < end_of_A_; e += step_) {
-      const std::int32_t row = A_indices_[e], at = B_.pattern.find(row, column);
-      if (at < B_.pattern.offsets[row + 1] && B_.pattern.indices[at] == column)
-        sum += static_cast<double>(weight_of(e)) * static_cast<double>(B_.values[at]);
     }
     return sum;
   }
@@ -194,6 +199,35 @@ struct product_values {
     for (std::int32_t q = product.offsets[i]; q < end; ++q) {
       const double sum = team.sum(row.take(product.indices[q]));
       if (team.rank() == 0) values[q] = static_cast<C>(sum);
+    }
+  }
+};
+/// The same together with the columns, where only the offsets are known: one merge instead of two.
+template <class C>
+struct put_product {
+  static constexpr int blocks_wanted = 4;
+  matrix_view<C> A;
+  const std::int32_t* sources;
+  matrix_view<C> B;
+  const std::int32_t* offsets;
+  std::int32_t* indices;
+  C* values;
+  bool skips_long_rows;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    row_merge<C> row(A, sources, B, i, team, skips_long_rows && A.pattern.is_too_long(i));
+    std::int32_t to = offsets[i];
+    for (std::int32_t column = team.least(row.beyond(-1)); column != no_column;
+         column = team.least(row.beyond(column))) {
+      const double sum = team.sum(row.share(column));
+      if (team.rank() == 0) {
+        indices[to] = column;
+        values[to] = static_cast<C>(sum);
+      }
+      ++to;
     }
   }
 };
