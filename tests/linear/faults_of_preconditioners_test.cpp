@@ -1,0 +1,103 @@
+// A CUDA call fails while a preconditioner is made from a matrix, or made anew for other values: the next solver, and
+// the next solve, are as ever, and nothing leaks.
+
+#include <string>
+#include <vector>
+
+#include "tests/engine/faults/faults.hpp"
+#include "tests/linear/systems.hpp"
+
+namespace whilst_test {
+
+#if WHILST_WITH_CUDA
+
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+
+namespace {
+
+struct answer {
+  std::vector<double> x;
+  index_type iterations;
+  bool operator==(const answer&) const = default;
+};
+answer solved(linear_solver<double>& solver, const std::vector<double>& b) {
+  std::vector<double> x(b.size(), 0);
+  const whilst::report told = solver.solve(b, x);
+  return {std::move(x), told.iterations()};
+}
+
+struct setting {
+  const char *method, *preconditioner;
+  index_type least_calls;  ///< in making a solver
+};
+/// Of amg several levels.
+const std::vector<setting> settings{
+    {"cg", "amg,coarsest_rows=20", 300},
+    {"bicgstab", "amg,coarsest_rows=20", 300},
+    {"cg", "amg,coarsest_rows=60,unknowns_a_node=2", 300},
+    {"cg", "ic", 50},
+    {"bicgstab", "ilu", 50},
+};
+
+}  // namespace
+
+TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next one is as ever, and nothing leaks",
+          "[amg][ilu][gpu][alone]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:16").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 1);
+  for (const setting& one : settings) {
+    INFO(one.method << ", " << one.preconditioner);
+    const linear_solver_options options{
+        .method = one.method, .preconditioner = one.preconditioner, .executor = "graph"};
+    const auto solve = [&] {
+      linear_solver<double> solver(A, options);
+      return solved(solver, b);
+    };
+    const answer expected = solve();
+    // A slab of a hierarchy's memory, at the least, would be seen.
+    check_no_leak(static_cast<double>(A.nonzeros()) * 32, [&] {
+      const index_type calls =
+          fail_each_call([&] { linear_solver<double>(A, options); }, [&] { CHECK((solve() == expected)); });
+      CHECK(calls > one.least_calls);
+    });
+  }
+}
+
+TEST_CASE("whichever CUDA call fails while a preconditioner is made anew, the next solve has the new values",
+          "[amg][ilu][gpu]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:16").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 1);
+  std::vector<double> others(A.values().begin(), A.values().end());
+  for (std::size_t k = 0; k < others.size(); ++k)
+    if (others[k] > 0) others[k] += 0.25 * static_cast<double>(k % 7);  // on the diagonal
+  for (const setting& one : settings) {
+    INFO(one.method << ", " << one.preconditioner);
+    const linear_solver_options options{
+        .method = one.method, .preconditioner = one.preconditioner, .executor = "graph"};
+    linear_solver<double> solver(A, options);
+    const answer with_first = solved(solver, b);
+    solver.update_values(others);
+    const answer with_others = solved(solver, b);
+    CHECK_FALSE(with_others == with_first);
+    const auto change_and_solve = [&] {
+      solver.update_values(others);
+      solved(solver, b);
+    };
+    solver.update_values(A);
+    solved(solver, b);
+    const index_type calls = fail_each_call(change_and_solve, [&] {
+      solver.update_values(others);
+      CHECK((solved(solver, b) == with_others));
+      solver.update_values(A);
+      CHECK((solved(solver, b) == with_first));
+    });
+    CHECK(calls > 10);
+  }
+}
+
+#endif
+
+}  // namespace whilst_test
