@@ -15,8 +15,8 @@ struct priorities {
   std::uint32_t round;
 
   static constexpr std::uint64_t least_of_roots = std::uint64_t{1} << 63;
-  WHILST_HD std::uint64_t operator()(index_type i) const {
-    const std::int8_t here = state[i];
+  WHILST_HD std::uint64_t operator()(index_type i) const { return of(i, state[i]); }
+  WHILST_HD std::uint64_t of(index_type i, std::int8_t here) const {
     if (here <= near_a_root) return 0;
     const auto number = static_cast<std::uint32_t>(i);
     if (here == root) return least_of_roots | number;
@@ -34,10 +34,55 @@ struct priorities {
   }
 };
 
-/// The first among an unknown and its neighbours. Where nobody is undecided any more, that is settled.
+/// The columns of strong entries; that of another entry is replaced by its row, so that no flag is asked for.
+struct neighbours_or_self {
+  pattern_view A;
+  const std::int32_t* columns;
+
+  /// What use(j, data[j]) is called for: those that the calling thread works on. Data of a few are on the way together.
+  template <class Data, class Team, class Use>
+  WHILST_HD void each(index_type i, const Team& team, const Data* data, const Use& use) const {
+    constexpr int at_once = 4;
+    const std::int32_t end = A.offsets[i + 1];
+    for (std::int32_t e = A.offsets[i] + team.rank(); e < end; e += at_once * team.size()) {
+      std::int32_t j[at_once];
+      Data of[at_once];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < at_once; ++k) {
+        const std::int32_t at = e + k * team.size();
+        j[k] = at < end ? columns[at] : static_cast<std::int32_t>(i);
+      }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < at_once; ++k) of[k] = data[j[k]];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int k = 0; k < at_once; ++k) use(j[k], of[k]);
+    }
+  }
+};
 template <class C>
-struct first_nearby {
+struct list_neighbours {
   strong_graph<C> graph;
+  std::int32_t* columns;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    graph.A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
+      columns[e] = graph.strong[e] ? j : static_cast<std::int32_t>(i);
+    });
+  }
+};
+
+/// The first among an unknown and its neighbours. Where nobody is undecided any more, that is settled.
+struct first_nearby {
+  neighbours_or_self graph;
   priorities priority;
   std::int8_t* is_settled;
   std::uint64_t* first;
@@ -52,9 +97,9 @@ struct first_nearby {
     if (priority.state[i] != apart) {
       most = priority(i);
       undecided_here = priority.state[i] == undecided;
-      graph.each_neighbour(i, team, [&](std::int32_t j, C) {
-        const std::uint64_t other = priority(j);
-        undecided_here |= priority.state[j] == undecided;
+      graph.each(i, team, priority.state, [&](std::int32_t j, std::int8_t state) {
+        const std::uint64_t other = priority.of(j, state);
+        undecided_here |= state == undecided;
         if (other > most) most = other;
       });
     }
@@ -66,9 +111,8 @@ struct first_nearby {
   }
 };
 /// An unknown that is first up to distance 2 becomes a root; one that is as near to a root, none.
-template <class C>
 struct decide {
-  strong_graph<C> graph;
+  neighbours_or_self graph;
   priorities priority;
   const std::uint64_t* first;
   std::int8_t* state;
@@ -79,8 +123,8 @@ struct decide {
   WHILST_HD void operator()(index_type i, const Team& team) const {
     if (state[i] != undecided) return;
     std::uint64_t most = first[i];
-    graph.each_neighbour(i, team, [&](std::int32_t j, C) {
-      if (first[j] > most) most = first[j];
+    graph.each(i, team, first, [&](std::int32_t, std::uint64_t of_neighbour) {
+      if (of_neighbour > most) most = of_neighbour;
     });
     most = ~team.least(~most);
     const bool is_root = most == priority(i), has_root = most >= priorities::least_of_roots;
@@ -197,18 +241,21 @@ void record_aggregation(recorder& run, const strong_graph<C>& graph, const std::
   std::uint64_t* const first = scratch.take<std::uint64_t>(n).data();
   std::int32_t *const root_of = scratch.take<std::int32_t>(n).data(),
                       *const joined = scratch.take<std::int32_t>(n).data(),
-                      *const count = scratch.take<std::int32_t>(n).data();
+                      *const count = scratch.take<std::int32_t>(n).data(),
+                      *const columns = scratch.take<std::int32_t>(graph.A.pattern.nonzeros).data();
   // A round decides on two of three that are left. Whoever is not decided on in the first rounds may become a root in
   // the others, and whoever is not even then, joins a neighbour.
   constexpr int first_rounds = 8, other_rounds = 4;
+  const neighbours_or_self nearby{graph.A.pattern, columns};
   const auto choose_roots = [&](int begin, int end) {
     for (int round = begin; round < end; ++round) {
       const priorities priority{state, static_cast<std::uint32_t>(round)};
-      run.step("the first nearby", n, first_nearby<C>{graph, priority, is_settled, first, lanes});
-      run.step("decide", n, decide<C>{graph, priority, first, state, lanes});
+      run.step("the first nearby", n, first_nearby{nearby, priority, is_settled, first, lanes});
+      run.step("decide", n, decide{nearby, priority, first, state, lanes});
     }
     run.step("join roots", n, join_roots<C>{graph, state, root_of, lanes});
   };
+  run.step("neighbours", n, list_neighbours<C>{graph, columns, lanes});
   run.step("begin", n, begin_first{has_strong, state, is_settled, root_of});
   choose_roots(0, first_rounds);
   run.step("begin again", n, begin_second<C>{graph, has_strong, root_of, state, is_settled, lanes});
