@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "solvers/linear/multigrid/sparse_pattern.hpp"
 #include "whilst/basics/views.hpp"
@@ -47,21 +48,22 @@ struct interleaved_rows {
     load(e, 0);
     return e;
   }
-  /// The products of the rows with x; every lane of a row receives its row's. x: an address, or whatever gives its
-  /// entries by [].
+  /// The products of the rows with x, in x's numbers; every lane of a row receives its row's. x: an address, or
+  /// whatever gives its entries by [].
   template <class X>
-  WHILST_HD C times(entries e, const X& x) const {
-    C sum = 0;
+  WHILST_HD auto times(entries e, const X& x) const {
+    using S = std::remove_cvref_t<decltype(x[0])>;
+    S sum = 0;
     for (std::int32_t done = at_once;; done += at_once) {
-      C factor[at_once];
+      S factor[at_once];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) factor[k] = e.column[k] >= 0 ? x[e.column[k]] : C(0);
+      for (int k = 0; k < at_once; ++k) factor[k] = e.column[k] >= 0 ? x[e.column[k]] : S(0);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) sum += e.value[k] * factor[k];
+      for (int k = 0; k < at_once; ++k) sum += static_cast<S>(e.value[k]) * factor[k];
       if (ballot(done < e.count) == 0) break;
       load(e, done);
     }
@@ -182,7 +184,8 @@ struct interleaved_rows {
     return condition ? 1 : 0;
 #endif
   }
-  WHILST_HD C sum_of_row(C sum) const {
+  template <class S>
+  WHILST_HD S sum_of_row(S sum) const {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
     for (int log = 4; log >= 0; --log)

@@ -3,8 +3,8 @@
 namespace whilst {
 
 const std::vector<const preconditioner_description*>& preconditioner_table() {
-  static const std::vector<const preconditioner_description*> all{&amg_description(), &ilu_description(),
-                                                                  &ic_description()};
+  static const std::vector<const preconditioner_description*> all{
+      &amg_description(), &ilu_description(), &ic_description(), &fsai_description(), &spai_description()};
   return all;
 }
 

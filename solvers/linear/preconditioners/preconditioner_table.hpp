@@ -65,6 +65,8 @@ struct preconditioner_description {
 const preconditioner_description& amg_description();
 const preconditioner_description& ilu_description();
 const preconditioner_description& ic_description();
+const preconditioner_description& fsai_description();
+const preconditioner_description& spai_description();
 
 /// All of them.
 const std::vector<const preconditioner_description*>& preconditioner_table();

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "whilst/basics/safe_norm.hpp"
+#include "whilst/engine/recorder.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+/// What a preconditioner keeps about the values that it was made from, in memory of its place.
+struct watched_values {
+  double scale;                            ///< a power of two, perhaps negative: what was made is that of scale A
+  std::uint64_t fingerprint[2], found[2];  ///< of the values that it was made from, and of the present ones
+  int are_new;                             ///< whether the present values differ
+  double factor;                           ///< what a product with the preconditioner is multiplied by
+};
+
+/// Finds out on the device, once in a solve, whether a matrix has other values than those a preconditioner was made
+/// from, and has it made anew then: nobody has to say so.
+template <class T>
+class values_watch {
+ public:
+  /// The matrix's values lie at matrix.values now.
+  explicit values_watch(const solve_request<T>& matrix)
+      : nonzeros_(matrix.nonzeros), kept_(matrix.where, 1), address_(matrix.where, 1, &matrix.values) {}
+
+  /// The values to begin with.
+  constant_slot<const T> first() const { return {address_.data()}; }
+  watched_values* kept() const { return kept_.data(); }
+  const double* scale() const { return &kept_.data()->scale; }
+  const double* factor() const { return &kept_.data()->factor; }
+  index_type bytes() const { return kept_.bytes(); }
+
+  /// Records a choice of `scale` by which the mean size of the entries of scale A is between 1 and 2.
+  void record_scale(recorder& run, constant_slot<const T> values) const {
+    const double weight = nonzeros_ ? 1 / static_cast<double>(nonzeros_) : 0;
+    run.step("how large the values are", nonzeros_, add_sizes{values, weight}, choose_scale{kept()});
+  }
+  /// To be recorded behind what makes the preconditioner from the first values.
+  void record_first(recorder& run) const {
+    run.step("the values", nonzeros_, take_fingerprint{first()}, compare_fingerprint{kept()});
+    run.once("made from these values", note_values{kept(), nullptr});
+  }
+  /// Records that remake(inner) is run where values are new. operator_factor: as for preconditioner::prepare.
+  template <class Remake>
+  void record_watch(recorder& run, constant_slot<const T> values, const double* operator_factor,
+                    const Remake& remake) const {
+    run.step("have values changed?", nonzeros_, take_fingerprint{values}, compare_fingerprint{kept()});
+    run.branch("new values", &kept()->are_new, remake);
+    run.once("made from these values", note_values{kept(), operator_factor});
+  }
+
+  // The steps; public, as nvcc wants the types of kernels.
+
+  /// A hash of all values and their places.
+  struct take_fingerprint {
+    constant_slot<const T> values;
+
+    WHILST_HD static std::uint64_t mixed(std::uint64_t x) {  // the finalizer of MurmurHash3, variant 13 of D. Stafford
+      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+      x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+      return x ^ (x >> 31);
+    }
+    WHILST_HD auto operator()(index_type k) const {
+      const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(values.get()[k]));
+      const std::uint64_t one = mixed(bits + 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(k + 1));
+      return sums{one, mixed(one ^ 0xd6e8feb86659fd93u)};
+    }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct compare_fingerprint {
+    watched_values* of;
+    WHILST_HD void operator()(const sums<std::uint64_t, 2>& found) const {
+      of->are_new = found[0] != of->fingerprint[0] || found[1] != of->fingerprint[1];
+      for (int k = 0; k < 2; ++k) of->found[k] = found[k];
+    }
+  };
+  /// The size of a matrix's entries, by their mean.
+  struct add_sizes {
+    constant_slot<const T> values;
+    double weight;
+    WHILST_HD auto operator()(index_type k) const { return sums{weight * fabs(static_cast<double>(values.get()[k]))}; }
+    index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+  };
+  struct choose_scale {
+    watched_values* of;
+    WHILST_HD void operator()(const sums<double, 1>& mean) const {
+      of->scale = mean[0] > 0 && is_finite(mean[0]) ? power_of_two(-binary_exponent(mean[0])) : 1;
+    }
+  };
+  /// Only once all is made does it count as that of these values: what failed in between is made again.
+  struct note_values {
+    watched_values* of;
+    const double* operator_factor;  ///< null while the preconditioner is made for the first time
+    WHILST_HD void operator()() const {
+      for (int k = 0; k < 2; ++k) of->fingerprint[k] = of->found[k];
+      if (operator_factor) of->factor = of->scale / *operator_factor;
+    }
+  };
+
+ private:
+  index_type nonzeros_;
+  buffer<watched_values> kept_;
+  buffer<const T*> address_;  ///< of the first values
+};
+
+}  // namespace whilst
