@@ -21,7 +21,7 @@ struct row_order {
   }
 };
 
-/// Keys that are a hash. Along a chain of n rows, the ways of a row through earlier ones then end after about log(n).
+/// Keys that are a hash. Along a chain of n rows, a row reaches about 2 log(n) others through earlier ones, on average.
 struct random_key {
   std::uint32_t* key;
   WHILST_HD void operator()(index_type i) const {  // the finalizer of MurmurHash3
