@@ -299,6 +299,47 @@ TEST_CASE("fsai and spai: drop and most leave out the weak", "[linear][fsai]") {
   }
 }
 
+TEST_CASE("fsai: a row keeps its strongest neighbours", "[linear][fsai]") {
+  triplets<double> t(5);
+  const double beside[4] = {-0.2, -0.1, -0.4, -0.3};
+  std::vector<std::pair<int, double>> last;
+  for (int i = 0; i < 4; ++i) {
+    t.row({{i, 1}, {4, beside[i]}});
+    last.emplace_back(i, beside[i]);
+  }
+  last.emplace_back(4, 1);
+  t.row(last);
+  const long_matrix A = dense_of(t.matrix());
+  long_matrix graph = long_matrix::Zero(5, 5);
+  graph(4, 2) = graph(4, 3) = 1;
+  const long_matrix exact = exact_fsai(A, graph, 1, [](auto j, auto i) { return j < i; });
+  for (const way& w : ways()) {
+    INFO(w.name);
+    const long_matrix M = applied(w, t.matrix(), fsai, {.most = 3, .order = "none", .precision = "double"});
+    CHECK((M - exact).norm() <= tolerance("double"));
+  }
+}
+
+TEST_CASE("fsai: a neighbour that fails is left out, and no other", "[linear][fsai]") {
+  // Without row 1, the matrix of "G by hand".
+  for (const double failing : {std::numeric_limits<double>::quiet_NaN(), 0.0, -1.0}) {
+    triplets<double> t(3);
+    t.row({{0, 4}, {2, 2}});
+    t.row({{1, failing}, {2, failing}});
+    t.row({{0, 2}, {1, failing}, {2, 5}});
+    for (const way& w : ways()) {
+      INFO(w.name << ", " << failing);
+      const long_matrix M = applied(w, t.matrix(), fsai, {.order = "none", .precision = "double"});
+      CHECK(std::abs(M(0, 0) - 0.3125L) <= tolerance("double"));
+      CHECK(std::abs(M(2, 0) + 0.125L) <= tolerance("double"));
+      CHECK(std::abs(M(2, 2) - 0.25L) <= tolerance("double"));
+      CHECK(M(1, 1) > 0);
+      CHECK(M(1, 0) == 0);
+      CHECK(M(1, 2) == 0);
+    }
+  }
+}
+
 TEST_CASE("fsai: M is positive definite, whatever A is", "[linear][fsai]") {
   std::vector<std::pair<std::string, csr_matrix<double>>> matrices;
   const auto add = [&](const char* what, const std::vector<std::vector<std::pair<int, double>>>& rows) {
