@@ -33,6 +33,7 @@ std::string preconditioners_beyond(const method_needs& method, const linear_solv
   if (taken.name == "ilu" || taken.name == "ic")
     return taken.name + (taken.options.ilu.levels >= 0 ? " with more levels" : " with a smaller drop or a larger fill");
   const std::string incomplete = incomplete_factors_for(method, solver);
+  if (taken.name == "fsai" || taken.name == "spai") return "amg or " + incomplete;
   if (taken.name == "amg") return incomplete;
   if (taken.name == "jacobi") return incomplete.empty() ? "" : "amg or " + incomplete;
   return incomplete.empty() ? "jacobi" : "jacobi, amg or " + incomplete;
@@ -57,6 +58,8 @@ std::string advice(const solve_options& options, const method_needs& needs, reas
     case reason::indefinite_operator:
       return "the matrix is not positive definite: try --method bicgstab";
     case reason::indefinite_preconditioner:
+      if (name_of_preconditioner(options.solver) == "spai")
+        return "spai is not symmetric: try --preconditioner fsai, or --method bicgstab";
       return name_of_preconditioner(options.solver) == "ilu"
                  ? "ilu is not symmetric: try --preconditioner ic, or --method bicgstab"
                  : "try --preconditioner none, or --method bicgstab";

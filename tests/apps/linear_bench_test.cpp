@@ -121,6 +121,19 @@ TEST_CASE("whilst-bench linear has ilu and ic for the methods that take them") {
   CHECK(made == 3);
 }
 
+TEST_CASE("whilst-bench linear has fsai and spai for the methods that take them") {
+  const json report = report_of(
+      {"--gallery", "poisson2d:24", "--methods", "cg,bicgstab,lsqr", "--preconditioners", "jacobi,fsai,spai"}, 0);
+  const auto iterations = [&](const char* method, const char* preconditioner) {
+    return int(run_in(report, "whilst", method, preconditioner)["iterations"]);
+  };
+  CHECK(iterations("cg", "fsai") < iterations("cg", "jacobi"));
+  CHECK(iterations("bicgstab", "spai") < iterations("bicgstab", "jacobi"));
+  int made = 0;
+  for (const json& one : report["problems"][0]["runs"]) made += one["preconditioner"] != "jacobi";
+  CHECK(made == 3);
+}
+
 TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its reason") {
   const folder here;
   here.with("turn.mtx", quarter_turn);

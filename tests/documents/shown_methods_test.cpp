@@ -35,13 +35,13 @@ TEST_CASE("the page about preconditioners has settings and defaults as the code 
   };
   std::map<std::string, int> settings;
   for (const std::string& option : lines_of(options)) {
-    const std::string of = option.substr(0, 4);
-    if (of != "amg_" && of != "ilu_") continue;
+    const std::string of = option.substr(0, option.find('_') + 1);
+    if (of != "amg_" && of != "ilu_" && of != "fsai_") continue;
     INFO(option);
     const std::size_t sign = option.find('=');
-    const std::string name = option.substr(4, sign - 4), value = in_short(option.substr(sign + 1));
+    const std::string name = option.substr(of.size(), sign - of.size()), value = in_short(option.substr(sign + 1));
     const std::string section =
-        page.substr(page.find("## Settings of " + of.substr(0, 3) + (of == "ilu_" ? " " : "\n")));
+        page.substr(page.find("## Settings of " + of.substr(0, of.size() - 1) + (of == "amg_" ? "\n" : " ")));
     const std::string line = line_that_begins(section, "| `" + name + "` |");
     CHECK(
         (line.find("| " + value + " |") != std::string::npos || line.find("| `" + value + "` |") != std::string::npos));
@@ -49,6 +49,7 @@ TEST_CASE("the page about preconditioners has settings and defaults as the code 
   }
   CHECK(settings["amg_"] == 7);
   CHECK(settings["ilu_"] == 6);
+  CHECK(settings["fsai_"] == 5);
 }
 
 TEST_CASE("the methods' examples solve", "[shown]") {

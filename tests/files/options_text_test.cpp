@@ -120,6 +120,10 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
   CHECK(options_from_string<linear_solver_options>(of_ic) ==
         linear_solver_options{.preconditioner = "ic", .ilu = {.fill = 5, .levels = 2}});
+  const std::string of_spai = options_to_string(linear_solver_options{.preconditioner = "spai,power=2,most=9"});
+  CHECK(of_spai.find("fsai_power=2,") != std::string::npos);
+  CHECK(options_from_string<linear_solver_options>(of_spai) ==
+        linear_solver_options{.preconditioner = "spai", .fsai = {.power = 2, .most = 9}});
 
   minimizer_options minimizer;
   minimizer.tolerances.function = 1.0 / 3;

@@ -16,9 +16,9 @@ namespace whilst {
 ///       rtol=1e-10");
 /// @endcode
 /// Keys are member names, those of tolerances without the prefix `tolerances.`, settings of preconditioners as
-/// amg_strength and, of ilu and ic, ilu_drop, in any order; options not named keep their defaults, so an empty text
-/// means all defaults. Numbers as C++ writes them, including "inf"; true or false for flags; several numbers with
-/// spaces between. Spaces around keys and values are ignored.
+/// amg_strength and, of ilu and ic, ilu_drop, of fsai and spai, fsai_power, in any order; options not named keep their
+/// defaults, so an empty text means all defaults. Numbers as C++ writes them, including "inf"; true or false for flags;
+/// several numbers with spaces between. Spaces around keys and values are ignored.
 ///
 /// Throws whilst::error naming the key on an unknown key, with a list of all keys, on a key given twice, and on a value
 /// of the wrong type. Whether the values are in range is for the solver's constructor to check. For

@@ -9,13 +9,16 @@
 #include "solvers/linear/approximate_inverse/local_systems.hpp"
 #include "solvers/linear/approximate_inverse/nearest_columns.hpp"
 #include "solvers/linear/multigrid/interleaved_product.hpp"
-#include "solvers/linear/multigrid/record_pattern.hpp"
+#include "solvers/linear/multigrid/offsets_from_counts.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/values_watch.hpp"
+#include "whilst/linear/operators.hpp"
 
 namespace whilst {
 namespace approximate_inverse {
 namespace {
+
+constexpr std::string_view making = "making a sparse approximate inverse";
 
 using multigrid::interleaved_rows, multigrid::level_memory, multigrid::matrix_view, multigrid::pattern_view;
 
@@ -29,17 +32,9 @@ pattern_view pattern_of(const solve_request<T>& matrix) {
 struct sizes_told {
   std::int64_t rows_beyond_8, rows_beyond_16, entries;
 };
-struct tell_long_rows {
+struct tell_sizes {
   sizes_told* told;
-  WHILST_HD void operator()(const sums<std::int64_t, 2>& longer) const {
-    told->rows_beyond_8 = longer[0];
-    told->rows_beyond_16 = longer[1];
-  }
-};
-struct tell_entries {
-  const std::int32_t* last_offset;
-  sizes_told* told;
-  WHILST_HD void operator()() const { told->entries = *last_offset; }
+  WHILST_HD void operator()(const sums<std::int64_t, 3>& found) const { *told = {found[0], found[1], found[2]}; }
 };
 
 /// M = G'G is positive definite. Of a negative definite A, which has a negative diagonal, -A is factorized: its scale
@@ -145,14 +140,15 @@ class approximate_inverse final : public matrix_preconditioner<T> {
     const nearest_columns columns{graph, options_.power, options_.most, is_factor_, order};
     std::int32_t *const counts = scratch.take<std::int32_t>(n).data(), *const offsets =
                                                                            kept_.take<std::int32_t>(n + 1).data();
-    counting.step("count a row's nearest columns", n, count_nearest{columns, counts}, tell_long_rows{told.data()});
+    counting.step("count a row's nearest columns", n, count_nearest{columns, counts}, tell_sizes{told.data()});
     multigrid::record_offsets(counting, n, counts, offsets, scratch);
-    counting.once("entries", tell_entries{offsets + n, told.data()});
     run_now(std::move(counting).finish(), where_);
     sizes_told sizes{};
     told.download(&sizes);
 
-    multigrid::require_32_bits(sizes.entries);
+    if (!offsets_suffice_32(sizes.entries))
+      throw error(making, "it would have " + std::to_string(sizes.entries) + " entries, more than 32 bits count",
+                  "Set a smaller most or a larger drop");
     most_of_a_row_ = sizes.rows_beyond_16 > 0 ? 32 : sizes.rows_beyond_8 > 0 ? 16 : 8;
     std::int32_t* const indices = kept_.take<std::int32_t>(sizes.entries).data();
     program_recorder putting(where_);
@@ -238,9 +234,9 @@ std::unique_ptr<matrix_preconditioner<T>> make_approximate_inverse(const solve_r
                                                                    approximate_inverse_kind kind,
                                                                    const fsai_options& options) {
   using approximate_inverse::approximate_inverse;
+  using approximate_inverse::making;
   if (matrix.offsets_64)
-    throw error("making a sparse approximate inverse",
-                "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
+    throw error(making, "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
                 "Use preconditioner jacobi");
   if constexpr (std::is_same_v<T, double>)
     if (options.precision == "double") return std::make_unique<approximate_inverse<T, double>>(matrix, kind, options);

@@ -69,7 +69,7 @@ struct nearest_columns {
   }
 };
 
-/// How many columns a row has. Sums: how many rows have more than 8, and how many more than 16.
+/// How many columns a row has. Sums: how many rows have more than 8, how many more than 16, and all columns.
 struct count_nearest {
   nearest_columns columns;
   std::int32_t* counts;
@@ -77,7 +77,7 @@ struct count_nearest {
     std::int32_t column[nearest_columns::most_of_all];
     const int count = columns.find(i, column);
     counts[i] = count;
-    return sums<std::int64_t, 2>{{count > 8, count > 16}};
+    return sums<std::int64_t, 3>{{count > 8, count > 16, count}};
   }
 };
 struct put_nearest {
