@@ -65,9 +65,9 @@ struct transpose_values {
 };
 
 template <class T, class C>
-class approximate_inverse final : public matrix_preconditioner<T> {
+class sparse_inverse final : public matrix_preconditioner<T> {
  public:
-  approximate_inverse(const solve_request<T>& matrix, approximate_inverse_kind kind, const fsai_options& options)
+  sparse_inverse(const solve_request<T>& matrix, approximate_inverse_kind kind, const fsai_options& options)
       : where_(matrix.where),
         is_factor_(kind == approximate_inverse_kind::fsai),
         options_(options),
@@ -233,14 +233,13 @@ template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_approximate_inverse(const solve_request<T>& matrix,
                                                                    approximate_inverse_kind kind,
                                                                    const fsai_options& options) {
-  using approximate_inverse::approximate_inverse;
-  using approximate_inverse::making;
+  using approximate_inverse::making, approximate_inverse::sparse_inverse;
   if (matrix.offsets_64)
     throw error(making, "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
                 "Use preconditioner jacobi");
   if constexpr (std::is_same_v<T, double>)
-    if (options.precision == "double") return std::make_unique<approximate_inverse<T, double>>(matrix, kind, options);
-  return std::make_unique<approximate_inverse<T, float>>(matrix, kind, options);
+    if (options.precision == "double") return std::make_unique<sparse_inverse<T, double>>(matrix, kind, options);
+  return std::make_unique<sparse_inverse<T, float>>(matrix, kind, options);
 }
 template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_approximate_inverse(
     const solve_request<WHILST_NUMBER>&, approximate_inverse_kind, const fsai_options&);

@@ -69,7 +69,7 @@ struct factor_rows {
   C* values;
 
   WHILST_HD void operator()(index_type i) const {
-    double L[packed_size(most)], x[most];
+    double L[packed_size(most)], x[most] = {};
     const std::int32_t begin = G.offsets[i], *const J = G.indices + begin;
     const int m = G.offsets[i + 1] - begin, last = m - 1;
     int own = 0;  // where J has i
@@ -77,14 +77,13 @@ struct factor_rows {
     const auto place = [&](int p) { return p < own ? p : p < last ? p + 1 : own; };
     for (int p = 0; p < m; ++p)
       for (int q = 0; q <= p; ++q) L[packed_index(p, q)] = A.entry(J[place(p)], J[place(q)]);
-    const double diagonal = fabs(L[packed_index(last, last)]);
     factor_leaving_out(L, m);
-    for (int p = 0; p < m; ++p) x[p] = p == last;
+    x[last] = 1;
     solve_upper(L, m, x);
     const double of_own = x[last];
     for (int p = last; p > own; --p) x[p] = x[p - 1];
     x[own] = of_own;
-    put_row(x, m, own, true, 1 / sqrt(diagonal), values + begin);
+    put_row(x, m, own, true, 1 / sqrt(fabs(A.entry(i, J[own]))), values + begin);
   }
 };
 
@@ -109,7 +108,7 @@ struct inverse_rows {
       x[p] = A.entry(J[p], static_cast<std::int32_t>(i));
       if (J[p] == i) diagonal = p;
     }
-    const double otherwise = 1 / x[diagonal];
+    const double otherwise = 1 / A.entry(i, static_cast<std::int32_t>(i));
     factor_leaving_out(L, m);
     solve_lower(L, m, x);
     solve_upper(L, m, x);
