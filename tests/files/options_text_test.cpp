@@ -53,8 +53,8 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() ==
-        members<linear_solver_options>() - 2 + members<whilst::amg_options>() + members<whilst::ilu_options>());
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 3 + members<whilst::amg_options>() +
+                                             members<whilst::ilu_options>() + members<whilst::fsai_options>());
   CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
@@ -138,17 +138,17 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
 TEST_CASE("text that is no options is refused by the key's name", "[options]") {
   const auto linear = refusal<linear_solver_options>;
   const std::string reading = "reading options: ";
-  CHECK(
-      linear("tol=1e-8") ==
-      reading +
-          "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
-          "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
-          "amg_strength, amg_coarsest_rows, amg_most_levels, amg_unknowns_a_node, amg_near_null_space, "
-          "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
-          "ilu_pivoting, ilu_order, null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
-          "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
-          "keep_best, "
-          "callback_memory, device");
+  CHECK(linear("tol=1e-8") ==
+        reading +
+            "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
+            "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
+            "amg_strength, amg_coarsest_rows, amg_most_levels, amg_unknowns_a_node, amg_near_null_space, "
+            "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
+            "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, null_space, "
+            "null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
+            "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
+            "keep_best, "
+            "callback_memory, device");
   CHECK(refusal<minimizer_options>("rtol=1").find("called 'rtol'. Use method") != std::string::npos);
   CHECK(linear("rtol=1e-8,rtol=1e-8") == reading + "rtol is given twice. Give it once");
   CHECK(linear("rtol=small") == reading + "rtol is 'small'. Give a number, as 1e-8 or inf");
