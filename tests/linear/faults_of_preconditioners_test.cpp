@@ -38,6 +38,8 @@ const std::vector<setting> settings{
     {"cg", "amg,coarsest_rows=200,unknowns_a_node=2", 300},
     {"cg", "ic", 50},
     {"bicgstab", "ilu", 50},
+    {"cg", "fsai,power=2", 30},
+    {"bicgstab", "spai", 30},
 };
 
 constexpr double least_leak = 8e6;  ///< that check_no_leak sees
@@ -45,7 +47,7 @@ constexpr double least_leak = 8e6;  ///< that check_no_leak sees
 }  // namespace
 
 TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next one is as ever, and nothing leaks",
-          "[amg][ilu][gpu][alone]") {
+          "[amg][ilu][fsai][gpu][alone]") {
   if (whilst::cuda::device_count() == 0) return;
   const auto A = whilst::make_gallery<double>("poisson2d:110").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 1);
@@ -74,7 +76,7 @@ TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next on
 }
 
 TEST_CASE("whichever CUDA call fails while a preconditioner is made anew, the next solve has the new values",
-          "[amg][ilu][gpu]") {
+          "[amg][ilu][fsai][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
   const auto A = whilst::make_gallery<double>("poisson2d:32").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 1);
