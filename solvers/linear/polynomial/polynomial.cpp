@@ -40,7 +40,7 @@ class polynomial_of final : public matrix_preconditioner<T> {
   }
   bool made_from_operator() const override { return true; }
   void prepare_by_itself(recorder& run, const double* factor) const override {
-    run.once("the scale of A", note_factor{factor, factor_});
+    run.once("the scale of A", polynomial::note_factor{factor, factor_});
     polynomial::record_inverse_diagonal<T>(run, A_, factor, inverse_diagonal_);
     if (settings_.damping > 0) {
       run.once("coefficients", set_damping{settings_.degree, settings_.damping, coefficients_});
@@ -68,11 +68,6 @@ class polynomial_of final : public matrix_preconditioner<T> {
 
  private:
   using bounds_of = eigenvalue_bounds<T, scaled_operator<T, Operator>, jacobi_preconditioner<T>>;
-  struct note_factor {
-    const double* from;
-    double* to;
-    WHILST_HD void operator()() const { *to = *from; }
-  };
 
   Operator A_;
   std::unique_ptr<linear_operator<T>> own_;  ///< what A_ refers to, if nobody else has it

@@ -75,6 +75,12 @@ struct set_damping {
   WHILST_HD void operator()() const { set_neumann(*chosen, degree, w); }
 };
 
+struct note_factor {
+  const double* from;
+  double* to;
+  WHILST_HD void operator()() const { *to = *from; }
+};
+
 template <class T>
 struct first_term {
   const coefficients* of;
