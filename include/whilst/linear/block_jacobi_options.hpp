@@ -11,7 +11,7 @@ namespace whilst {
 /// "block_jacobi,rows=8,precision=double".
 struct block_jacobi_options {
   /// Rows of a block, the last of which may have fewer: 1 to 64; 0 for what suits the matrix: where its nonzeros form
-  /// full blocks of 2 x 2 to 6 x 6, as many of these as 16 rows hold, else 16.
+  /// full blocks of 2 x 2 to 6 x 6, as many rows as these have, else 16.
   index_type rows = 0;
   /// The numbers of the inverses: "float", "double", or "auto" for "float". They are made in double in any case, and
   /// products with them are in the numbers of the solver. A block that is singular to this precision counts as its

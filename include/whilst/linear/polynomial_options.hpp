@@ -17,8 +17,8 @@ struct chebyshev_options {
 /// "neumann,degree=2".
 struct neumann_options {
   int degree = 2;  ///< of the polynomial: products with A in an application; 1 to 32
-  /// w, below 2 divided by the greatest eigenvalue of D^-1 A; 0: each solve begins with Lanczos steps and takes 1 divided
-  /// by what they find.
+  /// w, below 2 divided by the greatest eigenvalue of D^-1 A; 0: each solve begins with Lanczos steps and takes 1
+  /// divided by what they find.
   double damping = 0;
   int lanczos_steps = 10;  ///< 1 to 64
 

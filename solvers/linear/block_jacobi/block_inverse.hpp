@@ -11,13 +11,6 @@
 
 namespace whilst::block_jacobi {
 
-/// What a method expects of M.
-enum class expected {
-  any,
-  symmetric,  ///< for a symmetric A; definite if A is
-  definite,   ///< positive, for a symmetric A of any signs
-};
-
 /// How the 128 threads of a team share out blocks of up to `most` rows: some threads a block, as a grid over its
 /// entries. On the host a team is one thread, with one block.
 struct team_of_blocks {
@@ -33,19 +26,21 @@ struct team_of_blocks {
 };
 
 /// The inverses of the diagonal blocks of *factor A, by Gauss and Jordan's elimination in double, each written column
-/// by column where row_blocks::begin says. For `any`, rows are scaled to about 1, and the pivot of a column is the
-/// largest entry left in it. Otherwise rows and columns are scaled by about the roots of the diagonal, and pivots are
-/// taken from it in order, as is stable for definite blocks: their signs are those of the block's eigenvalues, and the
-/// symmetric part of the inverse counts. For `definite`, a block of negative pivots becomes its negative inverse.
+/// by column where row_blocks::begin says. For any A, rows are scaled to about 1, and the pivot of a column is the
+/// largest entry left in it. For a symmetric A, rows and columns are scaled by about the roots of the diagonal, and
+/// pivots are taken from it in order, as is stable for definite blocks. Their signs are those of the block's
+/// eigenvalues; M is to be positive definite, so a block of negative pivots becomes its negative inverse. Of the
+/// inverse the symmetric part counts.
 ///
-/// A block counts as its diagonal alone where a pivot is lost to rounding, where its inverse is too large for C, and,
-/// for `definite`, where its pivots have both signs. A zero on that diagonal leaves its row as it is.
+/// A block counts as its diagonal alone, of a symmetric A in absolute values, where a pivot is lost to rounding, where
+/// its inverse is too large for C, and where the pivots of a symmetric one have both signs. A zero on that diagonal
+/// leaves its row as it is.
 template <class T, class C, class Offset>
 struct invert_blocks {
   static constexpr bool whole_block = true;
 
   row_blocks blocks;
-  expected of_M;
+  bool symmetric;
   double lost;  ///< a pivot up to this, of rows of about 1, is lost
   const Offset* offsets;
   const std::int32_t* columns;
@@ -143,13 +138,13 @@ struct invert_blocks {
   template <class Team>
   WHILST_HD void scale(const entries_of_block& at, const Team& team) const {
     at.each_row([&](int i) {
-      if (of_M == expected::any) {
+      if (symmetric) {
+        at.left[i] = at.right[i] = about_one(sqrt(fabs(at.diagonal[i])));
+      } else {
         double largest = 0;
         for (int j = 0; j < at.rows; ++j) largest = fmax(largest, fabs(at(i, j)));
         at.left[i] = about_one(largest);
         at.right[i] = 1;
-      } else {
-        at.left[i] = at.right[i] = about_one(sqrt(fabs(at.diagonal[i])));
       }
     });
     team.sync();
@@ -174,7 +169,7 @@ struct invert_blocks {
       int p = k;
       double reciprocal = 0;
       if (k < at.rows) {
-        if (of_M == expected::any) p = row_of_pivot(at, k);
+        if (!symmetric) p = row_of_pivot(at, k);
         const double pivot = at(p, k);
         const bool stays = fabs(pivot) > lost;
         found.is_lost |= !stays;
@@ -210,7 +205,7 @@ struct invert_blocks {
 
   /// Entry (i, source[j]) of the inverse.
   WHILST_HD double of_inverse(const entries_of_block& at, int i, int j) const {
-    const double x = of_M == expected::any ? at(i, j) : 0.5 * (at(i, j) + at(j, i));
+    const double x = symmetric ? 0.5 * (at(i, j) + at(j, i)) : at(i, j);
     return at.right[i] * x * at.left[static_cast<int>(at.source[j])];
   }
   WHILST_HD static bool fits(double x) { return fabs(x) <= static_cast<double>(std::numeric_limits<C>::max()); }
@@ -223,15 +218,15 @@ struct invert_blocks {
       at.row[i] = all;
     });
     team.sync();
-    bool is_whole = !found.is_lost && !(of_M == expected::definite && found.has_negative && found.has_positive);
+    bool is_whole = !found.is_lost && !(symmetric && found.has_negative && found.has_positive);
     for (int i = 0; i < at.rows; ++i) is_whole &= at.row[i] != 0;
-    const double sign = of_M == expected::definite && found.has_negative ? -1 : 1;
+    const double sign = symmetric && found.has_negative ? -1 : 1;
     C* const to = inverses + blocks.begin(here);
     at.each_entry([&](int i, int j) {
       if (is_whole) {
         to[static_cast<int>(at.source[j]) * at.rows + i] = static_cast<C>(sign * of_inverse(at, i, j));
       } else {
-        const double d = of_M == expected::definite ? fabs(at.diagonal[i]) : at.diagonal[i];
+        const double d = symmetric ? fabs(at.diagonal[i]) : at.diagonal[i];
         to[j * at.rows + i] = i != j ? C(0) : d != 0 && fits(1 / d) ? static_cast<C>(1 / d) : C(1);
       }
     });

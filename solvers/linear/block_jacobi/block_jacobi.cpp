@@ -1,7 +1,9 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/block_jacobi/block_jacobi.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +12,7 @@
 namespace whilst {
 namespace {
 
-using block_jacobi::expected, block_jacobi::invert_blocks, block_jacobi::multiply_by_blocks, block_jacobi::row_blocks;
+using block_jacobi::invert_blocks, block_jacobi::multiply_by_blocks, block_jacobi::row_blocks;
 
 constexpr std::string_view making_block_jacobi = "making preconditioner block_jacobi";
 
@@ -47,8 +49,8 @@ struct given_blocks {
 template <class T, class C>
 class block_jacobi_of final : public matrix_preconditioner<T> {
  public:
-  block_jacobi_of(const solve_request<T>& matrix, expected of_M, const block_jacobi_options& options)
-      : matrix_(matrix), of_M_(of_M), given_(matrix.where, matrix.rows, options.offsets) {
+  block_jacobi_of(const solve_request<T>& matrix, bool symmetric, const block_jacobi_options& options)
+      : matrix_(matrix), symmetric_(symmetric), given_(matrix.where, matrix.rows, options.offsets) {
     int natural = 1;
     blocks_.rows = static_cast<std::int32_t>(matrix.rows);
     if (given_.most > 0) {
@@ -62,14 +64,13 @@ class block_jacobi_of final : public matrix_preconditioner<T> {
       } else {
         natural = matrix.offsets_64 ? block_jacobi::natural_block<std::int64_t>(matrix)
                                     : block_jacobi::natural_block<std::int32_t>(matrix);
-        blocks_.most = usual_rows / natural * natural;
+        blocks_.most = natural > 1 ? natural : usual_rows;
       }
       blocks_.count = static_cast<std::int32_t>((matrix.rows + blocks_.most - 1) / blocks_.most);
     }
     inverses_ = buffer<C>(matrix.where, blocks_.size());
     description_ = std::to_string(blocks_.count) + (blocks_.count == 1 ? " block of " : " blocks of ") +
-                   (given_.most > 0 ? "up to " : "") + std::to_string(blocks_.most) + " rows" +
-                   (natural > 1 ? ", of nodes of " + std::to_string(natural) : "");
+                   (given_.most > 0 ? "up to " : "") + std::to_string(blocks_.most) + " rows";
   }
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
@@ -96,12 +97,12 @@ class block_jacobi_of final : public matrix_preconditioner<T> {
     using inversion = invert_blocks<T, C, Offset>;
     const double lost = 4 * blocks_.most * static_cast<double>(std::numeric_limits<T>::epsilon());
     run.team("invert the blocks", inversion::teams(blocks_, run.where().on_host()),
-             inversion{blocks_, of_M_, lost, static_cast<const Offset*>(matrix_.row_offsets), matrix_.column_indices,
-                       values_, factor, inverses_.data()});
+             inversion{blocks_, symmetric_, lost, static_cast<const Offset*>(matrix_.row_offsets),
+                       matrix_.column_indices, values_, factor, inverses_.data()});
   }
 
   solve_request<T> matrix_;
-  expected of_M_;
+  bool symmetric_;
   given_blocks given_;
   row_blocks blocks_;
   buffer<C> inverses_;
@@ -112,21 +113,13 @@ class block_jacobi_of final : public matrix_preconditioner<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<matrix_preconditioner<T>> make_block_jacobi(const solve_request<T>& matrix, expected of_M,
+std::unique_ptr<matrix_preconditioner<T>> make_block_jacobi(const solve_request<T>& matrix, bool symmetric,
                                                             const block_jacobi_options& options) {
-  if (options.rows < 0 || options.rows > block_jacobi::most_rows)
-    throw error(making_block_jacobi, "a block has " + std::to_string(options.rows) + " rows",
-                "Use 1 to " + std::to_string(block_jacobi::most_rows) + ", or 0 for what suits the matrix");
-  const std::string_view precision = options.precision;
-  if (precision != "auto" && precision != "float" && precision != "double")
-    throw error(making_block_jacobi, "there is no precision called '" + std::string(precision) + "'",
-                "Use one of auto, float, double");
   if constexpr (std::is_same_v<T, double>)
-    if (precision == "double") return std::make_unique<block_jacobi_of<T, double>>(matrix, of_M, options);
-  return std::make_unique<block_jacobi_of<T, float>>(matrix, of_M, options);
+    if (options.precision == "double") return std::make_unique<block_jacobi_of<T, double>>(matrix, symmetric, options);
+  return std::make_unique<block_jacobi_of<T, float>>(matrix, symmetric, options);
 }
 template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_block_jacobi(const solve_request<WHILST_NUMBER>&,
-                                                                                 expected,
-                                                                                 const block_jacobi_options&);
+                                                                                 bool, const block_jacobi_options&);
 
 }  // namespace whilst

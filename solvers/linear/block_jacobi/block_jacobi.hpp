@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "solvers/linear/block_jacobi/block_inverse.hpp"
-#include "solvers/linear/matrix_preconditioner.hpp"
+#include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
 #include "whilst/linear/block_jacobi_options.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
@@ -14,8 +14,7 @@ namespace whilst {
 /// that could spare this would read as much. Throws whilst::error on offsets that do not divide the rows into blocks of
 /// 1 to 64.
 template <class T>
-std::unique_ptr<matrix_preconditioner<T>> make_block_jacobi(const solve_request<T>& matrix,
-                                                            block_jacobi::expected of_M,
+std::unique_ptr<matrix_preconditioner<T>> make_block_jacobi(const solve_request<T>& matrix, bool symmetric,
                                                             const block_jacobi_options& options);
 
 }  // namespace whilst

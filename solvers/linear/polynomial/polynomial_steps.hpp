@@ -2,20 +2,19 @@
 
 #include <cmath>
 
+#include "solvers/linear/polynomial/polynomial.hpp"
 #include "solvers/linear/stationary/eigenvalue_bounds.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/preconditioners.hpp"
 
 namespace whilst::polynomial {
 
-inline constexpr int most_degree = 32;
-
 /// z_0 = 0, z_1 = first D^-1 r, and then, with j from 0 on,
 ///
 ///   z_(j+2) = z_(j+1) + of_change[j] (z_(j+1) - z_j) + of_residual[j] D^-1 (r - A z_(j+1))
 struct coefficients {
   double first;
-  double of_change[most_degree], of_residual[most_degree];
+  double of_change[most_degree_of_polynomial], of_residual[most_degree_of_polynomial];
 };
 
 /// Y. Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed. (2003), algorithm 12.1, from z = 0, for eigenvalues
@@ -40,8 +39,8 @@ WHILST_HD inline void set_neumann(coefficients& of, int degree, double w) {
   }
 }
 
-/// Sets the coefficients from what Lanczos steps found; Bounds: an eigenvalue_bounds. Stops the solve where a Ritz value
-/// is negative: M would not be definite.
+/// Sets the coefficients from what Lanczos steps found; Bounds: an eigenvalue_bounds. Stops the solve where a Ritz
+/// value is negative: M would not be definite.
 template <class Bounds>
 struct choose_coefficients {
   const typename Bounds::lanczos_matrix* lanczos;
@@ -86,9 +85,7 @@ struct first_term {
   const coefficients* of;
   const T *inverse_diagonal, *r;
   T* z;
-  WHILST_HD void operator()(index_type i) const {
-    z[i] = static_cast<T>(of->first) * (inverse_diagonal[i] * r[i]);
-  }
+  WHILST_HD void operator()(index_type i) const { z[i] = static_cast<T>(of->first) * (inverse_diagonal[i] * r[i]); }
   index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
 };
 /// Of A z_(j+1), where z_(j+2) takes the place of z_j; null for z_0.
