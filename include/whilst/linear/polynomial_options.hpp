@@ -6,7 +6,7 @@ namespace whilst {
 struct chebyshev_options {
   int degree = 4;  ///< of the polynomial: products with A in an application; 1 to 32
   /// The polynomial is small from the greatest eigenvalue of D^-1 A down to that divided by `ratio`; above 1, or 0 for
-  /// what suits the degree, 1.5 (degree + 1)^2.
+  /// what suits the degree, (degree + 1)^2.
   double ratio = 0;
   int lanczos_steps = 10;  ///< with which each solve begins, to estimate that eigenvalue; 1 to 64
 

@@ -108,7 +108,7 @@ std::string short_number(double value) {
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_chebyshev_polynomial(const solve_request<T>& of,
                                                                     const chebyshev_options& options) {
-  const double ratio = options.ratio > 0 ? options.ratio : 1.5 * (options.degree + 1) * (options.degree + 1);
+  const double ratio = options.ratio > 0 ? options.ratio : (options.degree + 1) * (options.degree + 1);
   return make_polynomial<T>(
       of, {options.degree, options.lanczos_steps, ratio, 0},
       "degree " + std::to_string(options.degree) + ", eigenvalues down to the greatest / " + short_number(ratio));
