@@ -21,10 +21,10 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
       ->delimiter(',')
       ->capture_default_str();
   command
-      ->add_option(
-          "--preconditioners", options.preconditioners,
-          "Of none, jacobi, amg, ilu and ic, with commas between; or all. Least squares and Eigen have the first "
-          "two, methods for symmetric matrices no ilu")
+      ->add_option("--preconditioners", options.preconditioners,
+                   "Of none, jacobi, amg, ilu, ic, block_jacobi, chebyshev and neumann, with commas between; or all. "
+                   "Least squares and Eigen have the first "
+                   "two, methods for symmetric matrices no ilu")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--executor", options.executor, "auto, host, stream, graph or resident")

@@ -27,6 +27,7 @@ struct setting_text {
                 cure);
   }
   template <class Number>
+  requires std::is_arithmetic_v<Number>
   void read(Number& into) const {
     const char* const end = text.data() + text.size();
     const auto [stopped, status] = std::from_chars(text.data(), end, into);
