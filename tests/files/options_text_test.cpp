@@ -53,8 +53,9 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() ==
-        members<linear_solver_options>() - 2 + members<whilst::amg_options>() + members<whilst::ilu_options>());
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 5 + members<whilst::amg_options>() +
+                                             members<whilst::ilu_options>() + members<whilst::block_jacobi_options>() +
+                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());

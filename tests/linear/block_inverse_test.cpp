@@ -97,7 +97,7 @@ TEMPLATE_TEST_CASE("block_jacobi: the inverse of each block", "[linear][block_ja
           if (symmetric && factor < 0) exact = -exact;  // M is positive definite
           CHECK(static_cast<double>((M.cast<long double>() - exact).cwiseAbs().maxCoeff()) <=
                 roundings<T>(precision) * static_cast<double>(exact.cwiseAbs().maxCoeff()));
-          if (symmetric) CHECK(M == M.transpose());
+          if (symmetric) CHECK((M == M.transpose()));
         }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("block_jacobi: pivots are found anywhere in a column", "[linear][block
     const Eigen::MatrixXd M = matrix_of(blocks_with<double>(false, {.rows = 5}), t.matrix(), w);
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(5, 5);
     for (int i = 0; i < 5; ++i) exact((i + 2) % 5, i) = std::ldexp(1.0, -20 * i);
-    CHECK(M == exact);
+    CHECK((M == exact));
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("block_jacobi: what has no inverse counts as its diagonal", "[linear][
       for (const auto& row : one.rows) t.row(row);
       INFO(w.name << ", " << one.what << ", symmetric " << one.symmetric);
       const Eigen::MatrixXd M = matrix_of(blocks_with<double>(one.symmetric, {.rows = 2}), t.matrix(), w);
-      CHECK(M == Eigen::MatrixXd(Eigen::Vector2d(one.diagonal[0], one.diagonal[1]).asDiagonal()));
+      CHECK((M == Eigen::MatrixXd(Eigen::Vector2d(one.diagonal[0], one.diagonal[1]).asDiagonal())));
     }
 }
 
