@@ -72,7 +72,7 @@ double roundings(const std::string& precision) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("block_jacobi: the inverse of each block", "[linear][block_jacobi][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("block_jacobi: the inverse of each block", "[linear][block_jacobi]", float, double) {
   using T = TestType;
   for (const way& w : ways())
     for (const bool symmetric : {false, true})

@@ -50,7 +50,8 @@ std::string message_of_making(const linear_solver_options& options) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("block_jacobi solves what its blocks hold at once", "[linear][block_jacobi]", float, double) {
+TEMPLATE_TEST_CASE("block_jacobi solves what its blocks hold at once", "[linear][block_jacobi][sanitizer]", float,
+                   double) {
   using T = TestType;
   for (const std::string& executor : executors_with_steps())
     for (const bool symmetric : {true, false})

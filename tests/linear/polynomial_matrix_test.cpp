@@ -115,8 +115,7 @@ double distance(const Eigen::MatrixXd& M, const Eigen::MatrixXd& exact) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("chebyshev: 1 - l q(l) is a scaled Chebyshev polynomial", "[linear][polynomial][sanitizer]", float,
-                   double) {
+TEMPLATE_TEST_CASE("chebyshev: 1 - l q(l) is a scaled Chebyshev polynomial", "[linear][polynomial]", float, double) {
   using T = TestType;
   for (const way& w : ways())
     for (const given_as form : {given_as::matrix, given_as::parts, given_as::products})
