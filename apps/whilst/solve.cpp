@@ -35,7 +35,7 @@ std::string preconditioners_beyond(const method_needs& method, const linear_solv
   const std::string incomplete = incomplete_factors_for(method, solver);
   if (taken.name == "fsai" || taken.name == "spai") return "amg or " + incomplete;
   if (taken.name == "amg") return incomplete;
-  if (taken.name == "jacobi") return incomplete.empty() ? "" : "amg or " + incomplete;
+  if (taken.name != "none") return incomplete.empty() ? "" : "amg or " + incomplete;
   return incomplete.empty() ? "jacobi" : "jacobi, amg or " + incomplete;
 }
 /// Those with which a method may go on that broke down or stagnated.

@@ -113,7 +113,8 @@ void read(std::string_view key, std::string_view text, Number& into) {
 }
 
 /// Numbers with spaces between.
-void read(std::string_view key, std::string_view text, std::vector<double>& into) {
+template <class Number>
+void read(std::string_view key, std::string_view text, std::vector<Number>& into) {
   into.clear();
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());
@@ -130,9 +131,10 @@ std::string written(Number value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-std::string written(const std::vector<double>& value) {
+template <class Number>
+std::string written(const std::vector<Number>& value) {
   std::string text;
-  for (const double number : value) text.append(text.empty() ? "" : " ").append(written(number));
+  for (const Number number : value) text.append(text.empty() ? "" : " ").append(written(number));
   return text;
 }
 

@@ -165,7 +165,8 @@ struct linear_solver<T>::implementation {
                   "Leave the format out");
     require_change_of_matrix<T>(making_linear_solver, options, false, M != nullptr);
     chosen_M = chosen_preconditioner(making_linear_solver, options);
-    if (!M && chosen_M.description)
+    require_matrix_for_parts(named);
+    if (!M && chosen_M.description && !chosen_M.description->takes_operators)
       throw error(
           making_linear_solver,
           "preconditioner " + chosen_M.name + " is made from a matrix, and the operator tells of products alone",
@@ -208,11 +209,13 @@ struct linear_solver<T>::implementation {
     if (M) shown.preconditioner = "user";
     matrix_preconditioner<T>* made_M = nullptr;
     if (!M && chosen_M.description)
-      made_M = &made_Ms.made({request, matrix.given(), matrix.values()}, method.needs, chosen_M);
+      made_M = &made_Ms.made({request, parts ? nullptr : &matrix.given(), parts ? nullptr : matrix.values()},
+                             method.needs, chosen_M);
     request.preconditioner_parts = M ? M.get() : made_M;
     request.settings = method_settings_of(options);
     shown.amg.near_null_space.clear();
     shown.amg.coordinates.clear();
+    shown.block_jacobi.offsets.clear();
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
       if (!null_space) null_space.emplace(making_linear_solver, options, request.where, request.rows);

@@ -53,8 +53,10 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 3 + members<whilst::amg_options>() +
-                                             members<whilst::ilu_options>() + members<whilst::fsai_options>());
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 6 + members<whilst::amg_options>() +
+                                             members<whilst::ilu_options>() + members<whilst::fsai_options>() +
+                                             members<whilst::block_jacobi_options>() +
+                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
@@ -79,6 +81,11 @@ TEST_CASE("options are read from a line of text", "[options]") {
   CHECK(
       options_from_string<linear_solver_options>("preconditioner=ilu,ilu_drop=0.1,ilu_matching=false,ilu_order=none") ==
       linear_solver_options{.preconditioner = "ilu", .ilu = {.drop = 0.1, .matching = false, .order = "none"}});
+  CHECK(options_from_string<linear_solver_options>(
+            "preconditioner=block_jacobi,block_jacobi_rows=8,block_jacobi_offsets=0 3 7,chebyshev_degree=6") ==
+        linear_solver_options{.preconditioner = "block_jacobi",
+                              .block_jacobi = {.rows = 8, .offsets = {0, 3, 7}},
+                              .chebyshev = {.degree = 6}});
   CHECK(options_from_string<linear_solver_options>("null_space_vectors = 1  -2 3e4 , null_space=vectors") ==
         linear_solver_options{.null_space = "vectors", .null_space_vectors = {1, -2, 3e4}});
   CHECK(options_from_string<linear_solver_options>("") == linear_solver_options{});
@@ -115,6 +122,13 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   CHECK(of_ilu.find("ilu_drop=0.1,") != std::string::npos);
   CHECK(options_from_string<linear_solver_options>(of_ilu) ==
         linear_solver_options{.preconditioner = "ilu", .ilu = {.drop = 0.1, .pivoting = 0.5}});
+  const std::string of_polynomial = options_to_string(linear_solver_options{
+      .preconditioner = "chebyshev,degree=7", .block_jacobi = {.offsets = {0, 2}}, .neumann = {.damping = 0.5}});
+  CHECK(options_from_string<linear_solver_options>(of_polynomial) ==
+        linear_solver_options{.preconditioner = "chebyshev",
+                              .block_jacobi = {.offsets = {0, 2}},
+                              .chebyshev = {.degree = 7},
+                              .neumann = {.damping = 0.5}});
   // What stands behind the name counts before the struct.
   const std::string of_ic =
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
@@ -144,8 +158,10 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_strength, amg_coarsest_rows, amg_most_levels, amg_unknowns_a_node, amg_near_null_space, "
             "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
-            "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, null_space, "
-            "null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
+            "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
+            "block_jacobi_precision, block_jacobi_offsets, chebyshev_degree, "
+            "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
+            "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

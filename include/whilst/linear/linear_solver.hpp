@@ -12,9 +12,11 @@
 #include "whilst/basics/held.hpp"
 #include "whilst/host/replayed_solver.hpp"
 #include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/block_jacobi_options.hpp"
 #include "whilst/linear/csr_matrix.hpp"
 #include "whilst/linear/fsai_options.hpp"
 #include "whilst/linear/ilu_options.hpp"
+#include "whilst/linear/polynomial_options.hpp"
 
 namespace whilst {
 
@@ -33,14 +35,15 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "none", "jacobi", "amg", "ilu", "ic", "fsai" or "spai". "jacobi": the inverse of the diagonal; for minres and cr,
-  /// which need a positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's
-  /// columns. A preconditioner of your own: see the constructors that take one. For the last three methods it is to be
-  /// close to the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host
-  /// in double when the solver is made and again by each update_values and bind_values, from the values as they are
-  /// then. Values that you change in place leave the factors as they are: then call one of the two again. "fsai" and
-  /// "spai": sparse approximate inverses, for a symmetric definite A "fsai", made where the solver runs; each solve
-  /// makes them anew if values have changed.
+  /// "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "jacobi": the
+  /// inverse of the diagonal; for minres and cr, which need a positive definite M, of its absolute values; for lsqr,
+  /// lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see the constructors that take
+  /// one. For the last three methods it is to be close to the inverse of A'A. "ilu" and "ic": incomplete factors, for a
+  /// symmetric definite A "ic", made by the host in double when the solver is made and again by each update_values and
+  /// bind_values, from the values as they are then. Values that you change in place leave the factors as they are: then
+  /// call one of the two again. All others are made where the solver runs, and made anew by solves whose values have
+  /// changed. "fsai" and "spai": sparse approximate inverses, for a symmetric definite A "fsai". "block_jacobi": the
+  /// inverses of blocks on the diagonal. "chebyshev" and "neumann": polynomials in A, for symmetric definite ones.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
@@ -48,6 +51,12 @@ struct linear_solver_options {
   ilu_options ilu = {};
   /// The same for preconditioners "fsai" and "spai".
   fsai_options fsai = {};
+  /// The same for preconditioner "block_jacobi".
+  block_jacobi_options block_jacobi = {};
+  /// The same for preconditioner "chebyshev": a polynomial in A, not the method of that name.
+  chebyshev_options chebyshev = {};
+  /// The same for preconditioner "neumann".
+  neumann_options neumann = {};
   /// The null space of a singular matrix: "none", "constant" for the vector of ones, as of a pure Neumann problem, or
   /// "vectors" for those in null_space_vectors: up to 64, an entry a row, one vector after another, of any length and
   /// at any angle. With P the projection onto what is orthogonal to them, a solve finds the x = P x with P A x = P b,
@@ -65,13 +74,13 @@ struct linear_solver_options {
   /// is 1. "symmetric": the entries of the diagonal become about 1 in size. "equilibrate": the largest entry of each
   /// row and each column does. The last two keep a symmetric matrix symmetric. A preconditioner is made from R A C.
   /// Reasons and residuals of reports are those of A; norms in the history and in progress are estimates, right where a
-  /// restart begins. Not for lsqr, lsmr, cgls and refined-cg, a null space, preconditioners that are made from the
-  /// matrix or are your own, nor executor "resident".
+  /// restart begins. Not for lsqr, lsmr, cgls and refined-cg, a null space, preconditioners other than "jacobi", nor
+  /// executor "resident".
   std::string scaling = "none";
   /// "exact", or "float": methods read A's values rounded to float, in half the bytes, with vectors and sums as they
   /// were, in format "sell" or "ell". Each restart begins with the exact residual and brings up to six digits. No
   /// effect on float matrices, nor where a value is beyond float's range. Not for lsqr, lsmr, cgls and refined-cg, a
-  /// null space, preconditioners that are made from the matrix, nor executor "resident".
+  /// null space, preconditioners as for `scaling`, nor executor "resident".
   std::string matrix_values = "exact";
   /// Stop when ||b - A x||_2 <= max(rtol ||b||_2, atol), unpreconditioned. lsqr, lsmr and cgls also stop, with reason
   /// converged_normal, when r = b - A x is orthogonal to the columns of A: ||A'r|| / ||r|| <= rtol ||A'b|| / ||b||.

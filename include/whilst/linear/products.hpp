@@ -176,9 +176,14 @@ struct made_by_rows : blocks_of<Use> {
   }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
-    decltype(use(i, e.others, e.Ax)) made{};
-    if (team.rank() == 0) made = use(i, e.others, e.Ax);
-    return made;
+    using made_by_use = decltype(use(i, e.others, e.Ax));
+    if constexpr (std::is_void_v<made_by_use>) {
+      if (team.rank() == 0) use(i, e.others, e.Ax);
+    } else {
+      made_by_use made{};
+      if (team.rank() == 0) made = use(i, e.others, e.Ax);
+      return made;
+    }
   }
   index_type bytes(index_type n) const requires(says_bytes<Operator>&& says_what_it_reads<Use>) {
     return A.bytes() + use.bytes(n);
@@ -339,8 +344,8 @@ inline constexpr bool multiplies_two_at_once =
 };
 
 /// Records what `use` makes of A x, without the operator's factor, if it has one; and the finish. `use` has read(i),
-/// and operator()(i, e, Ax), which writes what it likes at index i and returns the sums, given what read returned. So
-/// it may overwrite what it reads. One kernel where A has rows; otherwise `scratch` takes A x.
+/// and operator()(i, e, Ax), which writes what it likes at index i and returns the sums, or nothing, given what read
+/// returned. So it may overwrite what it reads. One kernel where A has rows; otherwise `scratch` takes A x.
 template <class Run, class Operator, class T, class Use, class... Rest>
 WHILST_HD void make_from_product(Run& run, const char* name, const Operator& A, const T* x, [[maybe_unused]] T* scratch,
                                  const Use& use, const Rest&... rest) {

@@ -35,7 +35,7 @@ void check_ilu(const refuse_setting& refuse, const linear_solver_options& option
 template <class T, factorization::factors_kind kind>
 std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_precondition<T>& matrix, const method_needs&,
                                                       const linear_solver_options& options) {
-  return make_ilu<T>(matrix.on_place.where, matrix.pattern, matrix.values, kind, options.ilu);
+  return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu);
 }
 
 template <factorization::factors_kind kind>

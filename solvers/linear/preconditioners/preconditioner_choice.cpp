@@ -27,6 +27,7 @@ struct setting_text {
                 cure);
   }
   template <class Number>
+  requires std::is_arithmetic_v<Number>
   void read(Number& into) const {
     const char* const end = text.data() + text.size();
     const auto [stopped, status] = std::from_chars(text.data(), end, into);
@@ -45,7 +46,7 @@ void read_setting(const setting_text& given, const preconditioner_description& o
   for (const preconditioner_setting& one : of.settings(into))
     std::visit(
         [&](auto* value) {
-          if constexpr (!std::is_same_v<decltype(value), std::vector<double>*>) {
+          if constexpr (requires { given.read(*value); }) {
             names += (names.empty() ? "" : ", ") + std::string(one.name);
             if (one.name != given.name) return;
             is_there = true;

@@ -16,7 +16,7 @@ namespace whilst {
 /// preconditioner's name.
 struct preconditioner_setting {
   std::string_view name;
-  std::variant<bool*, int*, index_type*, double*, std::string*, std::vector<double>*> value;
+  std::variant<bool*, int*, index_type*, double*, std::string*, std::vector<double>*, std::vector<index_type>*> value;
 };
 
 /// Throws whilst::error about a setting: "making a linear solver: setting strength is 2 of preconditioner amg".
@@ -27,12 +27,13 @@ struct refuse_setting {
   }
 };
 
-/// A matrix to make a preconditioner from.
+/// A matrix to make a preconditioner from, or, where that can be made so, an operator in parts.
 template <class T>
 struct matrix_to_precondition {
-  const solve_request<T>& on_place;  ///< as methods read it, in memory of the solver's place
-  const csr_matrix<T>& pattern;      ///< the same as it was given
-  const T* values;                   ///< in the order of the pattern's, in host memory or memory of the solver's place
+  const solve_request<T>& on_place;              ///< as methods read it, in memory of the solver's place
+  const csr_matrix<T>* const pattern = nullptr;  ///< the same as it was given; null for an operator in parts
+  /// In the order of the pattern's, in host memory or memory of the solver's place.
+  const T* values = nullptr;
 };
 
 template <class T>
@@ -40,7 +41,7 @@ using preconditioner_maker = std::unique_ptr<matrix_preconditioner<T>> (*)(const
                                                                            const method_needs& method,
                                                                            const linear_solver_options& options);
 
-/// A preconditioner that a linear_solver makes from its matrix. Each has a source of its own in this folder.
+/// A preconditioner that a linear_solver makes from its matrix. Each kind has a source of its own in this folder.
 struct preconditioner_description {
   const char* name;
   const char* prefix;    ///< of its settings in options as text: "amg" for "amg_strength"
@@ -49,6 +50,8 @@ struct preconditioner_description {
   bool differs_for_symmetric;
   /// Whether the solver tells it of new values, by matrix_preconditioner::values_changed; else solves find out.
   bool hears_of_values;
+  /// Whether products are enough to make it: it may be of an operator in parts.
+  bool takes_operators = false;
   std::vector<preconditioner_setting> (*settings)(linear_solver_options& options);
   /// Throws on settings that make no sense.
   void (*check)(const refuse_setting& refuse, const linear_solver_options& options);
@@ -67,6 +70,9 @@ const preconditioner_description& ilu_description();
 const preconditioner_description& ic_description();
 const preconditioner_description& fsai_description();
 const preconditioner_description& spai_description();
+const preconditioner_description& block_jacobi_description();
+const preconditioner_description& chebyshev_description();
+const preconditioner_description& neumann_description();
 
 /// All of them.
 const std::vector<const preconditioner_description*>& preconditioner_table();

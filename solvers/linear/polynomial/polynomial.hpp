@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
+#include "whilst/linear/polynomial_options.hpp"
+#include "whilst/linear/recorded_solve.hpp"
+
+namespace whilst {
+
+inline constexpr int most_degree_of_polynomial = 32;
+
+/// Preconditioner "chebyshev" for the symmetric definite operator of a request: its matrix, or its parts, with or
+/// without a diagonal; without one, D is the identity. Each solve begins by estimating the greatest eigenvalue of
+/// D^-1 A. Settings have been checked.
+template <class T>
+std::unique_ptr<matrix_preconditioner<T>> make_chebyshev_polynomial(const solve_request<T>& of,
+                                                                    const chebyshev_options& options);
+/// The same for preconditioner "neumann".
+template <class T>
+std::unique_ptr<matrix_preconditioner<T>> make_neumann_polynomial(const solve_request<T>& of,
+                                                                  const neumann_options& options);
+
+}  // namespace whilst
