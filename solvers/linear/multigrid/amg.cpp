@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "solvers/linear/multigrid/cycle.hpp"
+#include "solvers/linear/multigrid/deeper_cycle.hpp"
 #include "whilst/basics/safe_norm.hpp"
 
 namespace whilst {
 namespace {
 
-using multigrid::cycle_vectors, multigrid::hierarchy, multigrid::pattern_view, multigrid::record_cycle;
+using multigrid::cycle_vectors, multigrid::deeper_cycle_vectors, multigrid::hierarchy, multigrid::pattern_view,
+    multigrid::record_cycle, multigrid::record_deeper_cycle, multigrid::steps_of_deeper_cycle;
 
 /// What a hierarchy keeps about the values that it was made from, in memory of its place.
 struct values_of_hierarchy {
@@ -102,7 +104,11 @@ class amg final : public matrix_preconditioner<T> {
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
-    vectors_.take_memory(levels_, std::is_same_v<T, C>, memory);
+    if (levels_.plan().is_plain()) {
+      vectors_.take_memory(levels_, std::is_same_v<T, C>, memory);
+    } else {
+      deeper_vectors_.take_memory(levels_, memory);
+    }
   }
   bool made_from_operator() const override { return true; }
   /// The hierarchy is made anew where a value has changed, on the device: nobody has to say so.
@@ -116,11 +122,22 @@ class amg final : public matrix_preconditioner<T> {
     run.once("the levels are of these values", note_levels{kept, factor});
   }
   void apply(recorder& run, const T* r, T* z) const override {
-    record_cycle(run, levels_, vectors_, r, z, &kept_.data()->factor);
+    const double* const factor = &kept_.data()->factor;
+    if (levels_.plan().is_plain()) {
+      record_cycle(run, levels_, vectors_, r, z, factor);
+    } else {
+      record_deeper_cycle(run, levels_, deeper_vectors_, r, z, factor);
+    }
   }
 
   index_type bytes() const override { return levels_.bytes() + kept_.bytes(); }
-  std::string description() const override { return levels_.description(); }
+  std::string description() const override {
+    const multigrid::cycle_plan& plan = levels_.plan();
+    std::string words = levels_.description();
+    if (!plan.words.empty()) words += "; " + plan.words;
+    if (!plan.is_plain()) words += ", " + std::to_string(steps_of_deeper_cycle(levels_, kept_.where())) + " steps";
+    return words;
+  }
 
  private:
   template <class V>
@@ -136,6 +153,7 @@ class amg final : public matrix_preconditioner<T> {
   hierarchy<C> levels_;
   constant_slot<const T> values_;
   cycle_vectors<C> vectors_;
+  deeper_cycle_vectors<C> deeper_vectors_;
 };
 
 }  // namespace
