@@ -212,8 +212,9 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
     run.step("no coarser level", n + 1, no_offsets{offsets});
     fine.T = fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
   }
+  if (plan_.uses_polynomial() && symmetric_) fine.lanczos.take(fine.unknowns(), kept_);
   if (is_system_) return take_node_values(fine);
-  if (plan_.uses_polynomial()) fine.iterates = kept_.take<double>(2 * n + 1).data();
+  if (plan_.keeps_small_entries()) fine.share_of_Q = 0;
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();

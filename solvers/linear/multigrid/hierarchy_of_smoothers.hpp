@@ -1,9 +1,7 @@
 #pragma once
 
-#include <limits>
-#include <utility>
-
 #include "solvers/linear/multigrid/hierarchy.hpp"
+#include "solvers/linear/multigrid/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/smoother_values.hpp"
 
 /// What a hierarchy makes for cycles and smoothers other than the default ones. For hierarchy.cpp, which instantiates
@@ -18,15 +16,14 @@ void hierarchy<C>::record_smoother(recorder& run, const level<C>& here) const {
   const int lanes = here.A.lanes(8);
   if (plan_.smoother == smoother_kind::l1_jacobi) run.step("M of l1-Jacobi", n, l1_values<C>{here.matrix(), here.M, lanes});
   if (!plan_.uses_polynomial()) return;
-  constexpr double most = 1.9;  // see smoother_values
-  double *x = here.iterates, *y = x + n, *const norm = y + n;
-  const node_matrix<C> A{here.A, here.A_values, 1, 1};
-  run.step("numbers without regularity", n, begin_iteration{x}, note_norm{norm});
-  for (int k = 0; k < iterations_for_eigenvalue; ++k, std::swap(x, y))
-    run.step("the largest eigenvalue of M A", n, iterate<1, C>{A, here.M, x, norm, y, lanes}, note_norm{norm});
-  run.step("M, weighted", n, weight_smoother<C>{norm, most, plan_.inner_weight, here.M});
+  constexpr double most = 1.9;  // the sums of the sizes in a row of M A: see smoother_values
+  if (symmetric_) {
+    record_weighted<1>(run, node_matrix<C>{here.A, here.A_values, 1, 1}, here.M, plan_.inner_weight, most, here.lanczos);
+  } else {
+    run.step("M, weighted", n, scale_smoother<C>{plan_.inner_weight / most, here.M});
+  }
 }
-/// The same of a system, whose M of spai0 has been damped by its largest eigenvalue, and is part of P.
+/// The same of a system, whose M of spai0 has been damped by an estimate of its largest eigenvalue, and is part of P.
 template <class C>
 void hierarchy<C>::record_node_smoother(recorder& run, const level<C>& here) const {
   double* const M = here.in_double.M;
@@ -34,9 +31,11 @@ void hierarchy<C>::record_node_smoother(recorder& run, const level<C>& here) con
     with_block_size(here.block, [&](auto size) {
       run.step("M of l1-Jacobi", here.A.rows, node_l1_values<size>{here.nodes_of_A(), M, here.A.lanes(2)});
     });
-  if (plan_.uses_polynomial())
-    run.step("M, weighted", here.unknowns() * here.block,
-             scale_smoother{plan_.inner_weight / (eigenvalue_allowance * largest_eigenvalue), M});
+  if (!plan_.uses_polynomial()) return;
+  constexpr double most = 2 * largest_eigenvalue;
+  with_block_size(here.block, [&](auto size) {
+    record_weighted<size>(run, here.nodes_of_A(), M, plan_.inner_weight, most, here.lanczos);
+  });
 }
 
 /// The matrix of a level for a cycle that has products with it.

@@ -159,11 +159,10 @@ struct note_norm {
   double* norm;
   WHILST_HD void operator()(const sums<double, 1>& total) const { *norm = std::sqrt(total[0]); }
 };
-template <int size, class V = double>
+template <int size>
 struct iterate {
-  node_matrix<V> A;
-  const V* M;
-  const double *x, *norm;
+  node_matrix<double> A;
+  const double *M, *x, *norm;
   double* y;
   int lanes;
 
@@ -174,15 +173,14 @@ struct iterate {
     double Ax[block_size<size>::most] = {};
     A.nodes.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       for (int r = 0; r < b; ++r)
-        for (int c = 0; c < b; ++c)
-          Ax[r] += static_cast<double>(A.row(i, e, r)[c]) * x[index_type{j} * b + c];
+        for (int c = 0; c < b; ++c) Ax[r] += A.row(i, e, r)[c] * x[index_type{j} * b + c];
     });
     for (int r = 0; r < b; ++r) Ax[r] = team.sum(Ax[r]);
     sums<double, 1> square{};
     if (team.rank() > 0) return square;
     for (int r = 0; r < b; ++r) {
       double z = 0;
-      for (int t = 0; t < b; ++t) z += static_cast<double>(M[(i * b + r) * b + t]) * Ax[t];
+      for (int t = 0; t < b; ++t) z += M[(i * b + r) * b + t] * Ax[t];
       z = *norm == 0 ? 0 : z / *norm;
       y[i * b + r] = z;
       square.value[0] += z * z;

@@ -63,25 +63,12 @@ struct node_l1_values {
   }
 };
 
-/// The largest eigenvalue of M A is taken for a tenth more than the iteration finds.
-inline constexpr double eigenvalue_allowance = 1.1;
-/// M for the sweep within the cycle's matrices: weight / l M, where l is the largest eigenvalue of M A.
+/// M = factor M.
 template <class V>
-struct weight_smoother {
-  const double* norm;  ///< the iteration's last
-  double most;         ///< what l is at most
-  double weight;
-  V* M;
-  WHILST_HD void operator()(index_type k) const {
-    const double found = eigenvalue_allowance * *norm, l = found > most ? most : found;
-    if (l != 0) M[k] = static_cast<V>(weight / l * static_cast<double>(M[k]));
-  }
-};
-/// The same where l is known when this is recorded.
 struct scale_smoother {
   double factor;
-  double* M;
-  WHILST_HD void operator()(index_type k) const { M[k] *= factor; }
+  V* M;
+  WHILST_HD void operator()(index_type k) const { M[k] = static_cast<V>(factor * static_cast<double>(M[k])); }
 };
 
 /// A level's matrix in the numbers of the cycle.
