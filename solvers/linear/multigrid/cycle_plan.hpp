@@ -34,9 +34,6 @@ struct cycle_plan {
   bool uses_polynomial() const {
     return smoother == smoother_kind::chebyshev || smoother == smoother_kind::chebyshev_first;
   }
-  /// Whether Q and W keep their small entries. The sweeps around them are large where the polynomial has a zero for the
-  /// sweep within them, and would make much of what is dropped.
-  bool keeps_small_entries() const { return uses_polynomial() && !outer_weights.empty(); }
   /// Whether a cycle is what record_cycle records.
   bool is_plain() const { return cycle == cycle_kind::V && outer_weights.empty(); }
   /// Whether a level needs its matrix A beside the cycle's matrices.

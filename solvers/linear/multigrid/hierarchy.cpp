@@ -214,7 +214,6 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   }
   if (plan_.uses_polynomial() && symmetric_) fine.lanczos.take(fine.unknowns(), kept_);
   if (is_system_) return take_node_values(fine);
-  if (plan_.keeps_small_entries()) fine.share_of_Q = 0;
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();

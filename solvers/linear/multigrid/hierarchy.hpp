@@ -30,7 +30,6 @@ struct level {
   transposed_pattern R, W;  ///< of P and of W'
   C *A_values = nullptr, *AT_values = nullptr, *P_values = nullptr, *RT_values = nullptr, *AP_values = nullptr,
     *ATRT_values = nullptr, *up_values = nullptr, *WT_values = nullptr, *W_values = nullptr, *M = nullptr;
-  double share_of_Q = entries_of_Q<C>::usual_share;  ///< below it, entries of Q and W are dropped
   std::int32_t* mirrored = nullptr;   ///< for each entry a_ij of A where a_ji is; null if A counts as symmetric
   std::uint8_t* strong = nullptr;     ///< of each entry of A
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
@@ -61,8 +60,8 @@ struct level {
   matrix_view<C> matrix() const { return {A, A_values}; }
   matrix_view<C> transposed() const { return {A, AT_values}; }
   strong_graph<C> graph(const matrix_view<C>& of) const { return {of, strong}; }
-  entries_of_Q<C> up_entries() const { return {{P, P_values}, {AP, AP_values}, M, share_of_Q}; }
-  entries_of_Q<C> down_entries() const { return {{P, RT_values}, {AP, ATRT_values}, M, share_of_Q}; }
+  entries_of_Q<C> up_entries() const { return {{P, P_values}, {AP, AP_values}, M}; }
+  entries_of_Q<C> down_entries() const { return {{P, RT_values}, {AP, ATRT_values}, M}; }
 };
 
 /// The levels of a matrix and how their values are made.

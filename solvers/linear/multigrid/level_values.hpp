@@ -151,10 +151,9 @@ struct smoother_values {
 /// the cycle stays symmetric; or else, of A' and R', W' = R' - M A'R', whose entries are made and kept likewise.
 template <class C>
 struct entries_of_Q {
-  static constexpr double usual_share = 0.02;  // costs no iteration, and saves a fifth to three fifths of the entries
+  static constexpr double least_share = 0.02;  // costs no iteration, and saves a fifth to three fifths of the entries
   matrix_view<C> P, AP;
   const C* M;
-  double least_share = usual_share;  ///< 0 to keep all
 
   /// That of entry q of A P, in row i and column g.
   WHILST_HD double value(index_type i, std::int32_t q, std::int32_t g) const {
@@ -175,7 +174,7 @@ struct entries_of_Q {
         const double size = fabs(of_.value(i_, q, g));
         if (size > most) most = size;
       });
-      least_ = -of.least_share * team.least(-most);
+      least_ = -least_share * team.least(-most);
     }
     WHILST_HD std::int32_t beyond(std::int32_t last) const {
       std::int32_t least = no_column;
