@@ -157,7 +157,8 @@ struct textbook_cycle {
 
 /// Applies the hierarchy's cycle to b by a program.
 template <class C>
-std::vector<double> applied(const way& w, const hierarchy<C>& levels, const std::vector<double>& b) {
+std::vector<double> applied(const way& w, const hierarchy<C>& levels, const std::vector<double>& b,
+                            bool by_the_general_one = false) {
   const auto n = static_cast<index_type>(b.size());
   const buffer<double> r(w.where, n, b.data()), z(w.where, n);
   const double half = 0.5;
@@ -165,7 +166,7 @@ std::vector<double> applied(const way& w, const hierarchy<C>& levels, const std:
   whilst::program_recorder record(w.where);
   whilst::multigrid::cycle_vectors<C> plain;
   whilst::multigrid::deeper_cycle_vectors<C> deeper;
-  const bool is_plain = levels.plan().is_plain();
+  const bool is_plain = levels.plan().is_plain() && !by_the_general_one;
   record.arena([&](whilst::arena_layout& memory) {
     if (is_plain) {
       plain.take_memory(levels, std::is_same_v<C, double>, memory);
@@ -230,8 +231,8 @@ double difference(const std::vector<double>& found, const column& expected) {
   return static_cast<double>(most / expected.cwiseAbs().maxCoeff());
 }
 
-/// What a cycle rounds by, in epsilons: some of ||M|| ||A|| in each of some dozen products, and on the coarsest level of
-/// its condition, which is below 1e3 here.
+/// What a cycle rounds by, in epsilons: some of ||M|| ||A|| in each of some dozen products, and on the coarsest level
+/// of its condition, which is below 1e3 here.
 constexpr double rounding = 2000;
 
 template <class C>
@@ -279,10 +280,21 @@ TEST_CASE("amg's cycles with all that is special, once each", "[linear][amg][san
     for (const way& w : ways()) {
       CAPTURE(given.name, w.name);
       const hierarchy_there<float> there(w.where, given.A, given.symmetric, options);
-      for (const double z : applied(w, there.levels, random_vector<double>(given.A.rows(), 5)))
-        CHECK(std::isfinite(z));
+      for (const double z : applied(w, there.levels, random_vector<double>(given.A.rows(), 5))) CHECK(std::isfinite(z));
     }
   }
+}
+
+TEST_CASE("amg: the default cycle has the bits of the general one", "[linear][amg]") {
+  for (const problem& given : problems())
+    for (const way& w : ways()) {
+      CAPTURE(given.name, w.name);
+      const std::vector<double> b = random_vector<double>(given.A.rows(), 5);
+      const hierarchy_there<double> there(w.where, given.A, given.symmetric, given.options);
+      CHECK(applied(w, there.levels, b) == applied(w, there.levels, b, true));
+      const hierarchy_there<float> in_float(w.where, given.A, given.symmetric, given.options);
+      CHECK(applied(w, in_float.levels, b) == applied(w, in_float.levels, b, true));
+    }
 }
 
 TEST_CASE("amg: V- and W-cycles of a symmetric matrix are symmetric and definite", "[linear][amg]") {
@@ -317,9 +329,8 @@ TEST_CASE("amg: V- and W-cycles of a symmetric matrix are symmetric and definite
 
 TEST_CASE("amg: the fourth kind's polynomial is the one with the least bound for V-cycles", "[linear][amg]") {
   // Of degree 2 and 3, the optimal weights of Lottes's table: x += beta_i z_i, where z_i is that of the fourth kind.
-  const std::vector<std::vector<double>> weights{{1.125},
-                                                 {1.02387287570313, 1.26408905371085},
-                                                 {1.00842544782028, 1.08867839208730, 1.33753125909618}};
+  const std::vector<std::vector<double>> weights{
+      {1.125}, {1.02387287570313, 1.26408905371085}, {1.00842544782028, 1.08867839208730, 1.33753125909618}};
   for (int degree = 1; degree <= 8; ++degree) {
     CAPTURE(degree);
     const std::vector<double> zeros = whilst::multigrid::zeros_of_fourth_kind(degree);

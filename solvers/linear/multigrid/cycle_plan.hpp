@@ -18,8 +18,8 @@ enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first };
 
 /// Cycle and smoother as options name them.
 ///
-/// A smoother of k sweeps is written x += w_j M (b - A x) for j = 1 ... k, with weights 1 / w_j that are the zeros of its
-/// polynomial, in any order. The sweep next to the coarse correction, whose weight is the smallest, is part of the
+/// A smoother of k sweeps is written x += w_j M (b - A x) for j = 1 ... k, with weights 1 / w_j that are the zeros of
+/// its polynomial, in any order. The sweep next to the coarse correction, whose weight is the smallest, is part of the
 /// cycle's matrices: those are made with M, multiplied by that weight. The others are steps of their own.
 struct cycle_plan {
   cycle_kind cycle = cycle_kind::V;
@@ -41,9 +41,7 @@ struct cycle_plan {
 
   /// Levels below the finest that are visited twice, at most: each doubles the steps of a W-cycle.
   static constexpr std::size_t most_doubled = 4;
-  bool visits_twice(std::size_t level) const {
-    return cycle != cycle_kind::V && level > 0 && level <= most_doubled;
-  }
+  bool visits_twice(std::size_t level) const { return cycle != cycle_kind::V && level > 0 && level <= most_doubled; }
 };
 
 /// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, and on sweeps that are
@@ -55,7 +53,8 @@ cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options);
 /// Fourth kind with optimal weights: J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numer. Linear
 /// Algebra Appl. 30 (2023). The bound for a V-cycle is smallest where x p(x)^2 / (1 - p(x)^2) <= c for the least c on
 /// (0, 1]. That is (x + c) p(x)^2 <= c, and so sqrt(x + c) p(x) is a multiple of Chebyshev's polynomial T of degree
-/// 2 k + 1 in sqrt((x + c) / (1 + c)), an odd one, for the c whose sqrt(c / (1 + c)) is the least positive extremum of T.
+/// 2 k + 1 in sqrt((x + c) / (1 + c)), an odd one, for the c whose sqrt(c / (1 + c)) is the least positive extremum of
+/// T.
 std::vector<double> zeros_of_fourth_kind(int degree);
 /// First kind: the polynomial that is smallest on [least, 1].
 std::vector<double> zeros_of_first_kind(int degree, double least);

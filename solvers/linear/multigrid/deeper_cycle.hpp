@@ -18,8 +18,8 @@ class deeper_cycle_vectors {
   struct of_level {
     C* right = nullptr;  ///< b, which a second visit replaces by what the first has left of it
     C* rest = nullptr;   ///< b - A x for the cycle's matrices, and, behind it, what the next coarser level answers
-    C *x = nullptr, *next_x = nullptr;          ///< of sweeps that are steps of their own
-    C *second = nullptr, *product = nullptr;    ///< of a K-cycle: the second direction, A times the first
+    C *x = nullptr, *next_x = nullptr;        ///< of sweeps that are steps of their own
+    C *second = nullptr, *product = nullptr;  ///< of a K-cycle: the second direction, A times the first
     krylov_scalars* scalars = nullptr;
   };
 
@@ -103,8 +103,7 @@ class deeper_cycle {
   /// e = what level k answers to vectors[k].right.
   void solve(std::size_t k, cycle_kind kind, C* e) {
     const put_answer<C> first{e}, added{e, e};
-    if (kind == cycle_kind::V || !of_.plan().visits_twice(k) || is_inverted(k))
-      return visit(k, cycle_kind::V, first);
+    if (kind == cycle_kind::V || !of_.plan().visits_twice(k) || is_inverted(k)) return visit(k, cycle_kind::V, first);
     if (kind == cycle_kind::K) return solve_by_krylov(k, e);
     const auto v = vectors_[k];
     visit(k, kind, first);
@@ -114,8 +113,8 @@ class deeper_cycle {
 
   /// Two steps, from 0: of flexible conjugate gradients, where M is nearly symmetric and definite as A is, or of a
   /// method that lowers the residual. Y. Notay, P. S. Vassilevski, "Recursive Krylov-based multigrid cycles", Numer.
-  /// Linear Algebra Appl. 15 (2008) 473-487. With c = B b, b' = b - alpha A c, d = B b' and what they are multiplied by,
-  /// u = c or A c and w = d or A d:
+  /// Linear Algebra Appl. 15 (2008) 473-487. With c = B b, b' = b - alpha A c, d = B b' and what they are multiplied
+  /// by, u = c or A c and w = d or A d:
   ///
   ///   rho = (u, A c)   alpha = (u, b) / rho   gamma = (w, A c)   delta = (w, A d) - gamma^2 / rho   eta = (w, b')
   ///   e = (alpha - gamma eta / (rho delta)) c + eta / delta d
@@ -159,8 +158,7 @@ class deeper_cycle {
       product("t = b - A x", here.whole, x, put_residual<C>{v.right, v.rest});
       smooth(here, weight, v.rest, x, put);
     } else {
-      product("x + w M (b - A x)", here.whole, x,
-              put_sweep<C, Put>{v.right, x, here.M, static_cast<C>(weight), put});
+      product("x + w M (b - A x)", here.whole, x, put_sweep<C, Put>{v.right, x, here.M, static_cast<C>(weight), put});
     }
   }
 

@@ -58,14 +58,14 @@ struct smooth_by_blocks {
     put(i, (x ? x[i] : C(0)) + weight * sum);
   }
   index_type bytes(index_type n) const {
-    return put.bytes(n) + n * ((x ? 2 : 1) * static_cast<index_type>(sizeof(C)) +
-                               block * static_cast<index_type>(sizeof(V)));
+    return put.bytes(n) +
+           n * ((x ? 2 : 1) * static_cast<index_type>(sizeof(C)) + block * static_cast<index_type>(sizeof(V)));
   }
 };
 
 /// Of a K-cycle's level: see deeper_cycle::solve_by_krylov.
 struct krylov_scalars {
-  double rho, alpha;            ///< of the first step
+  double rho, alpha;           ///< of the first step
   double of_first, of_second;  ///< what the directions are multiplied by in the end
 };
 /// A c; (u, A c) and (u, b), where u is c, or null for A c.

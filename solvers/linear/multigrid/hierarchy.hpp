@@ -46,7 +46,7 @@ struct level {
     double *A = nullptr, *T = nullptr, *P = nullptr, *AP = nullptr, *M = nullptr;
   } in_double;
   double *near_null = nullptr, *iterates = nullptr;  ///< the latter for the largest eigenvalue of M A
-  lanczos_memory lanczos;                              ///< likewise, of a smoother that is a polynomial
+  lanczos_memory lanczos;                            ///< likewise, of a smoother that is a polynomial
 
   index_type unknowns() const { return A.rows * block; }
   index_type coarse_unknowns() const { return coarse_rows * coarse_block; }

@@ -14,11 +14,13 @@ template <class C>
 void hierarchy<C>::record_smoother(recorder& run, const level<C>& here) const {
   const index_type n = here.A.rows;
   const int lanes = here.A.lanes(8);
-  if (plan_.smoother == smoother_kind::l1_jacobi) run.step("M of l1-Jacobi", n, l1_values<C>{here.matrix(), here.M, lanes});
+  if (plan_.smoother == smoother_kind::l1_jacobi)
+    run.step("M of l1-Jacobi", n, l1_values<C>{here.matrix(), here.M, lanes});
   if (!plan_.uses_polynomial()) return;
   constexpr double most = 1.9;  // the sums of the sizes in a row of M A: see smoother_values
   if (symmetric_) {
-    record_weighted<1>(run, node_matrix<C>{here.A, here.A_values, 1, 1}, here.M, plan_.inner_weight, most, here.lanczos);
+    record_weighted<1>(run, node_matrix<C>{here.A, here.A_values, 1, 1}, here.M, plan_.inner_weight, most,
+                       here.lanczos);
   } else {
     run.step("M, weighted", n, scale_smoother<C>{plan_.inner_weight / most, here.M});
   }

@@ -73,8 +73,7 @@ struct lanczos_product {
     double product[block_size<size>::most] = {};
     A.nodes.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       for (int r = 0; r < b; ++r)
-        for (int c = 0; c < b; ++c)
-          product[r] += static_cast<double>(A.row(i, e, r)[c]) * u[index_type{j} * b + c];
+        for (int c = 0; c < b; ++c) product[r] += static_cast<double>(A.row(i, e, r)[c]) * u[index_type{j} * b + c];
     });
     for (int r = 0; r < b; ++r) product[r] = team.sum(product[r]);
     sums<double, 2> share{};

@@ -81,9 +81,9 @@ struct tentative_values {
   }
 };
 
-/// D = (A_ii + diag(beside))^-1 for the block A_ii; beside, which takes the signs of its diagonal, may be null. Gauss and
-/// Jordan's elimination with pivots from the diagonal; how many there are. An unknown whose pivot is lost to rounding,
-/// as of a vector that was left out, has a row and a column of zeros.
+/// D = (A_ii + diag(beside))^-1 for the block A_ii; beside, which takes the signs of its diagonal, may be null. Gauss
+/// and Jordan's elimination with pivots from the diagonal; how many there are. An unknown whose pivot is lost to
+/// rounding, as of a vector that was left out, has a row and a column of zeros.
 template <int size>
 WHILST_HD int invert_diagonal_block(const node_matrix<double>& A, index_type i, const double* beside,
                                     double (&D)[block_size<size>::most][block_size<size>::most]) {

@@ -35,8 +35,8 @@ struct l1_values {
   }
 };
 
-/// The same by blocks: M_i = (D_i + L_i)^-1, where the diagonal L_i has the sums of sizes beside the block D_i, with the
-/// signs of D_i's diagonal: the "l1 hybrid" smoother of the same paper, for hybrids of nodes.
+/// The same by blocks: M_i = (D_i + L_i)^-1, where the diagonal L_i has the sums of sizes beside the block D_i, with
+/// the signs of D_i's diagonal: the "l1 hybrid" smoother of the same paper, for hybrids of nodes.
 template <int size>
 struct node_l1_values {
   static constexpr int most = block_size<size>::most;

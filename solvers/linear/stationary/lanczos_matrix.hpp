@@ -6,7 +6,8 @@
 
 namespace whilst {
 
-/// The symmetric tridiagonal matrix of some Lanczos steps: alpha on the diagonal, beta[k] beside it in row k, from 1 on.
+/// The symmetric tridiagonal matrix of some Lanczos steps: alpha on the diagonal, beta[k] beside it in row k, from 1
+/// on.
 struct lanczos_matrix {
   static constexpr int most_steps = 64;
   double alpha[most_steps], beta[most_steps];
