@@ -39,14 +39,14 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
                            const double* factor) {
     using X = std::remove_cvref_t<decltype(x)>;
     run.step(name, on_host ? A.pattern.rows : A.warps(),
-             cycle_product<C, X, put_product<std::remove_pointer_t<decltype(y)>>>{A, x, {y, factor}});
+             cycle_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{A, x, {y, factor}});
   };
   const auto up = [&](std::size_t k, const auto& x, auto* y, const double* factor) {
     const index_type n = levels[k].unknowns();
     using X = std::remove_cvref_t<decltype(x)>;
     if (k == last && of.has_inverse()) {
       run.step("the coarsest level", n,
-               inverse_product<C, X, put_product<std::remove_pointer_t<decltype(y)>>>{n, of.inverse(), x, {y, factor}});
+               inverse_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{n, of.inverse(), x, {y, factor}});
     } else {
       product("up: S r + Q e", levels[k].up, x, y, factor);
     }

@@ -29,7 +29,7 @@ struct round_vector {
 
 /// What becomes of a row's product: y = *factor A x; factor is null for 1. Others are in deeper_cycle.hpp.
 template <class Y>
-struct put_product {
+struct put_scaled {
   Y* y;
   const double* factor;
 
