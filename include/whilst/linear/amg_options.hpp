@@ -20,6 +20,16 @@ struct amg_options {
   /// each time that values have changed; 1 to 2048, or 0 for 1024 on a GPU and 256 on the host.
   index_type coarsest_rows = 0;
   int most_levels = 30;
+  /// How often a cycle visits coarser levels: "V" once; "W" twice; "F" by an F-cycle, then by a V-cycle; "K" as two
+  /// steps of conjugate gradients, or of a method for any matrix, whose preconditioner is the next K-cycle. With "F", M
+  /// is not symmetric; with "K" it is not linear. Methods that cannot take that are refused.
+  std::string cycle = "V";
+  /// What smooths: "spai0", the sparse approximate inverse on the diagonal; "l1_jacobi", the inverse of the sums of
+  /// sizes of rows, which never overshoots; "chebyshev", the polynomial of the fourth kind with optimal weights in M A,
+  /// for the M of spai0; "chebyshev_first", that of the first kind. Of systems: their versions by blocks of nodes.
+  std::string smoother = "spai0";
+  /// Products with A that smooth before the coarse correction and as many after it, the degree of a polynomial; 1 to 8.
+  int sweeps = 1;
   /// For systems of equations: how many unknowns a node has, which lie next to each other; 1 to 8. Nodes are
   /// aggregated as wholes, and smoothed by the inverses of their blocks. 2 or 3 for displacements in elasticity.
   int unknowns_a_node = 1;

@@ -22,6 +22,7 @@ struct method_needs {
   bool definite_preconditioner = false;      ///< though A may be indefinite: Jacobi takes absolute values
   bool linear_preconditioner = false;        ///< to the last digit: M r follows a recurrence of its own
   bool transpose = false;                    ///< products with A', too: A may be rectangular, M is for A'A
+  bool fixed_preconditioner = true;          ///< the same linear map in each iteration; false of flexible methods
 };
 
 /// A pointwise one may declare with bytes(n) what it reads of its own for n entries, as an operator does. It may also

@@ -209,7 +209,7 @@ class sparse_inverse final : public matrix_preconditioner<T> {
   void record_product(recorder& run, const char* name, const interleaved_rows<C>& A, const T* x, T* y,
                       const double* factor) const {
     run.step(name, where_.on_host() ? A.pattern.rows : A.warps(),
-             multigrid::interleaved_product<C, const T*, T>{A, x, y, factor});
+             multigrid::interleaved_product<C, const T*, multigrid::put_scaled<T>>{A, x, {y, factor}});
   }
 
   place where_;

@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "solvers/linear/multigrid/cycle.hpp"
+#include "solvers/linear/multigrid/deeper_cycle.hpp"
 #include "solvers/linear/values_watch.hpp"
 
 namespace whilst {
 namespace {
 
-using multigrid::cycle_vectors, multigrid::hierarchy, multigrid::pattern_view, multigrid::record_cycle;
+using multigrid::cycle_vectors, multigrid::deeper_cycle_vectors, multigrid::hierarchy, multigrid::pattern_view,
+    multigrid::record_cycle, multigrid::record_deeper_cycle, multigrid::steps_of_deeper_cycle;
 
 template <class T, class C>
 struct scale_finest {
@@ -28,7 +30,8 @@ template <class T, class C>
 class amg final : public matrix_preconditioner<T> {
  public:
   amg(const solve_request<T>& matrix, bool symmetric, const amg_options& options)
-      : nonzeros_(matrix.nonzeros),
+      : where_(matrix.where),
+        nonzeros_(matrix.nonzeros),
         watch_(matrix),
         levels_(matrix.where,
                 {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
@@ -41,7 +44,11 @@ class amg final : public matrix_preconditioner<T> {
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
-    vectors_.take_memory(levels_, std::is_same_v<T, C>, memory);
+    if (levels_.plan().is_plain()) {
+      vectors_.take_memory(levels_, std::is_same_v<T, C>, memory);
+    } else {
+      deeper_vectors_.take_memory(levels_, memory);
+    }
   }
   bool made_from_operator() const override { return true; }
   /// The hierarchy is made anew where a value has changed, on the device: nobody has to say so.
@@ -52,11 +59,22 @@ class amg final : public matrix_preconditioner<T> {
     });
   }
   void apply(recorder& run, const T* r, T* z) const override {
-    record_cycle(run, levels_, vectors_, r, z, watch_.factor());
+    const double* const factor = watch_.factor();
+    if (levels_.plan().is_plain()) {
+      record_cycle(run, levels_, vectors_, r, z, factor);
+    } else {
+      record_deeper_cycle(run, levels_, deeper_vectors_, r, z, factor);
+    }
   }
 
   index_type bytes() const override { return levels_.bytes() + watch_.bytes(); }
-  std::string description() const override { return levels_.description(); }
+  std::string description() const override {
+    const multigrid::cycle_plan& plan = levels_.plan();
+    std::string words = levels_.description();
+    if (!plan.words.empty()) words += "; " + plan.words;
+    if (!plan.is_plain()) words += ", " + std::to_string(steps_of_deeper_cycle(levels_, where_)) + " steps";
+    return words;
+  }
 
  private:
   template <class V>
@@ -65,11 +83,13 @@ class amg final : public matrix_preconditioner<T> {
     run.step("the finest values", nonzeros_, scale_finest<T, V>{values, watch_.scale(), finest});
   }
 
+  place where_;
   index_type nonzeros_;
   values_watch<T> watch_;
   hierarchy<C> levels_;
   constant_slot<const T> values_;
   cycle_vectors<C> vectors_;
+  deeper_cycle_vectors<C> deeper_vectors_;
 };
 
 }  // namespace

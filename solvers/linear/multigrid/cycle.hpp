@@ -1,84 +1,9 @@
 #pragma once
 
+#include "solvers/linear/multigrid/cycle_products.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
-#include "solvers/linear/multigrid/interleaved_product.hpp"
-#include "whilst/linear/operators.hpp"
 
 namespace whilst::multigrid {
-
-/// On the finest level, where the cycle has the caller's numbers: the caller's r and, behind it, what the next coarser
-/// level answers. They lie apart; one address is chosen without a branch, which would have reads wait for one another.
-template <class C>
-struct finest_vector {
-  const C *r, *e;
-  index_type n;
-  WHILST_HD C operator[](index_type i) const {
-    const C* const from = i < n ? r : e - n;
-    return from[i];
-  }
-};
-/// Where the cycle has shorter numbers than the caller: r in these, since rows read each entry several times.
-template <class C, class T>
-struct round_vector {
-  const T* r;
-  C* rounded;
-  WHILST_HD void operator()(index_type i) const { rounded[i] = static_cast<C>(r[i]); }
-  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(C)); }
-};
-
-template <class C, class X, class Y>
-using cycle_product = interleaved_product<C, X, Y>;
-
-/// The coarsest level: y = A^-1 x by rows of the inverse.
-template <class C, class X, class Y>
-struct inverse_product {
-  static constexpr bool fetches_constants = false;
-  index_type n;
-  const C* inverse;
-  X x;
-  Y* y;
-  const double* factor;
-
-  /// Entries of a lane, so many at once that few waits suffice for a long row.
-  static constexpr int held = 16;
-  struct entries {
-    C value[held];
-  };
-  WHILST_HD static int lanes_wanted() { return 32; }
-  template <class Team>
-  WHILST_HD entries fetch(index_type i, const Team& team) const {
-    return load(team.rank(), team, [&](index_type j) { return team.early(inverse + i * n + j); });
-  }
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, entries e) const {
-    C sum[4] = {};  // chains of additions that overlap
-    for (index_type from = team.rank(); from < n; from += held * team.size()) {
-      if (from >= held * team.size()) e = load(from, team, [&](index_type j) { return inverse[i * n + j]; });
-      const entries of_x = load(from, team, [&](index_type j) { return x[j]; });
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int k = 0; k < held; ++k) sum[k % 4] += e.value[k] * of_x.value[k];
-    }
-    const C total = team.sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
-    if (team.rank() == 0) y[i] = factor ? static_cast<Y>(*factor * static_cast<double>(total)) : static_cast<Y>(total);
-  }
-  index_type bytes(index_type) const { return n * (n + 1) * static_cast<index_type>(sizeof(C)); }
-
- private:
-  template <class Team, class Read>
-  WHILST_HD entries load(index_type from, const Team& team, const Read& read) const {
-    entries e;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int k = 0; k < held; ++k) {
-      const index_type j = from + k * team.size();
-      e.value[k] = j < n ? read(j) : C(0);
-    }
-    return e;
-  }
-};
 
 /// The vectors of a cycle: of each level r and, behind it, what the next coarser level answers; of the finest one only
 /// that, if its r is the caller's.
@@ -103,7 +28,7 @@ class cycle_vectors {
   std::vector<pair> of_level_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B.
+/// Records z = *factor B r for the whole hierarchy's B: a V-cycle with one sweep before and one after.
 template <class T, class C>
 void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
                   const double* factor) {
@@ -114,14 +39,14 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
                            const double* factor) {
     using X = std::remove_cvref_t<decltype(x)>;
     run.step(name, on_host ? A.pattern.rows : A.warps(),
-             cycle_product<C, X, std::remove_pointer_t<decltype(y)>>{A, x, y, factor});
+             interleaved_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{A, x, {y, factor}});
   };
   const auto up = [&](std::size_t k, const auto& x, auto* y, const double* factor) {
     const index_type n = levels[k].unknowns();
     using X = std::remove_cvref_t<decltype(x)>;
     if (k == last && of.has_inverse()) {
       run.step("the coarsest level", n,
-               inverse_product<C, X, std::remove_pointer_t<decltype(y)>>{n, of.inverse(), x, y, factor});
+               inverse_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{n, of.inverse(), x, {y, factor}});
     } else {
       product("up: S r + Q e", levels[k].up, x, y, factor);
     }

@@ -8,6 +8,7 @@
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/dense_inverse.hpp"
 #include "solvers/linear/multigrid/hierarchy_of_nodes.hpp"
+#include "solvers/linear/multigrid/hierarchy_of_smoothers.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/record_pattern.hpp"
@@ -211,6 +212,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
     run.step("no coarser level", n + 1, no_offsets{offsets});
     fine.T = fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
   }
+  if (plan_.uses_polynomial() && symmetric_) fine.lanczos.take(fine.unknowns(), kept_);
   if (is_system_) return take_node_values(fine);
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
@@ -222,6 +224,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
 /// And for what a cycle reads.
 template <class C>
 void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch) {
+  take_whole_matrix(run, fine);
   if (is_system_) return take_node_cycle_matrices(run, fine);
   const index_type n = fine.A.rows, of_up = fine.A.nonzeros + fine.Q.nonzeros;
   require_32_bits(of_up);
@@ -264,6 +267,7 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int
   const matrix_view<C> A = here.matrix(), P{here.P, here.P_values};
   const int lanes = here.A.lanes(8);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
+  record_smoother(run, here);
   if (here.coarse_rows == 0) return;
   run.step("P", n,
            prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
@@ -284,6 +288,7 @@ void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& her
 
 template <class C>
 void hierarchy<C>::record_cycle_matrices(recorder& run, const level<C>& here) const {
+  record_whole_matrix(run, here);
   if (is_system_) return record_node_cycle_matrices(run, here);
   const index_type n = here.A.rows;
   const int lanes = here.A.lanes(2);

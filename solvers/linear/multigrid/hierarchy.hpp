@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "solvers/host/run_now.hpp"
+#include "solvers/linear/multigrid/cycle_plan.hpp"
 #include "solvers/linear/multigrid/interleaved_rows.hpp"
+#include "solvers/linear/multigrid/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/near_null_space.hpp"
@@ -33,6 +35,8 @@ struct level {
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
   interleaved_rows<C> up, down;  ///< [S | Q], and W
+  interleaved_rows<C> whole;     ///< A itself, without rows where the cycle does not need it
+  C* whole_values = nullptr;     ///< in CSR
   // Of a system:
   int block = 1, coarse_block = 1;
   pattern_view T;  ///< of the tentative prolongation
@@ -42,6 +46,7 @@ struct level {
     double *A = nullptr, *T = nullptr, *P = nullptr, *AP = nullptr, *M = nullptr;
   } in_double;
   double *near_null = nullptr, *iterates = nullptr;  ///< the latter for the largest eigenvalue of M A
+  lanczos_memory lanczos;                            ///< likewise, of a smoother that is a polynomial
 
   index_type unknowns() const { return A.rows * block; }
   index_type coarse_unknowns() const { return coarse_rows * coarse_block; }
@@ -68,6 +73,8 @@ struct level {
 /// Vassilevski, U. M. Yang, Numer. Linear Algebra Appl. 21 (2014), section 2.) The coarsest level has the inverse of
 /// its matrix, if that is small enough, or else S alone.
 ///
+/// More smoothing and other cycles need A besides: see deeper_cycle.hpp.
+///
 /// Of a symmetric A, R = P' and W = Q'. Else R' is to A' what P is to A, but smoothed half as much: a Petrov-Galerkin
 /// method as that of M. Sala, R. S. Tuminaro, SIAM J. Sci. Comput. 31 (2008), 143-166, who choose how much each basis
 /// function is smoothed. On convection of all strengths R = P' takes up to twice as many iterations, and an R that is
@@ -86,6 +93,7 @@ class hierarchy {
         symmetric_(symmetric || is_system_),
         epsilon_(is_system_ ? epsilon : static_cast<double>(std::numeric_limits<C>::epsilon())),
         options_(options),
+        plan_(make_cycle_plan("making preconditioner amg", options)),
         kept_(where, usual_bytes(A)) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     begin(A);
@@ -97,6 +105,8 @@ class hierarchy {
   }
 
   const std::vector<level<C>>& levels() const { return levels_; }
+  const cycle_plan& plan() const { return plan_; }
+  bool is_symmetric() const { return symmetric_; }
   bool has_inverse() const { return inverse_.size() > 0; }
   const C* inverse() const { return inverse_.data(); }
   /// Calls use(where the given matrix's values are to be), in C or in double.
@@ -156,6 +166,13 @@ class hierarchy {
   void record_node_products(recorder& run, const level<C>& here) const;
   void record_node_cycle_matrices(recorder& run, const level<C>& here) const;
   void record_coarse_node_matrix(recorder& run, const level<C>& fine, const level<C>& coarse) const;
+
+  // Of cycles and smoothers other than the default ones: hierarchy_of_smoothers.hpp.
+  void record_smoother(recorder& run, const level<C>& here) const;
+  void record_node_smoother(recorder& run, const level<C>& here) const;
+  void take_whole_matrix(recorder& run, level<C>& fine);
+  void record_whole_matrix(recorder& run, const level<C>& here) const;
+
   template <class V>
   pattern_view unfolded(recorder& run, const node_matrix<V>& A, const pattern_view& B, int across_of_B);
   void record_unfolded(recorder& run, level<C>& coarsest);
@@ -164,6 +181,7 @@ class hierarchy {
   bool is_system_, symmetric_;
   double epsilon_;
   amg_options options_;
+  cycle_plan plan_;
   level_memory kept_;
   pattern_view given_;
   C* given_values_ = nullptr;  ///< those of the finest level, if that has the given pattern

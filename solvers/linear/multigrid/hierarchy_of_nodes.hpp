@@ -156,10 +156,12 @@ void hierarchy<C>::record_node_products(recorder& run, const level<C>& here) con
       run.step("the largest eigenvalue of M A", n, iterate<size>{A, M, x, norm, y, lanes}, note_norm{norm});
     run.step("M, damped", unknowns * here.block, damp{norm, M});
   });
-  if (here.coarse_rows == 0) return;
-  record_product(run, "A T", as_it_is{A}, T, P);
-  run.step("P", n, node_prolongation_values{M, T, P, here.P.lanes(1)});
-  record_product(run, "A P", as_it_is{A}, P, here.nodes_of_AP());
+  if (here.coarse_rows > 0) {
+    record_product(run, "A T", as_it_is{A}, T, P);
+    run.step("P", n, node_prolongation_values{M, T, P, here.P.lanes(1)});
+    record_product(run, "A P", as_it_is{A}, P, here.nodes_of_AP());
+  }
+  record_node_smoother(run, here);
 }
 
 template <class C>

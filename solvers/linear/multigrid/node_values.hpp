@@ -81,10 +81,40 @@ struct tentative_values {
   }
 };
 
+/// D = (A_ii + diag(beside))^-1 for the block A_ii; beside, which takes the signs of its diagonal, may be null. Gauss
+/// and Jordan's elimination with pivots from the diagonal; how many there are. An unknown whose pivot is lost to
+/// rounding, as of a vector that was left out, has a row and a column of zeros.
+template <int size>
+WHILST_HD int invert_diagonal_block(const node_matrix<double>& A, index_type i, const double* beside,
+                                    double (&D)[block_size<size>::most][block_size<size>::most]) {
+  constexpr double lost_share = 8 * std::numeric_limits<double>::epsilon();
+  const block_size<size> b{A.down};
+  const std::int32_t at = A.find(i, static_cast<std::int32_t>(i));
+  const bool has_one = at < A.nodes.offsets[i + 1];
+  double least[block_size<size>::most];
+  for (int r = 0; r < b; ++r) {
+    for (int c = 0; c < b; ++c) D[r][c] = has_one ? A.row(i, at, r)[c] : 0;
+    if (beside && D[r][r] != 0) D[r][r] += D[r][r] < 0 ? -beside[r] : beside[r];
+    least[r] = lost_share * fabs(D[r][r]);
+  }
+  int kept = 0;
+  for (int p = 0; p < b; ++p) {
+    const bool stays = fabs(D[p][p]) > least[p];
+    const double reciprocal = stays ? 1 / D[p][p] : 0;
+    kept += stays;
+    for (int r = 0; r < b; ++r) {
+      if (r == p) continue;
+      const double factor = D[r][p] * reciprocal;
+      for (int c = 0; c < b; ++c) D[r][c] = c == p ? -factor : D[r][c] - factor * D[p][c];
+    }
+    for (int c = 0; c < b; ++c) D[p][c] = c == p ? reciprocal : D[p][c] * reciprocal;
+  }
+  return kept;
+}
+
 /// A smoother M of blocks of nodes, before it is damped: w_i D_i^-1 with the block D_i of the diagonal and w_i = b /
 /// ||D_i^-1 A_i||^2, Frobenius's norm of the node's b rows: of all w, the one for which M A is nearest to I there, as
-/// in smoother_values. So a node far from dominance is damped by itself. An unknown whose pivot is lost to rounding, as
-/// of a vector that was left out, is left as it is.
+/// in smoother_values. So a node far from dominance is damped by itself.
 template <int size>
 struct node_smoother_values {
   static constexpr int most = block_size<size>::most;
@@ -98,7 +128,7 @@ struct node_smoother_values {
   WHILST_HD void operator()(index_type i, const Team& team) const {
     const block_size<size> b{A.down};
     block D;
-    const int kept = invert_diagonal(i, D);
+    const int kept = invert_diagonal_block<size>(A, i, nullptr, D);
     double sum = 0;
     A.nodes.each_entry(i, team, [&](std::int32_t e, std::int32_t) {
       for (int r = 0; r < b; ++r)
@@ -113,33 +143,6 @@ struct node_smoother_values {
     if (team.rank() > 0) return;
     for (int r = 0; r < b; ++r)
       for (int c = 0; c < b; ++c) M[(i * b + r) * b + c] = weight * D[r][c];
-  }
-
- private:
-  /// Gauss and Jordan's elimination with pivots from the diagonal; how many there are.
-  WHILST_HD int invert_diagonal(index_type i, block& D) const {
-    constexpr double lost_share = 8 * std::numeric_limits<double>::epsilon();
-    const block_size<size> b{A.down};
-    const std::int32_t at = A.find(i, static_cast<std::int32_t>(i));
-    const bool has_one = at < A.nodes.offsets[i + 1];
-    double least[most];
-    for (int r = 0; r < b; ++r) {
-      for (int c = 0; c < b; ++c) D[r][c] = has_one ? A.row(i, at, r)[c] : 0;
-      least[r] = lost_share * fabs(D[r][r]);
-    }
-    int kept = 0;
-    for (int p = 0; p < b; ++p) {
-      const bool stays = fabs(D[p][p]) > least[p];
-      const double reciprocal = stays ? 1 / D[p][p] : 0;
-      kept += stays;
-      for (int r = 0; r < b; ++r) {
-        if (r == p) continue;
-        const double factor = D[r][p] * reciprocal;
-        for (int c = 0; c < b; ++c) D[r][c] = c == p ? -factor : D[r][c] - factor * D[p][c];
-      }
-      for (int c = 0; c < b; ++c) D[p][c] = c == p ? reciprocal : D[p][c] * reciprocal;
-    }
-    return kept;
   }
 };
 

@@ -1,4 +1,5 @@
 #include "solvers/linear/multigrid/amg.hpp"
+#include "solvers/linear/multigrid/cycle_plan.hpp"
 #include "solvers/linear/preconditioners/preconditioner_table.hpp"
 
 namespace whilst {
@@ -10,6 +11,9 @@ std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& optio
           {"strength", &amg.strength},
           {"coarsest_rows", &amg.coarsest_rows},
           {"most_levels", &amg.most_levels},
+          {"cycle", &amg.cycle},
+          {"smoother", &amg.smoother},
+          {"sweeps", &amg.sweeps},
           {"unknowns_a_node", &amg.unknowns_a_node},
           {"near_null_space", &amg.near_null_space},
           {"coordinates", &amg.coordinates}};
@@ -27,11 +31,25 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
     refuse("most_levels is " + std::to_string(amg.most_levels), "Use 1 to 100");
   if (amg.unknowns_a_node < 1 || amg.unknowns_a_node > 8)
     refuse("unknowns_a_node is " + std::to_string(amg.unknowns_a_node), "Use 1 to 8");
+  multigrid::make_cycle_plan(refuse.doing, amg);
+}
+
+/// Throws where a method cannot take what the cycle makes of M.
+void require_method_for_cycle(const std::string& cycle, const method_needs& method) {
+  constexpr std::string_view making = "making preconditioner amg";
+  if (!method.fixed_preconditioner) return;
+  if (cycle == "K")
+    throw error(making, "with cycle K, M changes from one iteration to the next, and the method needs a fixed one",
+                "Name a flexible method, as flexible-cg for a symmetric matrix or fgmres for any, or use cycle W");
+  if (cycle == "F" && method.symmetric)
+    throw error(making, "with cycle F, M is not symmetric, and the method needs it to be",
+                "Name method flexible-cg, or one for any matrix, as fgmres, or use cycle W");
 }
 
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> amg_for(const matrix_to_precondition<T>& matrix, const method_needs& method,
                                                   const linear_solver_options& options) {
+  require_method_for_cycle(options.amg.cycle, method);
   amg_options settings = options.amg;
   if (settings.precision == "auto" && method.linear_preconditioner) settings.precision = "double";
   return make_amg<T>(matrix.on_place, method.symmetric, settings);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "solvers/linear/stationary/lanczos_matrix.hpp"
 #include "whilst/basics/random_sign.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/products.hpp"
@@ -19,44 +20,13 @@ namespace whilst {
 /// and alpha and beta are the entries of a tridiagonal matrix, whose eigenvalues lie between those of M A.
 template <class T, class Operator, class Preconditioner>
 struct eigenvalue_bounds {
-  static constexpr int most_steps = 64;
-  struct lanczos_matrix {
-    double alpha[most_steps], beta[most_steps];
-    int steps;
-  };
+  using lanczos_matrix = whilst::lanczos_matrix;
+  static constexpr int most_steps = lanczos_matrix::most_steps;
   struct weights {
     double product, z, before;
   };
 
-  /// How many eigenvalues of the matrix are below a value: the negative pivots of its elimination. W. Barth, R. S.
-  /// Martin, J. H. Wilkinson, Numer. Math. 9 (1967).
-  WHILST_HD static int eigenvalues_below(const lanczos_matrix& of, double value) {
-    int count = 0;
-    double pivot = 1;
-    for (int k = 0; k < of.steps; ++k) {
-      const double beside = k == 0 ? 0 : of.beta[k] * of.beta[k];
-      pivot = of.alpha[k] - value - beside / pivot;
-      if (pivot == 0) pivot = 1e-300;
-      count += pivot < 0;
-    }
-    return count;
-  }
-  /// The eigenvalue that has `rank` below it, by bisection between Gershgorin's bounds.
-  WHILST_HD static double eigenvalue(const lanczos_matrix& of, int rank) {
-    double low = HUGE_VAL, high = -HUGE_VAL;
-    for (int k = 0; k < of.steps; ++k) {
-      const double beside = (k == 0 ? 0 : fabs(of.beta[k])) + (k + 1 < of.steps ? fabs(of.beta[k + 1]) : 0);
-      low = fmin(low, of.alpha[k] - beside);
-      high = fmax(high, of.alpha[k] + beside);
-    }
-    constexpr int digits = 60;
-    WHILST_ROLLED
-    for (int halved = 0; halved < digits; ++halved) {
-      const double middle = low + (high - low) / 2;
-      (eigenvalues_below(of, middle) > rank ? high : low) = middle;
-    }
-    return rank == 0 ? low : high;
-  }
+  static WHILST_HD double eigenvalue(const lanczos_matrix& of, int rank) { return of.eigenvalue(rank); }
 
   struct begin {
     T *z, *before;

@@ -28,7 +28,7 @@ namespace whilst {
 template <class T, class X, class Operator, class Preconditioner>
 struct flexible_conjugate_gradient_loop {
   static constexpr bool runs_in_kernel = false;
-  static constexpr method_needs needs{.symmetric = true, .definite = true};
+  static constexpr method_needs needs{.symmetric = true, .definite = true, .fixed_preconditioner = false};
   static constexpr bool lowers_error = true;  ///< in the norm of A, whatever M
 
   struct scalars {

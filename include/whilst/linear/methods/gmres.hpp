@@ -28,7 +28,7 @@ struct gmres_loop {
   static constexpr bool runs_in_kernel = !flexible && Preconditioner::runs_in_kernel;
   static constexpr index_type most_rows_of_block = 256;  ///< one block reads the whole basis twice an iteration
   static constexpr bool lowers_error = false;
-  static constexpr method_needs needs{};
+  static constexpr method_needs needs{.fixed_preconditioner = !flexible};
 
   using steps = gmres_steps<T>;
   /// What M is within the update of q.

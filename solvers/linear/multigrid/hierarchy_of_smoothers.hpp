@@ -1,0 +1,65 @@
+#pragma once
+
+#include "solvers/linear/multigrid/hierarchy.hpp"
+#include "solvers/linear/multigrid/largest_eigenvalue.hpp"
+#include "solvers/linear/multigrid/smoother_values.hpp"
+
+/// What a hierarchy makes for cycles and smoothers other than the default ones. For hierarchy.cpp, which instantiates
+/// it; after hierarchy_of_nodes.hpp.
+
+namespace whilst::multigrid {
+
+/// M, where it is not that of spai0.
+template <class C>
+void hierarchy<C>::record_smoother(recorder& run, const level<C>& here) const {
+  const index_type n = here.A.rows;
+  const int lanes = here.A.lanes(8);
+  if (plan_.smoother == smoother_kind::l1_jacobi)
+    run.step("M of l1-Jacobi", n, l1_values<C>{here.matrix(), here.M, lanes});
+  if (!plan_.uses_polynomial()) return;
+  constexpr double most = 1.9;  // the sums of the sizes in a row of M A: see smoother_values
+  if (symmetric_) {
+    record_weighted<1>(run, node_matrix<C>{here.A, here.A_values, 1, 1}, here.M, plan_.inner_weight, most,
+                       here.lanczos);
+  } else {
+    run.step("M, weighted", n, scale_smoother<C>{plan_.inner_weight / most, here.M});
+  }
+}
+/// The same of a system, whose M of spai0 has been damped by an estimate of its largest eigenvalue, and is part of P.
+template <class C>
+void hierarchy<C>::record_node_smoother(recorder& run, const level<C>& here) const {
+  double* const M = here.in_double.M;
+  if (plan_.smoother == smoother_kind::l1_jacobi)
+    with_block_size(here.block, [&](auto size) {
+      run.step("M of l1-Jacobi", here.A.rows, node_l1_values<size>{here.nodes_of_A(), M, here.A.lanes(2)});
+    });
+  if (!plan_.uses_polynomial()) return;
+  constexpr double most = 2 * largest_eigenvalue;
+  with_block_size(here.block, [&](auto size) {
+    record_weighted<size>(run, here.nodes_of_A(), M, plan_.inner_weight, most, here.lanczos);
+  });
+}
+
+/// The matrix of a level for a cycle that has products with it.
+template <class C>
+void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine) {
+  if (!plan_.uses_A_on(/*finest=*/&fine == levels_.data())) return;
+  if (is_system_) {
+    fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();
+    const pattern_view nothing{fine.A.rows, 0, 0, nullptr, nullptr};
+    fine.whole = interleaved(run, unfolded(run, fine.nodes_of_A(), nothing, 0), fine.whole_values);
+  } else {
+    fine.whole_values = fine.A_values;
+    fine.whole = interleaved(run, fine.A, fine.whole_values);
+  }
+}
+template <class C>
+void hierarchy<C>::record_whole_matrix(recorder& run, const level<C>& here) const {
+  if (!here.whole_values) return;
+  if (is_system_)
+    run.step("A in the cycle's numbers", here.whole.pattern.nonzeros,
+             round_values<C>{here.in_double.A, here.whole_values});
+  record_in_order(run, here.whole);
+}
+
+}  // namespace whilst::multigrid
