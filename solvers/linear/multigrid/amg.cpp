@@ -98,7 +98,8 @@ class amg final : public matrix_preconditioner<T> {
                   run.step("the values", nonzeros_, take_fingerprint<T>{{address_.data()}},
                            compare_fingerprint{kept_.data()});
                   run.once("the levels are of these values", note_levels{kept_.data(), nullptr});
-                }) {}
+                }),
+        values_{address_.data()} {}
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
@@ -134,7 +135,7 @@ class amg final : public matrix_preconditioner<T> {
   buffer<values_of_hierarchy> kept_;
   buffer<const T*> address_;  ///< of the values that the hierarchy is first made from
   hierarchy<C> levels_;
-  constant_slot<const T> values_;
+  constant_slot<const T> values_;  ///< those, until told of others
   cycle_vectors<C> vectors_;
 };
 
