@@ -71,6 +71,9 @@ void print_problem(std::FILE* out, const elastic_options& options, const scene& 
   if (!run.note().empty()) fmt::print(out, "note         {}\n", run.note());
   fmt::print(out, "scene        {}: {} vertices, {} tetrahedra, {} springs, {:.4g} kg\n", options.scene.name,
              start.vertices(), start.number_of_tetrahedra(), start.number_of_springs(), start.total_mass());
+  if (run.bytes_of_preconditioner() > 0)
+    fmt::print(out, "M            {}; {}\n", run.preconditioner(),
+               command::memory(static_cast<double>(run.bytes_of_preconditioner())));
   fmt::print(out, "time         {} of {:g} s\n\n", counted(options.simulation.steps, "step"),
              options.simulation.step_size);
 }

@@ -68,16 +68,18 @@ struct membrane {
     f->add("load", even_load{load}, points);
     return f;
   }
+  /// 0 at the rim, whose index is -1.
+  template <class T>
+  static long double entry(const std::vector<T>& x, std::int32_t k) {
+    return k < 0 ? 0.0L : static_cast<long double>(x[static_cast<std::size_t>(k)]);
+  }
   /// The norm of the gradient, in extended precision.
   template <class T>
   double gradient_norm(const std::vector<T>& x) const {
     std::vector<long double> g(x.size(), -static_cast<long double>(load));
     const std::vector<std::int32_t> all = ends();
-    const auto at = [&](std::int32_t k) {
-      return k < 0 ? 0.0L : static_cast<long double>(x[static_cast<std::size_t>(k)]);
-    };
     for (std::size_t e = 0; e < all.size(); e += 2) {
-      const long double d = at(all[e]) - at(all[e + 1]), force = d + hardening * d * d * d;
+      const long double d = entry(x, all[e]) - entry(x, all[e + 1]), force = d + hardening * d * d * d;
       if (all[e] >= 0) g[static_cast<std::size_t>(all[e])] += force;
       if (all[e + 1] >= 0) g[static_cast<std::size_t>(all[e + 1])] -= force;
     }
@@ -215,8 +217,9 @@ TEST_CASE("the Hessian's levels are those of the present values, not of the firs
   CHECK(r.iterations() <= 2 * told.iterations());
   // Aggregates differ, and so do iterations, but not by much.
   CHECK(r.inner_iterations <= 3 * told.inner_iterations);
-  // Each solve reduces by the root of the residual, at most to half of the digits: some 10 iterations.
-  CHECK(r.inner_iterations <= 12 * r.iterations());
+  // Each solve ends at the root of the residual, or at half of the digits: a few iterations of multigrid. Levels of the
+  // first values would take twice as many.
+  CHECK(r.inner_iterations <= 7 * r.iterations());
 }
 
 TEST_CASE("the shown minimizer has amg within Newton's method", "[shown]") {
