@@ -28,7 +28,7 @@ struct compared_run {
   std::string launch;
   std::string preconditioner;
   index_type newton_iterations = 0, cg_iterations = 0;
-  /// Of any coordinate, from the first run, in metres.
+  /// Of any coordinate after the last step, from the first run, in metres.
   double largest_difference = 0;
   double seconds_a_step = 0;
   double largest_rise = 0;

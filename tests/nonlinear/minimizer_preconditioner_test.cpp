@@ -183,6 +183,10 @@ TEMPLATE_TEST_CASE("newton-cg with amg follows Hessians that change", "[minimize
     CHECK(r.iterations() >= 3);
     CHECK(what.gradient_norm(x) <= 2 * options.tolerances.gradient);
     CHECK((to_eigen(x) - to_eigen(by_jacobi)).norm() <= 1600 * 2 * options.tolerances.gradient);
+    CHECK(holds(r.preconditioner_choice(), "amg, "));
+    CHECK(holds(one.by.memory().items.front().name, "the levels of amg"));
+    CHECK(one.by.memory().items.front().bytes > 1600 * sizeof(TestType));
+    CHECK(jacobi.preconditioner_choice().empty());
     // What it is for; and directions are Newton's.
     CHECK(r.iterations() <= jacobi.iterations() + 5);
     CHECK(3 * r.inner_iterations < jacobi.inner_iterations);

@@ -115,6 +115,7 @@ struct minimizer<T>::implementation {
         method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel, M.parts.get()}),
         how, loop, usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),
         options.method, n, began);
+    if (M.parts) prepared->desk().common.preconditioner_choice = M.description;
   }
 };
 
@@ -145,6 +146,15 @@ template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
   check_descent(making_minimizer, tolerances, implementation_->lower_bound);
   implementation_->prepared->set_tolerances(tolerances);
+}
+template <class T>
+memory_table minimizer<T>::memory() const {
+  memory_table table = replayed_solver::memory();
+  if (implementation_->M.bytes > 0)
+    table.items.insert(table.items.begin(), {.name = "the levels of amg",
+                                             .where = name_of(implementation_->prepared->recorded().where()),
+                                             .bytes = static_cast<std::size_t>(implementation_->M.bytes)});
+  return table;
 }
 
 template class minimizer<float>;

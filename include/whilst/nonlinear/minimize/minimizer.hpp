@@ -103,6 +103,9 @@ class minimizer : public replayed_solver {
 
   void set_tolerances(const descent_tolerances& tolerances);
 
+  /// The minimizer's memory use, itemised: the program, and the levels of amg.
+  memory_table memory() const;
+
  private:
   prepared_program& prepared() const override;
   struct implementation;
