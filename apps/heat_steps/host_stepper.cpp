@@ -82,7 +82,12 @@ stored_rows matrix_of(const plate& p) {
 }
 
 linear_solver_options solver_options(const std::string& executor, const std::string& preconditioner) {
-  return {.method = "cg", .preconditioner = preconditioner, .rtol = 1e-10, .executor = executor};
+  constexpr index_type most_iterations = 100'000;  // Jacobi takes some 10 000 for 3000 cells along an edge
+  return {.method = "cg",
+          .preconditioner = preconditioner,
+          .rtol = 1e-10,
+          .max_iterations = most_iterations,
+          .executor = executor};
 }
 
 }  // namespace whilst::heat_steps
