@@ -57,6 +57,12 @@ arguments::arguments()
       "Each term's made positive semi-definite, or as it is, where conjugate gradients end at negative curvature "
       "(default projected)",
       one_of({"projected", "exact"}));
+  add(&app, "--preconditioner", simulation.preconditioner,
+      "Of conjugate gradients: jacobi, or amg, whose levels are made anew from each Hessian within the launch; "
+      "settings "
+      "behind its name, as amg,strength=0.1 (default jacobi)",
+      command::not_empty())
+      ->option_text("NAME");
   add(&app, "--executor", simulation.executor,
       "What runs the loops: the CPU; kernel launches; one CUDA graph (default auto)",
       one_of({"auto", "host", "stream", "graph"}));
@@ -65,7 +71,8 @@ arguments::arguments()
       one_of({"step", "animation"}));
   app.add_flag("--compare", given_.compare,
                fmt::format("Run the first {} steps on every executor there is: largest difference of positions, and "
-                           "time per step",
+                           "time per step; with another preconditioner than jacobi, the same with jacobi, and with "
+                           "Newton's method as a loop of the host's",
                            compared_steps));
   add(&app, "--json", given_.json, "Write a report; - for standard output, with nothing else on it", not_empty());
   add(&app, "--picture", given_.picture, "Write a picture of the last step (PNG)", not_empty());
@@ -88,6 +95,7 @@ arguments::arguments()
       "  elastic --scene cloth --cells 8 --frames frames --every 4\n"
       "  elastic --cells 10 --launch animation --json - | jq .summary\n"
       "  elastic --cells 10 --compare                            host, stream and graph beside one another\n"
+      "  elastic --cells 20 --stiffness 1e6 --preconditioner amg\n"
       "  ffmpeg -framerate 25 -i frames/frame_%04d.png film.mp4  (the frames are numbered without gaps)\n\n"
       "Exit status: 0 every step converged; 2 not so; 1 any error.");
 }

@@ -13,6 +13,7 @@
 #include "apps/common/json_file.hpp"
 #include "apps/common/output_file.hpp"
 #include "apps/common/program.hpp"
+#include "host_driven.hpp"
 #include "picture.hpp"
 #include "result_text.hpp"
 #include "vtk.hpp"
@@ -70,6 +71,7 @@ void simulate(const elastic_options& options, const simulation_settings& setting
   result.setup_seconds = seconds_of([&] { run = std::make_unique<simulation>(result.scene, settings); });
   result.executor = run->executor();
   result.note = run->note();
+  result.preconditioner = run->preconditioner();
   print_problem(out, options, result.scene, *run);
   print_table_head(out);
   const index_type between = std::max<index_type>(1, settings.steps / rows_of_table);
@@ -93,37 +95,80 @@ void simulate(const elastic_options& options, const simulation_settings& setting
   last = run->positions();
 }
 
-/// Compares the first steps of every executor with those of the first one.
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+/// Runs the first steps, and compares the positions after all of them with the reference, which the first run becomes.
+compared_run simulated(const scene& start, simulation_settings settings, const std::string& launch,
+                       std::vector<double>& reference) {
+  settings.frame_interval = settings.steps + 1;  // keeps no frames
+  simulation run(start, settings);
+  if (launch == "animation") {
+    run.run(settings.steps);
+  } else {
+    for (index_type step = 0; step < settings.steps; ++step) run.run(1);
+  }
+  const std::vector<step_record> steps = run.records();
+  compared_run compared{run.executor(), launch, run.preconditioner()};
+  compared.largest_rise = largest_rise_of(steps);
+  compared.converged = all_converged(steps) && static_cast<index_type>(steps.size()) == settings.steps;
+  // From the end of the first step on, when everything is loaded.
+  if (steps.size() > 1)
+    compared.seconds_a_step =
+        1e-9 * static_cast<double>(steps.back().ended - steps.front().ended) / static_cast<double>(steps.size() - 1);
+  for (const step_record& step : steps) {
+    compared.newton_iterations += step.newton_iterations;
+    compared.cg_iterations += step.cg_iterations;
+  }
+  const std::vector<double> positions = run.positions();
+  if (reference.empty()) reference = positions;
+  compared.largest_difference = largest_difference(positions, reference);
+  return compared;
+}
+
+/// The same with Newton's method as a loop of the host's.
+compared_run driven_by_host(const scene& start, const simulation_settings& settings, host_work what,
+                            const std::vector<double>& reference) {
+  host_driven run(start, settings, what);
+  compared_run compared{settings.executor, what == host_work::refresh ? "refresh" : "set_up", settings.preconditioner};
+  const auto take = [&] {
+    const host_driven::counts made = run.step();
+    compared.newton_iterations += made.newton_iterations;
+    compared.cg_iterations += made.cg_iterations;
+    compared.converged = compared.converged && made.converged;
+  };
+  take();
+  const double seconds = seconds_of([&] {
+    for (index_type step = 1; step < settings.steps; ++step) take();
+  });
+  if (settings.steps > 1) compared.seconds_a_step = seconds / static_cast<double>(settings.steps - 1);
+  compared.largest_difference = largest_difference(run.positions(), reference);
+  return compared;
+}
+
+/// Compares the first steps of the executors, with other preconditioners and launches, with those of the first run.
 void compare(const elastic_options& options, elastic_result& result) {
   std::vector<double> reference;
+  const std::string& wanted = options.simulation.executor;
   for (const executor_availability& one : describe_machine().executors) {
     if (!one.available || (one.name != "host" && one.name != "stream" && one.name != "graph")) continue;
-    for (const char* launch : {"step", "animation"}) {
-      if (one.name != "graph" && std::string(launch) == "animation") continue;  // the same launches
-      simulation_settings settings = options.simulation;
-      settings.executor = one.name;
-      settings.frame_interval = 1;
-      simulation run(result.scene, settings);
-      if (run.executor() != one.name) continue;
-      if (std::string(launch) == "animation") {
-        run.run(settings.steps);
-      } else {
-        for (index_type step = 0; step < settings.steps; ++step) run.run(1);
-      }
-      const std::vector<step_record> steps = run.records();
-      compared_run compared{one.name, launch};
-      compared.largest_rise = largest_rise_of(steps);
-      compared.converged = all_converged(steps) && static_cast<index_type>(steps.size()) == settings.steps;
-      // From the end of the first step on, when everything is loaded.
-      if (steps.size() > 1)
-        compared.seconds_a_step = 1e-9 * static_cast<double>(steps.back().ended - steps.front().ended) /
-                                  static_cast<double>(steps.size() - 1);
-      const std::vector<double> frames = run.frames();
-      if (reference.empty()) reference = frames;
-      for (std::size_t i = 0; i < std::min(frames.size(), reference.size()); ++i)
-        compared.largest_difference = std::max(compared.largest_difference, std::abs(frames[i] - reference[i]));
-      result.compared.push_back(compared);
-    }
+    if (wanted != "auto" && one.name != wanted) continue;
+    simulation_settings settings = options.simulation;
+    settings.executor = one.name;
+    const auto add = [&](const compared_run& run) {
+      if (run.executor == one.name) result.compared.push_back(run);
+    };
+    add(simulated(result.scene, settings, "step", reference));
+    const bool in_one = one.name == "graph";  // elsewhere a launch for all takes the same launches
+    if (in_one) add(simulated(result.scene, settings, "animation", reference));
+    if (settings.preconditioner == "jacobi") continue;
+    for (const host_work what : {host_work::refresh, host_work::set_up})
+      add(driven_by_host(result.scene, settings, what, reference));
+    settings.preconditioner = "jacobi";
+    add(simulated(result.scene, settings, in_one ? "animation" : "step", reference));
   }
 }
 

@@ -23,8 +23,12 @@ struct elastic_options {
 
 /// An executor's run of the first steps.
 struct compared_run {
-  std::string executor, launch;
-  /// Of any coordinate, from the first run, in metres.
+  std::string executor;
+  /// "step", "animation", or, where Newton's method is a loop of the host's, "refresh" or "set_up": see host_work.
+  std::string launch;
+  std::string preconditioner;
+  index_type newton_iterations = 0, cg_iterations = 0;
+  /// Of any coordinate after the last step, from the first run, in metres.
   double largest_difference = 0;
   double seconds_a_step = 0;
   double largest_rise = 0;
@@ -34,7 +38,7 @@ struct compared_run {
 /// A run and everything that went into it.
 struct elastic_result {
   whilst::elastic::scene scene;
-  std::string executor, note;
+  std::string executor, note, preconditioner;
   std::vector<step_record> steps;
   /// A step found no finite number; it is not included.
   bool stopped = false;

@@ -31,6 +31,15 @@ json counts_json(const elastic_result& result) {
   return entry;
 }
 
+std::string_view launches_of(const std::string& launch) {
+  return launch == "step"        ? "one a step"
+         : launch == "animation" ? "one"
+         : launch == "refresh"   ? "host, refreshes"
+                                 : "host, sets up";
+}
+bool is_host_driven(const compared_run& run) { return run.launch == "refresh" || run.launch == "set_up"; }
+std::string first_word(const std::string& text) { return text.substr(0, text.find(',')); }
+
 json step_json(const step_record& record, index_type step, double step_size) {
   json entry;
   entry["step"] = step;
@@ -62,6 +71,9 @@ void print_problem(std::FILE* out, const elastic_options& options, const scene& 
   if (!run.note().empty()) fmt::print(out, "note         {}\n", run.note());
   fmt::print(out, "scene        {}: {} vertices, {} tetrahedra, {} springs, {:.4g} kg\n", options.scene.name,
              start.vertices(), start.number_of_tetrahedra(), start.number_of_springs(), start.total_mass());
+  if (run.bytes_of_preconditioner() > 0)
+    fmt::print(out, "M            {}; {}\n", run.preconditioner(),
+               command::memory(static_cast<double>(run.bytes_of_preconditioner())));
   fmt::print(out, "time         {} of {:g} s\n\n", counted(options.simulation.steps, "step"),
              options.simulation.step_size);
 }
@@ -104,14 +116,15 @@ void print_comparison(std::FILE* out, const elastic_options& options, const elas
              options.scene.name, result.scene.vertices(), result.scene.number_of_tetrahedra(),
              result.scene.number_of_springs(), counted(options.simulation.steps, "step"), options.simulation.step_size,
              options.simulation.newton_tolerance);
-  fmt::print(out, "{:<10}{:<12}{:>22}{:>14}{:>18}\n", "executor", "a launch is", "largest difference", "time a step",
-             "largest rise");
+  fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>20}{:>13}{:>15}\n", "executor", "launches", "M", "Newton", "CG",
+             "largest difference", "time a step", "largest rise");
   for (const compared_run& run : result.compared) {
     const bool first = &run == &result.compared.front();
-    fmt::print(out, "{:<10}{:<12}{:>22}{:>14}{:>18.1e}{}\n", run.executor,
-               run.launch == "step" ? "a step" : "all steps",
+    fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>20}{:>13}{:>15}{}\n", run.executor, launches_of(run.launch),
+               first_word(run.preconditioner), run.newton_iterations, run.cg_iterations,
                first ? "(the reference)" : fmt::format("{:.2e} m", run.largest_difference),
-               duration(run.seconds_a_step), run.largest_rise, run.converged ? "" : "  not converged");
+               duration(run.seconds_a_step), is_host_driven(run) ? "" : fmt::format("{:.1e}", run.largest_rise),
+               run.converged ? "" : "  not converged");
   }
   for (const executor_availability& other : describe_machine().executors)
     if (!other.available && (other.name == "stream" || other.name == "graph"))
@@ -143,9 +156,12 @@ json result_json(const elastic_options& options, const elastic_result& result) {
       json entry;
       entry["executor"] = run.executor;
       entry["launch"] = run.launch;
+      entry["preconditioner"] = run.preconditioner;
+      entry["newton_iterations"] = run.newton_iterations;
+      entry["cg_iterations"] = run.cg_iterations;
       entry["largest_difference"] = run.largest_difference;
       entry["seconds_per_step"] = run.seconds_a_step;
-      entry["largest_rise"] = run.largest_rise;
+      if (!is_host_driven(run)) entry["largest_rise"] = run.largest_rise;
       entry["converged"] = run.converged;
       runs.push_back(entry);
     }
@@ -156,6 +172,7 @@ json result_json(const elastic_options& options, const elastic_result& result) {
   report["launch"] = options.launch;
   report["device"] = result.executor == "host" ? machine.processor : machine.device;
   report["note"] = result.note;
+  report["preconditioner"] = result.preconditioner;
   json summary = counts_json(result);
   summary["steps"] = result.steps.size();
   summary["converged"] = result.converged();

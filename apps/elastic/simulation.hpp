@@ -27,6 +27,9 @@ struct simulation_settings {
   index_type newton_limit = 100;
   /// Whether to make each term's Hessian positive semi-definite before Newton's method uses it.
   bool projected = true;
+  /// Of the conjugate gradients: "jacobi", or "amg" with settings behind it, whose levels are made anew from each
+  /// Hessian within the recorded loop.
+  std::string preconditioner = "jacobi";
 };
 
 /// The record of a completed time step.
@@ -56,7 +59,7 @@ struct step_record {
 /// any number of them is one launch.
 class simulation {
  public:
-  /// Throws whilst::error if there is no such executor.
+  /// Throws whilst::error if there is no such executor or preconditioner.
   simulation(const scene& start, const simulation_settings& settings);
   ~simulation();
   simulation(simulation&&) noexcept;
@@ -76,6 +79,9 @@ class simulation {
   /// The executor in use: "host", "stream" or "graph"; and why not another, if there is a reason.
   std::string executor() const;
   const std::string& note() const;
+  /// What preconditions: "jacobi", or "amg, 3 levels of ..."; and the bytes that it keeps.
+  std::string preconditioner() const;
+  index_type bytes_of_preconditioner() const;
   std::string explain() const;
 
  private:

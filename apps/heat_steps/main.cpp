@@ -23,15 +23,18 @@ using command::json;
 struct settings {
   plate of;
   run_state limits{.most_steps = 200, .steady = 1e-6};
-  std::string executor = "auto", json, picture;
+  std::string executor = "auto", preconditioner = "jacobi", json, picture;
   int repetitions = 3;
+  bool compare = false;
 };
 
 /// A way, and the fastest of its runs.
 struct measured_way {
   way how;
+  std::string preconditioner;
   made_run made;
-  bool same_bits = true;  ///< as the first way's first run, in every run
+  bool same_bits = true;  ///< as the reference, in every run: the first way's first run, or with way anew its own
+  double largest_difference = 0;  ///< of u, from the very first run
 
   double seconds_a_step() const { return made.seconds / static_cast<double>(made.end.steps); }
 };
@@ -50,12 +53,23 @@ void add_options(CLI::App& app, settings& given) {
       whole_number(1, 1'000'000, "200"));
   add(&app, "--time-step", given.of.time_step, "Length of a step (default 0.01)", number_from(1e-9, "0.01"));
   add(&app, "--flame", given.of.flame, "Heat at the flame's centre (default 100)", number_from(0, "100"));
+  add(&app, "--conductivity", given.of.conductivity,
+      "Heat conductivity is 1 + C u^2, with u from the step before (default 0: constant)", number_from(0, "3"))
+      ->option_text("C");
   add(&app, "--steady", given.limits.steady,
       "A run ends with a step that changes u by no more than this, root mean square (default 1e-6)",
       number_from(0, "1e-6"));
   add(&app, "--executor", given.executor,
       "host: the CPU; graph: the GPU; auto: the GPU, where there is one (default auto)",
       command::one_of({"auto", "host", "graph"}));
+  add(&app, "--preconditioner", given.preconditioner,
+      "Of conjugate gradients: jacobi, amg, or another that linear_solver makes, with settings behind its name "
+      "(default jacobi)",
+      command::not_empty())
+      ->option_text("NAME");
+  app.add_flag(
+      "--compare", given.compare,
+      "Also make the solver anew in each step, and, with another preconditioner than jacobi, run all with that");
   add(&app, "--repetitions", given.repetitions, "Timed runs of each way, of which the fastest counts (default 3)",
       whole_number(1, 1000, "3"));
   add(&app, "--picture", given.picture, "Write the plate's temperature at the end, an SVG picture",
@@ -63,7 +77,7 @@ void add_options(CLI::App& app, settings& given) {
   add(&app, "--json", given.json, "Write a report; - for standard output, with nothing else on it",
       command::not_empty());
   app.footer(
-      "The problem. u_t = u_xx + u_yy + f on the unit square, u = 0 at its edge, u = sin(pi x) sin(pi y) at time 0;\n"
+      "The problem. u_t = div(k grad u) + f on the unit square, u = 0 at its edge, u = sin(pi x) sin(pi y) at time 0;\n"
       "five-point stencil, backward Euler: each step solves (I + dt A) u_new = u + dt f by conjugate gradients to\n"
       "rtol 1e-10, from u. f is a flame, F exp(-d^2 / (2 0.05^2)) with d the distance from a point that moves from\n"
       "(0.25, 0.25) to (0.75, 0.6) until time 1, and rests.\n\n"
@@ -71,8 +85,11 @@ void add_options(CLI::App& app, settings& given) {
       "  plain   the host enqueues a step's parts, and asks whether to go on\n"
       "  step    the parts are captured into a graph, launched for each step by the host, which asks\n"
       "  whole   the parts are captured into a WHILE node of the program's own: one launch, the device asks\n"
-      "On the CPU there is plain alone.\n\n"
-      "Examples:\n  heat_steps --cells 128 --picture plate.svg\n  heat_steps --flame 0 --steps 20 --json - | jq "
+      "  anew    plain, where the host makes the solver anew from each step's matrix; with --compare\n"
+      "On the CPU there are plain and anew alone.\n\n"
+      "Examples:\n  heat_steps --cells 128 --picture plate.svg\n"
+      "  heat_steps --cells 512 --time-step 0.1 --conductivity 3 --preconditioner amg --compare\n  heat_steps --flame "
+      "0 --steps 20 --json - | jq "
       ".centre\n\n"
       "Exit status: 0 all ways made the same bits; 2 not so, or a solve failed; 1 any error.");
 }
@@ -82,11 +99,15 @@ bool same(const made_run& a, const made_run& b) {
          a.last_solve == b.last_solve && std::memcmp(a.u.data(), b.u.data(), a.u.size() * sizeof(double)) == 0;
 }
 
-std::vector<measured_way> measure(stepper& steps, const settings& given) {
-  std::vector<measured_way> all;
+/// Adds the ways of a stepper.
+void measure(stepper& steps, const std::string& preconditioner, const settings& given, std::vector<measured_way>& all) {
+  const std::size_t first_of_stepper = all.size();
   for (const way how : steps.ways()) {
-    measured_way one{how, steps.run(how, given.limits)};  // warm-up
-    const made_run first = all.empty() ? one.made : all.front().made;
+    if (how == way::anew && !given.compare) continue;
+    measured_way one{how, preconditioner, steps.run(how, given.limits)};  // warm-up
+    // Levels made from another matrix divide its points in another way.
+    const bool is_reference = all.size() == first_of_stepper || how == way::anew;
+    const made_run first = is_reference ? one.made : all[first_of_stepper].made;
     one.same_bits = same(one.made, first);
     one.made.seconds = HUGE_VAL;
     for (int repetition = 0; repetition < given.repetitions; ++repetition) {
@@ -94,20 +115,23 @@ std::vector<measured_way> measure(stepper& steps, const settings& given) {
       one.same_bits = one.same_bits && same(again, first);
       one.made.seconds = std::min(one.made.seconds, again.seconds);
     }
+    const std::vector<double>&u = one.made.u, &reference = all.empty() ? u : all.front().made.u;
+    for (std::size_t i = 0; i < u.size(); ++i)
+      one.largest_difference = std::max(one.largest_difference, std::abs(u[i] - reference[i]));
     all.push_back(std::move(one));
   }
-  return all;
 }
 
 void print(std::FILE* out, const settings& given, const std::string& executor, const std::vector<measured_way>& ways) {
   fmt::print(out, "machine     {}\n", command::machine_line(describe_machine(), executor));
-  fmt::print(out, "plate       {0} x {0} cells, steps of {1}, flame {2}\n\n", given.of.cells, given.of.time_step,
-             given.of.flame);
-  fmt::print(out, "{:<8}{:>8}{:>15}{:>13}{:>13}  {}\n", "way", "steps", "CG iterations", "ms a step", "enqueued",
-             "bits");
+  fmt::print(out, "plate       {0} x {0} cells, steps of {1}, flame {2}, conductivity 1 + {3} u^2\n\n", given.of.cells,
+             given.of.time_step, given.of.flame, given.of.conductivity);
+  fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13}{:>13}{:>13}  {}\n", "way", "M", "steps", "CG iterations", "ms a step",
+             "enqueued", "difference", "bits");
   for (const measured_way& one : ways)
-    fmt::print(out, "{:<8}{:>8}{:>15}{:>13.4g}{:>13}  {}\n", name(one.how), one.made.end.steps, one.made.end.iterations,
-               1e3 * one.seconds_a_step(), one.made.launches, one.same_bits ? "the same" : "DIFFERENT");
+    fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13.4g}{:>13}{:>13.1e}  {}\n", name(one.how), one.preconditioner,
+               one.made.end.steps, one.made.end.iterations, 1e3 * one.seconds_a_step(), one.made.launches,
+               one.largest_difference, one.same_bits ? "the same" : "DIFFERENT");
   const made_run& made = ways.front().made;
   fmt::print(out, "\nend         {} at time {:.4g}, hottest {:.6g}\n", name(made.end.why), made.end.time,
              *std::max_element(made.u.begin(), made.u.end()));
@@ -126,18 +150,22 @@ json report(const settings& given, const std::string& executor, const std::vecto
   report["cells"] = given.of.cells;
   report["time_step"] = given.of.time_step;
   report["flame"] = given.of.flame;
+  report["conductivity"] = given.of.conductivity;
+  report["preconditioner"] = given.preconditioner;
   report["steady"] = given.limits.steady;
   report["most_steps"] = given.limits.most_steps;
   report["repetitions"] = given.repetitions;
   report["ways"] = json::array();
   for (const measured_way& one : ways)
     report["ways"].push_back({{"way", name(one.how)},
+                              {"preconditioner", one.preconditioner},
                               {"steps", one.made.end.steps},
                               {"iterations", one.made.end.iterations},
                               {"ending", name(one.made.end.why)},
                               {"seconds_a_step", one.seconds_a_step()},
                               {"enqueued_by_host", one.made.launches},
                               {"last_solve", one.made.last_solve},
+                              {"largest_difference", one.largest_difference},
                               {"same_bits", one.same_bits}});
   const made_run& made = ways.front().made;
   double squares = 0;
@@ -164,8 +192,13 @@ int parse_and_run(int argument_count, char** argument_values) {
   command::require_different_files({}, {&picture, &destination.file()});
 
   const bool on_host = place_of_executor(given.executor).on_host();
-  const auto steps = on_host ? make_host_stepper(given.of) : make_gpu_stepper(given.of);
-  const std::vector<measured_way> ways = measure(*steps, given);
+  std::vector<std::string> preconditioners{given.preconditioner};
+  if (given.compare && given.preconditioner != "jacobi") preconditioners.push_back("jacobi");
+  std::vector<measured_way> ways;
+  for (const std::string& one : preconditioners) {
+    const auto steps = on_host ? make_host_stepper(given.of, one) : make_gpu_stepper(given.of, one);
+    measure(*steps, one, given, ways);
+  }
   const std::string executor = on_host ? "host" : "graph";
   print(destination.text(), given, executor, ways);
   if (picture.wanted()) {

@@ -29,15 +29,21 @@ void each_common_field(Options& options, const Visit& visit) {
   visit("check_pointers", options.check_pointers);
 }
 
+template <class Visit>
+void each_setting_of(const preconditioner_description& one, linear_solver_options& options, const Visit& visit) {
+  for (const preconditioner_setting& setting : one.settings(options)) {
+    const std::string key = std::string(one.prefix) + "_" + std::string(setting.name);
+    std::visit([&](auto* value) { visit(key, *value); }, setting.value);
+  }
+}
 /// Preconditioners may share settings.
 template <class Visit>
 void each_preconditioner_setting(linear_solver_options& options, const Visit& visit) {
   std::set<std::string> keys;
   for (const preconditioner_description* const one : preconditioner_table())
-    for (const preconditioner_setting& setting : one->settings(options)) {
-      const std::string key = std::string(one->prefix) + "_" + std::string(setting.name);
-      if (keys.insert(key).second) std::visit([&](auto* value) { visit(key, *value); }, setting.value);
-    }
+    each_setting_of(*one, options, [&](const std::string& key, auto& value) {
+      if (keys.insert(key).second) visit(key, value);
+    });
 }
 
 template <class Visit, class Options>
@@ -77,6 +83,12 @@ void each_field(Options& options, const Visit& visit) {
   visit("max_evaluations", options.max_evaluations);
   visit("lower_bound", options.lower_bound);
   visit("hessian", options.hessian);
+  visit("preconditioner", options.preconditioner);
+  linear_solver_options of_amg;
+  of_amg.amg = options.amg;
+  each_setting_of(amg_description(), of_amg, visit);
+  options.amg = of_amg.amg;
+  visit("typical_point", options.typical_point);
   visit("damping", options.damping);
   visit("first_damping", options.first_damping);
 }
@@ -146,6 +158,17 @@ Options without_commas(const Options& options) {
 linear_solver_options without_commas(const linear_solver_options& options) {
   if (!is_preconditioner_in_parts(options) || options.preconditioner.find(',') == std::string::npos) return options;
   return chosen_preconditioner("writing options", options).options;
+}
+
+minimizer_options without_commas(const minimizer_options& options) {
+  linear_solver_options named;
+  named.preconditioner = options.preconditioner;
+  named.amg = options.amg;
+  const linear_solver_options apart = without_commas(named);
+  minimizer_options changed = options;
+  changed.preconditioner = apart.preconditioner;
+  changed.amg = apart.amg;
+  return changed;
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -13,6 +13,7 @@
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
 #include "whilst/basics/index_type.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/version.hpp"
 
 namespace {
@@ -159,6 +160,107 @@ TEST_CASE("elastic compares executors over the first steps") {
   }
 }
 
+TEST_CASE("elastic with amg takes the same steps in fewer iterations of conjugate gradients") {
+  const std::string scene = GENERATE("solid", "both");
+  const strings arguments{"--scene", scene, "--cells", "3", "--steps", "8", "--stiffness", "1e6", "--newton-tolerance",
+                          "1e-10"};
+  const json jacobi = report_of(arguments);
+  const strings with_amg = with(arguments, {"--preconditioner", "amg,coarsest_rows=60"});
+  const json amg = report_of(with_amg);
+  INFO(scene << ", " << amg["preconditioner"]);
+  CHECK(jacobi["preconditioner"] == "jacobi");
+  CHECK(contains(amg["preconditioner"], "amg, "));
+  CHECK(contains(amg["preconditioner"], " levels"));
+  REQUIRE(amg["steps"].size() == jacobi["steps"].size());
+  const double mass = amg["mass"];
+  for (std::size_t k = 0; k < amg["steps"].size(); ++k) {
+    const json &mine = amg["steps"][k], &its = jacobi["steps"][k];
+    CHECK(mine["reason"] == "converged_gradient");
+    CHECK(double(mine["imbalance"]) <= 1e-10);
+    CHECK(double(mine["largest_rise"]) <= 64 * epsilon);
+    // Both leave forces of at most the tolerance, which move the centre by h^2 / mass times that in each step.
+    const double moved =
+        static_cast<double>((k + 1) * (k + 1)) * 1e-4 * 1e-10 * earth * std::sqrt(3 * double(amg["vertices"]));
+    for (int c = 0; c < 3; ++c)
+      CHECK(std::abs(double(mine["centre_of_mass"][c]) - double(its["centre_of_mass"][c])) <= 2 * moved + 64 * epsilon);
+    CHECK(std::abs(double(mine["kinetic_energy"]) - double(its["kinetic_energy"])) <= 1e-6 * mass);
+  }
+  CHECK(2 * whilst::index_type(amg["summary"]["cg_iterations"]) <
+        whilst::index_type(jacobi["summary"]["cg_iterations"]));
+  // One launch for all steps: the same bits.
+  CHECK(numbers_of(report_of(with(with_amg, {"--launch", "animation"}))) == numbers_of(amg));
+}
+
+TEST_CASE("elastic with amg goes through a contact, also where Hessians are indefinite") {
+  const std::string scene = GENERATE("solid", "cloth");
+  const std::string hessian = GENERATE("projected", "exact");
+  const json report = report_of({"--scene", scene, "--cells", "2", "--steps", "60", "--preconditioner",
+                                 "amg,coarsest_rows=50", "--hessian", hessian});
+  INFO(scene << ", " << hessian);
+  double most_contact = 0, before = HUGE_VAL;
+  for (const json& step : report["steps"]) {
+    CHECK(double(step["largest_rise"]) <= 64 * epsilon);
+    CHECK(double(step["imbalance"]) <= 1e-5);
+    CHECK(double(step["energy"]) <= before);
+    before = step["energy"];
+    most_contact = std::max(most_contact, double(step["contact_energy"]));
+  }
+  CHECK(most_contact > 0.01);
+}
+
+TEST_CASE("elastic with amg takes the same bits under stream and graph, and what the host takes but for rounding") {
+  if (whilst::cuda::device_count() == 0) return;
+  const strings arguments{"--cells",
+                          "3",
+                          "--steps",
+                          "4",
+                          "--stiffness",
+                          "1e6",
+                          "--newton-tolerance",
+                          "1e-10",
+                          "--preconditioner",
+                          "amg,coarsest_rows=60",
+                          "--json",
+                          "-",
+                          "--executor"};
+  const auto steps_on = [&](const std::string& executor, const std::string& launch) {
+    const outcome result = run(with(arguments, {executor, "--launch", launch}));
+    INFO(executor << result.out << result.err);
+    REQUIRE(result.status == 0);
+    return numbers_of(json::parse(result.out));
+  };
+  const json by_host = steps_on("host", "step"), by_stream = steps_on("stream", "step");
+  CHECK(steps_on("graph", "step") == by_stream);
+  CHECK(steps_on("graph", "animation") == by_stream);
+  REQUIRE(by_stream.size() == by_host.size());
+  for (std::size_t k = 0; k < by_host.size(); ++k)
+    for (int c = 0; c < 3; ++c)
+      CHECK(std::abs(double(by_stream[k]["centre_of_mass"][c]) - double(by_host[k]["centre_of_mass"][c])) < 1e-10);
+}
+
+TEST_CASE("elastic compares amg with Jacobi and with loops of the host's") {
+  const bool on_gpu = GENERATE(false, true);
+  if (on_gpu && whilst::cuda::device_count() == 0) return;
+  const folder here;
+  const outcome result = run({"--cells", "2", "--compare", "--preconditioner", "amg", "--executor",
+                              on_gpu ? "graph" : "host", "--steps", "4", "--json", here.at("report.json")});
+  INFO(result.out << result.err);
+  CHECK(result.status == 0);
+  for (const char* words : {"host, refreshes", "host, sets up", "jacobi"}) CHECK(contains(result.out, words));
+  const json runs = json::parse(text_of(here / "report.json"))["comparison"];
+  const strings launches = on_gpu ? strings{"step", "animation", "refresh", "set_up", "animation"}
+                                  : strings{"step", "refresh", "set_up", "step"};
+  REQUIRE(runs.size() == launches.size());
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    CHECK(runs[k]["launch"] == launches[k]);
+    CHECK(runs[k]["converged"] == true);
+    CHECK(double(runs[k]["largest_difference"]) < 1e-10);
+    CHECK(int(runs[k]["newton_iterations"]) > 0);
+    CHECK(int(runs[k]["cg_iterations"]) > 0);
+    CHECK(double(runs[k]["seconds_per_step"]) > 0);
+  }
+}
+
 TEST_CASE("elastic writes pictures, meshes and a report") {
   const folder here;
   const outcome result = run({"--scene", "both", "--cells", "1", "--steps", "5", "--every", "2", "--executor", "host",
@@ -233,6 +335,9 @@ TEST_CASE("elastic refuses what it cannot do, and says what it can") {
                     {{"--executor", "fast"}, "give one of auto, host"},
                     {{"--launch", "all"}, "give one of step, animation"},
                     {{"--hessian", "none"}, "give one of projected, exact"},
+                    {{"--preconditioner", "ilu"}, "Use jacobi or amg"},
+                    {{"--preconditioner", "amg,strength=-1"}, "strength"},
+                    {{"--preconditioner", ""}, "--preconditioner"},
                     {{"--frames", here.at("file")}, "no directory"},
                     {{"--vtk", here.at("file/below")}, "no directory"},
                     {{"--picture", here.at("none/x.png")}, "directory"},

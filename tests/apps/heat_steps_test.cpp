@@ -14,6 +14,7 @@
 
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
+#include "whilst/basics/index_type.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/version.hpp"
 
@@ -52,25 +53,39 @@ double decay(double cells, double time_step) {
   return 1 / (1 + time_step * 8 * cells * cells * half * half);
 }
 
-/// The hottest point and the 2-norm after some steps, each solved by Eigen's Cholesky.
-std::pair<double, double> by_cholesky(int cells, double time_step, double flame, int steps) {
+/// The hottest point and the 2-norm after some steps, each solved by Eigen's Cholesky. Conductivity is
+/// 1 + conductivity u^2, by u of the step before.
+std::pair<double, double> by_cholesky(int cells, double time_step, double flame, int steps, double conductivity = 0) {
   const int m = cells - 1;
   const double h = 1.0 / cells;
-  std::vector<Eigen::Triplet<double>> entries;
   Eigen::VectorXd u(m * m), f(m * m);
-  for (int j = 0; j < m; ++j) {
-    for (int i = 0; i < m; ++i) {
-      const int k = j * m + i;
-      entries.emplace_back(k, k, 1 + 4 * time_step / (h * h));
-      if (i + 1 < m) entries.emplace_back(k + 1, k, -time_step / (h * h));  // the lower triangle
-      if (j + 1 < m) entries.emplace_back(k + m, k, -time_step / (h * h));
-      u[k] = std::sin(std::numbers::pi * (i + 1) * h) * std::sin(std::numbers::pi * (j + 1) * h);
+  for (int j = 0; j < m; ++j)
+    for (int i = 0; i < m; ++i)
+      u[j * m + i] = std::sin(std::numbers::pi * (i + 1) * h) * std::sin(std::numbers::pi * (j + 1) * h);
+  const auto matrix = [&] {
+    std::vector<Eigen::Triplet<double>> entries;
+    const auto k_at = [&](int i, int j) {
+      const bool inside = i >= 0 && j >= 0 && i < m && j < m;
+      return 1 + (inside ? conductivity * u[j * m + i] * u[j * m + i] : 0);
+    };
+    for (int j = 0; j < m; ++j) {
+      for (int i = 0; i < m; ++i) {
+        const int k = j * m + i;
+        entries.emplace_back(k, k, 1.0);
+        for (const auto& [x, y] :
+             {std::pair(i - 1, j), std::pair(i + 1, j), std::pair(i, j - 1), std::pair(i, j + 1)}) {
+          const double coupling = time_step / (h * h) * (k_at(i, j) + k_at(x, y)) / 2;
+          entries.emplace_back(k, k, coupling);
+          if (x >= 0 && y >= 0 && y * m + x < k && x < m) entries.emplace_back(k, y * m + x, -coupling);
+        }
+      }
     }
-  }
-  Eigen::SparseMatrix<double> A(m * m, m * m);
-  A.setFromTriplets(entries.begin(), entries.end());
-  const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>> factors(A);
+    Eigen::SparseMatrix<double> lower_triangle(m * m, m * m);
+    lower_triangle.setFromTriplets(entries.begin(), entries.end());
+    return lower_triangle;
+  };
   for (int step = 1; step <= steps; ++step) {
+    const Eigen::SimplicialLLT<Eigen::SparseMatrix<double>> factors(matrix());
     const double moved = std::min(1.0, step * time_step);
     for (int j = 0; j < m; ++j)
       for (int i = 0; i < m; ++i)
@@ -211,6 +226,52 @@ TEST_CASE("heat_steps: a flame that moves and rests heats as by Eigen's Cholesky
   }
 }
 
+TEST_CASE("heat_steps: conductivity that depends on temperature, with amg whose levels follow") {
+  constexpr int cells = 40, steps = 6;
+  const auto [hottest, norm] = by_cholesky(cells, 0.02, 100, steps, 5);
+  const double of_constant = by_cholesky(cells, 0.02, 100, steps).second;
+  CHECK(std::abs(norm - of_constant) > 0.1 * of_constant);  // it matters
+  whilst::index_type by_jacobi = 0;
+  for (const std::string& executor : executors()) {
+    for (const std::string preconditioner : {"jacobi", "amg,coarsest_rows=60"}) {
+      INFO(executor << ", " << preconditioner);
+      const json report =
+          report_of({"--cells", "40", "--time-step", "0.02", "--steps", "6", "--steady", "0", "--conductivity", "5",
+                     "--preconditioner", preconditioner, "--executor", executor});
+      check_ways(report, executor, steps, "all_steps");
+      // Right-hand sides are below 2 (norm + flame's), some 40.
+      const double tolerance = steps * rtol * 100;
+      CHECK(double(report["norm"]) == Approx(norm).margin(tolerance).epsilon(0));
+      CHECK(double(report["hottest"]) == Approx(hottest).margin(tolerance).epsilon(0));
+      const whilst::index_type iterations = report["ways"][0]["iterations"];
+      if (preconditioner == "jacobi") by_jacobi = iterations;
+      if (preconditioner != "jacobi") CHECK(3 * iterations < by_jacobi);
+    }
+  }
+}
+
+TEST_CASE("heat_steps compares solvers made anew, and Jacobi") {
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const std::size_t ways_of_one = executor == "host" ? 2 : 4;
+    const json report = report_of({"--cells", "24", "--steps", "4", "--steady", "0", "--conductivity", "2",
+                                   "--preconditioner", "amg,coarsest_rows=30", "--compare", "--executor", executor});
+    REQUIRE(report["ways"].size() == 2 * ways_of_one);
+    for (std::size_t k = 0; k < report["ways"].size(); ++k) {
+      const json& way = report["ways"][k];
+      INFO(way.dump());
+      CHECK(way["preconditioner"] == (k < ways_of_one ? "amg,coarsest_rows=30" : "jacobi"));
+      CHECK((way["way"] == "anew") == (k % ways_of_one == ways_of_one - 1));
+      CHECK(way["same_bits"] == true);
+      CHECK(way["steps"] == 4);
+      CHECK(double(way["largest_difference"]) <= 4 * rtol * 100);
+    }
+    CHECK(report["ways"][0]["largest_difference"] == 0);
+    // Without a change, jacobi made anew makes the same bits.
+    CHECK(report["ways"][2 * ways_of_one - 1]["iterations"] == report["ways"][ways_of_one]["iterations"]);
+  }
+}
+
 TEST_CASE("heat_steps prints a table, writes a report and a picture") {
   const folder here;
   const outcome result = run({"--executor", "host", "--cells", "130", "--steps", "3", "--json", here.at("report.json"),
@@ -253,6 +314,10 @@ TEST_CASE("heat_steps refuses what it cannot do, and says what it can") {
                     {{"--time-step", "inf"}, "a number of at least"},
                     {{"--flame", "-1"}, "a number of at least"},
                     {{"--steady", "nan"}, "a number of at least"},
+                    {{"--conductivity", "-1"}, "a number of at least"},
+                    {{"--preconditioner", "amgg"}, "amgg"},
+                    {{"--preconditioner", "amg,strength=7"}, "strength"},
+                    {{"--preconditioner", ""}, "--preconditioner"},
                     {{"--repetitions", "0"}, "whole number"},
                     {{"--executor", "stream"}, "give one of auto, host, graph"},
                     {{"--json", ""}, "--json"},

@@ -57,7 +57,8 @@ TEST_CASE("each option has a key", "[options]") {
                                              members<whilst::ilu_options>() + members<whilst::fsai_options>() +
                                              members<whilst::block_jacobi_options>() +
                                              members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
-  CHECK(keys<minimizer_options>() == members<minimizer_options>() - 1 + members<whilst::descent_tolerances>());
+  CHECK(keys<minimizer_options>() ==
+        members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
 }
@@ -117,6 +118,9 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   const std::string by_name = options_to_string(linear_solver_options{.preconditioner = "amg,most_levels=3"});
   CHECK(options_from_string<linear_solver_options>(by_name) ==
         linear_solver_options{.preconditioner = "amg", .amg = {.most_levels = 3}});
+  const std::string of_minimizer = options_to_string(minimizer_options{.preconditioner = "amg,most_levels=3"});
+  CHECK(options_from_string<minimizer_options>(of_minimizer).preconditioner == "amg");
+  CHECK(options_from_string<minimizer_options>(of_minimizer).amg.most_levels == 3);
   const std::string of_ilu = options_to_string(linear_solver_options{.preconditioner = "ilu,drop=0.1,pivoting=0.5"});
   CHECK(of_ilu.find("preconditioner=ilu,amg_") != std::string::npos);
   CHECK(of_ilu.find("ilu_drop=0.1,") != std::string::npos);

@@ -40,7 +40,8 @@ class amg final : public matrix_preconditioner<T> {
                 [&](recorder& run, auto* finest) {
                   record_finest(run, watch_.first(), finest);
                   watch_.record_first(run);
-                }) {}
+                }),
+        values_(watch_.first()) {}
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
@@ -87,7 +88,7 @@ class amg final : public matrix_preconditioner<T> {
   index_type nonzeros_;
   values_watch<T> watch_;
   hierarchy<C> levels_;
-  constant_slot<const T> values_;
+  constant_slot<const T> values_;  ///< those, until told of others
   cycle_vectors<C> vectors_;
   deeper_cycle_vectors<C> deeper_vectors_;
 };

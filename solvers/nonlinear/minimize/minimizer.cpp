@@ -9,6 +9,7 @@
 
 #include "solvers/nonlinear/descent/prepared_descent.hpp"
 #include "solvers/nonlinear/minimize/recorded_minimization.hpp"
+#include "whilst/nonlinear/minimize/hessian_preconditioner.hpp"
 
 namespace whilst {
 namespace {
@@ -53,6 +54,18 @@ bool wants_products(const objective<T>& f, const descent_method<T>& method, hess
   return !has_matrix;
 }
 
+/// amg is made from a matrix, and methods other than newton-cg precondition by the diagonal within their steps.
+void require_method_for_preconditioner(const minimizer_options& options, bool matrix_free) {
+  if (options.preconditioner == "jacobi") return;
+  const std::string what = "preconditioner '" + options.preconditioner + "' ";
+  if (options.method != "newton-cg")
+    throw error(making_minimizer, what + "is for method newton-cg alone, not '" + options.method + "'",
+                "Use newton-cg, or leave preconditioner at jacobi");
+  if (matrix_free)
+    throw error(making_minimizer, what + "wants the Hessian as a matrix, and gets it as products",
+                "Leave hessian at auto with a function that has a matrix, or leave preconditioner at jacobi");
+}
+
 void check(const minimizer_options& options) {
   check_descent(making_minimizer, options.tolerances, options.lower_bound);
   if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
@@ -73,7 +86,8 @@ std::string minimize_report::message() const {
 template <class T>
 struct minimizer<T>::implementation {
   double lower_bound;
-  std::unique_ptr<prepared_descent<T>> prepared;
+  hessian_preconditioner<T> M;
+  std::unique_ptr<prepared_descent<T>> prepared;  ///< after what its steps refer to
 
   implementation(const objective<T>& f, const minimizer_options& options) : lower_bound(options.lower_bound) {
     const auto began = prepared_program::clock::now();
@@ -94,11 +108,14 @@ struct minimizer<T>::implementation {
     check_unknowns(making_minimizer, options.method, n, method.most_unknowns, "lbfgs or newton-cg");
     const descent_options loop(options);
     const whilst::executor how = loop.executor_on(f.where(), making_minimizer, "the function");
+    require_method_for_preconditioner(options, matrix_free);
+    M = make_hessian_preconditioner<T>(making_minimizer, f, options.preconditioner, options.amg, options.typical_point);
     const index_type inner_limit = std::max<index_type>(2 * n, 20);  // n would suffice in exact arithmetic
     prepared = std::make_unique<prepared_descent<T>>(
-        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel}), how, loop,
-        usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),
+        method.record({&f, options.history_capacity, inner_limit, matrix_free, damping, in_parallel, M.parts.get()}),
+        how, loop, usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, n),
         options.method, n, began);
+    if (M.parts) prepared->desk().common.preconditioner_choice = M.description;
   }
 };
 
@@ -129,6 +146,15 @@ template <class T>
 void minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
   check_descent(making_minimizer, tolerances, implementation_->lower_bound);
   implementation_->prepared->set_tolerances(tolerances);
+}
+template <class T>
+memory_table minimizer<T>::memory() const {
+  memory_table table = replayed_solver::memory();
+  if (implementation_->M.bytes > 0)
+    table.items.insert(table.items.begin(), {.name = "the levels of amg",
+                                             .where = name_of(implementation_->prepared->recorded().where()),
+                                             .bytes = static_cast<std::size_t>(implementation_->M.bytes)});
+  return table;
 }
 
 template class minimizer<float>;

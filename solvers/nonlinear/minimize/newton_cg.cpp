@@ -7,6 +7,7 @@ namespace whilst {
 
 template <class T>
 recorded_descent<T> record_newton_cg(const descent_request<T>& request) {
+  if (request.M) return record_descent<T, preconditioned_newton_cg>(request);
   return request.matrix_free ? record_descent<T, matrix_free_newton_cg>(request)
                              : record_descent<T, assembled_newton_cg>(request);
 }

@@ -39,6 +39,8 @@ struct descent_request {
   damping_settings damping = {};
   /// The line search is the parallel one, which needs extra steps: the function has values_along.
   bool parallel_search = false;
+  /// For newton-cg with a Hessian in memory: borrowed; null for the inverse of the diagonal.
+  preconditioner<T>* M = nullptr;
 };
 
 /// A function that can evaluate its values along a line, as objectives do.
@@ -46,6 +48,10 @@ template <class Function>
 concept told_along_lines = requires {
   &Function::values_along;
 };
+
+/// A Direction whose constructor takes a preconditioner in parts, too.
+template <class Direction>
+concept takes_preconditioner = Direction::takes_preconditioner;
 
 /// A whole minimization around a method's choice of directions: brings in x, loops, hands x back. The function is an
 /// objective, or provides its evaluate and, optionally, Hessian for the given runner. Each trip of the loop is one
@@ -91,9 +97,11 @@ struct descent_solve {
   /// For the parallel line search: f at the lengths of its fan. Null otherwise.
   double* line_values = nullptr;
 
-  template <class Function, class Workspace>
+  /// of_direction: more arguments of the Direction's constructor.
+  template <class Function, class Workspace, class... More>
   WHILST_HD constexpr descent_solve(const Function& f, slot<T> io, slot<solve_outcome> outcome, control* loop,
-                                    const descent_settings* settings, descent_record* records, Workspace& memory)
+                                    const descent_settings* settings, descent_record* records, Workspace& memory,
+                                    const More&... of_direction)
       : io(io),
         outcome(outcome),
         loop(loop),
@@ -101,7 +109,7 @@ struct descent_solve {
         records(records),
         s(memory.template take<descent_state>(1)),
         v(f.unknowns(), memory),
-        direction(v, s, settings, f, memory),
+        direction(v, s, settings, f, memory, of_direction...),
         handed(memory.template take<typename handed_of<Direction<T>>::type>(1)),
         lowest(may_rise<Direction<T>> ? memory.template take<T>(v.n) : nullptr) {}
 
@@ -229,7 +237,13 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
     made.loop = memory.take<control>(1);
     made.records = memory.take<descent_record>(request.history_capacity);
     memory.item("vectors and scalars");
-    descent_solve<T, Direction> solve(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+    auto solve = [&] {
+      if constexpr (takes_preconditioner<Direction<T>>) {
+        return descent_solve<T, Direction>(f, {x}, {outcome}, made.loop, settings, made.records, memory, request.M);
+      } else {
+        return descent_solve<T, Direction>(f, {x}, {outcome}, made.loop, settings, made.records, memory);
+      }
+    }();
     if (request.parallel_search) solve.line_values = memory.take<double>(line_searches::parallel::lengths);
     return placed{x, outcome, settings, solve};
   });

@@ -9,6 +9,7 @@
 #include "whilst/basics/held.hpp"
 #include "whilst/host/place_of_executor.hpp"
 #include "whilst/host/replayed_solver.hpp"
+#include "whilst/linear/amg_options.hpp"
 #include "whilst/nonlinear/descent/descent_report.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 
@@ -37,6 +38,14 @@ struct minimizer_options {
   /// How methods that multiply by the Hessian get it: "assembled", a sparse matrix; "matrix-free", the function's own
   /// products; "auto" takes the matrix if there is one. Ignored by first-order methods.
   std::string hessian = "auto";
+  /// Of newton-cg, for its linear systems: "jacobi", the inverse of the Hessian's diagonal, or "amg", algebraic
+  /// multigrid of the Hessian as a matrix, with settings behind the name, "amg,strength=0.1", or in `amg`. Its levels
+  /// are made anew from each Hessian, within the recorded loop.
+  std::string preconditioner = "jacobi";
+  amg_options amg = {};
+  /// Where amg looks at the Hessian once, when the minimizer is made, to see which unknowns belong together: an entry
+  /// for each unknown; empty for x = 0.
+  std::vector<double> typical_point = {};
   /// How levenberg-marquardt damps its steps: "nielsen", by how well the model predicted the gain, or "classic", a
   /// tenth after an accepted step, otherwise ten times. Other methods ignore this and first_damping.
   std::string damping = "nielsen";
@@ -77,7 +86,8 @@ template <class T>
 class minimizer : public replayed_solver {
  public:
   /// The function must outlive the minimizer. Throws whilst::error on options out of range, on a method that needs a
-  /// Hessian the function does not have, and on an executor that does not run on the function's place.
+  /// Hessian the function does not have, on an executor that does not run on the function's place, and on what
+  /// make_hessian_preconditioner refuses.
   explicit minimizer(const objective<T>& function, minimizer_options options = {});
   ~minimizer() override;
   minimizer(minimizer&&) noexcept;
@@ -92,6 +102,9 @@ class minimizer : public replayed_solver {
   ticket enqueue(stream_handle stream, T* x);
 
   void set_tolerances(const descent_tolerances& tolerances);
+
+  /// The minimizer's memory use, itemised: the program, and the levels of amg.
+  memory_table memory() const;
 
  private:
   prepared_program& prepared() const override;
