@@ -165,6 +165,7 @@ std::shared_ptr<ticket::state> prepared_methods<T>::start(prepared_solve<T>& sol
   linear_solver_options now = left;
   const index_type own = at + 1 < attempts_.size() ? attempts_[at].most_iterations : 0;
   if (own > 0) now.max_iterations = std::min(own, left.max_iterations);
+  if (now == before) return solve.solve(b, x);
   struct until_it_is_launched {
     prepared_solve<T>& solve;
     linear_solver_options before;

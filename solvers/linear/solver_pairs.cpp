@@ -44,6 +44,13 @@ void measure(const sorted_rows<T>& A, matrix_traits& into) {
   into.is_dominant = is_dominant;
 }
 
+/// The fill of an incomplete factorization, less where rows are long, so that no row of a factor has more than half of
+/// so many entries.
+std::string fill_of(const matrix_traits& A, index_type usual, index_type most_of_row) {
+  const index_type that_fits = A.nonzeros > 0 ? most_of_row * A.rows / A.nonzeros : usual;
+  return ",fill=" + std::to_string(std::clamp(that_fits, index_type{1}, usual));
+}
+
 class attempt_list {
  public:
   attempt_list(std::string_view named, const method_needs& needs) : named_(named), needs_(needs) {}
@@ -54,7 +61,7 @@ class attempt_list {
     if (!named_.empty() && is_ilu && needs_.symmetric) return;
     solver_pair pair{std::string(named_.empty() ? method : named_), std::string(preconditioner)};
     for (const solver_attempt& one : made_)
-      if (one.pair == pair) return;
+      if (one.pair == pair && one.most_iterations == most_iterations) return;
     made_.push_back({std::move(pair), "", most_iterations, is_nearly_direct});
   }
   std::vector<solver_attempt> result(std::string why) && {
@@ -97,22 +104,19 @@ std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_vie
   const char* const usual = is_definite ? "cg" : "bicgstab";
   if (A.is_dominant && is_large) attempts.add(usual, "jacobi", 300);
   if ((A.is_like_m_matrix && is_large) || (is_definite && !may_factor)) attempts.add(usual, "amg", 500);
-  if (may_factor) {
-    if (is_definite) {
-      attempts.add("cg", "ic", 300);
-    } else {
-      attempts.add("gmres", "ilu,drop=1e-5,fill=20,pivoting=0.1", 200);
-    }
-    if (A.rows <= most_rows_of_complete)
-      attempts.add("gmres", "ilu,drop=1e-8,fill=0,pivoting=0.1,order=degree", 100, /*is_nearly_direct=*/true);
-    if (!is_definite) attempts.add("gmres", "ilu,drop=1e-6,fill=50,pivoting=0.1", 500);
-  }
-  if (is_definite) attempts.add("cg", "jacobi", 0);
+  if (may_factor && is_definite) attempts.add("cg", "ic", 300);
+  if (may_factor) attempts.add("gmres", "ilu,drop=1e-5" + fill_of(A, 20, 400) + ",pivoting=0.1", 200);
+  // An iteration is cheap compared to factors that are nearly complete, the more so the larger they are.
+  if (is_large) attempts.add(A.is_symmetric ? "minres" : "bicgstab", "jacobi", 1000);
+  if (may_factor && A.rows <= most_rows_of_complete)
+    attempts.add("gmres", "ilu,drop=1e-8,fill=0,pivoting=0.1,order=degree", 100, /*is_nearly_direct=*/true);
+  if (may_factor) attempts.add("gmres", "ilu,drop=1e-6" + fill_of(A, 50, 1000) + ",pivoting=0.1", 500);
+  if (is_definite) attempts.add("cg", "jacobi");
   if (A.is_symmetric) {
-    attempts.add("minres", "jacobi", 0);
+    attempts.add("minres", "jacobi");
   } else {
-    attempts.add("bicgstab", "jacobi", 0);
-    attempts.add("gmres", "jacobi", 0);
+    attempts.add("bicgstab", "jacobi");
+    attempts.add("gmres", "jacobi");
   }
   return std::move(attempts).result(in_words(A));
 }
