@@ -500,11 +500,11 @@ memory_table linear_solver<T>::memory() const {
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
   if (const index_type of_made_Ms = implementation_->made_Ms.bytes(); of_made_Ms > 0)
-    own.push_back({.name = (implementation_->chooses_M ? "what was made for"
-                                                       : implementation_->chosen_M.description->contents) +
-                           (" " + implementation_->chosen_M.name),
-                   .where = name_of(implementation_->solve->chosen().recorded().where()),
-                   .bytes = static_cast<std::size_t>(of_made_Ms)});
+    own.push_back(
+        {.name = (implementation_->chooses_M ? "what was made for" : implementation_->chosen_M.description->contents) +
+                 (" " + implementation_->chosen_M.name),
+         .where = name_of(implementation_->solve->chosen().recorded().where()),
+         .bytes = static_cast<std::size_t>(of_made_Ms)});
   if (!implementation_->parts) {
     const std::vector<memory_item> of_matrix = implementation_->matrix.memory();
     own.insert(own.end(), of_matrix.begin(), of_matrix.end());

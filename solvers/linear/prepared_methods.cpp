@@ -263,7 +263,8 @@ report prepared_methods<T>::solve(std::span<const T> b, std::span<T> x) {
     }
   };
   verify(all, settings, b, x);
-  for (std::string label = label_of(all, at); prepared_solve<T>* const then = next_if_any(); label = label_of(all, at)) {
+  for (std::string label = label_of(all, at); prepared_solve<T>* const then = next_if_any();
+       label = label_of(all, at)) {
     prepared_solve<T>& ended = running();
     then->desk().announce_launch(true);
     running_ = then;

@@ -77,9 +77,12 @@ class attempt_list {
 
 std::string in_words(const matrix_traits& A) {
   std::string words = A.is_symmetric ? "since the matrix is symmetric" : "since the matrix is not symmetric";
-  if (A.is_symmetric) words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has not one sign";
-  if (A.is_dominant) words += ", its diagonal dominates";
-  else if (A.is_like_m_matrix) words += ", it is like an M-matrix";
+  if (A.is_symmetric)
+    words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has not one sign";
+  if (A.is_dominant)
+    words += ", its diagonal dominates";
+  else if (A.is_like_m_matrix)
+    words += ", it is like an M-matrix";
   return words + " and it has " + std::to_string(A.rows) + " rows";
 }
 

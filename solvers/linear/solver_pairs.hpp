@@ -55,7 +55,8 @@ matrix_traits traits_of(const csr_matrix<T>& pattern, std::span<const T> values)
 ///   like an M-matrix, as large        cg or bicgstab, amg
 ///   symmetric, its diagonal of one    cg, ic            gmres with nearly complete ilu; cg, then minres with jacobi
 ///   sign
-///   square otherwise                  gmres, ilu        gmres with nearly complete ilu, then with more of an incomplete
+///   square otherwise                  gmres, ilu        gmres with nearly complete ilu, then with more of an
+///   incomplete
 ///                                                       one; for symmetric A minres, else bicgstab and gmres, with
 ///                                                       jacobi
 ///

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "solvers/linear/factorization/elimination.hpp"
 #include "solvers/linear/solver_pairs.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
@@ -40,7 +41,8 @@ std::string in_short(const std::vector<solver_attempt>& attempts) {
   std::string text;
   for (const solver_attempt& one : attempts) {
     const std::string& M = one.pair.preconditioner;
-    text += (text.empty() ? "" : ", ") + one.pair.method + " " + (M == nearly_direct ? "direct" : M.substr(0, M.find(',')));
+    text +=
+        (text.empty() ? "" : ", ") + one.pair.method + " " + (M == nearly_direct ? "direct" : M.substr(0, M.find(',')));
   }
   return text;
 }
@@ -76,7 +78,7 @@ csr_matrix<T> scattered(int n, unsigned seed, bool symmetric = false) {
       rows[static_cast<std::size_t>(i)].emplace_back(j, a);
       if (symmetric) rows[static_cast<std::size_t>(j)].emplace_back(i, a);
     }
-    if (!symmetric) rows[static_cast<std::size_t>(i)].emplace_back((7 * i + 3) % n, 0.3);
+    rows[static_cast<std::size_t>(i)].emplace_back(symmetric ? i : (7 * i + 3) % n, symmetric ? 0 : 0.3);
   }
   triplets<T> t(n);
   for (const auto& row : rows) t.row(row);
@@ -204,15 +206,15 @@ TEMPLATE_TEST_CASE("auto, auto solves by the pair that suits", "[linear][auto_M]
     const char *method, *preconditioner;
     index_type most_iterations;
   };
-  for (const example& one : {example{"definite", whilst::make_gallery<T>("poisson2d:20").matrix, "cg", "ic", 20},
-                             example{"indefinite", whilst::make_gallery<T>("helmholtz2d:20").matrix, "gmres", "ilu", 60},
-                             example{"unsymmetric", convection_diffusion<T>(50), "gmres", "ilu", 10},
-                             example{"scattered", scattered<T>(600, 1), "gmres", nearly_direct, 300}}) {
+  for (const example& one :
+       {example{"definite", whilst::make_gallery<T>("poisson2d:20").matrix, "cg", "ic", 20},
+        example{"indefinite", whilst::make_gallery<T>("helmholtz2d:20").matrix, "gmres", "ilu", 60},
+        example{"unsymmetric", convection_diffusion<T>(50), "gmres", "ilu", 10},
+        example{"scattered", scattered<T>(600, 1), "gmres", nearly_direct, 300}}) {
     const std::vector<T> b = random_vector<T>(one.A.rows(), 3);
     for (const std::string& executor : executors_with_steps()) {
       INFO(one.what << ", " << executor);
-      linear_solver<T> solver(
-          one.A, {.method = "auto", .preconditioner = "auto", .rtol = rtol, .executor = executor});
+      linear_solver<T> solver(one.A, {.method = "auto", .preconditioner = "auto", .rtol = rtol, .executor = executor});
       std::vector<T> x(b.size(), T(0));
       const report r = solver.solve(b, x);
       INFO(r.choice());
@@ -242,8 +244,8 @@ TEST_CASE("large grids get amg under auto, and dominant diagonals jacobi", "[lin
     INFO(executor);
     const std::vector<double> b(static_cast<std::size_t>(cube.rows()), 1.0);
     std::vector<double> x(b.size(), 0.0);
-    const report r = linear_solver<double>(cube, {.method = "auto", .preconditioner = "auto", .executor = executor})
-                         .solve(b, x);
+    const report r =
+        linear_solver<double>(cube, {.method = "auto", .preconditioner = "auto", .executor = executor}).solve(b, x);
     CHECK(r.converged());
     CHECK(r.preconditioner() == "amg");
     CHECK(r.method() == "cg");
@@ -269,8 +271,8 @@ TEST_CASE("auto never claims a residual that rounding hides", "[linear][auto_M]"
     for (const double one : x) CHECK(std::isfinite(one));
     if (r.converged()) CHECK(residual <= allowed<double>(1e-8));
     // Without a look in extended precision, as with names, some are above the tolerance.
-    const report named = linear_solver<double>(A, {.method = "gmres", .preconditioner = nearly_direct, .executor = "host"})
-                             .solve(b, y);
+    const report named =
+        linear_solver<double>(A, {.method = "gmres", .preconditioner = nearly_direct, .executor = "host"}).solve(b, y);
     doubtful += named.converged() && true_residual(A, b, y) > allowed<double>(1e-8);
   }
   CHECK(doubtful > 0);
@@ -290,6 +292,7 @@ TEST_CASE("auto's attempts have the solve's limits together", "[linear][auto_M]"
   solver.set_monitor([&](const whilst::progress& now) { seen.push_back(now.iteration); });
   const report r = solver.solve(b, x);
   CHECK(r.converged());
+  CHECK_THAT(r.choice(), contains("pivoting=0.1 ended with iteration_limit after 200 iterations"));
   REQUIRE(!seen.empty());
   for (std::size_t k = 1; k < seen.size(); ++k) CHECK(seen[k - 1] < seen[k]);
   // A limit that was set holds for the pair that begins now, too.
@@ -354,6 +357,45 @@ TEST_CASE("new values under auto are looked at, and factors made of them", "[lin
   }
 }
 
+TEST_CASE("auto begins anew where a matrix becomes another kind", "[linear][auto_M]") {
+  const auto A = scattered<double>(600, 2, true);
+  const std::vector<double> b = random_vector<double>(600, 4);
+  linear_solver<double> solver(A, {.method = "auto", .preconditioner = "auto", .executor = "host"});
+  std::vector<double> x(600, 0.0);
+  REQUIRE(solver.solve(b, x).preconditioner() == nearly_direct);
+  // The same matrix: what has converged remains.
+  solver.update_values(A.values());
+  x.assign(600, 0.0);
+  CHECK_THAT(solver.solve(b, x).choice(), !contains("; then"));
+  std::vector<double> values;
+  for (index_type i = 0; i < A.rows(); ++i) {
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k) {
+      const auto e = static_cast<std::size_t>(k);
+      values.push_back(A.column_indices()[e] == i ? 20 : 0.1 * A.values()[e]);
+    }
+  }
+  solver.update_values(values);
+  x.assign(600, 0.0);
+  const report r = solver.solve(b, x);
+  CHECK(r.converged());
+  CHECK(r.method() == "cg");
+  CHECK(r.preconditioner() == "ic");
+}
+
+TEST_CASE("factors that take too much are refused where auto has others", "[linear][auto_M]") {
+  const auto A = scattered<double>(40, 1);
+  const whilst::factorization::sparse_rows rows = whilst::factorization::sparse_rows_of(A, A.values_data());
+  whilst::factorization::elimination_rules rules;
+  const auto made = whilst::factorization::incomplete_lu(rows, rules);
+  const index_type nonzeros = made.L.nonzeros() + made.U.nonzeros();
+  rules.bounds.most_nonzeros = nonzeros;
+  CHECK(whilst::factorization::incomplete_lu(rows, rules).L.nonzeros() == made.L.nonzeros());
+  rules.bounds.most_nonzeros = nonzeros - 1;
+  CHECK_THROWS_WITH(whilst::factorization::incomplete_lu(rows, rules), contains("40 of 40 rows took "));
+  rules.bounds = {.most_operations = 100};
+  CHECK_THROWS_WITH(whilst::factorization::incomplete_lu(rows, rules), contains("Set a smaller fill or a larger drop"));
+}
+
 TEST_CASE("where auto has no choice, it is the diagonal", "[linear][auto_M]") {
   const auto A = line<double>(60, 0.1);
   const std::vector<double> b(60, 1.0);
@@ -401,24 +443,24 @@ TEMPLATE_TEST_CASE("auto and hostile matrices", "[linear][auto_M][sanitizer]", f
     csr_matrix<T> A;
     bool is_solvable;
   };
-  for (const example& one : {example{"none", of({}), true},
-                             example{"one", of({{{0, -4}}}), true},
-                             example{"a zero", of({{{0, 0}}}), false},
-                             example{"an empty row", of({{{0, 1}, {1, 1}}, {}}), false},
-                             example{"no diagonal", of({{{1, 3}}, {{2, 5}}, {{0, 7}}}), true},
-                             example{"equal rows", of({{{0, 1}, {1, 2}}, {{0, 1}, {1, 2}}}), true},
-                             example{"opposite rows", of({{{0, 1}, {1, 2}}, {{0, -1}, {1, -2}}}), false},
-                             example{"NaN", of({{{0, NAN}, {1, 1}}, {{0, 1}, {1, 2}}}), false},
-                             example{"infinity", of({{{0, 2}, {1, INFINITY}}, {{0, 1}, {1, 2}}}), false},
-                             example{"twice", of({{{0, 1}, {0, 1}, {1, 1}}, {{1, 2}, {0, 1}}}), true},
-                             example{"graded", of({{{0, 1e15}, {1, 10}}, {{0, 10}, {1, 1}}}), true}}) {
+  for (const example& one :
+       {example{"none", of({}), true}, example{"one", of({{{0, -4}}}), true}, example{"a zero", of({{{0, 0}}}), false},
+        example{"an empty row", of({{{0, 1}, {1, 1}}, {}}), false},
+        example{"no diagonal", of({{{1, 3}}, {{2, 5}}, {{0, 7}}}), true},
+        example{"equal rows", of({{{0, 1}, {1, 2}}, {{0, 1}, {1, 2}}}), true},
+        example{"opposite rows", of({{{0, 1}, {1, 2}}, {{0, -1}, {1, -2}}}), false},
+        example{"NaN", of({{{0, NAN}, {1, 1}}, {{0, 1}, {1, 2}}}), false},
+        example{"infinity", of({{{0, 2}, {1, INFINITY}}, {{0, 1}, {1, 2}}}), false},
+        example{"twice", of({{{0, 1}, {0, 1}, {1, 1}}, {{1, 2}, {0, 1}}}), true},
+        example{"graded", of({{{0, 1e15}, {1, 10}}, {{0, 10}, {1, 1}}}), true}}) {
     const std::vector<T> b(static_cast<std::size_t>(one.A.rows()), T(1));
     for (const std::string& executor : executors_with_steps()) {
       for (const char* method : {"auto", "cg", "gmres"}) {
         INFO(one.what << ", " << method << ", " << executor);
         std::vector<T> x(b.size(), T(0));
         linear_solver<T> solver(
-            one.A, {.method = method, .preconditioner = "auto", .rtol = 1e-4, .max_iterations = 200, .executor = executor});
+            one.A,
+            {.method = method, .preconditioner = "auto", .rtol = 1e-4, .max_iterations = 200, .executor = executor});
         const report r = solver.solve(b, x);
         for (const T value : x) CHECK(std::isfinite(value));
         if (method == std::string("auto")) CHECK(r.converged() == one.is_solvable);

@@ -147,8 +147,7 @@ std::unique_ptr<matrix_preconditioner<T>> make_ilu(place where, const csr_matrix
 }
 template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_ilu(place, const csr_matrix<WHILST_NUMBER>&,
                                                                         const WHILST_NUMBER*,
-                                                                        factorization::factors_kind,
-                                                                        const ilu_options&,
+                                                                        factorization::factors_kind, const ilu_options&,
                                                                         const factorization::factorization_bounds&);
 
 }  // namespace whilst

@@ -24,7 +24,8 @@ class kept_preconditioners {
     const bool differs = kind.differs_for_symmetric && !method.symmetric;
     for (const kept& one : all_)
       if (one.text == chosen.text && one.differs == differs) return *one.made;
-    all_.push_back({chosen.text, differs, !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
+    all_.push_back(
+        {chosen.text, differs, !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
     count_bytes();
     return *all_.back().made;
   }

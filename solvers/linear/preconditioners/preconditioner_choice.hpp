@@ -11,8 +11,8 @@ namespace whilst {
 /// Which a linear_solver chooses from the matrix: see solver_pairs.hpp.
 inline constexpr std::string_view automatic_preconditioner = "auto";
 
-/// A preconditioner as options name it: "auto", "none", "jacobi", or one of preconditioner_table(), perhaps with settings
-/// behind the name: "amg,strength=0.1".
+/// A preconditioner as options name it: "auto", "none", "jacobi", or one of preconditioner_table(), perhaps with
+/// settings behind the name: "amg,strength=0.1".
 struct preconditioner_choice {
   preconditioner_kind kind = preconditioner_kind::none;  ///< parts for auto and those of the table
   std::string name;

@@ -33,7 +33,7 @@ struct matrix_to_precondition {
   const solve_request<T>& on_place;  ///< as methods read it, in memory of the solver's place
   const csr_matrix<T>& pattern;      ///< the same as it was given
   const T* values;                   ///< in the order of the pattern's, in host memory or memory of the solver's place
-  bool is_bounded = false;  ///< what takes too much to make is refused: preconditioner "auto" has others
+  bool is_bounded = false;           ///< what takes too much to make is refused: preconditioner "auto" has others
 };
 
 template <class T>
