@@ -28,6 +28,7 @@ const strings small_set{"poisson1d:200",  "poisson2d:32",   "poisson3d:10",  "an
 /// Without settings, which have commas as lists of names do.
 const strings known_preconditioners = whilst::preconditioner_names();
 
+/// What `all` stands for.
 const strings& known_methods() {
   static const strings all = [] {
     strings names;

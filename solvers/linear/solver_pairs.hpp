@@ -39,7 +39,8 @@ struct matrix_traits {
   bool is_like_m_matrix = false;
   /// In each row and each column, the diagonal is at least twice the sum of the others' sizes.
   bool is_dominant = false;
-  double size = 0;  ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
+  bool knows_nodes = false;  ///< options of amg tell of nodes with several unknowns, or of the near-null space
+  double size = 0;           ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
 };
 
 /// For a square matrix in host memory, perhaps with other values. One pass over the entries, and what is_symmetric
@@ -52,7 +53,8 @@ matrix_traits traits_of(const csr_matrix<T>& pattern, std::span<const T> values)
 ///
 ///   A is                              begins            goes on with
 ///   dominant, 10 000 rows or more     cg or bicgstab, jacobi
-///   like an M-matrix, as large        cg or bicgstab, amg
+///   like an M-matrix, or with nodes   cg or bicgstab, amg
+///   that are known, as large
 ///   symmetric, its diagonal of one    cg, ic            gmres with nearly complete ilu; cg, then minres with jacobi
 ///   sign
 ///   square otherwise                  gmres, ilu        gmres with nearly complete ilu, then with more of an
