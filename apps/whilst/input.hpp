@@ -43,7 +43,8 @@ double norm_of(const std::vector<T>& entries) {
   return static_cast<double>(std::sqrt(squares));
 }
 
-/// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other, or auto may choose that.
+/// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other,
+/// or auto may choose that.
 template <class T>
 linear_solver_options with_nodes(const linear_system<T>& system, linear_solver_options options) {
   const std::string& M = options.preconditioner;

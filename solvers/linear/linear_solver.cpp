@@ -305,8 +305,9 @@ struct linear_solver<T>::implementation {
   std::vector<solver_attempt> attempts_for_matrix(const csr_matrix<T>& A) {
     return attempts_for_traits(traits_of<T>(A, A.values()));
   }
-  std::vector<solver_attempt> attempts_for_traits(const matrix_traits& A) {
+  std::vector<solver_attempt> attempts_for_traits(matrix_traits A) {
     size_of_A = A.size;
+    A.knows_nodes = options.amg.unknowns_a_node > 1 || !options.amg.near_null_space.empty();
     if (!is_named()) return attempts_for(A, {}, {});
     return attempts_for(A, options.method, method_from_name<T>(making_linear_solver, options.method).needs);
   }

@@ -79,6 +79,7 @@ std::string in_words(const matrix_traits& A) {
   std::string words = A.is_symmetric ? "since the matrix is symmetric" : "since the matrix is not symmetric";
   if (A.is_symmetric)
     words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has not one sign";
+  if (A.knows_nodes) words += ", its nodes are known";
   if (A.is_dominant)
     words += ", its diagonal dominates";
   else if (A.is_like_m_matrix)
@@ -106,7 +107,8 @@ std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_vie
   const bool may_factor = A.is_finite && A.nonzeros <= most_nonzeros_of_factors;
   const char* const usual = is_definite ? "cg" : "bicgstab";
   if (A.is_dominant && is_large) attempts.add(usual, "jacobi", 300);
-  if ((A.is_like_m_matrix && is_large) || (is_definite && !may_factor)) attempts.add(usual, "amg", 500);
+  if (((A.is_like_m_matrix || (is_definite && A.knows_nodes)) && is_large) || (is_definite && !may_factor))
+    attempts.add(usual, "amg", 500);
   if (may_factor && is_definite) attempts.add("cg", "ic", 300);
   if (may_factor) attempts.add("gmres", "ilu,drop=1e-5" + fill_of(A, 20, 400) + ",pivoting=0.1", 200);
   // An iteration is cheap compared to factors that are nearly complete, the more so the larger they are.

@@ -125,7 +125,12 @@ TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
   A.nonzeros = 250'000;
   CHECK(tried() ==
         "cg jacobi, cg amg, cg ic, gmres ilu, minres jacobi, gmres direct, gmres ilu, cg jacobi, minres jacobi");
-  A.is_dominant = false;
+  A.is_dominant = A.is_like_m_matrix = false;
+  CHECK(tried().rfind("cg ic", 0) == 0);
+  A.knows_nodes = true;
+  CHECK(tried().rfind("cg amg, cg ic", 0) == 0);
+  A.knows_nodes = false;
+  A.is_like_m_matrix = true;
   CHECK(tried().rfind("cg amg, cg ic", 0) == 0);
   A.rows = 2'000'000;
   A.nonzeros = 10'000'000;
