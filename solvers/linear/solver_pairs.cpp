@@ -8,10 +8,11 @@
 namespace whilst {
 namespace {
 
-constexpr index_type few_rows = 10'000, most_rows_of_complete = 200'000, most_nonzeros_of_factors = 20'000'000;
+constexpr index_type fewest_rows_of_large = 10'000, most_rows_of_complete = 200'000,
+                     most_nonzeros_of_factors = 20'000'000;
 
 template <class T>
-void measure(const sorted_rows<T>& A, matrix_traits& into) {
+void measure_entries(const sorted_rows<T>& A, matrix_traits& into) {
   const auto n = static_cast<std::size_t>(into.rows);
   std::vector<double> column_sum(n, 0), diagonal(n, 0);
   double largest_row = 0, others = 0, of_its_sign = 0;
@@ -75,7 +76,7 @@ class attempt_list {
   std::vector<solver_attempt> made_;
 };
 
-std::string in_words(const matrix_traits& A) {
+std::string words_of_traits(const matrix_traits& A) {
   std::string words = A.is_symmetric ? "since the matrix is symmetric" : "since the matrix is not symmetric";
   if (A.is_symmetric)
     words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has not one sign";
@@ -95,7 +96,7 @@ matrix_traits traits_of(const csr_matrix<T>& pattern, std::span<const T> values)
   matrix_traits found{.rows = pattern.rows(), .nonzeros = pattern.nonzeros()};
   found.is_symmetric = is_symmetric(rows, pattern.rows());
   found.has_diagonal_of_one_sign = has_diagonal_of_one_sign(rows, pattern.rows());
-  measure(rows, found);
+  measure_entries(rows, found);
   return found;
 }
 template matrix_traits traits_of(const csr_matrix<float>&, std::span<const float>);
@@ -103,7 +104,7 @@ template matrix_traits traits_of(const csr_matrix<double>&, std::span<const doub
 
 std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_view named, const method_needs& needs) {
   attempt_list attempts(named, needs);
-  const bool is_definite = A.is_symmetric && A.has_diagonal_of_one_sign, is_large = A.rows >= few_rows;
+  const bool is_definite = A.is_symmetric && A.has_diagonal_of_one_sign, is_large = A.rows >= fewest_rows_of_large;
   const bool may_factor = A.is_finite && A.nonzeros <= most_nonzeros_of_factors;
   const char* const usual = is_definite ? "cg" : "bicgstab";
   if (A.is_dominant && is_large) attempts.add(usual, "jacobi", 300);
@@ -123,7 +124,7 @@ std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_vie
     attempts.add("bicgstab", "jacobi");
     attempts.add("gmres", "jacobi");
   }
-  return std::move(attempts).result(in_words(A));
+  return std::move(attempts).result(words_of_traits(A));
 }
 
 bool goes_on_after(const report_fields& ended, const solver_attempt& of) {
