@@ -43,11 +43,12 @@ double norm_of(const std::vector<T>& entries) {
   return static_cast<double>(std::sqrt(squares));
 }
 
-/// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other.
+/// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other,
+/// or auto may choose that.
 template <class T>
 linear_solver_options with_nodes(const linear_system<T>& system, linear_solver_options options) {
   const std::string& M = options.preconditioner;
-  if (!M.starts_with("amg") || M.find("unknowns_a_node") != std::string::npos) return options;
+  if ((!M.starts_with("amg") && M != "auto") || M.find("unknowns_a_node") != std::string::npos) return options;
   options.amg.unknowns_a_node = system.unknowns_a_node;
   options.amg.coordinates = system.coordinates;
   return options;

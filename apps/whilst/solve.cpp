@@ -29,6 +29,7 @@ std::string incomplete_factors_for(const method_needs& method, const linear_solv
 /// Those that may save iterations, or what to change in the one that was taken.
 std::string preconditioners_beyond(const method_needs& method, const linear_solver_options& solver) {
   const preconditioner_choice taken = chosen_preconditioner("looking for advice", solver);
+  if (taken.name == "auto") return "";  // it has tried
   if (taken.name == "ilu" && method.symmetric) return "ic";
   if (taken.name == "ilu" || taken.name == "ic")
     return taken.name + (taken.options.ilu.levels >= 0 ? " with more levels" : " with a smaller drop or a larger fill");

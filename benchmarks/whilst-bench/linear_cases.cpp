@@ -28,6 +28,7 @@ const strings small_set{"poisson1d:200",  "poisson2d:32",   "poisson3d:10",  "an
 /// Without settings, which have commas as lists of names do.
 const strings known_preconditioners = whilst::preconditioner_names();
 
+/// What `all` stands for.
 const strings& known_methods() {
   static const strings all = [] {
     strings names;
@@ -35,6 +36,16 @@ const strings& known_methods() {
     return names;
   }();
   return all;
+}
+
+/// These, and "auto", which is none of all.
+strings methods_of(const std::string& doing, const strings& wanted) {
+  strings named = wanted;
+  const bool has_automatic = std::erase(named, "auto") > 0;
+  if (has_automatic && named.empty()) return {"auto"};
+  named = chosen(doing, "method", named, known_methods());
+  if (has_automatic) named.insert(named.begin(), "auto");
+  return named;
 }
 
 bool takes_any_shape(const std::string& method) {
@@ -137,7 +148,7 @@ void add_case(const nlohmann::json& object, const std::string& doing, const fs::
       throw whilst::error(doing, fmt::format("there is no key \"{}\"", key),
                           fmt::format("Keys are {}", fmt::join(keys, ", ")));
   linear_case one = like;
-  one.methods = chosen(doing, "method", names_in(object, "methods", doing, like.methods), known_methods());
+  one.methods = methods_of(doing, names_in(object, "methods", doing, like.methods));
   one.preconditioners = chosen(doing, "preconditioner",
                                names_in(object, "preconditioners", doing, like.preconditioners), known_preconditioners);
   const std::string file = text_in(object, "filename", doing), gallery = text_in(object, "gallery", doing);
@@ -197,7 +208,7 @@ linear_cases find_linear_cases(const linear_options& options) {
     throw whilst::error("whilst-bench linear", "there is no system to solve",
                         "Give --data FOLDER, --gallery small or --cases FILE.json");
   linear_case like;
-  like.methods = chosen("--methods", "method", options.methods, known_methods());
+  like.methods = methods_of("--methods", options.methods);
   like.preconditioners = chosen("--preconditioners", "preconditioner", options.preconditioners, known_preconditioners);
   linear_cases result;
   if (!options.data.empty()) add_folder(options.data, like, result);

@@ -17,14 +17,14 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
   command->add_option("--cases", options.cases,
                       "A JSON list of {\"filename\": \"A.mtx\"} or {\"gallery\": \"poisson2d:64\"}, each with \"rhs\", "
                       "\"methods\" and \"preconditioners\" if wanted; files relative to this one");
-  command->add_option("--methods", options.methods, "With commas between; or all")
+  command->add_option("--methods", options.methods, "With commas between; or all; or auto")
       ->delimiter(',')
       ->capture_default_str();
   command
       ->add_option(
           "--preconditioners", options.preconditioners,
-          "Of none, jacobi, amg, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with commas between; "
-          "or all. Least squares and Eigen have the first two, methods for symmetric matrices no ilu and no spai")
+          "Of auto, none, jacobi, amg, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with commas between; "
+          "or all. Least squares and Eigen have none and jacobi, methods for symmetric matrices no ilu and no spai")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--executor", options.executor, "auto, host, stream, graph or resident")

@@ -74,7 +74,7 @@ linear_run run_whilst(const linear_system<T>& system, const linear_contender& by
   try {
     const auto made = clock::now();
     whilst::amg_options nodes;
-    if (by.preconditioner.starts_with("amg")) {
+    if (by.preconditioner.starts_with("amg") || by.preconditioner == "auto") {
       nodes.unknowns_a_node = system.unknowns_a_node;
       nodes.coordinates = system.coordinates;
     }

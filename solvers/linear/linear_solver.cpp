@@ -1,15 +1,18 @@
 #include "whilst/linear/linear_solver.hpp"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/extended_residual.hpp"
 #include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/preconditioners/kept_preconditioners.hpp"
 #include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/solver_refusals.hpp"
 #include "solvers/linear/stored_matrix.hpp"
+#include "whilst/basics/safe_norm.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
@@ -35,10 +38,13 @@ struct linear_solver<T>::implementation {
   operator_parts parts;                             ///< instead of the matrix
   preconditioner_parts M;                           ///< instead of a named one
   preconditioner_choice chosen_M;                   ///< the named one
-  kept_preconditioners<T> made_Ms;                  ///< of that one, if it is made from the matrix
+  bool chooses_M = false;                           ///< the options name "auto", and that has a choice
+  kept_preconditioners<T> made_Ms;                  ///< those that are made from the matrix
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
   std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
+  const T* bound_values = nullptr;           ///< where they are, if not in the matrix
+  double size_of_A = HUGE_VAL;               ///< at least its norm; with preconditioner "auto"
   linear_solver_options options;             ///< what to record
   whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
   bool only_in_kernel = false;               ///< the executor is resident, and "auto" had no part in that
@@ -54,6 +60,7 @@ struct linear_solver<T>::implementation {
     const bool is_square = A.rows() == A.columns(), is_automatic = !named;
     if (!is_square && is_automatic) named = &method_from_name<T>(making_linear_solver, method_of_rectangular.method);
     if (named) require_shape<T>(making_linear_solver, options, *named, A.rows(), A.columns(), nullptr);
+    resolve_preconditioner(is_square && !(named && named->needs.transpose), /*has_diagonal=*/true);
     executor_wish wish = wish_of(options);
     if (!M) wish.callback_memory = "any";
     require_steps<T>(making_linear_solver, options);
@@ -61,7 +68,7 @@ struct linear_solver<T>::implementation {
     chosen_M = chosen_preconditioner(making_linear_solver, options);
     require_matrix_for_parts(named);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
-    if (M || chosen_M.description || !is_format_for_kernels(options.format) || has_null_space(options) ||
+    if (M || chooses_M || chosen_M.description || !is_format_for_kernels(options.format) || has_null_space(options) ||
         changes_matrix<T>(options))
       in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
@@ -73,8 +80,7 @@ struct linear_solver<T>::implementation {
     matrix = stored_matrix<T>(making_linear_solver, A, choice.where, options, how, named && named->needs.transpose);
     values_of = A;
     require_null_space(making_linear_solver, A);
-    record(
-        named, [&] { return choice_for(A.values_data()); }, began);
+    record(named, A.values_data(), began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
   }
 
@@ -110,6 +116,15 @@ struct linear_solver<T>::implementation {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     record_parts(named, choice_at(parts->where(), options), began);
+  }
+
+  /// Preconditioner "auto" chooses where it can be made from the matrix, and is the diagonal where it cannot.
+  void resolve_preconditioner(bool may_choose, bool has_diagonal) {
+    if (options.preconditioner != automatic_preconditioner) return;
+    chooses_M = may_choose && !M && options.executor != "resident" && !changes_matrix<T>(options);
+    if (!chooses_M) options.preconditioner = has_diagonal && !M ? "jacobi" : "none";
+    // What it names has settings of its own.
+    options.ilu = {};
   }
 
   /// Throws where the preconditioner that was chosen is made from a matrix, and cannot be.
@@ -156,6 +171,7 @@ struct linear_solver<T>::implementation {
     if (!is_square && is_automatic) named = &method_from_name<T>(making_linear_solver, method_of_rectangular.method);
     if (named) require_shape(making_linear_solver, options, *named, parts->rows(), parts->columns(), parts.get());
     const bool of_normal = named && named->needs.transpose;
+    resolve_preconditioner(false, of_normal ? parts->has_normal_diagonal() : parts->has_diagonal());
     if (!M && options.preconditioner == "jacobi" && !(of_normal ? parts->has_normal_diagonal() : parts->has_diagonal()))
       throw error(making_linear_solver,
                   "preconditioner jacobi wants the diagonal, and the operator tells of products alone",
@@ -172,7 +188,7 @@ struct linear_solver<T>::implementation {
           "preconditioner " + chosen_M.name + " is made from a matrix, and the operator tells of products alone",
           "Give the matrix, or use none or a preconditioner of your own");
     how = choice.how;
-    record(named, choose_method_unseen, began);
+    record(named, nullptr, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
   }
   bool is_named() const { return options.method != automatic_method; }
@@ -180,37 +196,72 @@ struct linear_solver<T>::implementation {
     solve->chosen().desk().common.choice = std::string(choice.method) + ", " + choice.why;
   }
 
-  template <class Choose>
-  void record(const linear_method<T>* named, const Choose& choose, clock::time_point began) {
-    if (named) {
-      solve.emplace(recorded(*named, began));
+  /// values: of the matrix, where it was given.
+  void record(const linear_method<T>* named, const T* values, clock::time_point began) {
+    if (named && !chooses_M) {
+      solve.emplace(recorded(*named, chosen_M, began));
       return;
     }
-    const auto make = [this](const char* method) -> std::unique_ptr<prepared_solve<T>> {
-      const linear_method<T>& wanted = method_from_name<T>(making_linear_solver, method);
+    const auto make = [this](const solver_pair& pair) -> std::unique_ptr<prepared_solve<T>> {
+      const linear_method<T>& wanted = method_from_name<T>(making_linear_solver, pair.method);
       if (only_in_kernel && !wanted.in_kernel.runs) return nullptr;
-      return recorded(wanted, clock::now());
+      return recorded(wanted, chooses_M ? choice_of(pair) : chosen_M, clock::now());
     };
-    solve.emplace(make, choose());
+    if (chooses_M) {
+      const auto refresh = [this](const solver_pair& pair) {
+        const std::string words = made_Ms.refresh(pair.preconditioner, matrix.given(), current_values());
+        return words.empty() ? words : words_of(choice_of(pair), words);
+      };
+      const auto check = [this](std::span<const T> b, std::span<const T> x, double tolerance, std::vector<T>& r) {
+        return checked_residual(b, x, tolerance, r);
+      };
+      solve.emplace(make, typename prepared_methods<T>::matrix_hooks{refresh, check}, attempts_for_values(values));
+    } else {
+      solve.emplace(make, values ? choice_for(values) : choose_method_unseen(), chosen_M.text);
+    }
     solve->chosen().desk().common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
   }
 
-  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, clock::time_point began) {
+  /// The preconditioner of a pair that "auto" tries.
+  preconditioner_choice choice_of(const solver_pair& pair) const {
+    linear_solver_options asked = options;
+    asked.preconditioner = pair.preconditioner;
+    return chosen_preconditioner(making_linear_solver, asked);
+  }
+  /// Those that the next solve reads, in memory of the place.
+  const T* current_values() const { return bound_values ? bound_values : matrix.values(); }
+  /// See prepared_methods::matrix_hooks.
+  std::optional<double> checked_residual(std::span<const T> b, std::span<const T> x, double tolerance,
+                                         std::vector<T>& r) const {
+    if (has_null_space(options)) return std::nullopt;  // the residual is that of another system
+    double norm_of_x = 0;
+    for (const T one : x) norm_of_x = length_of(norm_of_x, static_cast<double>(one));
+    const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) * size_of_A * norm_of_x;
+    if (norm_of_x == 0 || rounding <= 0.1 * tolerance) return std::nullopt;
+    if (matrix.where().on_host()) return extended_residual(matrix.given(), current_values(), b, x, r);
+    const csr_matrix<T> on_host = copied_to_host(matrix.given(), current_values(), matrix.where());
+    return extended_residual(on_host, on_host.values_data(), b, x, r);
+  }
+
+  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, const preconditioner_choice& of_M,
+                                              clock::time_point began) {
     solve_request<T> request = parts ? solve_request<T>() : matrix.request(method.needs.transpose);
     linear_solver_options shown = options;
     shown.method = method.name;
+    shown.preconditioner = chooses_M ? of_M.text : options.preconditioner;
     if (parts) {
       request.where = parts->where();
       request.rows = parts->rows();
       request.columns = parts->columns();
       request.parts = parts.get();
     }
-    request.preconditioner = M ? preconditioner_kind::parts : chosen_M.kind;
+    request.preconditioner = M ? preconditioner_kind::parts : of_M.kind;
     if (M) shown.preconditioner = "user";
     matrix_preconditioner<T>* made_M = nullptr;
-    if (!M && chosen_M.description)
-      made_M = &made_Ms.made({request, parts ? nullptr : &matrix.given(), parts ? nullptr : matrix.values()},
-                             method.needs, chosen_M);
+    if (!M && of_M.description)
+      made_M =
+          &made_Ms.made({request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M},
+                        method.needs, of_M);
     request.preconditioner_parts = M ? M.get() : made_M;
     request.settings = method_settings_of(options);
     shown.amg.near_null_space.clear();
@@ -234,17 +285,36 @@ struct linear_solver<T>::implementation {
     const format_choice& format = matrix.format();
     told.format = format.format;
     if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
-    if (made_M) told.preconditioner_choice = words_of(made_M->description());
+    if (made_M) told.preconditioner_choice = words_of(of_M, made_M->description());
     return made;
   }
 
-  /// Has a preconditioner that the host makes made anew: between solves.
+  /// Has a preconditioner that the host makes made anew: between solves. "auto" does so when it chooses again.
   void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
-    if (!made_Ms.hear_of_values()) return;
+    made_Ms.note_new_values();
+    if (chooses_M || !chosen_M.description || !chosen_M.description->hears_of_values) return;
     solve->wait();
-    solve->note_preconditioner(words_of(made_Ms.values_changed(pattern, values)));
+    solve->note_preconditioner(words_of(chosen_M, made_Ms.refresh(chosen_M.text, pattern, values)));
   }
-  std::string words_of(const std::string& made_M) const { return chosen_M.name + ", " + made_M; }
+  static std::string words_of(const preconditioner_choice& of, const std::string& made_M) {
+    return of.name + ", " + made_M;
+  }
+
+  /// What preconditioner "auto" tries for these values of the matrix, where the matrix lies.
+  std::vector<solver_attempt> attempts_for_values(const T* values) {
+    const csr_matrix<T>& A = matrix.given();
+    if (A.is_on_device()) return attempts_for_matrix(copied_to_host(A, values, matrix.where()));
+    return attempts_for_traits(traits_of<T>(A, {values, static_cast<std::size_t>(A.nonzeros())}));
+  }
+  std::vector<solver_attempt> attempts_for_matrix(const csr_matrix<T>& A) {
+    return attempts_for_traits(traits_of<T>(A, A.values()));
+  }
+  std::vector<solver_attempt> attempts_for_traits(matrix_traits A) {
+    size_of_A = A.size;
+    A.knows_nodes = options.amg.unknowns_a_node > 1 || !options.amg.near_null_space.empty();
+    if (!is_named()) return attempts_for(A, {}, {});
+    return attempts_for(A, options.method, method_from_name<T>(making_linear_solver, options.method).needs);
+  }
 
   /// The method that "auto" takes for these values of the matrix, where the matrix lies.
   method_choice choice_for(const T* values) const {
@@ -259,12 +329,30 @@ struct linear_solver<T>::implementation {
     return {"bicgstab", "since scaling rows destroys symmetry"};
   }
   void choose_again(const T* values) {
-    if (solve->is_automatic()) solve->choose(choice_for(values));
+    if (chooses_M) {
+      solve->wait();
+      solve->choose(attempts_for_values(values));
+    } else if (solve->is_automatic()) {
+      solve->choose(choice_for(values));
+    }
   }
   /// The same for a matrix with this pattern, which may lie elsewhere than the one given first.
   void choose_again(const csr_matrix<T>& A) {
     if (!solve->is_automatic()) return;
-    solve->choose(choice_for_matrix(A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.where()) : A));
+    const csr_matrix<T> on_host = A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.where()) : A;
+    if (chooses_M) {
+      solve->wait();
+      solve->choose(attempts_for_matrix(on_host));
+    } else {
+      solve->choose(choice_for_matrix(on_host));
+    }
+  }
+  /// The same for values that nobody looks at: only what is made from them is made anew.
+  void keep_choice() {
+    if (!chooses_M) return;
+    size_of_A = HUGE_VAL;
+    solve->wait();
+    solve->choose_again();
   }
 
   void require_matrix() const {
@@ -353,6 +441,7 @@ void linear_solver<T>::update_values(std::span<const T> values) {
   implementation_->matrix.update_values(values);
   implementation_->solve->bind_values(implementation_->matrix.values());  // in case another array was bound
   implementation_->bound.reset();
+  implementation_->bound_values = nullptr;
   implementation_->tell_of_values(implementation_->matrix.given(), values.data());
   implementation_->choose_again(values.data());
 }
@@ -377,6 +466,7 @@ void linear_solver<T>::update_values(const csr_matrix<T>& A) {
     if (!unchanged) implementation_->require_null_space("updating a matrix's values", A);
     implementation_->solve->bind_values(A.values_data());
     implementation_->bound = A;
+    implementation_->bound_values = A.values_data();
     if (!unchanged) {
       implementation_->tell_of_values(A, A.values_data());
       implementation_->choose_again(A);
@@ -394,7 +484,9 @@ void linear_solver<T>::bind_values(const T* values) {
   implementation_->values_of.reset();
   implementation_->solve->bind_values(values);
   implementation_->bound.reset();
+  implementation_->bound_values = values;
   implementation_->tell_of_values(implementation_->matrix.given(), values);
+  implementation_->keep_choice();
 }
 template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {
@@ -413,9 +505,11 @@ memory_table linear_solver<T>::memory() const {
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
   if (const index_type of_made_Ms = implementation_->made_Ms.bytes(); of_made_Ms > 0)
-    own.push_back({.name = implementation_->chosen_M.description->contents + (" " + implementation_->chosen_M.name),
-                   .where = name_of(implementation_->solve->chosen().recorded().where()),
-                   .bytes = static_cast<std::size_t>(of_made_Ms)});
+    own.push_back(
+        {.name = (implementation_->chooses_M ? "what was made for" : implementation_->chosen_M.description->contents) +
+                 (" " + implementation_->chosen_M.name),
+         .where = name_of(implementation_->solve->chosen().recorded().where()),
+         .bytes = static_cast<std::size_t>(of_made_Ms)});
   if (!implementation_->parts) {
     const std::vector<memory_item> of_matrix = implementation_->matrix.memory();
     own.insert(own.end(), of_matrix.begin(), of_matrix.end());

@@ -4,38 +4,55 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/solver_pairs.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 
 namespace whilst {
 
-/// What a linear_solver has recorded: one solve where its method is named; under "auto" one for each method that was
-/// chosen or went on, each made when it is first needed and then kept, so that values which change the choice back and
-/// forth record nothing anew.
+/// What a linear_solver has recorded: one solve where its method and its preconditioner are named; under "auto" one for
+/// each pair of them that was chosen or went on, each made when it is first needed and then kept, so that values which
+/// change the choice back and forth record nothing anew.
 ///
 /// A solve that goes on starts from the x that the last one returned, with what is left of its iterations and its
-/// deadline, and the same tolerances. The host decides that, so an enqueued solve does not go on.
+/// deadline, and the same tolerances. The host decides that, so an enqueued solve does not go on. Under preconditioner
+/// "auto" the pair that has converged begins the next solve.
 template <class T>
 class prepared_methods {
  public:
-  /// Records a solve by a method; null if the executor cannot run it.
-  using maker = std::function<std::unique_ptr<prepared_solve<T>>(const char* method)>;
+  /// Records a solve by a pair; null if the executor cannot run it.
+  using maker = std::function<std::unique_ptr<prepared_solve<T>>(const solver_pair& pair)>;
+  /// What preconditioner "auto" needs of the solver, beside that.
+  struct matrix_hooks {
+    /// Makes a pair's preconditioner anew if the values have changed since it was made; then returns what it is, in
+    /// words, else nothing.
+    std::function<std::string(const solver_pair& pair)> refresh;
+    /// ||b - A x|| in extended precision, and b - A x; nothing if it cannot be above the tolerance where the
+    /// residual in T is not.
+    std::function<std::optional<double>(std::span<const T> b, std::span<const T> x, double tolerance,
+                                        std::vector<T>& r)>
+        check;
+  };
 
-  /// For one method, named by the user.
+  /// For a method and a preconditioner that the user has named.
   explicit prepared_methods(std::unique_ptr<prepared_solve<T>> only);
-  /// For method "auto".
-  prepared_methods(maker make, const method_choice& choice);
+  /// For method "auto", and this preconditioner.
+  prepared_methods(maker make, const method_choice& choice, std::string preconditioner);
+  /// For preconditioner "auto". Throws what the last attempt throws if none can be made.
+  prepared_methods(maker make, matrix_hooks hooks, std::vector<solver_attempt> attempts);
 
   /// The one that the next solve begins with, and the one that runs.
   prepared_solve<T>& chosen() const { return *chosen_; }
   prepared_solve<T>& running() const { return *running_; }
 
   /// Turns for all of them: see program::enter.
-  using turns_of_all = std::array<turns::turn, 4>;
+  using turns_of_all = std::array<turns::turn, 12>;
   [[nodiscard]] turns_of_all enter(std::string_view doing) const;
   /// Waits for what is enqueued.
   void wait() const;
@@ -43,6 +60,10 @@ class prepared_methods {
   bool is_automatic() const { return static_cast<bool>(make_); }
   /// The matrix has other values.
   void choose(const method_choice& choice);
+  /// The same under preconditioner "auto". If the attempts are what they were, the one that converged last remains.
+  void choose(std::vector<solver_attempt> attempts);
+  /// The same if they are not known: those that there are remain.
+  void choose_again() { choose(attempts_); }
   void bind_values(const T* values);
   /// What preconditioner reports tell of from now on. Nothing runs.
   void note_preconditioner(const std::string& made);
@@ -53,19 +74,39 @@ class prepared_methods {
   index_type bytes() const;
 
  private:
-  prepared_solve<T>* made(const char* method);
-  void add(std::unique_ptr<prepared_solve<T>> solve) {
-    all_[count_] = std::move(solve);
+  struct kept_solve {
+    solver_pair pair;
+    std::unique_ptr<prepared_solve<T>> solve;
+  };
+  prepared_solve<T>* made(const solver_pair& pair);
+  void add(solver_pair pair, std::unique_ptr<prepared_solve<T>> solve) {
+    all_[count_] = {std::move(pair), std::move(solve)};
     ++count_;  // only now: other threads look at those that count
   }
-  void note(const method_choice& choice);
-  /// The one that goes on after a solve that ended so; null if there is none.
-  prepared_solve<T>* next(const report_fields& so_far, const linear_solver_options& settings);
+  /// Has the next solve begin with it.
+  void begin_with(prepared_solve<T>& now, const std::string& why);
+  /// Makes an attempt, or where that is impossible the next one that is not; `at` becomes its number. Tells `skipped`
+  /// what could not be made. Null if none can.
+  prepared_solve<T>* attempt(std::size_t& at, std::string& skipped);
+  /// The first attempt from this one on that can be made begins.
+  void begin_with_attempt(std::size_t first);
+  std::string label_of(const report_fields& fields, std::size_t at) const;
+  /// Runs one, with what is left of the limits after so many iterations and seconds.
+  std::shared_ptr<ticket::state> start(prepared_solve<T>& solve, const linear_solver_options& left, std::size_t at,
+                                       std::span<const T> b, std::span<T> x);
+  /// The one that goes on after a solve that ended so, by attempt `at`; null if there is none.
+  prepared_solve<T>* next(report_fields& so_far, const linear_solver_options& settings, std::size_t& at);
+  /// Under preconditioner "auto", where rounding hides the residual: finds it in extended precision, and corrects x.
+  void verify(report_fields& all, const linear_solver_options& settings, std::span<const T> b, std::span<T> x);
 
   maker make_;  ///< empty unless automatic
+  matrix_hooks hooks_;
+  std::string preconditioner_;            ///< the named one
+  std::vector<solver_attempt> attempts_;  ///< under preconditioner "auto"
+  std::size_t first_ = 0;                 ///< of those: the chosen one
   const T* bound_values_ = nullptr;
-  /// Four at most, the first of which exists as long as this does; other threads may look at them.
-  std::array<std::unique_ptr<prepared_solve<T>>, std::tuple_size_v<turns_of_all>> all_;
+  /// The first exists as long as this does; other threads may look at them.
+  std::array<kept_solve, std::tuple_size_v<turns_of_all>> all_;
   std::atomic<std::size_t> count_ = 0;
   std::atomic<prepared_solve<T>*> chosen_, running_;
 };

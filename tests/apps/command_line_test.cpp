@@ -259,6 +259,16 @@ TEST_CASE("solve says which levels preconditioner amg made") {
     if (executor["name"] == "host") CHECK(executor["report"]["preconditioner"] == "amg,strength=0.1");
 }
 
+TEST_CASE("solve says what auto chose") {
+  const strings problem{"solve",    "--gallery", "poisson2d:30",     "--executor", "host",
+                        "--method", "auto",      "--preconditioner", "auto"};
+  const json report = json::parse(run(with(problem, {"--json", "-"})).out);
+  CHECK(report["method"] == "cg");
+  CHECK(report["preconditioner"] == "ic");
+  CHECK(contains(report["choice"].get<std::string>(), "cg with ic, since the matrix is symmetric"));
+  CHECK(contains(run(problem).out, "M            ic, "));
+}
+
 TEST_CASE("solve says which factors preconditioners ilu and ic made") {
   const strings problem{"solve", "--gallery", "elasticity2d:6", "--executor", "host", "--preconditioner"};
   const outcome by_ic = run(with(problem, {"ic,drop=1e-3,order=degree"}));

@@ -134,6 +134,14 @@ TEST_CASE("whilst-bench linear has fsai and spai for the methods that take them"
   CHECK(made == 3);
 }
 
+TEST_CASE("whilst-bench linear has auto as a method and as a preconditioner") {
+  const json report =
+      report_of({"--gallery", "poisson2d:24", "--methods", "auto,cg", "--preconditioners", "jacobi,auto"}, 0);
+  CHECK(report["problems"][0]["runs"].size() == 4);
+  CHECK(int(run_in(report, "whilst", "auto", "auto")["iterations"]) <
+        int(run_in(report, "whilst", "auto", "jacobi")["iterations"]) / 2);
+}
+
 TEST_CASE("whilst-bench linear counts what cannot be solved as failed, with its reason") {
   const folder here;
   here.with("turn.mtx", quarter_turn);

@@ -138,6 +138,19 @@ TEST_CASE("the shown multigrid makes levels, and makes them anew for other value
   }
 }
 
+TEST_CASE("the shown solver chooses a method and a preconditioner", "[shown]") {
+  const whilst::csr_matrix<double> A = line();
+  std::vector<double> x(n);
+  // shown: auto pairs
+  whilst::linear_solver<double> solver(A, {.method = "auto", .preconditioner = "auto"});
+  const whilst::report report = solver.solve(b, x);
+  std::printf("%s\n", report.choice().c_str());  // cg with ic, since ...; then gmres with ilu,..., since ...
+  // end of shown
+  CHECK(report.converged());
+  CHECK(report.choice().rfind("cg with ic, since the matrix is symmetric", 0) == 0);
+  check_line(x);
+}
+
 TEST_CASE("the shown incomplete factors solve, and are made anew for other values", "[shown]") {
   // Row i is x_i - 4 x_(i+1) + x_(i+2), around a circle: the sum of a row is -2, and its largest entry beside the
   // diagonal.

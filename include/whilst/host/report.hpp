@@ -65,6 +65,7 @@ class report {
   const std::string& executor() const { return fields_.executor; }
   /// The method that ran; under "auto" the last one.
   const std::string& method() const { return fields_.method; }
+  /// With its settings where preconditioner "auto" chose it; then the last one.
   const std::string& preconditioner() const { return fields_.preconditioner; }
   /// "float" or "double".
   const std::string& precision() const { return fields_.precision; }
@@ -72,7 +73,7 @@ class report {
   const std::string& device() const { return fields_.device; }
   /// Anything the caller should know, such as a fallback to another executor; usually empty.
   const std::string& note() const { return fields_.note; }
-  /// Under method "auto": which methods ran, and why these. Otherwise empty.
+  /// Under method or preconditioner "auto": which ran, and why these. Otherwise empty.
   const std::string& choice() const { return fields_.choice; }
   /// How the matrix was stored: see linear_solver_options. Empty where there was none.
   const std::string& format() const { return fields_.format; }

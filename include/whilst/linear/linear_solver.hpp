@@ -35,15 +35,17 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "jacobi": the
-  /// inverse of the diagonal; for minres and cr, which need a positive definite M, of its absolute values; for lsqr,
-  /// lsmr and cgls of the squared norms of A's columns. A preconditioner of your own: see the constructors that take
-  /// one. For the last three methods it is to be close to the inverse of A'A. "ilu" and "ic": incomplete factors, for a
-  /// symmetric definite A "ic", made by the host in double when the solver is made and again by each update_values and
-  /// bind_values, from the values as they are then. Values that you change in place leave the factors as they are: then
-  /// call one of the two again. All others are made where the solver runs, and made anew by solves whose values have
-  /// changed. "fsai" and "spai": sparse approximate inverses, for a symmetric definite A "fsai". "block_jacobi": the
-  /// inverses of blocks on the diagonal. "chebyshev" and "neumann": polynomials in A, for symmetric definite ones.
+  /// "auto", "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "auto"
+  /// looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where one
+  /// fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which need a
+  /// positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
+  /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
+  /// the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
+  /// double when the solver is made and again by each update_values and bind_values, from the values as they are then.
+  /// Values that you change in place leave the factors as they are: then call one of the two again. All others are made
+  /// where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai": sparse approximate
+  /// inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the diagonal. "chebyshev"
+  /// and "neumann": polynomials in A, for symmetric definite ones.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
@@ -199,8 +201,8 @@ class linear_solver : public replayed_solver {
   /// writes to. Throws whilst::error on a null pointer, and on memory that the solver's GPU cannot use; nothing has
   /// been enqueued then. In a capture, memory unknown to the driver is accepted: it may be the graph's own. If this
   /// throws for another reason, the solve may be in flight all the same: synchronize the stream before you free b and
-  /// x. A capture may then hold part of the solve; discard it. Under method "auto" the method that was chosen runs
-  /// alone: to go on with another one, the host would have to wait.
+  /// x. A capture may then hold part of the solve; discard it. Under method or preconditioner "auto" what was
+  /// chosen runs alone: to go on with another one, the host would have to wait.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values for the same pattern, in the order of A's values; host memory. Undoes bind_values. Records nothing but,
@@ -216,7 +218,7 @@ class linear_solver : public replayed_solver {
 
   /// From the next solve on, values are read from here: memory of the solver's place (a device pointer on a GPU), one
   /// for each nonzero of A and in A's order, borrowed. Neither copied nor recorded: one small write goes with the
-  /// launch. Method "auto" keeps its choice, without a look at them. Preconditioners ilu and ic are made anew at once:
+  /// launch. "auto" keeps its choice, without a look at them. Preconditioners ilu and ic are made anew at once:
   /// what writes the values must have ended, and this waits for what is enqueued. Throws whilst::error on a pointer
   /// that enqueue would refuse, and if code called by a solve calls this before that solve has ended: it could release
   /// values that the solve reads.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "solvers/linear/factorization/factorization_bounds.hpp"
 #include "solvers/linear/factorization/sparse_rows.hpp"
 
 namespace whilst::factorization {
@@ -10,6 +11,7 @@ struct elimination_rules {
   index_type most_of_row = 0;  ///< entries that a row of L keeps, and one of U, besides the diagonal; 0: no bound
   int levels = -1;
   double pivoting = 0;
+  factorization_bounds bounds = {};
 };
 
 /// A is close to L (D + U), with its columns in the order column_at.
@@ -24,7 +26,8 @@ struct incomplete_factors {
 
 /// ILUT: Y. Saad, Numer. Linear Algebra Appl. 1 (1994) 387-402. With column exchanges ILUTP, with levels of fill
 /// ILU(k): Saad, Iterative Methods for Sparse Linear Systems (2003), section 10.4.4 and algorithm 10.5. A pivot that is
-/// 0, but for rounding, is replaced by one of the size of what is left out of its row.
+/// 0, but for rounding, is replaced by one of the size of what is left out of its row. Throws whilst::error beyond the
+/// bounds.
 incomplete_factors incomplete_lu(const sparse_rows& A, const elimination_rules& rules);
 
 /// The incomplete L D L' of a symmetric matrix, of which the upper triangle is read; U is D L'. Columns are made in

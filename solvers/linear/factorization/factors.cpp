@@ -101,10 +101,12 @@ std::string in_short(const char* format, double value) {
 
 }  // namespace
 
-factors factorize(const sparse_rows& A, factors_kind kind, const ilu_options& options) {
+factors factorize(const sparse_rows& A, factors_kind kind, const ilu_options& options,
+                  const factorization_bounds& bounds) {
   const bool symmetric = kind == factors_kind::ic;
   const arranged B = symmetric ? arranged_for_cholesky(A, options) : arranged_for_lu(A, options);
-  const elimination_rules rules = rules_for(A, options);
+  elimination_rules rules = rules_for(A, options);
+  rules.bounds = bounds;
   const incomplete_factors made = symmetric ? incomplete_cholesky(B.matrix, rules) : incomplete_lu(B.matrix, rules);
 
   factors result{in_levels(made.L, /*upper=*/false), in_levels(made.U, /*upper=*/true), {}, {}, {}, {}, {}, {}, {}};

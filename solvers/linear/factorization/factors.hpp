@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "solvers/linear/factorization/factorization_bounds.hpp"
 #include "solvers/linear/factorization/triangle_levels.hpp"
 #include "whilst/linear/ilu_options.hpp"
 
@@ -24,6 +25,8 @@ struct factors {
 
 /// Scales and permutes A as the options say, eliminates, and orders the triangles by levels. For ic the symmetric part
 /// of A counts, or its negative if the trace is negative: then C is negative.
-factors factorize(const sparse_rows& A, factors_kind kind, const ilu_options& options);
+/// Throws whilst::error where the factors of ilu take more than the bounds.
+factors factorize(const sparse_rows& A, factors_kind kind, const ilu_options& options,
+                  const factorization_bounds& bounds = {});
 
 }  // namespace whilst::factorization

@@ -80,8 +80,9 @@ struct note_operator_factor {
 template <class T>
 class ilu final : public matrix_preconditioner<T> {
  public:
-  ilu(place where, const csr_matrix<T>& pattern, const T* values, factors_kind kind, const ilu_options& options)
-      : where_(where), kind_(kind), options_(options), view_(where, 1) {
+  ilu(place where, const csr_matrix<T>& pattern, const T* values, factors_kind kind, const ilu_options& options,
+      const factorization_bounds& bounds)
+      : where_(where), kind_(kind), options_(options), bounds_(bounds), view_(where, 1) {
     values_changed(pattern, values);
   }
 
@@ -111,7 +112,7 @@ class ilu final : public matrix_preconditioner<T> {
 
  private:
   void factor(const sparse_rows& A) {
-    const factors made = factorize(A, kind_, options_);
+    const factors made = factorize(A, kind_, options_, bounds_);
     const index_type most = std::max(made.L.rows.nonzeros(), made.U.rows.nonzeros());
     if (most > std::numeric_limits<std::int32_t>::max())
       throw error("making incomplete factors", "one has " + std::to_string(most) + " nonzeros",
@@ -126,6 +127,7 @@ class ilu final : public matrix_preconditioner<T> {
   place where_;
   factors_kind kind_;
   ilu_options options_;
+  factorization_bounds bounds_;
   placed_factors<T> factors_;
   buffer<factors_view<T>> view_;  ///< of the factors: where steps find them
   std::string description_;
@@ -139,12 +141,13 @@ namespace whilst {
 
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_ilu(place where, const csr_matrix<T>& pattern, const T* values,
-                                                   factorization::factors_kind kind, const ilu_options& options) {
-  return std::make_unique<factorization::ilu<T>>(where, pattern, values, kind, options);
+                                                   factorization::factors_kind kind, const ilu_options& options,
+                                                   const factorization::factorization_bounds& bounds) {
+  return std::make_unique<factorization::ilu<T>>(where, pattern, values, kind, options, bounds);
 }
 template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_ilu(place, const csr_matrix<WHILST_NUMBER>&,
                                                                         const WHILST_NUMBER*,
-                                                                        factorization::factors_kind,
-                                                                        const ilu_options&);
+                                                                        factorization::factors_kind, const ilu_options&,
+                                                                        const factorization::factorization_bounds&);
 
 }  // namespace whilst

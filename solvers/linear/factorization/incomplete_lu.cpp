@@ -2,9 +2,11 @@
 #include <cmath>
 #include <functional>
 #include <queue>
+#include <string>
 #include <utility>
 
 #include "solvers/linear/factorization/working_row.hpp"
+#include "whilst/basics/error.hpp"
 
 namespace whilst::factorization {
 namespace {
@@ -22,6 +24,7 @@ class row_elimination {
       eliminate(i, norm);
       split(i, norm);
       finish_row(i, norm);
+      require_bounds(i);
     }
   }
 
@@ -61,6 +64,7 @@ class row_elimination {
       entry multiple = row_.at(column_at(k));
       multiple.value /= made_.pivots[static_cast<std::size_t>(k)];
       if (!is_kept(rules_, multiple, norm)) continue;
+      operations_ += static_cast<std::int64_t>(U_.end(k) - U_.begin(k));
       for (std::size_t e = U_.begin(k); e < U_.end(k); ++e)
         add(U_.columns[e], -multiple.value * U_.values[e], multiple.level + level_of(e) + 1);
       multiple.column = k;
@@ -68,6 +72,14 @@ class row_elimination {
     }
   }
   int level_of(std::size_t e) const { return rules_.levels >= 0 ? levels_of_U_[e] : 0; }
+  void require_bounds(std::int32_t i) const {
+    const std::int64_t nonzeros = made_.L.nonzeros() + U_.nonzeros();
+    if (nonzeros <= rules_.bounds.most_nonzeros && operations_ <= rules_.bounds.most_operations) return;
+    throw error("making incomplete factors",
+                std::to_string(i + 1) + " of " + std::to_string(A_.rows()) + " rows took " + std::to_string(nonzeros) +
+                    " nonzeros and " + std::to_string(operations_) + " operations",
+                "Set a smaller fill or a larger drop");
+  }
 
   void split(std::int32_t i, double norm) {
     upper_.clear();
@@ -128,6 +140,7 @@ class row_elimination {
   indices column_at_, place_;
   sparse_rows U_;  ///< its columns by number
   std::vector<int> levels_of_U_;
+  std::int64_t operations_ = 0;
   incomplete_factors made_;
 };
 

@@ -17,36 +17,38 @@ class working_row {
     int level;  ///< of fill
   };
 
-  explicit working_row(index_type n)
-      : value_(static_cast<std::size_t>(n)), level_(static_cast<std::size_t>(n)), is_in_(static_cast<std::size_t>(n)) {}
+  explicit working_row(index_type n) : spots_(static_cast<std::size_t>(n)) {}
 
   /// Adds to an entry; true if it is new.
   bool add(std::int32_t column, double value, int level) {
-    const auto j = static_cast<std::size_t>(column);
-    if (is_in_[j]) {
-      value_[j] += value;
-      level_[j] = std::min(level_[j], level);
+    spot& at = spots_[static_cast<std::size_t>(column)];
+    if (at.is_in) {
+      at.value += value;
+      at.level = std::min(at.level, level);
       return false;
     }
-    is_in_[j] = true;
-    value_[j] = value;
-    level_[j] = level;
+    at = {value, level, true};
     columns_.push_back(column);
     return true;
   }
-  double value(std::int32_t column) const { return value_[static_cast<std::size_t>(column)]; }
-  int level(std::int32_t column) const { return level_[static_cast<std::size_t>(column)]; }
   const indices& columns() const { return columns_; }
-  entry at(std::int32_t column) const { return {column, value(column), level(column)}; }
+  entry at(std::int32_t column) const {
+    const spot& there = spots_[static_cast<std::size_t>(column)];
+    return {column, there.value, there.level};
+  }
   void clear() {
-    for (const std::int32_t j : columns_) is_in_[static_cast<std::size_t>(j)] = false;
+    for (const std::int32_t j : columns_) spots_[static_cast<std::size_t>(j)].is_in = false;
     columns_.clear();
   }
 
  private:
-  std::vector<double> value_;
-  std::vector<int> level_;
-  std::vector<char> is_in_;
+  /// What an elimination adds to lies together: it comes here for each multiplication.
+  struct spot {
+    double value = 0;
+    int level = 0;
+    bool is_in = false;
+  };
+  std::vector<spot> spots_;
   indices columns_;
 };
 

@@ -35,7 +35,9 @@ void check_ilu(const refuse_setting& refuse, const linear_solver_options& option
 template <class T, factorization::factors_kind kind>
 std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_precondition<T>& matrix, const method_needs&,
                                                       const linear_solver_options& options) {
-  return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu);
+  factorization::factorization_bounds bounds;
+  if (matrix.is_bounded) bounds = {.most_nonzeros = 30'000'000, .most_operations = 5'000'000'000};
+  return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu, bounds);
 }
 
 template <factorization::factors_kind kind>

@@ -1,41 +1,47 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 
 namespace whilst {
 
-/// The preconditioner that a linear_solver makes from its matrix: one for any method, or, of a kind that differs for
+/// The preconditioners that a linear_solver makes from its matrix: one for any method, or, of a kind that differs for
 /// them, one for methods that want a symmetric matrix and one for the others. Each is made when a method first needs
-/// it: method "auto" may need both. Other threads may ask for bytes() meanwhile.
+/// it: method "auto" may need both, and preconditioner "auto" several kinds. Other threads may ask for bytes()
+/// meanwhile.
 template <class T>
 class kept_preconditioners {
  public:
-  /// The one for a method. `chosen` has a description, and is the same in all calls.
+  /// The one for a method. `chosen` has a description.
   matrix_preconditioner<T>& made(const matrix_to_precondition<T>& matrix, const method_needs& method,
                                  const preconditioner_choice& chosen) {
     const preconditioner_description& kind = *chosen.description;
-    auto& kept = all_[kind.differs_for_symmetric && !method.symmetric];
-    if (!kept) {
-      kept = kind.maker<T>()(matrix, method, chosen.options);
-      hears_of_values_ = kind.hears_of_values;
-      count_bytes();
-    }
-    return *kept;
+    const bool differs = kind.differs_for_symmetric && !method.symmetric;
+    for (const kept& one : all_)
+      if (one.text == chosen.text && one.differs == differs) return *one.made;
+    all_.push_back(
+        {chosen.text, differs, !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
+    count_bytes();
+    return *all_.back().made;
   }
-  /// Whether there is one that has to be told of new values.
-  bool hear_of_values() const { return hears_of_values_; }
-  /// Tells them, between solves: see matrix_preconditioner::values_changed. Returns what the first is now, in words.
-  std::string values_changed(const csr_matrix<T>& pattern, const T* values) {
+  /// The values have changed: those that have to be told of it have what is made of others.
+  void note_new_values() {
+    for (kept& one : all_) one.is_current = one.finds_out;
+  }
+  /// Tells those that are named so, between solves: see matrix_preconditioner::values_changed. Returns what the first
+  /// is now, in words; nothing if none had to be told.
+  std::string refresh(const std::string& text, const csr_matrix<T>& pattern, const T* values) {
     std::string words;
-    for (const auto& one : all_) {
-      if (!one) continue;
-      one->values_changed(pattern, values);
-      if (words.empty()) words = one->description();
+    for (kept& one : all_) {
+      if (one.text != text || one.is_current) continue;
+      one.made->values_changed(pattern, values);
+      one.is_current = true;
+      if (words.empty()) words = one.made->description();
     }
     count_bytes();
     return words;
@@ -43,14 +49,20 @@ class kept_preconditioners {
   index_type bytes() const { return bytes_; }
 
  private:
+  struct kept {
+    std::string text;  ///< name and settings
+    bool differs;      ///< for methods that take any matrix
+    bool finds_out;    ///< about values, by itself
+    bool is_current;
+    std::unique_ptr<matrix_preconditioner<T>> made;
+  };
   void count_bytes() {
     index_type all = 0;
-    for (const auto& one : all_) all += one ? one->bytes() : 0;
+    for (const kept& one : all_) all += one.made->bytes();
     bytes_ = all;
   }
 
-  std::array<std::unique_ptr<matrix_preconditioner<T>>, 2> all_;
-  bool hears_of_values_ = false;
+  std::vector<kept> all_;
   std::atomic<index_type> bytes_ = 0;
 };
 

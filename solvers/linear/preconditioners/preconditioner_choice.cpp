@@ -63,7 +63,7 @@ void read_setting(const setting_text& given, const preconditioner_description& o
 }  // namespace
 
 std::vector<std::string> preconditioner_names() {
-  std::vector<std::string> names{"none", "jacobi"};
+  std::vector<std::string> names{std::string(automatic_preconditioner), "none", "jacobi"};
   for (const preconditioner_description* const one : preconditioner_table()) names.emplace_back(one->name);
   return names;
 }
@@ -72,15 +72,18 @@ std::string_view name_of_preconditioner(const linear_solver_options& options) {
   return taken_up_to(text, ',');
 }
 bool is_preconditioner_in_parts(const linear_solver_options& options) {
-  return described_preconditioner(name_of_preconditioner(options));
+  return options.preconditioner == automatic_preconditioner ||
+         described_preconditioner(name_of_preconditioner(options)) != nullptr;
 }
 
 preconditioner_choice chosen_preconditioner(std::string_view doing, const linear_solver_options& options) {
   std::string_view text = options.preconditioner;
+  if (text == automatic_preconditioner)
+    return {preconditioner_kind::parts, std::string(text), std::string(text), options, nullptr};
   const preconditioner_description* const made = described_preconditioner(name_of_preconditioner(options));
-  if (!made) return {preconditioner_from_name(doing, text), std::string(text), options, nullptr};
+  if (!made) return {preconditioner_from_name(doing, text), std::string(text), std::string(text), options, nullptr};
   taken_up_to(text, ',');
-  preconditioner_choice chosen{preconditioner_kind::parts, made->name, options, made};
+  preconditioner_choice chosen{preconditioner_kind::parts, made->name, options.preconditioner, options, made};
   chosen.options.preconditioner = made->name;
   while (!text.empty()) {
     std::string_view value = taken_up_to(text, ',');

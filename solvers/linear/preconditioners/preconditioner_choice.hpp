@@ -8,14 +8,18 @@
 
 namespace whilst {
 
-/// A preconditioner as options name it: "none", "jacobi", or one of preconditioner_table(), perhaps with settings
-/// behind the name: "amg,strength=0.1".
+/// Which a linear_solver chooses from the matrix: see solver_pairs.hpp.
+inline constexpr std::string_view automatic_preconditioner = "auto";
+
+/// A preconditioner as options name it: "auto", "none", "jacobi", or one of preconditioner_table(), perhaps with
+/// settings behind the name: "amg,strength=0.1".
 struct preconditioner_choice {
-  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for those of the table
+  preconditioner_kind kind = preconditioner_kind::none;  ///< parts for auto and those of the table
   std::string name;
+  std::string text;  ///< name and settings, as asked for
   /// The options, with the name alone as preconditioner; settings behind it are where options have them.
   linear_solver_options options;
-  const preconditioner_description* description = nullptr;  ///< of the table; null for none and jacobi
+  const preconditioner_description* description = nullptr;  ///< of the table; null for auto, none and jacobi
 };
 
 /// The names of all that a linear_solver makes.

@@ -34,6 +34,7 @@ struct matrix_to_precondition {
   const csr_matrix<T>* const pattern = nullptr;  ///< the same as it was given; null for an operator in parts
   /// In the order of the pattern's, in host memory or memory of the solver's place.
   const T* values = nullptr;
+  bool is_bounded = false;  ///< what takes too much to make is refused: preconditioner "auto" has others
 };
 
 template <class T>

@@ -1,0 +1,521 @@
+// Preconditioner "auto": which pairs of a method and a preconditioner it tries, and that none claims what is not so.
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "solvers/linear/factorization/elimination.hpp"
+#include "solvers/linear/solver_pairs.hpp"
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+#include "tests/linear/true_residual.hpp"
+#include "tests/under_sanitizers.hpp"
+
+namespace whilst_test {
+
+using whilst::csr_matrix;
+using whilst::index_type;
+using whilst::linear_solver;
+using whilst::linear_solver_options;
+using whilst::matrix_traits;
+using whilst::reason;
+using whilst::report;
+using whilst::report_fields;
+using whilst::solver_attempt;
+
+namespace {
+
+constexpr const char* nearly_direct = "ilu,drop=1e-8,fill=0,pivoting=0.1,order=degree";
+
+/// The tolerance, and what the last digit of a residual near it may add: 100 roundings of a sum.
+template <class T>
+double allowed(double rtol) {
+  return rtol + 1e-6 * rtol + 100 * static_cast<double>(std::numeric_limits<T>::epsilon()) * rtol;
+}
+
+/// "cg ic, cg jacobi"
+std::string in_short(const std::vector<solver_attempt>& attempts) {
+  std::string text;
+  for (const solver_attempt& one : attempts) {
+    const std::string& M = one.pair.preconditioner;
+    text +=
+        (text.empty() ? "" : ", ") + one.pair.method + " " + (M == nearly_direct ? "direct" : M.substr(0, M.find(',')));
+  }
+  return text;
+}
+template <class T>
+matrix_traits traits(const csr_matrix<T>& A) {
+  return whilst::traits_of<T>(A, A.values());
+}
+
+/// Points of a line, -1, 2, -1, and more on the diagonal.
+template <class T>
+csr_matrix<T> line(int n, double more, double drift = 0) {
+  triplets<T> t(n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row{{i, 2 + more}};
+    if (i > 0) row.emplace_back(i - 1, -1 - drift);
+    if (i + 1 < n) row.emplace_back(i + 1, -1 + drift);
+    t.row(row);
+  }
+  return t.matrix();
+}
+
+/// Entries anywhere and of both signs: factors fill in, and what an incomplete one leaves out matters. n is no multiple
+/// of 7: each column has an entry.
+template <class T>
+csr_matrix<T> scattered(int n, unsigned seed, bool symmetric = false) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> value;
+  std::vector<std::vector<std::pair<int, double>>> rows(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < 5; ++k) {
+      const int j = static_cast<int>(generator() % static_cast<unsigned>(n));
+      const double a = value(generator);
+      rows[static_cast<std::size_t>(i)].emplace_back(j, a);
+      if (symmetric) rows[static_cast<std::size_t>(j)].emplace_back(i, a);
+    }
+    rows[static_cast<std::size_t>(i)].emplace_back(symmetric ? i : (7 * i + 3) % n, symmetric ? 0 : 0.3);
+  }
+  triplets<T> t(n);
+  for (const auto& row : rows) t.row(row);
+  return t.matrix();
+}
+
+/// A network of resistors of all sizes, ideal voltage sources between some nodes and ground: symmetric, with zeros on
+/// the diagonal, and so ill-conditioned that a residual in double may be all rounding.
+csr_matrix<double> network(int nodes, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> exponent(-9, 2);
+  const int sources = nodes / 30;
+  std::vector<std::vector<std::pair<int, double>>> rows(static_cast<std::size_t>(nodes + sources));
+  const auto add = [&](int i, int j, double value) { rows[static_cast<std::size_t>(i)].emplace_back(j, value); };
+  for (int i = 0; i < nodes; ++i) add(i, i, 1e-12);
+  for (int k = 0; k < 5 * nodes / 2; ++k) {
+    const int i = static_cast<int>(generator() % static_cast<unsigned>(nodes));
+    const int j = static_cast<int>((static_cast<unsigned>(i) + 1 + generator() % 50) % static_cast<unsigned>(nodes));
+    const double g = std::pow(10.0, exponent(generator));
+    add(i, i, g);
+    add(j, j, g);
+    add(i, j, -g);
+    add(j, i, -g);
+  }
+  for (int k = 0; k < sources; ++k) {
+    const int node = (k * 37 + static_cast<int>(seed)) % nodes;
+    add(nodes + k, node, 1);
+    add(node, nodes + k, 1);
+  }
+  triplets<double> t(nodes + sources);
+  for (const auto& row : rows) t.row(row);
+  return t.matrix();
+}
+
+}  // namespace
+
+TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
+  matrix_traits A{.rows = 500, .nonzeros = 2500, .is_symmetric = true, .has_diagonal_of_one_sign = true};
+  const auto tried = [&] { return in_short(whilst::attempts_for(A, {}, {})); };
+  CHECK(tried() == "cg ic, gmres ilu, gmres direct, gmres ilu, cg jacobi, minres jacobi");
+  A.is_like_m_matrix = A.is_dominant = true;  // small: factors are as good
+  CHECK(tried() == "cg ic, gmres ilu, gmres direct, gmres ilu, cg jacobi, minres jacobi");
+  A.rows = 50'000;
+  A.nonzeros = 250'000;
+  CHECK(tried() ==
+        "cg jacobi, cg amg, cg ic, gmres ilu, minres jacobi, gmres direct, gmres ilu, cg jacobi, minres jacobi");
+  A.is_dominant = A.is_like_m_matrix = false;
+  CHECK(tried().rfind("cg ic", 0) == 0);
+  A.knows_nodes = true;
+  CHECK(tried().rfind("cg amg, cg ic", 0) == 0);
+  A.knows_nodes = false;
+  A.is_like_m_matrix = true;
+  CHECK(tried().rfind("cg amg, cg ic", 0) == 0);
+  A.rows = 2'000'000;
+  A.nonzeros = 10'000'000;
+  CHECK_THAT(tried(), !contains("direct"));
+  A.nonzeros = 100'000'000;
+  CHECK(tried() == "cg amg, minres jacobi, cg jacobi, minres jacobi");
+  A.is_like_m_matrix = false;
+  CHECK(tried() == "cg amg, minres jacobi, cg jacobi, minres jacobi");
+  A.is_symmetric = false;
+  CHECK(tried() == "bicgstab jacobi, bicgstab jacobi, gmres jacobi");
+  A = {.rows = 500, .nonzeros = 2500};
+  CHECK(tried() == "gmres ilu, gmres direct, gmres ilu, bicgstab jacobi, gmres jacobi");
+  A.is_symmetric = true;
+  CHECK(tried() == "gmres ilu, gmres direct, gmres ilu, minres jacobi");
+  A.is_finite = false;
+  CHECK(tried() == "minres jacobi");
+  // The longer the rows, the less fill.
+  A = {.rows = 1000, .nonzeros = 200'000};
+  CHECK(whilst::attempts_for(A, {}, {}).front().pair.preconditioner == "ilu,drop=1e-5,fill=2,pivoting=0.1");
+  // Under a method that is named, its preconditioners; ilu is not symmetric.
+  A = {.rows = 500, .nonzeros = 2500, .is_symmetric = true, .has_diagonal_of_one_sign = true};
+  CHECK(in_short(whilst::attempts_for(A, "idr", {})) == "idr ic, idr ilu, idr direct, idr ilu, idr jacobi");
+  CHECK(in_short(whilst::attempts_for(A, "cr", {.symmetric = true})) == "cr ic, cr jacobi");
+  A.is_symmetric = false;
+  CHECK(in_short(whilst::attempts_for(A, "cg", {.symmetric = true})) == "cg jacobi");
+  // The last one has no limit of its own.
+  CHECK(whilst::attempts_for(A, {}, {}).back().most_iterations == 0);
+}
+
+TEMPLATE_TEST_CASE("what auto sees in a matrix", "[linear][auto_M]", float, double) {
+  using T = TestType;
+  const matrix_traits poisson = traits(line<T>(10, 0));
+  CHECK(poisson.is_symmetric);
+  CHECK(poisson.has_diagonal_of_one_sign);
+  CHECK(poisson.is_like_m_matrix);
+  CHECK_FALSE(poisson.is_dominant);
+  CHECK(poisson.size == Approx(4));
+  CHECK(traits(line<T>(10, 2)).is_dominant);
+  CHECK_FALSE(traits(line<T>(10, 1.9)).is_dominant);
+  CHECK(traits(line<T>(10, 0, 0.5)).is_like_m_matrix);
+  CHECK_FALSE(traits(line<T>(10, 0, 0.5)).is_symmetric);
+  CHECK_FALSE(traits(line<T>(10, 0, 1.5)).is_like_m_matrix);  // half of the entries have the diagonal's sign
+  CHECK_FALSE(traits(scattered<T>(50, 1)).is_like_m_matrix);
+  CHECK_FALSE(traits(scattered<T>(50, 1)).is_symmetric);
+  CHECK(traits(scattered<T>(50, 1, true)).is_symmetric);
+  triplets<T> bad(2);
+  bad.row({{0, 1}, {1, NAN}});
+  bad.row({{1, 1}});
+  CHECK_FALSE(traits(bad.matrix()).is_finite);
+  CHECK(traits(triplets<T>(0).matrix()).size == 0);
+}
+
+TEST_CASE("which ends auto goes on after", "[linear][auto_M]") {
+  const auto goes_on = [](reason why, double residual, bool direct = false) {
+    report_fields ended;
+    ended.reason = why;
+    ended.residual_norm = residual;
+    ended.rhs_norm = 1;
+    return whilst::goes_on_after(ended, {.is_nearly_direct = direct});
+  };
+  for (const reason why : {reason::breakdown, reason::stagnation, reason::indefinite_operator, reason::divergence,
+                           reason::indefinite_preconditioner, reason::iteration_limit, reason::attainable_accuracy})
+    CHECK(goes_on(why, 1e-5));
+  for (const reason why : {reason::converged_rtol, reason::converged_atol, reason::cancelled, reason::deadline})
+    CHECK_FALSE(goes_on(why, 1e-5));
+  CHECK(goes_on(reason::nan_or_infinity, 1));  // M's doing
+  CHECK_FALSE(goes_on(reason::nan_or_infinity, NAN));
+  CHECK_FALSE(goes_on(reason::attainable_accuracy, 1e-5, true));  // of factors that are complete
+  CHECK(goes_on(reason::attainable_accuracy, 0.1, true));
+}
+
+TEMPLATE_TEST_CASE("auto, auto solves by the pair that suits", "[linear][auto_M][sanitizer]", float, double) {
+  using T = TestType;
+  const double rtol = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  struct example {
+    const char* what;
+    csr_matrix<T> A;
+    const char *method, *preconditioner;
+    index_type most_iterations;
+  };
+  for (const example& one :
+       {example{"definite", whilst::make_gallery<T>("poisson2d:20").matrix, "cg", "ic", 20},
+        example{"indefinite", whilst::make_gallery<T>("helmholtz2d:20").matrix, "gmres", "ilu", 60},
+        example{"unsymmetric", convection_diffusion<T>(50), "gmres", "ilu", 10},
+        example{"scattered", scattered<T>(600, 1), "gmres", nearly_direct, 300}}) {
+    const std::vector<T> b = random_vector<T>(one.A.rows(), 3);
+    for (const std::string& executor : executors_with_steps()) {
+      INFO(one.what << ", " << executor);
+      linear_solver<T> solver(one.A, {.method = "auto", .preconditioner = "auto", .rtol = rtol, .executor = executor});
+      std::vector<T> x(b.size(), T(0));
+      const report r = solver.solve(b, x);
+      INFO(r.choice());
+      CHECK(r.converged());
+      CHECK(r.method() == one.method);
+      CHECK(r.preconditioner().rfind(one.preconditioner, 0) == 0);
+      CHECK(r.iterations() <= one.most_iterations);
+      CHECK(true_residual(one.A, b, x) <= allowed<T>(rtol));
+      CHECK_THAT(r.choice(), contains(", since the matrix is "));
+      CHECK_THAT(r.preconditioner_choice(), contains(" nonzeros, "));
+      CHECK(r.history().back().iteration == r.iterations());
+      // What has converged begins the next solve, from its own start and at the solution.
+      std::vector<T> again(b.size(), T(0.5));
+      const report second = solver.solve(b, again);
+      CHECK(second.converged());
+      CHECK(second.preconditioner() == r.preconditioner());
+      CHECK_THAT(second.choice(), !contains("; then"));
+      CHECK(second.iterations() <= r.iterations() + 2);
+      CHECK(solver.solve(b, again).iterations() == 0);
+    }
+  }
+}
+
+TEST_CASE("large grids get amg under auto, and dominant diagonals jacobi", "[linear][auto_M]") {
+  const auto cube = whilst::make_gallery<double>("poisson3d:22").matrix;
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    const std::vector<double> b(static_cast<std::size_t>(cube.rows()), 1.0);
+    std::vector<double> x(b.size(), 0.0);
+    const report r =
+        linear_solver<double>(cube, {.method = "auto", .preconditioner = "auto", .executor = executor}).solve(b, x);
+    CHECK(r.converged());
+    CHECK(r.preconditioner() == "amg");
+    CHECK(r.method() == "cg");
+    const auto heavy = line<double>(10'000, 2);
+    std::vector<double> y(10'000, 0.0);
+    const report s = linear_solver<double>(heavy, {.method = "auto", .preconditioner = "auto", .executor = executor})
+                         .solve(std::vector<double>(10'000, 1.0), y);
+    CHECK(s.converged());
+    CHECK(s.preconditioner() == "jacobi");
+  }
+}
+
+TEST_CASE("auto never claims a residual that rounding hides", "[linear][auto_M]") {
+  int doubtful = 0;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const auto A = network(1000, seed);
+    const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+    std::vector<double> x(b.size(), 0.0), y(x);
+    const report r =
+        linear_solver<double>(A, {.method = "auto", .preconditioner = "auto", .executor = "host"}).solve(b, x);
+    INFO(seed << ": " << r.message() << ", " << r.choice());
+    const double residual = true_residual(A, b, x);
+    for (const double one : x) CHECK(std::isfinite(one));
+    if (r.converged()) CHECK(residual <= allowed<double>(1e-8));
+    // Without a look in extended precision, as with names, some are above the tolerance.
+    const report named =
+        linear_solver<double>(A, {.method = "gmres", .preconditioner = nearly_direct, .executor = "host"}).solve(b, y);
+    doubtful += named.converged() && true_residual(A, b, y) > allowed<double>(1e-8);
+  }
+  CHECK(doubtful > 0);
+}
+
+TEST_CASE("auto's attempts have the solve's limits together", "[linear][auto_M]") {
+  const auto A = scattered<double>(600, 1);
+  const std::vector<double> b = random_vector<double>(600, 3);
+  linear_solver<double> solver(A,
+                               {.method = "auto", .preconditioner = "auto", .max_iterations = 1, .executor = "host"});
+  std::vector<double> x(b.size(), 0.0);
+  const report few = solver.solve(b, x);
+  CHECK(few.iterations() <= 1);
+  CHECK_FALSE(few.converged());
+  solver.set_max_iterations(1000);
+  std::vector<index_type> seen;
+  solver.set_monitor([&](const whilst::progress& now) { seen.push_back(now.iteration); });
+  const report r = solver.solve(b, x);
+  CHECK(r.converged());
+  CHECK_THAT(r.choice(), contains("pivoting=0.1 ended with iteration_limit after 200 iterations"));
+  REQUIRE(!seen.empty());
+  for (std::size_t k = 1; k < seen.size(); ++k) CHECK(seen[k - 1] < seen[k]);
+  // A limit that was set holds for the pair that begins now, too.
+  solver.set_max_iterations(0);
+  x.assign(b.size(), 0.0);
+  CHECK(solver.solve(b, x).reason() == reason::iteration_limit);
+  // A cancel ends all of it.
+  linear_solver<double> cancelled(A, {.method = "auto", .preconditioner = "auto", .executor = "host"});
+  cancelled.set_monitor([&](const whilst::progress& now) {
+    if (now.iteration == 5) cancelled.cancel();
+  });
+  const report five = cancelled.solve(b, x);
+  CHECK(five.reason() == reason::cancelled);
+  CHECK_THAT(five.choice(), !contains("; then"));
+}
+
+TEST_CASE("enqueue runs the pair that was chosen, alone", "[linear][auto_M]") {
+  const auto A = scattered<double>(600, 1);
+  std::vector<double> b = random_vector<double>(600, 3), x(600, 0.0);
+  linear_solver<double> solver(A, {.method = "auto", .preconditioner = "auto", .executor = "host"});
+  CHECK(solver.enqueue(nullptr, b.data(), x.data()).wait().preconditioner() != nearly_direct);
+  x.assign(600, 0.0);
+  REQUIRE(solver.solve(b, x).converged());
+  x.assign(600, 0.0);
+  const report r = solver.enqueue(nullptr, b.data(), x.data()).wait();
+  CHECK(r.converged());
+  CHECK(r.preconditioner() == nearly_direct);
+  CHECK(true_residual(A, b, x) <= allowed<double>(1e-8));
+}
+
+TEST_CASE("new values under auto are looked at, and factors made of them", "[linear][auto_M]") {
+  const auto definite = line<double>(200, 0), unsymmetric = line<double>(200, 0, 3);
+  const std::vector<double> b = random_vector<double>(200, 4);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<double> solver(definite, {.method = "auto", .preconditioner = "auto", .executor = executor});
+    const auto check = [&](const csr_matrix<double>& A, const std::string& preconditioner) {
+      std::vector<double> x(200, 0.0);
+      const report r = solver.solve(b, x);
+      INFO(r.choice());
+      CHECK(r.converged());
+      CHECK(r.preconditioner().rfind(preconditioner, 0) == 0);
+      CHECK(r.iterations() <= 10);  // of factors of other values: many
+      CHECK(true_residual(A, b, x) <= allowed<double>(1e-8));
+    };
+    check(definite, "ic");
+    solver.update_values(unsymmetric.values());
+    check(unsymmetric, "ilu");
+    const auto other = line<double>(200, 0.5);
+    solver.update_values(other);
+    check(other, "ic");
+    const index_type bytes = solver.bytes();
+    solver.update_values(definite);
+    check(definite, "ic");
+    CHECK(solver.bytes() <= bytes + bytes / 2);
+    CHECK(solver.memory().items.front().name == "what was made for auto");
+    if (executor == "host") {
+      // Bound values are not looked at, but factored.
+      solver.bind_values(other.values_data());
+      check(other, "ic");
+    }
+  }
+}
+
+TEST_CASE("auto begins anew where a matrix becomes another kind", "[linear][auto_M]") {
+  const auto A = scattered<double>(600, 2, true);
+  const std::vector<double> b = random_vector<double>(600, 4);
+  linear_solver<double> solver(A, {.method = "auto", .preconditioner = "auto", .executor = "host"});
+  std::vector<double> x(600, 0.0);
+  REQUIRE(solver.solve(b, x).preconditioner() == nearly_direct);
+  // The same matrix: what has converged remains.
+  solver.update_values(A.values());
+  x.assign(600, 0.0);
+  CHECK_THAT(solver.solve(b, x).choice(), !contains("; then"));
+  std::vector<double> values;
+  for (index_type i = 0; i < A.rows(); ++i) {
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k) {
+      const auto e = static_cast<std::size_t>(k);
+      values.push_back(A.column_indices()[e] == i ? 20 : 0.1 * A.values()[e]);
+    }
+  }
+  solver.update_values(values);
+  x.assign(600, 0.0);
+  const report r = solver.solve(b, x);
+  CHECK(r.converged());
+  CHECK(r.method() == "cg");
+  CHECK(r.preconditioner() == "ic");
+}
+
+TEST_CASE("factors that take too much are refused where auto has others", "[linear][auto_M]") {
+  const auto A = scattered<double>(40, 1);
+  const whilst::factorization::sparse_rows rows = whilst::factorization::sparse_rows_of(A, A.values_data());
+  whilst::factorization::elimination_rules rules;
+  const auto made = whilst::factorization::incomplete_lu(rows, rules);
+  const index_type nonzeros = made.L.nonzeros() + made.U.nonzeros();
+  rules.bounds.most_nonzeros = nonzeros;
+  CHECK(whilst::factorization::incomplete_lu(rows, rules).L.nonzeros() == made.L.nonzeros());
+  rules.bounds.most_nonzeros = nonzeros - 1;
+  CHECK_THROWS_WITH(whilst::factorization::incomplete_lu(rows, rules), contains("40 of 40 rows took "));
+  rules.bounds = {.most_operations = 100};
+  CHECK_THROWS_WITH(whilst::factorization::incomplete_lu(rows, rules), contains("Set a smaller fill or a larger drop"));
+}
+
+TEST_CASE("where auto has no choice, it is the diagonal", "[linear][auto_M]") {
+  const auto A = line<double>(60, 0.1);
+  const std::vector<double> b(60, 1.0);
+  const auto taken = [&](linear_solver_options options) {
+    options.preconditioner = "auto";
+    if (options.executor == "auto") options.executor = "host";
+    std::vector<double> x(60, 0.0);
+    const report r = linear_solver<double>(A, options).solve(b, x);
+    CHECK(r.converged());
+    return r.preconditioner();
+  };
+  CHECK(taken({.method = "cg"}) == "ic");
+  CHECK(taken({.method = "lsqr"}) == "jacobi");
+  CHECK(taken({.method = "auto", .scaling = "equilibrate"}) == "jacobi");
+  CHECK(taken({.method = "auto", .null_space = "none"}) == "ic");
+  for (const std::string& executor : executors())
+    if (executor == "resident") CHECK(taken({.method = "auto", .executor = "resident"}) == "jacobi");
+  const auto products = [](whilst::stream_handle, index_type n, const double* x, double* y) {
+    for (index_type i = 0; i < n; ++i) y[i] = 2 * x[i];
+  };
+  std::vector<double> x(60, 0.0);
+  CHECK(linear_solver<double>(60, products, {.method = "auto", .preconditioner = "auto", .executor = "host"})
+            .solve(b, x)
+            .preconditioner() == "none");
+  // A caller's own counts.
+  x.assign(60, 0.0);
+  const auto half = [](whilst::stream_handle, index_type n, const double* r, double* z) {
+    for (index_type i = 0; i < n; ++i) z[i] = r[i] / 2;
+  };
+  CHECK(linear_solver<double>(A, half, {.method = "auto", .preconditioner = "auto", .executor = "host"})
+            .solve(b, x)
+            .preconditioner() == "user");
+  CHECK_THROWS_WITH(linear_solver<double>(A, {.preconditioner = "auto,drop=1"}), contains("auto,drop=1"));
+}
+
+TEMPLATE_TEST_CASE("auto and hostile matrices", "[linear][auto_M][sanitizer]", float, double) {
+  using T = TestType;
+  const auto of = [](std::vector<std::vector<std::pair<int, double>>> rows) {
+    triplets<T> t(static_cast<index_type>(rows.size()));
+    for (const auto& row : rows) t.row(row);
+    return t.matrix();
+  };
+  struct example {
+    const char* what;
+    csr_matrix<T> A;
+    bool is_solvable;
+  };
+  for (const example& one :
+       {example{"none", of({}), true}, example{"one", of({{{0, -4}}}), true}, example{"a zero", of({{{0, 0}}}), false},
+        example{"an empty row", of({{{0, 1}, {1, 1}}, {}}), false},
+        example{"no diagonal", of({{{1, 3}}, {{2, 5}}, {{0, 7}}}), true},
+        example{"equal rows", of({{{0, 1}, {1, 2}}, {{0, 1}, {1, 2}}}), true},
+        example{"opposite rows", of({{{0, 1}, {1, 2}}, {{0, -1}, {1, -2}}}), false},
+        example{"NaN", of({{{0, NAN}, {1, 1}}, {{0, 1}, {1, 2}}}), false},
+        example{"infinity", of({{{0, 2}, {1, INFINITY}}, {{0, 1}, {1, 2}}}), false},
+        example{"twice", of({{{0, 1}, {0, 1}, {1, 1}}, {{1, 2}, {0, 1}}}), true},
+        example{"graded", of({{{0, 1e15}, {1, 10}}, {{0, 10}, {1, 1}}}), true}}) {
+    const std::vector<T> b(static_cast<std::size_t>(one.A.rows()), T(1));
+    for (const std::string& executor : executors_with_steps()) {
+      for (const char* method : {"auto", "cg", "gmres"}) {
+        INFO(one.what << ", " << method << ", " << executor);
+        std::vector<T> x(b.size(), T(0));
+        linear_solver<T> solver(
+            one.A,
+            {.method = method, .preconditioner = "auto", .rtol = 1e-4, .max_iterations = 200, .executor = executor});
+        const report r = solver.solve(b, x);
+        for (const T value : x) CHECK(std::isfinite(value));
+        if (method == std::string("auto")) CHECK(r.converged() == one.is_solvable);
+        if (r.converged() && !b.empty()) CHECK(true_residual(one.A, b, x) <= allowed<T>(1e-4));
+        std::vector<T> nan(b.size(), T(NAN));
+        if (!b.empty()) CHECK_FALSE(solver.solve(nan, x).converged());
+      }
+    }
+  }
+}
+
+TEST_CASE("two solvers with auto at once, the same bits each time", "[linear][auto_M]") {
+  const auto A = scattered<double>(600, 1), B = whilst::make_gallery<double>("poisson2d:20").matrix;
+  const auto solution = [](const csr_matrix<double>& of) {
+    std::vector<double> x(static_cast<std::size_t>(of.rows()), 0.0);
+    linear_solver<double>(of, {.method = "auto", .preconditioner = "auto", .executor = "host"})
+        .solve(random_vector<double>(of.rows(), 3), x);
+    return x;
+  };
+  const std::vector<double> of_A = solution(A), of_B = solution(B);
+  std::vector<double> again_A, again_B;
+  std::thread one([&] { again_A = solution(A); }), other([&] { again_B = solution(B); });
+  one.join();
+  other.join();
+  CHECK(again_A == of_A);
+  CHECK(again_B == of_B);
+}
+
+TEST_CASE("auto, auto solves matrices from practice", "[linear][data][auto_M]") {
+  const char* const folder = std::getenv("WHILST_DATA_DIR");
+  if (!folder) {
+    WARN("skipped: WHILST_DATA_DIR is not set");
+    return;
+  }
+  for (const std::string name :
+       {"1138_bus", "ani1_nonsymm", "ani4", "bayer10", "bcsstk13", "lap3D_7pt_n20", "west0479"}) {
+    if (under_sanitizers && name != "west0479") continue;
+    const auto A = whilst::read_matrix<double>(std::string(folder) + "/mtx/" + name + ".mtx");
+    const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+    for (const std::string& executor : executors_with_steps()) {
+      INFO(name << ", " << executor);
+      std::vector<double> x(b.size(), 0.0);
+      const report r =
+          linear_solver<double>(A, {.method = "auto", .preconditioner = "auto", .executor = executor}).solve(b, x);
+      INFO(r.choice());
+      CHECK(r.converged());
+      CHECK(r.iterations() <= 100);
+      CHECK(true_residual(A, b, x) <= allowed<double>(1e-8));
+    }
+  }
+}
+
+}  // namespace whilst_test
