@@ -72,7 +72,7 @@ matrix_market_header parse_matrix_market_header(std::string_view text, std::stri
 template <class T>
 csr_matrix<T> parse_matrix(std::string_view text, std::string_view name) {
   return parse_bytes(text, name, [](reader file) {
-    std::vector<entry<T>> entries = file.read_entries<T>();
+    std::vector<matrix_market_entry<T>> entries = file.read_entries<T>();
     file.expect_end();
     // A row without entries makes a matrix singular; solving with it anyway takes some hundred bytes per row.
     file.check_rows(index_type{1} << 20);

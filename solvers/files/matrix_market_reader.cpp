@@ -88,15 +88,15 @@ void reader::check_rows(index_type rows_of_any_file) const {
 
 /// Looks positions up in both triangles: an entry listed in each would count twice.
 template <class T>
-void reader::mirror_upper_triangle(std::vector<entry<T>>& entries) const {
+void reader::mirror_upper_triangle(std::vector<matrix_market_entry<T>>& entries) const {
   using place = std::pair<std::int32_t, std::int32_t>;
   std::vector<place> upper;
-  for (const entry<T>& e : entries) {
+  for (const matrix_market_entry<T>& e : entries) {
     if (e.row < e.column) upper.emplace_back(e.column, e.row);
   }
   std::sort(upper.begin(), upper.end());
   const T sign = header_.symmetry == symmetry::skew_symmetric ? T{-1} : T{1};
-  for (entry<T>& e : entries) {
+  for (matrix_market_entry<T>& e : entries) {
     if (e.row < e.column) {
       e = {e.column, e.row, sign * e.value};
     } else if (std::binary_search(upper.begin(), upper.end(), place(e.row, e.column))) {
@@ -132,7 +132,7 @@ T reader::read_value() {
 }
 
 template <class T>
-void reader::read_array(std::vector<entry<T>>& entries) {
+void reader::read_array(std::vector<matrix_market_entry<T>>& entries) {
   const bool general = header_.symmetry == symmetry::general;
   const index_type diagonal = header_.symmetry == symmetry::skew_symmetric ? 1 : 0;
   for (index_type column = 0, number = 0; number < header_.entries; ++column) {
@@ -145,7 +145,7 @@ void reader::read_array(std::vector<entry<T>>& entries) {
 }
 
 template <class T>
-void reader::read_coordinates(std::vector<entry<T>>& entries) {
+void reader::read_coordinates(std::vector<matrix_market_entry<T>>& entries) {
   const bool general = header_.symmetry == symmetry::general;
   const bool skew = header_.symmetry == symmetry::skew_symmetric;
   bool has_upper = false;
@@ -166,8 +166,8 @@ void reader::read_coordinates(std::vector<entry<T>>& entries) {
 }
 
 template <class T>
-std::vector<entry<T>> reader::read_entries() {
-  std::vector<entry<T>> entries;
+std::vector<matrix_market_entry<T>> reader::read_entries() {
+  std::vector<matrix_market_entry<T>> entries;
   entries.reserve(plausible_entries());
   header_.format == format::array ? read_array(entries) : read_coordinates(entries);
   return entries;
@@ -186,11 +186,11 @@ std::vector<T> reader::read_column() {
     }
     return column;
   }
-  const std::vector<entry<T>> entries = read_entries<T>();
+  const std::vector<matrix_market_entry<T>> entries = read_entries<T>();
   // Loads on a few of many points look like this: at most 128 MiB for next to no text.
   check_rows(index_type{1} << 24);
   column.assign(static_cast<std::size_t>(header_.rows), T{0});
-  for (const entry<T>& e : entries) {
+  for (const matrix_market_entry<T>& e : entries) {
     T& sum = column[static_cast<std::size_t>(e.row)];
     sum += e.value;
     if (!std::isfinite(sum)) {
@@ -208,8 +208,8 @@ void reader::expect_end() {
   }
 }
 
-template std::vector<entry<float>> reader::read_entries();
-template std::vector<entry<double>> reader::read_entries();
+template std::vector<matrix_market_entry<float>> reader::read_entries();
+template std::vector<matrix_market_entry<double>> reader::read_entries();
 template std::vector<float> reader::read_column();
 template std::vector<double> reader::read_column();
 

@@ -14,7 +14,7 @@ namespace whilst::detail::matrix_market {
 
 /// One entry of a coordinate file; row and column count from 0.
 template <class T>
-struct entry {
+struct matrix_market_entry {
   std::int32_t row, column;
   T value;
 };
@@ -28,7 +28,7 @@ class reader {
 
   /// All entries, in file order. T is float or double, here and below.
   template <class T>
-  std::vector<entry<T>> read_entries();
+  std::vector<matrix_market_entry<T>> read_entries();
   /// The one column of an n x 1 file; entries not listed are zero.
   template <class T>
   std::vector<T> read_column();
@@ -53,12 +53,12 @@ class reader {
   template <class T>
   T read_value();
   template <class T>
-  void read_array(std::vector<entry<T>>& entries);
+  void read_array(std::vector<matrix_market_entry<T>>& entries);
   template <class T>
-  void read_coordinates(std::vector<entry<T>>& entries);
+  void read_coordinates(std::vector<matrix_market_entry<T>>& entries);
   /// Mirrors entries above the diagonal to below it, unless the file is general.
   template <class T>
-  void mirror_upper_triangle(std::vector<entry<T>>& entries) const;
+  void mirror_upper_triangle(std::vector<matrix_market_entry<T>>& entries) const;
 
   scanner scanner_;
   matrix_market_header header_;

@@ -51,7 +51,8 @@ struct csr_arrays {
 /// Counts the entries of each row, then puts each entry into the next free slot of its row. Files sorted by column, as
 /// most are, arrive sorted.
 template <class Offset, class T>
-csr_arrays<Offset, T> distribute(const matrix_market_header& header, const std::vector<entry<T>>& entries) {
+csr_arrays<Offset, T> distribute(const matrix_market_header& header,
+                                 const std::vector<matrix_market_entry<T>>& entries) {
   const bool mirrored = header.symmetry != matrix_market_symmetry::general;
   const T sign = header.symmetry == matrix_market_symmetry::skew_symmetric ? T{-1} : T{1};
 
@@ -59,7 +60,7 @@ csr_arrays<Offset, T> distribute(const matrix_market_header& header, const std::
   // Shifted by one, so that filling the rows moves every offset to its final position.
   std::vector<Offset>& offsets = rows.offsets;
   offsets.resize(static_cast<std::size_t>(header.rows) + 2);
-  for (const entry<T>& e : entries) {
+  for (const matrix_market_entry<T>& e : entries) {
     ++offsets[static_cast<std::size_t>(e.row) + 2];
     if (mirrored && e.row != e.column) ++offsets[static_cast<std::size_t>(e.column) + 2];
   }
@@ -71,7 +72,7 @@ csr_arrays<Offset, T> distribute(const matrix_market_header& header, const std::
     rows.columns[k] = column;
     rows.values[k] = value;
   };
-  for (const entry<T>& e : entries) {
+  for (const matrix_market_entry<T>& e : entries) {
     place(e.row, e.column, e.value);
     if (mirrored && e.row != e.column) place(e.column, e.row, sign * e.value);
   }
@@ -111,7 +112,7 @@ void sort_and_sum(const reader& file, csr_arrays<Offset, T>& rows) {
 }
 
 template <class Offset, class T>
-csr_matrix<T> assemble(const reader& file, std::vector<entry<T>> entries) {
+csr_matrix<T> assemble(const reader& file, std::vector<matrix_market_entry<T>> entries) {
   const matrix_market_header& header = file.header();
   csr_arrays<Offset, T> rows = distribute<Offset>(header, entries);
   entries = {};
@@ -123,7 +124,7 @@ csr_matrix<T> assemble(const reader& file, std::vector<entry<T>> entries) {
 }  // namespace
 
 template <class T>
-csr_matrix<T> assemble_rows(const reader& file, std::vector<entry<T>> entries) {
+csr_matrix<T> assemble_rows(const reader& file, std::vector<matrix_market_entry<T>> entries) {
   // A symmetric file may yield nearly two nonzeros per entry.
   const bool general = file.header().symmetry == matrix_market_symmetry::general;
   const std::size_t nonzeros = general ? entries.size() : 2 * entries.size();
@@ -132,7 +133,7 @@ csr_matrix<T> assemble_rows(const reader& file, std::vector<entry<T>> entries) {
              : assemble<std::int64_t>(file, std::move(entries));
 }
 
-template csr_matrix<float> assemble_rows(const reader&, std::vector<entry<float>>);
-template csr_matrix<double> assemble_rows(const reader&, std::vector<entry<double>>);
+template csr_matrix<float> assemble_rows(const reader&, std::vector<matrix_market_entry<float>>);
+template csr_matrix<double> assemble_rows(const reader&, std::vector<matrix_market_entry<double>>);
 
 }  // namespace whilst::detail::matrix_market

@@ -37,7 +37,7 @@ struct balanced_layout {
   std::vector<std::int32_t> empty_rows;
 };
 
-balanced_layout lay_out(const host_pattern& A) {
+balanced_layout balanced_layout_of(const host_pattern& A) {
   balanced_layout made;
   const auto tiles = static_cast<std::int32_t>((A.nonzeros() + tile_entries - 1) / tile_entries);
   for (std::int32_t t = 0; t < tiles; ++t) made.tiles.push_back({t, t});
@@ -288,7 +288,7 @@ class balanced_matrix final : public patterned_matrix<T> {
 
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_balanced_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr) {
-  return std::make_unique<balanced_matrix<T>>(csr, lay_out(host_pattern(pattern)));
+  return std::make_unique<balanced_matrix<T>>(csr, balanced_layout_of(host_pattern(pattern)));
 }
 template std::unique_ptr<formatted_matrix<WHILST_NUMBER>> make_balanced_matrix(const csr_matrix<WHILST_NUMBER>&,
                                                                                const solve_request<WHILST_NUMBER>&);

@@ -44,7 +44,7 @@ std::vector<distance> distances_of(const sell_layout& of) {
   return made;
 }
 
-sell_layout lay_out(const host_pattern& A) {
+sell_layout sell_layout_of(const host_pattern& A) {
   row_slices slices = slice_rows_of(
       A.rows(), slice_rows, [&](index_type row) { return A.length(row); }, "sell", slice_rows);
   sell_layout made;
@@ -223,7 +223,7 @@ class sell_matrix final : public gathered_matrix<T> {
 template <class T>
 std::unique_ptr<formatted_matrix<T>> make_sell_matrix(const csr_matrix<T>& pattern, const solve_request<T>& csr,
                                                       bool in_float) {
-  const sell_layout made = lay_out(host_pattern(pattern));
+  const sell_layout made = sell_layout_of(host_pattern(pattern));
   if (made.distances.size() == made.column_indices.size())
     return std::make_unique<sell_matrix<T, distance>>(csr, made, made.distances, in_float);
   return std::make_unique<sell_matrix<T, std::int32_t>>(csr, made, made.column_indices, in_float);

@@ -9,7 +9,7 @@
 namespace whilst {
 namespace {
 
-constexpr std::string_view solving = "solving equations";
+constexpr std::string_view solving_equations = "solving equations";
 
 }  // namespace
 
@@ -46,11 +46,11 @@ struct assembled_equations<T>::implementation {
       g.on_place = copied(where, g.unknowns);
       owner.insert(owner.end(), g.equations.begin(), g.equations.end());
     }
-    check_number(owner.size(), solving, "they have", "outputs of blocks");
+    check_number(owner.size(), solving_equations, "they have", "outputs of blocks");
     const incidence order(owner, n);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
       if (order.offsets[i] == order.offsets[i + 1])
-        throw error(solving, "no block has an output for equation " + std::to_string(i),
+        throw error(solving_equations, "no block has an output for equation " + std::to_string(i),
                     "Add one, or leave the equation and an unknown out");
     residual = gather_tables<T>(where, order, owner.size());
     sealed = true;
@@ -78,7 +78,7 @@ struct assembled_equations<T>::implementation {
       std::sort(row.begin(), row.end());
       row.erase(std::unique(row.begin(), row.end()), row.end());
       column.insert(column.end(), row.begin(), row.end());
-      check_number(column.size(), solving, "they have", "entries of the Jacobian");
+      check_number(column.size(), solving_equations, "they have", "entries of the Jacobian");
       offsets.push_back(static_cast<std::int32_t>(column.size()));
     }
     std::vector<std::int64_t> owner;
@@ -91,7 +91,7 @@ struct assembled_equations<T>::implementation {
       const auto end = column.begin() + offsets[static_cast<std::size_t>(i) + 1];
       owner.push_back(std::lower_bound(begin, end, j) - column.begin());
     });
-    check_number(owner.size(), solving, "they have", "derivatives of blocks");
+    check_number(owner.size(), solving_equations, "they have", "derivatives of blocks");
     index_type first = 0;
     for (group& g : groups) {
       g.first_derivative = first;
