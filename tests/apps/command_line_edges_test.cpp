@@ -130,7 +130,8 @@ TEST_CASE("manual page and completions tell every command and option that --help
   CHECK(options > 60);
   CHECK(contains(unescaped, "Stop at |b - A x| <= rtol |b| (default 1e-8)"));
   CHECK(contains(zsh.out, ":value:(none jacobi)"));
-  CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi amg ilu ic'"));
+  CHECK(contains(fish.out,
+                 "-l preconditioner -x -a 'auto none jacobi amg ilu ic fsai spai block_jacobi chebyshev neumann'"));
   CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));  // of eigen
 }
 
@@ -147,7 +148,7 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(completed("so") == "solve\n");
   CHECK(completed("--ver") == "--version\n");
   CHECK(completed("solve --preco") == "--preconditioner\n");
-  CHECK(completed("solve --preconditioner a") == "amg\n");
+  CHECK(completed("solve --preconditioner a") == "auto amg\n");
   CHECK(completed("solve --preconditioner i") == "ilu ic\n");
   CHECK(completed("solve --method b") == "bicgstab bicgstabl\n");
   CHECK(completed("minimize --method newton") == "newton newton-cg\n");

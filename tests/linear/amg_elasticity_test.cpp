@@ -177,8 +177,10 @@ TEMPLATE_TEST_CASE("amg for elasticity: few iterations, hardly more on finer mes
 }
 
 TEST_CASE("amg for elasticity: jumps in stiffness, and slender elements", "[linear][amg]") {
-  const auto iterations = [](const gallery_problem<double>& problem) {
-    return iterations_of(problem.matrix, with_nodes(problem, {.rtol = 1e-8, .max_iterations = 400}));
+  const auto iterations = [](const gallery_problem<double>& problem, const char* precision = "auto") {
+    linear_solver_options options = with_nodes(problem, {.rtol = 1e-8, .max_iterations = 400});
+    options.amg.precision = precision;
+    return iterations_of(problem.matrix, options);
   };
   const int size = under_sanitizers ? 8 : 40;
   const auto even = [](int, int) { return 1.0; };
@@ -188,10 +190,12 @@ TEST_CASE("amg for elasticity: jumps in stiffness, and slender elements", "[line
     CHECK(iterations(plate(size, size, 1, 1, [&](int x, int y) { return (x / 4 + y / 4) % 2 ? jump : 1; })) <= 60);
     CHECK(iterations(plate(size, size, 1, 1, [&](int, int y) { return y < size / 3 ? jump : 1; })) <= 60);
   }
-  // Strong along one axis, weak along the other: slow, and far from slower than jacobi.
+  // Strong along one axis, weak along the other: slow, and far from slower than jacobi. Of the most slender ones a
+  // large coarsest matrix is too ill conditioned for the inverse in float to stay definite.
   for (const double aspect : {4.0, 0.25, 20.0, 0.05}) {
     CAPTURE(aspect);
-    CHECK(iterations(plate(size, size, aspect, 1, even)) <= 390);
+    const bool is_slender = aspect == 20 || aspect == 0.05;
+    CHECK(iterations(plate(size, size, aspect, 1, even), is_slender ? "double" : "auto") <= 390);
   }
 }
 
@@ -261,11 +265,12 @@ TEMPLATE_TEST_CASE("amg for elasticity: new values are noticed", "[linear][amg][
 
 TEST_CASE("amg for systems: blocks that are not full, and rows that are not in order", "[linear][amg]") {
   const auto poisson = make_gallery<double>("poisson2d:30").matrix;
-  const index_type alone = iterations_of(poisson, {.preconditioner = "amg", .rtol = 1e-8});
+  const std::string several_levels = "amg,coarsest_rows=256";
+  const index_type alone = iterations_of(poisson, {.preconditioner = several_levels, .rtol = 1e-8});
   for (const int count : {2, 3, 5, 8}) {
     CAPTURE(count);
     const csr_matrix<double> A = side_by_side(poisson, count);
-    linear_solver_options options{.preconditioner = "amg", .rtol = 1e-8};
+    linear_solver_options options{.preconditioner = several_levels, .rtol = 1e-8};
     options.amg.unknowns_a_node = count;
     CHECK(iterations_of(A, options) <= alone + 6);
   }

@@ -33,46 +33,46 @@ struct setting {
 };
 /// Of amg several levels.
 const std::vector<setting> settings{
-    {"cg", "amg,coarsest_rows=200", 300},
-    {"bicgstab", "amg,coarsest_rows=200", 300},
-    {"cg", "amg,coarsest_rows=200,unknowns_a_node=2", 300},
+    {"cg", "amg,coarsest_rows=50", 300},
+    {"bicgstab", "amg,coarsest_rows=50", 300},
+    {"cg", "amg,coarsest_rows=50,unknowns_a_node=2", 300},
     {"cg", "ic", 50},
     {"bicgstab", "ilu", 50},
     {"cg", "fsai,power=2", 30},
     {"bicgstab", "spai", 30},
 };
 
-constexpr double least_leak = 8e6;  ///< that check_no_leak sees
+answer solved_by_new_solver(const whilst::csr_matrix<double>& A, const linear_solver_options& options) {
+  linear_solver<double> solver(A, options);
+  return solved(solver, random_vector<double>(A.rows(), 1));
+}
+linear_solver_options options_of(const setting& one) {
+  return {.method = one.method, .preconditioner = one.preconditioner, .max_iterations = 5, .executor = "graph"};
+}
+void fail_each_call_of(const setting& one, const whilst::csr_matrix<double>& A) {
+  INFO(one.method << ", " << one.preconditioner);
+  const linear_solver_options options = options_of(one);
+  const answer expected = solved_by_new_solver(A, options);
+  const index_type calls = fail_each_call([&] { linear_solver<double>(A, options); },
+                                          [&] { CHECK((solved_by_new_solver(A, options) == expected)); });
+  CHECK(calls > one.least_calls);
+}
 
 }  // namespace
 
-TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next one is as ever, and nothing leaks",
-          "[amg][ilu][fsai][gpu][alone]") {
+TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next one is as ever",
+          "[amg][ilu][fsai][gpu]") {
   if (whilst::cuda::device_count() == 0) return;
-  const auto A = whilst::make_gallery<double>("poisson2d:110").matrix;
-  const std::vector<double> b = random_vector<double>(A.rows(), 1);
-  for (const setting& one : settings) {
-    INFO(one.method << ", " << one.preconditioner);
-    const linear_solver_options options{
-        .method = one.method, .preconditioner = one.preconditioner, .max_iterations = 5, .executor = "graph"};
-    double bytes = 0;
-    const auto solve = [&] {
-      linear_solver<double> solver(A, options);
-      bytes = static_cast<double>(solver.bytes());
-      return solved(solver, b);
-    };
-    const answer expected = solve();
-    const auto round = [&] {
-      const index_type calls =
-          fail_each_call([&] { linear_solver<double>(A, options); }, [&] { CHECK((solve() == expected)); });
-      CHECK(calls > one.least_calls);
-    };
-    if (bytes < least_leak) {
-      round();
-    } else {
-      check_no_leak(bytes, round);
-    }
-  }
+  const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  for (const setting& one : settings) fail_each_call_of(one, A);
+}
+
+TEST_CASE("whichever CUDA call fails while levels are made, nothing leaks", "[amg][gpu][alone]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:110").matrix;  // large enough to be seen
+  const setting& with_levels = settings.front();
+  const auto bytes = static_cast<double>(linear_solver<double>(A, options_of(with_levels)).bytes());
+  check_no_leak(bytes, [&] { fail_each_call_of(with_levels, A); });
 }
 
 TEST_CASE("whichever CUDA call fails while a preconditioner is made anew, the next solve has the new values",

@@ -51,7 +51,7 @@ struct interleaved_product {
       } else {
         result share{};
         if (is_own) share = put(fetched.row, sum);
-        return share;
+        return team.sum(share);  // a step takes that of the team's first thread
       }
     } else {
       number sum = 0;
