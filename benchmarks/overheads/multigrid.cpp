@@ -67,11 +67,17 @@ json measure_multigrid(const settings& asked, bool gpu) {
     problems = {"poisson3d:46",       "poisson3d:100",   "poisson3d:200",  "poisson3d:320",
                 "anisotropic2d:1000", "elasticity3d:20", "elasticity3d:43"};
   fmt::print("\nWhole solves by cg, double, {}, to a true relative residual of 1e-8; milliseconds\n", name_of(how));
-  fmt::print("{:<20}{:<24}{:>10}{:>10}{:>10}{:>12}\n", "", "", "set-up", "solve", "refresh", "iterations");
+  fmt::print("{:<20}{:<38}{:>10}{:>10}{:>10}{:>12}\n", "", "", "set-up", "solve", "refresh", "iterations");
   json entries = json::array();
   for (const std::string& name : problems) {
     problem given(name, gpu);
-    for (const std::string preconditioner : {"jacobi", "amg", "amg,precision=bfloat16", "amg,precision=double"}) {
+    std::vector<std::string> preconditioners{"jacobi", "amg", "amg,precision=bfloat16", "amg,precision=double"};
+    // What is made in parallel without levels, at a size at which it may pay.
+    if (given.A.rows() <= 1'000'000 && given.amg.unknowns_a_node == 1)
+      for (const char* other : {"fsai", "fsai,power=16,drop=0.1,order=random", "block_jacobi", "block_jacobi,rows=64",
+                                "chebyshev", "amg,cycle=W", "amg,smoother=chebyshev,sweeps=2"})
+        preconditioners.emplace_back(other);
+    for (const std::string& preconditioner : preconditioners) {
       json entry = way_json(how);
       entry["problem"] = name;
       entry["preconditioner"] = preconditioner;
@@ -80,7 +86,7 @@ json measure_multigrid(const settings& asked, bool gpu) {
       try {
         const whole_solve measured = measure(given, preconditioner, how, gpu);
         const whilst::report& last = measured.last;
-        fmt::print("{:<20}{:<24}{:>10.4g}{:>10.4g}{:>10.4g}{:>12}{}\n", name, preconditioner, 1e3 * measured.setup,
+        fmt::print("{:<20}{:<38}{:>10.4g}{:>10.4g}{:>10.4g}{:>12}{}\n", name, preconditioner, 1e3 * measured.setup,
                    1e3 * measured.solve, 1e3 * measured.refresh, last.iterations(),
                    last.converged() ? "" : "  " + last.message());
         entry["setup_milliseconds"] = 1e3 * measured.setup;
@@ -91,7 +97,7 @@ json measure_multigrid(const settings& asked, bool gpu) {
         entry["relative_residual"] = last.relative_residual();
         entry["made"] = last.preconditioner_choice();
       } catch (const whilst::error& problem) {
-        fmt::print("{:<20}{:<24}{}\n", name, preconditioner, problem.what());
+        fmt::print("{:<20}{:<38}{}\n", name, preconditioner, problem.what());
         entry["why_not"] = problem.what();
       }
       std::fflush(stdout);
