@@ -237,6 +237,31 @@ TEST_CASE("fsai and spai take any matrix", "[linear][fsai]") {
   }
 }
 
+TEST_CASE("spai: a row that is too long is followed by none", "[linear][fsai]") {
+  // A chain, and a row and a column that are full. Without those a row reaches its neighbours; the long one, itself.
+  constexpr int n = 3000;
+  std::vector<std::int32_t> offsets{0}, columns;
+  std::vector<double> values;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      if (i > 0 && j > 0 && (j < i - 1 || j > i + 1)) continue;
+      columns.push_back(j);
+      values.push_back(i == j ? (i == 0 ? 2.0 * n : 4) : -1);
+    }
+    offsets.push_back(static_cast<std::int32_t>(columns.size()));
+  }
+  const csr_matrix<double> A(n, n, std::move(offsets), std::move(columns), std::move(values));
+  const std::vector<double> b = random_vector<double>(n, 2);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<double> solver(A, {.method = "bicgstab", .preconditioner = "spai", .executor = executor});
+    std::vector<double> x(b.size(), 0);
+    const report told = solver.solve(b, x);
+    CHECK(told.converged());
+    CHECK(told.preconditioner_choice() == "spai, 3.0 entries a row of M, power 1");
+  }
+}
+
 TEST_CASE("spai solves unsymmetric systems in fewer iterations than jacobi", "[linear][fsai]") {
   const auto A = convection_diffusion<double>(2000);
   const std::vector<double> b = random_vector<double>(A.rows(), 3);

@@ -146,7 +146,8 @@ TEST_CASE("block_jacobi finds full blocks of a matrix", "[linear][block_jacobi]"
       std::vector<double> b(columns.size(), 0), x(columns.size(), 0);
       const std::string made = solver.solve(b, x).preconditioner_choice();
       INFO(executor << ", " << columns.size() << " rows: " << made);
-      CHECK(made.find(" of " + std::to_string(rows) + " rows") != std::string::npos);
+      CHECK(made.find(" of " + std::to_string(std::min<std::size_t>(rows, columns.size())) + " rows") !=
+            std::string::npos);
     }
 }
 

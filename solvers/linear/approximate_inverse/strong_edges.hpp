@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "solvers/linear/multigrid/transposed_pattern.hpp"
@@ -20,6 +21,7 @@ struct strong_edges {
   WHILST_HD void each(index_type i, const Use& use) const {
     const auto consider = [&](std::int32_t j, double a) {
       const double bound = largest[i] * largest[j];
+      if (!(bound < HUGE_VAL)) return;
       if (drop > 0 && !(a * a >= drop * drop * bound)) return;
       const double weight = a * a / bound;
       use(j, weight > 0 ? weight : 0);

@@ -66,6 +66,7 @@ class block_jacobi_of final : public matrix_preconditioner<T> {
                                     : block_jacobi::natural_block<std::int32_t>(matrix);
         blocks_.most = natural > 1 ? natural : usual_rows;
       }
+      if (matrix.rows < blocks_.most) blocks_.most = matrix.rows > 0 ? static_cast<int>(matrix.rows) : 1;
       blocks_.count = static_cast<std::int32_t>((matrix.rows + blocks_.most - 1) / blocks_.most);
     }
     inverses_ = buffer<C>(matrix.where, blocks_.size());

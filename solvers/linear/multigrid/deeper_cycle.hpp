@@ -85,7 +85,7 @@ class deeper_cycle {
     if (!weights.empty()) product("t = b - A x", here.whole, x, put_residual<C>{v.right, v.rest});
     if (k < last_) {
       product("down: W t", here.down, v.rest, put_answer<C>{vectors_[k + 1].right});
-      solve(k + 1, kind, v.rest + here.unknowns());
+      solve(k + 1, kind, v.rest ? v.rest + here.unknowns() : nullptr);  // null while steps are counted
     }
     if (weights.empty()) {
       product("up: S t + Q e", here.up, v.rest, put);

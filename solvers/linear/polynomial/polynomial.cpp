@@ -22,13 +22,17 @@ struct polynomial_settings {
 template <class T, class Operator>
 class polynomial_of final : public matrix_preconditioner<T> {
  public:
-  polynomial_of(Operator A, std::unique_ptr<linear_operator<T>> own, const polynomial_settings& settings,
-                std::string description)
-      : A_(A), own_(std::move(own)), settings_(settings), description_(std::move(description)) {}
+  polynomial_of(const solve_request<T>& of, Operator A, std::unique_ptr<linear_operator<T>> own,
+                const polynomial_settings& settings, std::string description)
+      : of_(of), A_(A), own_(std::move(own)), settings_(settings), description_(std::move(description)) {}
 
   void read_values_from([[maybe_unused]] constant_slot<const T> values) override {
     if constexpr (has_rows<Operator>) A_.values = values;
-    if (own_) own_->read_values_from(values);
+    if (own_) {  // anew: once an operator has been told, it stays with that
+      own_ = make_csr_operator<T>(of_.where, csr_of<std::int64_t>(of_));
+      own_->read_values_from(values);
+      if constexpr (!has_rows<Operator>) A_.parts = own_.get();
+    }
   }
   void take_memory(index_type n, workspace& memory) override {
     inverse_diagonal_ = memory.take<T>(n);
@@ -39,6 +43,12 @@ class polynomial_of final : public matrix_preconditioner<T> {
     factor_ = memory.take<double>(1);
   }
   bool made_from_operator() const override { return true; }
+  /// An operator in parts may have another one for methods to iterate with: then M is made of that.
+  void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
+    if constexpr (!has_rows<Operator>)
+      if (!own_) A_.parts = &A;
+    prepare_by_itself(run, factor);
+  }
   void prepare_by_itself(recorder& run, const double* factor) const override {
     run.once("the scale of A", polynomial::note_factor{factor, factor_});
     polynomial::record_inverse_diagonal<T>(run, A_, factor, inverse_diagonal_);
@@ -69,7 +79,8 @@ class polynomial_of final : public matrix_preconditioner<T> {
  private:
   using bounds_of = eigenvalue_bounds<T, scaled_operator<T, Operator>, jacobi_preconditioner<T>>;
 
-  Operator A_;
+  solve_request<T> of_;
+  mutable Operator A_;                       ///< as it was when this was last recorded
   std::unique_ptr<linear_operator<T>> own_;  ///< what A_ refers to, if nobody else has it
   polynomial_settings settings_;
   std::string description_;
@@ -86,15 +97,15 @@ std::unique_ptr<matrix_preconditioner<T>> make_polynomial(const solve_request<T>
                                                           const std::string& description) {
   // Methods that have slices in their own kernels record them without the parts, whose memory nobody would take.
   if (of.parts && of.parts != of.slices)
-    return std::make_unique<polynomial_of<T, whole_operator<T>>>(whole_operator<T>{of.parts}, nullptr, settings,
+    return std::make_unique<polynomial_of<T, whole_operator<T>>>(of, whole_operator<T>{of.parts}, nullptr, settings,
                                                                  description);
   if (of.offsets_64) {
     auto own = make_csr_operator<T>(of.where, csr_of<std::int64_t>(of));
     const whole_operator<T> A{own.get()};
-    return std::make_unique<polynomial_of<T, whole_operator<T>>>(A, std::move(own), settings, description);
+    return std::make_unique<polynomial_of<T, whole_operator<T>>>(of, A, std::move(own), settings, description);
   }
   const auto A = csr_of<std::int32_t>(of);
-  return std::make_unique<polynomial_of<T, std::remove_const_t<decltype(A)>>>(A, nullptr, settings, description);
+  return std::make_unique<polynomial_of<T, std::remove_const_t<decltype(A)>>>(of, A, nullptr, settings, description);
 }
 
 std::string short_number(double value) {

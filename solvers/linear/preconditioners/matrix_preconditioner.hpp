@@ -11,7 +11,7 @@ namespace whilst {
 template <class T>
 class matrix_preconditioner : public preconditioner<T> {
  public:
-  void prepare(recorder& run, const linear_operator<T>&, const double* factor) const final {
+  void prepare(recorder& run, const linear_operator<T>&, const double* factor) const override {
     this->prepare_by_itself(run, factor);
   }
   bool prepares_by_itself() const final { return true; }

@@ -31,7 +31,8 @@ struct setting_text {
   void read(Number& into) const {
     const char* const end = text.data() + text.size();
     const auto [stopped, status] = std::from_chars(text.data(), end, into);
-    if (status != std::errc() || stopped != end) refuse("Give a number");
+    if (status != std::errc() || stopped != end)
+      refuse(std::is_integral_v<Number> ? "Give a whole number" : "Give a number");
   }
   void read(std::string& into) const { into = text; }
   void read(bool& into) const {
