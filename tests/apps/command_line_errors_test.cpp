@@ -74,7 +74,7 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
             "drop, fill, levels, order"},
            {with(problem, {"--preconditioner", "ilu,drop=2"}), "drop is 2", "Use 0 to 1"},
            {with(problem, {"--preconditioner", "ilu,pivoting=1,levels=0"}), "pivoting is 1", "leave out levels"},
-           {with(problem, {"--preconditioner", "ic,levels=few"}), "levels", "Give a number"},
+           {with(problem, {"--preconditioner", "ic,levels=few"}), "levels", "Give a whole number"},
            {with(problem, {"--preconditioner", "ilu", "--method", "cgls"}), "preconditioner ilu is for A",
             "Use none or jacobi"},
            {with(problem, {"--preconditioner", "ic", "--executor", "resident"}), "executor resident is one kernel",
