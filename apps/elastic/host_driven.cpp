@@ -156,7 +156,7 @@ struct host_driven::implementation {
     run(begin);
     run(accept);
     evaluation now = at_trial();
-    while (std::sqrt(now.square) > settings.newton_tolerance) {
+    while (!(std::sqrt(now.square) <= settings.newton_tolerance)) {
       if (made.newton_iterations == settings.newton_limit || !std::isfinite(now.square)) {
         made.converged = false;
         break;
