@@ -11,8 +11,8 @@
 
 #include <Eigen/Dense>
 
-#include "solvers/linear/multigrid/cycle.hpp"
-#include "solvers/linear/multigrid/deeper_cycle.hpp"
+#include "solvers/linear/multigrid/cycles/cycle.hpp"
+#include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
 #include "tests/linear/systems.hpp"

@@ -14,7 +14,7 @@
 
 #include <Eigen/Dense>
 
-#include "solvers/linear/multigrid/dense_inverse.hpp"
+#include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
 #include "tests/linear/systems.hpp"

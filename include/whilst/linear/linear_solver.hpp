@@ -11,12 +11,12 @@
 
 #include "whilst/basics/held.hpp"
 #include "whilst/host/replayed_solver.hpp"
-#include "whilst/linear/amg_options.hpp"
-#include "whilst/linear/block_jacobi_options.hpp"
 #include "whilst/linear/csr_matrix.hpp"
-#include "whilst/linear/fsai_options.hpp"
-#include "whilst/linear/ilu_options.hpp"
-#include "whilst/linear/polynomial_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
+#include "whilst/linear/preconditioners/block_jacobi_options.hpp"
+#include "whilst/linear/preconditioners/fsai_options.hpp"
+#include "whilst/linear/preconditioners/ilu_options.hpp"
+#include "whilst/linear/preconditioners/polynomial_options.hpp"
 
 namespace whilst {
 

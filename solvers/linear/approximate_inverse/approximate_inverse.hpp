@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
-#include "whilst/linear/fsai_options.hpp"
+#include "whilst/linear/preconditioners/fsai_options.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {

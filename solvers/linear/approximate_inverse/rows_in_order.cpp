@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "solvers/host/run_now.hpp"
-#include "solvers/linear/multigrid/transposed_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 
 namespace whilst::approximate_inverse {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "solvers/linear/multigrid/level_memory.hpp"
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/linear_operator.hpp"
 

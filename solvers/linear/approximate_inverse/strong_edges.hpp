@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "solvers/linear/multigrid/transposed_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 
 namespace whilst::approximate_inverse {
 

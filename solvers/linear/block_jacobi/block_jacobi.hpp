@@ -4,7 +4,7 @@
 
 #include "solvers/linear/block_jacobi/block_inverse.hpp"
 #include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
-#include "whilst/linear/block_jacobi_options.hpp"
+#include "whilst/linear/preconditioners/block_jacobi_options.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {

@@ -4,7 +4,7 @@
 
 #include "solvers/linear/factorization/factorization_bounds.hpp"
 #include "solvers/linear/factorization/triangle_levels.hpp"
-#include "whilst/linear/ilu_options.hpp"
+#include "whilst/linear/preconditioners/ilu_options.hpp"
 
 namespace whilst::factorization {
 

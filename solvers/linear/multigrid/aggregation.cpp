@@ -1,7 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/aggregation.hpp"
 
-#include "solvers/linear/multigrid/offsets_from_counts.hpp"
+#include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
 
 namespace whilst::multigrid {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "solvers/linear/multigrid/cycle.hpp"
-#include "solvers/linear/multigrid/deeper_cycle.hpp"
+#include "solvers/linear/multigrid/cycles/cycle.hpp"
+#include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
 #include "solvers/linear/values_watch.hpp"
 
 namespace whilst {

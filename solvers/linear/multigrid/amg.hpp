@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
-#include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {

@@ -6,12 +6,12 @@
 
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/aggregation.hpp"
-#include "solvers/linear/multigrid/dense_inverse.hpp"
-#include "solvers/linear/multigrid/hierarchy_of_nodes.hpp"
-#include "solvers/linear/multigrid/hierarchy_of_smoothers.hpp"
+#include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
+#include "solvers/linear/multigrid/cycles/hierarchy_of_smoothers.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
-#include "solvers/linear/multigrid/mirrored_pattern.hpp"
-#include "solvers/linear/multigrid/record_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/mirrored_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/record_pattern.hpp"
+#include "solvers/linear/multigrid/systems/hierarchy_of_nodes.hpp"
 
 namespace whilst::multigrid {
 namespace {

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "solvers/host/run_now.hpp"
-#include "solvers/linear/multigrid/cycle_plan.hpp"
-#include "solvers/linear/multigrid/interleaved_rows.hpp"
-#include "solvers/linear/multigrid/largest_eigenvalue.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_rows.hpp"
+#include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
-#include "solvers/linear/multigrid/near_null_space.hpp"
-#include "solvers/linear/multigrid/node_matrix.hpp"
+#include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
-#include "solvers/linear/multigrid/transposed_pattern.hpp"
+#include "solvers/linear/multigrid/systems/near_null_space.hpp"
+#include "solvers/linear/multigrid/systems/node_matrix.hpp"
 #include "whilst/engine/recorder.hpp"
-#include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 
 namespace whilst::multigrid {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "solvers/linear/multigrid/row_merge.hpp"
+#include "solvers/linear/multigrid/patterns/row_merge.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "whilst/basics/views.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst::multigrid {

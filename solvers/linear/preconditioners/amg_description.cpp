@@ -1,5 +1,5 @@
 #include "solvers/linear/multigrid/amg.hpp"
-#include "solvers/linear/multigrid/cycle_plan.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 #include "solvers/linear/preconditioners/preconditioner_table.hpp"
 
 namespace whilst {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "whilst/linear/amg_options.hpp"
 #include "whilst/linear/linear_operator.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 
 namespace whilst {

@@ -9,7 +9,7 @@
 #include "whilst/basics/held.hpp"
 #include "whilst/host/place_of_executor.hpp"
 #include "whilst/host/replayed_solver.hpp"
-#include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 #include "whilst/nonlinear/descent/descent_report.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "solvers/linear/multigrid/node_matrix.hpp"
+#include "solvers/linear/multigrid/systems/node_matrix.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst::multigrid {

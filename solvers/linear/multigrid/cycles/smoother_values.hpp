@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "solvers/linear/multigrid/level_values.hpp"
-#include "solvers/linear/multigrid/node_values.hpp"
+#include "solvers/linear/multigrid/systems/node_values.hpp"
 
 namespace whilst::multigrid {
 

@@ -1,5 +1,5 @@
 // compiled by nvcc where CUDA is on
-#include "solvers/linear/multigrid/transposed_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 
 #include <bit>
 #include <numeric>

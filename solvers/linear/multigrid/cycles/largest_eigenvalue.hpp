@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "solvers/linear/multigrid/level_memory.hpp"
-#include "solvers/linear/multigrid/node_matrix.hpp"
+#include "solvers/linear/multigrid/systems/node_matrix.hpp"
 #include "solvers/linear/stationary/lanczos_matrix.hpp"
 #include "whilst/basics/random_sign.hpp"
 #include "whilst/basics/safe_norm.hpp"

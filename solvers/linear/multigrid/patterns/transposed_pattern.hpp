@@ -1,7 +1,7 @@
 #pragma once
 
 #include "solvers/linear/multigrid/level_memory.hpp"
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {

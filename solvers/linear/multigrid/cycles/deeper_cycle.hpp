@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "solvers/linear/multigrid/cycle_products.hpp"
-#include "solvers/linear/multigrid/deeper_cycle_steps.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_products.hpp"
+#include "solvers/linear/multigrid/cycles/deeper_cycle_steps.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
 namespace whilst::multigrid {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "solvers/linear/multigrid/row_merge.hpp"
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/row_merge.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/engine/recorder.hpp"
 
 namespace whilst::multigrid {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "whilst/basics/index_type.hpp"
-#include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 
 namespace whilst::multigrid {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "solvers/linear/multigrid/level_memory.hpp"
-#include "solvers/linear/multigrid/offsets_from_counts.hpp"
-#include "solvers/linear/multigrid/row_merge.hpp"
+#include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
+#include "solvers/linear/multigrid/patterns/row_merge.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/operators.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst::multigrid {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/basics/host_device.hpp"
 #include "whilst/engine/recorder.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "solvers/linear/multigrid/sparse_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/recorder.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "solvers/linear/multigrid/interleaved_product.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_product.hpp"
 #include "whilst/linear/operators.hpp"
 
 namespace whilst::multigrid {

@@ -1,5 +1,5 @@
 // compiled by nvcc where CUDA is on
-#include "solvers/linear/multigrid/offsets_from_counts.hpp"
+#include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
 
 #include <limits>
 #include <numeric>

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "solvers/linear/multigrid/interleaved_rows.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_rows.hpp"
 
 namespace whilst::multigrid {
 

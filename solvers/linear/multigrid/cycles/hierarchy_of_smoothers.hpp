@@ -1,8 +1,8 @@
 #pragma once
 
+#include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
+#include "solvers/linear/multigrid/cycles/smoother_values.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
-#include "solvers/linear/multigrid/largest_eigenvalue.hpp"
-#include "solvers/linear/multigrid/smoother_values.hpp"
 
 /// What a hierarchy makes for cycles and smoothers other than the default ones. For hierarchy.cpp, which instantiates
 /// it; after hierarchy_of_nodes.hpp.

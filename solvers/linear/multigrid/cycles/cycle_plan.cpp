@@ -1,4 +1,4 @@
-#include "solvers/linear/multigrid/cycle_plan.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "solvers/linear/multigrid/cycle_products.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_products.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
 namespace whilst::multigrid {

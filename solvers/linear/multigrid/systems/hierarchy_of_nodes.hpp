@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "solvers/linear/multigrid/hierarchy.hpp"
-#include "solvers/linear/multigrid/node_values.hpp"
-#include "solvers/linear/multigrid/record_pattern.hpp"
+#include "solvers/linear/multigrid/patterns/record_pattern.hpp"
+#include "solvers/linear/multigrid/systems/node_values.hpp"
 
 /// What a hierarchy of a system does in another way: nodes are aggregated as wholes, and vectors given. For
 /// hierarchy.cpp, which instantiates it.

@@ -1,4 +1,4 @@
-#include "solvers/linear/multigrid/near_null_space.hpp"
+#include "solvers/linear/multigrid/systems/near_null_space.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "solvers/linear/multigrid/node_matrix.hpp"
+#include "solvers/linear/multigrid/systems/node_matrix.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst::multigrid {

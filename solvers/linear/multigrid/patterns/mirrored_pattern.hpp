@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "solvers/linear/multigrid/row_merge.hpp"
+#include "solvers/linear/multigrid/patterns/row_merge.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst::multigrid {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "whilst/linear/amg_options.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 
 namespace whilst::multigrid {
 
