@@ -124,7 +124,8 @@ TEST_CASE("the shown multigrid makes levels, and makes them anew for other value
   const whilst::report report = solver.solve(b, x);
   std::printf("%s\n", report.preconditioner_choice().c_str());  // amg, 3 levels of ...
   // end of shown
-  CHECK(report.preconditioner_choice().rfind("amg, 3 levels of 1600, ", 0) == 0);
+  CHECK(report.preconditioner_choice().rfind("amg, ", 0) == 0);
+  CHECK(report.preconditioner_choice().find(" levels of 1600, ") != std::string::npos);
   check(report, 1);
   std::vector<double> other(A.values().begin(), A.values().end());
   for (double& value : other) value *= 3;

@@ -168,12 +168,17 @@ class deeper_cycle {
   std::size_t last_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B.
+/// Records z = *factor B r for the whole hierarchy's B, and an r that is in vectors[0].right already.
+template <class T, class C>
+void record_deeper_cycle(recorder& run, const hierarchy<C>& of, const deeper_cycle_vectors<C>& vectors, T* z,
+                         const double* factor) {
+  deeper_cycle<C, recorder>(run, of, vectors).visit(0, of.plan().cycle, put_answer<T>{z, nullptr, factor});
+}
 template <class T, class C>
 void record_deeper_cycle(recorder& run, const hierarchy<C>& of, const deeper_cycle_vectors<C>& vectors, const T* r,
                          T* z, const double* factor) {
   run.step("r in the cycle's numbers", of.levels().front().unknowns(), round_vector<C, T>{r, vectors[0].right});
-  deeper_cycle<C, recorder>(run, of, vectors).visit(0, of.plan().cycle, put_answer<T>{z, nullptr, factor});
+  record_deeper_cycle(run, of, vectors, z, factor);
 }
 /// How many steps that takes.
 class step_counter {
