@@ -38,8 +38,10 @@ int most_rows_on([[maybe_unused]] place where) {
   if (where.on_host()) return most;
   constexpr index_type left_to_kernel = 2048;
   const auto there = static_cast<index_type>(traits_of_device(where.device()).fast_memory_bytes) - left_to_kernel;
-  using inversion = invert_blocks<float, float, std::int32_t, row_sets>;
-  const auto bytes = [](int rows) { return inversion{.blocks = {.most = rows}}.fast_memory_bytes(); };
+  const auto bytes = [](int rows) {
+    const block_jacobi::team_of_blocks one{rows, row_sets::threads};
+    return index_type{one.numbers_a_block()} * static_cast<index_type>(sizeof(double));
+  };
   while (bytes(most) > there) --most;
 #endif
   return most;
