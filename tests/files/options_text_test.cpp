@@ -53,10 +53,11 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 6 + members<whilst::amg_options>() +
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 7 + members<whilst::amg_options>() +
                                              members<whilst::ilu_options>() + members<whilst::fsai_options>() +
                                              members<whilst::block_jacobi_options>() +
-                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
+                                             members<whilst::schwarz_options>() + members<whilst::chebyshev_options>() +
+                                             members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() ==
         members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
   CHECK(keys<nonlinear_solver_options>() ==
@@ -164,7 +165,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "amg_unknowns_a_node, amg_near_null_space, "
             "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
-            "block_jacobi_precision, block_jacobi_offsets, chebyshev_degree, "
+            "block_jacobi_blocks, block_jacobi_precision, block_jacobi_offsets, schwarz_rows, schwarz_overlap, "
+            "schwarz_precision, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
             "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
