@@ -45,9 +45,8 @@ struct linear_solver_options {
   /// double when the solver is made and again by each update_values and bind_values, from the values as they are then.
   /// Values that you change in place leave the factors as they are: then call one of the two again. All others are made
   /// where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai": sparse approximate
-  /// inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the diagonal.
-  /// "schwarz": those of blocks that overlap. "chebyshev"
-  /// and "neumann": polynomials in A, for symmetric definite ones.
+  /// inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the diagonal. "schwarz":
+  /// those of blocks that overlap. "chebyshev" and "neumann": polynomials in A, for symmetric definite ones.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};

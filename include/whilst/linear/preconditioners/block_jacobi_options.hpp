@@ -22,8 +22,7 @@ struct block_jacobi_options {
   /// diagonal alone.
   std::string precision = "auto";
   /// Blocks of your own, instead of `rows`: block k has rows offsets[k] to offsets[k + 1] - 1, 1 to 64 of them. Begins
-  /// with 0, and ends with the number of rows; empty for none. Not with
-  /// aggregated blocks.
+  /// with 0, and ends with the number of rows; empty for none. Not with aggregated blocks.
   std::vector<index_type> offsets = {};
 
   bool operator==(const block_jacobi_options&) const = default;
