@@ -158,7 +158,7 @@ row_colours colour_rows(std::string_view doing, place where, const multigrid::pa
     if (found.without > 0 || rounds > most_rounds)
       throw error(
           doing, "rows have so many entries that they take more than " + std::to_string(row_colours::most) + " colours",
-          "Use another preconditioner, as jacobi, block_jacobi or ilu");
+          "Use another preconditioner, as jacobi or ilu, or another smoother");
   }
 
   program_recorder sorting(where);

@@ -12,12 +12,14 @@ namespace whilst::colouring {
 
 /// Rows divided by colours: no entry of the matrix joins two rows of a colour, whichever way it points.
 struct row_colours {
-  const std::int32_t* colour = nullptr;  ///< of each row, in memory of the place
-  const std::int32_t* rows = nullptr;    ///< those of colour 0 in order, then those of colour 1, and so on; likewise
-  std::vector<std::int32_t> offsets;     ///< where colours begin among these, and the end
+  const std::int32_t* colour = nullptr;     ///< of each row, in memory of the place
+  const std::int32_t* rows = nullptr;       ///< those of colour 0 in order, then those of colour 1, and so on; likewise
+  std::vector<std::int32_t> offsets = {0};  ///< where colours begin among these, and the end
 
   int count() const { return static_cast<int>(offsets.size()) - 1; }
-  index_type rows_of(int c) const { return offsets[c + 1] - offsets[c]; }
+  std::int32_t begin_of(int c) const { return offsets[static_cast<std::size_t>(c)]; }
+  index_type rows_of(int c) const { return begin_of(c + 1) - begin_of(c); }
+  const std::int32_t* first_row_of(int c) const { return rows + begin_of(c); }
 
   static constexpr int most = 256;
 };

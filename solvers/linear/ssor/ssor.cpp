@@ -88,9 +88,9 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
   /// Forward, a colour adds up what earlier colours have become; backward, what later ones have.
   void visit(recorder& run, const T* r, T* z, int c, direction to, const visit_of_colour& how) const {
     const interleaved_rows<T>& half = halves_[static_cast<std::size_t>(to == forward ? c : colours_.count() + c)];
-    const std::int32_t first = colours_.offsets[static_cast<std::size_t>(c)];
+    const std::int32_t first = colours_.begin_of(c);
     const bool has_both = c > 0 && c + 1 < colours_.count();
-    const relax_row<T> put{colours_.rows + first,
+    const relax_row<T> put{colours_.first_row_of(c),
                            inverse_diagonal_ + first,
                            r,
                            z,
@@ -111,7 +111,7 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
     const halves_of_rows halves{A_, colours_.rows, colours_.colour};
     std::vector<std::int32_t> first_rows;
     for (const std::int32_t of_half : {0, static_cast<std::int32_t>(n)})
-      for (int c = 0; c < count; ++c) first_rows.push_back(of_half + colours_.offsets[static_cast<std::size_t>(c)]);
+      for (int c = 0; c < count; ++c) first_rows.push_back(of_half + colours_.begin_of(c));
     first_rows.push_back(static_cast<std::int32_t>(2 * n));
     const auto begins = static_cast<index_type>(first_rows.size());
     const buffer<std::int32_t> of_colours(where_, begins, first_rows.data()), told(where_, begins);
