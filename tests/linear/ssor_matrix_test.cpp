@@ -102,7 +102,7 @@ const std::vector<ssor_options> several_options{
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("ssor: by hand", "[linear][ssor]", float, double) {
+TEMPLATE_TEST_CASE("ssor: by hand", "[linear][ssor][sanitizer]", float, double) {
   using T = TestType;
   // Row 1 waits for rows 0 and 2. For r = e_1: z_1 = 1/4 forward, then z_0 = z_2 = 1/2 1/4.
   triplets<T> t(3);
@@ -118,7 +118,7 @@ TEMPLATE_TEST_CASE("ssor: by hand", "[linear][ssor]", float, double) {
   }
 }
 
-TEMPLATE_TEST_CASE("ssor: M is that of the formula", "[linear][ssor][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("ssor: M is that of the formula", "[linear][ssor]", float, double) {
   using T = TestType;
   struct shape {
     int rows, entries_a_row;
@@ -135,7 +135,7 @@ TEMPLATE_TEST_CASE("ssor: M is that of the formula", "[linear][ssor][sanitizer]"
         }
 }
 
-TEMPLATE_TEST_CASE("ssor: definite for every symmetric matrix", "[linear][ssor]", float, double) {
+TEMPLATE_TEST_CASE("ssor: definite for every symmetric matrix", "[linear][ssor][sanitizer]", float, double) {
   using T = TestType;
   triplets<T> t(6);  // a negative entry on the diagonal, a zero, none at all
   t.row({{0, 2}, {1, -1}, {5, 0.5}});
