@@ -53,9 +53,9 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 7 + members<whilst::amg_options>() +
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 8 + members<whilst::amg_options>() +
                                              members<whilst::ilu_options>() + members<whilst::fsai_options>() +
-                                             members<whilst::block_jacobi_options>() +
+                                             members<whilst::block_jacobi_options>() + members<whilst::ssor_options>() +
                                              members<whilst::schwarz_options>() + members<whilst::chebyshev_options>() +
                                              members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() ==
@@ -134,6 +134,9 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
                               .block_jacobi = {.offsets = {0, 2}},
                               .chebyshev = {.degree = 7},
                               .neumann = {.damping = 0.5}});
+  CHECK(options_from_string<linear_solver_options>(
+            options_to_string(linear_solver_options{.preconditioner = "ssor,omega=1.5", .ssor = {.sweeps = 3}})) ==
+        linear_solver_options{.preconditioner = "ssor", .ssor = {.omega = 1.5, .sweeps = 3}});
   // What stands behind the name counts before the struct.
   const std::string of_ic =
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
@@ -165,7 +168,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "amg_unknowns_a_node, amg_near_null_space, "
             "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
-            "block_jacobi_blocks, block_jacobi_precision, block_jacobi_offsets, schwarz_rows, schwarz_overlap, "
+            "block_jacobi_blocks, block_jacobi_precision, block_jacobi_offsets, ssor_omega, ssor_sweeps, schwarz_rows, "
+            "schwarz_overlap, "
             "schwarz_precision, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
             "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "

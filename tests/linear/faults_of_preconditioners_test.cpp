@@ -40,6 +40,7 @@ const std::vector<setting> settings{
     {"bicgstab", "ilu", 50},
     {"cg", "fsai,power=2", 30},
     {"bicgstab", "spai", 30},
+    {"cg", "ssor", 30},
 };
 
 answer solved_by_new_solver(const whilst::csr_matrix<double>& A, const linear_solver_options& options) {

@@ -72,6 +72,7 @@ const preconditioner_description& ic_description();
 const preconditioner_description& fsai_description();
 const preconditioner_description& spai_description();
 const preconditioner_description& block_jacobi_description();
+const preconditioner_description& ssor_description();
 const preconditioner_description& schwarz_description();
 const preconditioner_description& chebyshev_description();
 const preconditioner_description& neumann_description();

@@ -40,9 +40,11 @@ void hierarchy<C>::record_node_smoother(recorder& run, const level<C>& here) con
   });
 }
 
-/// The matrix of a level for a cycle that has products with it.
+/// The matrix of a level for a cycle that has products with it, and colours for a smoother that goes by them.
 template <class C>
-void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine) {
+void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch) {
+  if (plan_.goes_by_colours())
+    fine.colours = colouring::colour_rows("making preconditioner amg", where_, fine.A, kept_, scratch);
   if (!plan_.uses_A_on(/*finest=*/&fine == levels_.data())) return;
   if (is_system_) {
     fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();
