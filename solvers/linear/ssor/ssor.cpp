@@ -115,9 +115,8 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
     first_rows.push_back(static_cast<std::int32_t>(2 * n));
     const auto begins = static_cast<index_type>(first_rows.size());
     const buffer<std::int32_t> of_colours(where_, begins, first_rows.data()), told(where_, begins);
-    std::int32_t *const counts = scratch.take<std::int32_t>(2 * n).data(), *const offsets =
-                                                                               kept_.take<std::int32_t>(2 * n + 1)
-                                                                                   .data();
+    std::int32_t* const counts = scratch.take<std::int32_t>(2 * n).data();
+    std::int32_t* const offsets = kept_.take<std::int32_t>(2 * n + 1).data();
     program_recorder counting(where_);
     counting.step("count entries of earlier and later colours", 2 * n, count_entries{halves, counts});
     multigrid::record_offsets(counting, 2 * n, counts, offsets, scratch);
@@ -129,8 +128,8 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
     entries_ = entries.back();
     in_order_ = kept_.take<T>(entries_).data();
     level_memory& memory_of_csr = where_.on_host() ? kept_ : scratch;
-    std::int32_t *const columns = memory_of_csr.take<std::int32_t>(entries_).data(),
-                        *const sources = memory_of_csr.take<std::int32_t>(entries_).data();
+    std::int32_t* const columns = memory_of_csr.take<std::int32_t>(entries_).data();
+    std::int32_t* const sources = memory_of_csr.take<std::int32_t>(entries_).data();
     sources_ = where_.on_host() ? sources : kept_.take<std::int32_t>(entries_).data();
     std::int32_t* const columns_in_order = where_.on_host() ? nullptr : kept_.take<std::int32_t>(entries_).data();
     program_recorder putting(where_);
