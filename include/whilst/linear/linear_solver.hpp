@@ -16,6 +16,7 @@
 #include "whilst/linear/preconditioners/block_jacobi_options.hpp"
 #include "whilst/linear/preconditioners/fsai_options.hpp"
 #include "whilst/linear/preconditioners/ilu_options.hpp"
+#include "whilst/linear/preconditioners/multigrid_options.hpp"
 #include "whilst/linear/preconditioners/polynomial_options.hpp"
 
 namespace whilst {
@@ -35,10 +36,10 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "auto", "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "auto"
-  /// looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where one
-  /// fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which need a
-  /// positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
+  /// "auto", "none", "jacobi", "amg", "multigrid", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or
+  /// "neumann". "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the
+  /// next where one fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which
+  /// need a positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
   /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
   /// the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
   /// double when the solver is made and again by each update_values and bind_values, from the values as they are then.
@@ -49,6 +50,8 @@ struct linear_solver_options {
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
+  /// The same for preconditioner "multigrid".
+  multigrid_options multigrid = {};
   /// The same for preconditioners "ilu" and "ic".
   ilu_options ilu = {};
   /// The same for preconditioners "fsai" and "spai".
