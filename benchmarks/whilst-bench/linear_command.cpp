@@ -23,7 +23,8 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
   command
       ->add_option(
           "--preconditioners", options.preconditioners,
-          "Of auto, none, jacobi, amg, multigrid, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with commas between; "
+          "Of auto, none, jacobi, amg, multigrid, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with "
+          "commas between; "
           "or all. Least squares and Eigen have none and jacobi, methods for symmetric matrices no ilu and no spai")
       ->delimiter(',')
       ->capture_default_str();

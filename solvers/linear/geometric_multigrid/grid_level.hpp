@@ -50,14 +50,19 @@ struct grid_level {
   /// x of place 0 in that line, for the red points; that of the others is 1 - first_of_line.
   WHILST_HD int first_of_line(int y, int z) const { return (y + z + first_red) & 1; }
 
+  /// Whether the point is none of the last ones of an axis: its cell, links and diagonal are those of most.
+  WHILST_HD bool is_regular(int x, int y, int z) const {
+    return x < points[0] - 1 && y < points[1] - 1 && z < points[2] - 1;
+  }
   WHILST_HD C cell(int d, int i) const { return i == points[d] - 1 ? (1 + last_width[d]) / 2 : C(1); }
   WHILST_HD C degree(int d, int i) const { return i == points[d] - 1 ? 1 + 1 / last_width[d] : C(2); }
   WHILST_HD C diagonal(int x, int y, int z) const {
+    if (is_regular(x, y, z)) return 2 * (of->axis[0] + of->axis[1] + of->axis[2]) + of->shift;
     const C cx = cell(0, x), cy = cell(1, y), cz = cell(2, z);
     return of->axis[0] * degree(0, x) * cy * cz + of->axis[1] * degree(1, y) * cx * cz +
            of->axis[2] * degree(2, z) * cx * cy + of->shift * cx * cy * cz;
   }
-  /// The weights of a point's links: along x, and along y and z.
+  /// What a link along axis d weighs, if it is between points whose other two coordinates are these.
   WHILST_HD C link(int d, int x, int y, int z) const {
     return of->axis[d] * (d == 0 ? C(1) : cell(0, x)) * (d == 1 ? C(1) : cell(1, y)) * (d == 2 ? C(1) : cell(2, z));
   }
@@ -71,6 +76,7 @@ struct grid_level {
     if (y < points[1] - 1) along_y += value(x, y + 1, z);
     if (z > 0) along_z += value(x, y, z - 1);
     if (z < points[2] - 1) along_z += value(x, y, z + 1);
+    if (is_regular(x, y, z)) return of->axis[0] * along_x + of->axis[1] * along_y + of->axis[2] * along_z;
     return link(0, x, y, z) * along_x + link(1, x, y, z) * along_y + link(2, x, y, z) * along_z;
   }
 
@@ -83,19 +89,26 @@ struct grid_level {
     if (distance != 1 && distance != -1) return 0;
     return i == points[d] - 1 ? last_width[d] / (1 + last_width[d]) : C(0.5);
   }
-  /// The same for the sum of the neighbours of i.
-  WHILST_HD C share_of_neighbours(int d, int i, int j) const { return share(d, i - 1, j) + share(d, i + 1, j); }
-  /// Coarse points from here on, three of them, have shares in point i or its neighbours.
+  /// That share, and those in the two neighbours of i together.
+  struct shares {
+    C own, of_neighbours;
+  };
+  WHILST_HD shares shares_of(int d, int i, int j) const {
+    if (i < 0 || i >= points[d]) return {0, 0};
+    if (!coarsens[d] || i < 2 || i > points[d] - 3) return {share(d, i, j), share(d, i - 1, j) + share(d, i + 1, j)};
+    const int from = i - (2 * j + 1), distance = from < 0 ? -from : from;  // far from the boundary
+    return {distance == 0 ? C(1) : distance == 1 ? C(0.5) : C(0), distance <= 1 ? C(1) : distance == 2 ? C(0.5) : C(0)};
+  }
+  /// Those along x, a point's own times its cell, as links across x are.
+  WHILST_HD shares shares_of_cell(int x, int X) const {
+    const shares of = shares_of(0, x, X);
+    return {of.own * cell(0, x), of.of_neighbours};
+  }
+  /// So many coarse points from first_coarse on have shares in point i or its neighbours, and so many points from
+  /// first_fine on, or their neighbours, have shares of point j of the coarse axis; some may lie outside.
+  static constexpr int near_coarse = 3, near_fine = 5;
   WHILST_HD int first_coarse(int d, int i) const { return (coarsens[d] ? i / 2 : i) - 1; }
-  /// Points from here to last_fine have shares of point j of the coarse axis, or neighbours that do.
-  WHILST_HD int first_fine(int d, int j) const {
-    const int first = coarsens[d] ? 2 * j - 1 : j - 1;
-    return first > 0 ? first : 0;
-  }
-  WHILST_HD int last_fine(int d, int j) const {
-    const int last = coarsens[d] ? 2 * j + 3 : j + 1;
-    return last < points[d] ? last : points[d] - 1;
-  }
+  WHILST_HD int first_fine(int d, int j) const { return coarsens[d] ? 2 * j - 1 : j - 1; }
 };
 
 /// The next coarser grid: as many points as have odd numbers.

@@ -22,15 +22,22 @@ struct line_pieces {
   }
   index_type count(int lines_z) const { return index_type{lines_z} * lines_y * pieces; }
 
+  /// The line of piece i.
+  struct line {
+    int y, z, begin, end;
+  };
+  WHILST_HD line piece(index_type i) const {
+    const auto number = static_cast<std::uint32_t>(i), of_all = number / pieces;
+    const auto all_y = static_cast<std::uint32_t>(lines_y);
+    const int begin = static_cast<int>(number % pieces) * length;
+    return {static_cast<int>(of_all % all_y), static_cast<int>(of_all / all_y), begin,
+            begin + length < entries ? begin + length : entries};
+  }
   /// Calls use(k, y, z) for the entries k of piece i that are the thread's.
   template <class Team, class Use>
   WHILST_HD void each(index_type i, const Team& team, const Use& use) const {
-    const auto number = static_cast<std::uint32_t>(i), line = number / pieces;
-    const auto all_y = static_cast<std::uint32_t>(lines_y);
-    const int y = static_cast<int>(line % all_y), z = static_cast<int>(line / all_y);
-    const int begin = static_cast<int>(number % pieces) * length;
-    const int end = begin + length < entries ? begin + length : entries;
-    for (int k = begin + team.rank(); k < end; k += team.size()) use(k, y, z);
+    const line of = piece(i);
+    for (int k = of.begin + team.rank(); k < of.end; k += team.size()) use(k, of.y, of.z);
   }
 };
 
@@ -118,9 +125,23 @@ struct finish_sweep : grid_step<C> {
   }
 };
 
+/// What joins a black point with a coarse one: K'P, with K for the links from red to black, is a sum of products along
+/// the axes. Of two lines along x, one of each grid: the factor of what neighbours along x have, and of a point's own.
+template <class C>
+struct joined_lines {
+  C of_neighbours, own;
+
+  WHILST_HD joined_lines(const grid_level<C>& grid, int y, int z, int Y, int Z) {
+    const auto of_y = grid.shares_of(1, y, Y), of_z = grid.shares_of(2, z, Z);
+    of_neighbours = grid.link(0, 0, y, z) * of_y.own * of_z.own;
+    own = grid.of->axis[1] * grid.cell(2, z) * of_y.of_neighbours * of_z.own +
+          grid.of->axis[2] * grid.cell(1, y) * of_y.own * of_z.of_neighbours;
+  }
+};
+
 /// b_coarse = P'(b - A u) after a sweep. Black points have no residual; that of the red ones is what the last sweep has
-/// changed in their black neighbours, since it followed from these as they were before. So with K for the links from
-/// red to black, b_coarse = P'K (black - before); `before` is null for 0.
+/// changed in their black neighbours, since it followed from these as they were before: b_coarse = P'K (black -
+/// before). `before` is null for 0.
 template <class C>
 struct restrict_residual : grid_step<C> {
   const C *black, *before;
@@ -128,37 +149,55 @@ struct restrict_residual : grid_step<C> {
 
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
+    constexpr int near = grid_level<C>::near_fine;
     const grid_level<C>& grid = this->grid;
-    this->pieces.each(i, team, [&](int X, int Y, int Z) {
+    const auto [Y, Z, begin, end] = this->pieces.piece(i);
+    const int y = grid.first_fine(1, Y), z = grid.first_fine(2, Z);
+    C of_neighbours[near * near], own[near * near];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int m = 0; m < near * near; ++m) {
+      const joined_lines<C> lines(grid, y + m % near, z + m / near, Y, Z);
+      of_neighbours[m] = lines.of_neighbours;
+      own[m] = lines.own;
+    }
+    for (int X = begin + team.rank(); X < end; X += team.size()) {
+      const int first = grid.first_fine(0, X);
+      typename grid_level<C>::shares of_x[near];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(first + a, X);
       C sum = 0;
-      for (int z = grid.first_fine(2, Z); z <= grid.last_fine(2, Z); ++z) {
-        const C of_z = grid.share(2, z, Z), next_to_z = grid.share_of_neighbours(2, z, Z);
-        for (int y = grid.first_fine(1, Y); y <= grid.last_fine(1, Y); ++y) {
-          const C of_y = grid.share(1, y, Y), next_to_y = grid.share_of_neighbours(1, y, Y);
-          const C along = grid.link(0, 0, y, z) * of_y * of_z;
-          const C across = grid.of->axis[1] * grid.cell(2, z) * next_to_y * of_z +
-                           grid.of->axis[2] * grid.cell(1, y) * of_y * next_to_z;
-          if (along == 0 && across == 0) continue;
-          int x = grid.first_fine(0, X);
-          if ((x & 1) == grid.first_of_line(y, z)) ++x;
-          for (const int last = grid.last_fine(0, X); x <= last; x += 2) {
-            const index_type at = grid.half_index(x, y, z);
-            const C change = before ? black[at] - before[at] : black[at];
-            sum +=
-                (along * grid.share_of_neighbours(0, x, X) + across * grid.cell(0, x) * grid.share(0, x, X)) * change;
-          }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int m = 0; m < near * near; ++m) {
+        if (of_neighbours[m] == 0 && own[m] == 0) continue;
+        const int red = grid.first_of_line(y + m % near, z + m / near);
+        const index_type line = grid.half_index(0, y + m % near, z + m / near);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int a = 0; a < near; ++a) {
+          const int x = first + a;
+          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
+          if ((x & 1) == red || weight == 0) continue;
+          const index_type at = line + x / 2;
+          sum += weight * (before ? black[at] - before[at] : black[at]);
         }
       }
       coarse[grid.coarse_index(X, Y, Z)] = sum;
-    });
+    }
   }
   index_type bytes(index_type) const {
     return ((before ? 2 : 1) * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
   }
 };
 
-/// u += P e, and half a sweep of the black points: these change by D^-1 K'P e, with K as above. Red points follow from
-/// them later, so what P e adds to these is not stored.
+/// u += P e, and half a sweep of the black points: these change by D^-1 K'P e. Red points follow from them later, so
+/// what P e adds to these is not stored.
 template <class C>
 struct correct_black : grid_step<C> {
   const C* e;
@@ -167,32 +206,43 @@ struct correct_black : grid_step<C> {
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
     const grid_level<C>& grid = this->grid;
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      const int x = 2 * k + 1 - grid.first_of_line(y, z);
-      if (x >= grid.points[0]) return;
-      const int X = grid.first_coarse(0, x), Y = grid.first_coarse(1, y), Z = grid.first_coarse(2, z);
-      C of_x[3], next_to_x[3];
-      for (int a = 0; a < 3; ++a) {
-        of_x[a] = grid.cell(0, x) * grid.share(0, x, X + a);
-        next_to_x[a] = grid.share_of_neighbours(0, x, X + a);
-      }
+    const auto [y, z, begin, end] = this->pieces.piece(i);
+    const int Y = grid.first_coarse(1, y), Z = grid.first_coarse(2, z), first = 1 - grid.first_of_line(y, z);
+    constexpr int near = grid_level<C>::near_coarse;
+    C of_neighbours[near * near], own[near * near];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int m = 0; m < near * near; ++m) {
+      const joined_lines<C> lines(grid, y, z, Y + m % near, Z + m / near);
+      of_neighbours[m] = lines.of_neighbours;
+      own[m] = lines.own;
+    }
+    for (int k = begin + team.rank(); k < end; k += team.size()) {
+      const int x = 2 * k + first, X = grid.first_coarse(0, x);
+      if (x >= grid.points[0]) continue;
+      typename grid_level<C>::shares of_x[near];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(x, X + a);
       C sum = 0;
-      for (int c = 0; c < 3; ++c) {
-        const C of_z = grid.share(2, z, Z + c), next_to_z = grid.share_of_neighbours(2, z, Z + c);
-        for (int b = 0; b < 3; ++b) {
-          const C of_y = grid.share(1, y, Y + b), next_to_y = grid.share_of_neighbours(1, y, Y + b);
-          const C along = grid.link(0, 0, y, z) * of_y * of_z;
-          const C across = grid.of->axis[1] * grid.cell(2, z) * next_to_y * of_z +
-                           grid.of->axis[2] * grid.cell(1, y) * of_y * next_to_z;
-          if (along == 0 && across == 0) continue;
-          for (int a = 0; a < 3; ++a) {
-            const C weight = along * next_to_x[a] + across * of_x[a];
-            if (weight != 0) sum += weight * e[grid.coarse_index(X + a, Y + b, Z + c)];
-          }
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (int m = 0; m < near * near; ++m) {
+        if (of_neighbours[m] == 0 && own[m] == 0) continue;
+        const C* const line = e + grid.coarse_index(X, Y + m % near, Z + m / near);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+        for (int a = 0; a < near; ++a) {
+          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
+          if (weight != 0) sum += weight * line[a];
         }
       }
       black[grid.half_index(x, y, z)] += sum / grid.diagonal(x, y, z);
-    });
+    }
   }
   index_type bytes(index_type) const {
     return (2 * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
