@@ -24,8 +24,8 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
       ->add_option(
           "--preconditioners", options.preconditioners,
           "Of auto, none, jacobi, amg, multigrid, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with "
-          "commas between; "
-          "or all. Least squares and Eigen have none and jacobi, methods for symmetric matrices no ilu and no spai")
+          "commas between; or all. Least squares and Eigen have none and jacobi, methods for symmetric matrices no ilu "
+          "and no spai; multigrid takes stencils on grids alone")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--executor", options.executor, "auto, host, stream, graph or resident")
