@@ -139,6 +139,19 @@ TEST_CASE("the shown multigrid makes levels, and makes them anew for other value
   }
 }
 
+TEST_CASE("the shown geometric multigrid solves", "[shown]") {
+  const whilst::csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:80").matrix;
+  const std::vector<double> b(6400, 1.0);
+  std::vector<double> x(6400);
+  // shown: multigrid
+  whilst::linear_solver<double> solver(A, {.preconditioner = "multigrid"});
+  const whilst::report report = solver.solve(b, x);
+  std::printf("%s\n", report.preconditioner_choice().c_str());  // multigrid, 4 grids of 80 x 80 x 1, ... points
+  // end of shown
+  CHECK(report.converged());
+  CHECK(report.preconditioner_choice().find(" grids of 80 x 80 x 1, 40 x 40 x 1, ") != std::string::npos);
+}
+
 TEST_CASE("the shown solver chooses a method and a preconditioner", "[shown]") {
   const whilst::csr_matrix<double> A = line();
   std::vector<double> x(n);

@@ -53,11 +53,11 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 8 + members<whilst::amg_options>() +
-                                             members<whilst::ilu_options>() + members<whilst::fsai_options>() +
-                                             members<whilst::block_jacobi_options>() + members<whilst::ssor_options>() +
-                                             members<whilst::schwarz_options>() + members<whilst::chebyshev_options>() +
-                                             members<whilst::neumann_options>());
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 9 + members<whilst::amg_options>() +
+                                             members<whilst::multigrid_options>() + members<whilst::ilu_options>() +
+                                             members<whilst::fsai_options>() + members<whilst::block_jacobi_options>() +
+                                             members<whilst::ssor_options>() + members<whilst::schwarz_options>() +
+                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() ==
         members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
   CHECK(keys<nonlinear_solver_options>() ==
@@ -166,7 +166,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_strength, amg_coarsest_rows, amg_most_levels, amg_cycle, amg_smoother, amg_sweeps, "
             "amg_unknowns_a_node, amg_near_null_space, "
-            "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
+            "amg_coordinates, multigrid_precision, multigrid_cycle, multigrid_sweeps, multigrid_coarsest_rows, "
+            "ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
             "block_jacobi_blocks, block_jacobi_precision, block_jacobi_offsets, ssor_omega, ssor_sweeps, schwarz_rows, "
             "schwarz_overlap, "

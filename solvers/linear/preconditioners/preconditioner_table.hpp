@@ -67,6 +67,7 @@ struct preconditioner_description {
 };
 
 const preconditioner_description& amg_description();
+const preconditioner_description& multigrid_description();
 const preconditioner_description& ilu_description();
 const preconditioner_description& ic_description();
 const preconditioner_description& fsai_description();
