@@ -317,6 +317,9 @@ arguments::arguments()
   add(solve, "--null-space-vectors", solving.null_space_file,
       "The same for vectors that span it, the columns of a file", not_empty())
       ->excludes("--null-space");
+  add(solve, "--deflation", solving.deflation_file,
+      "Vectors that span about the slowest modes, the columns of a file: iterations become those of the others",
+      not_empty());
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));

@@ -166,7 +166,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
             "block_jacobi_precision, block_jacobi_offsets, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
-            "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
+            "deflation, null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

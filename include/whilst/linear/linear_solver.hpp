@@ -59,6 +59,12 @@ struct linear_solver_options {
   chebyshev_options chebyshev = {};
   /// The same for preconditioner "neumann".
   neumann_options neumann = {};
+  /// Vectors to deflate: up to 64 that span about the slowest modes, an entry a row, one vector after another, in host
+  /// memory, of any length and at any angle, but linearly independent. Solves take them out by a preconditioner around
+  /// the one chosen, which solves in their span directly, and need the iterations of the other modes: the eigenvectors
+  /// of the least eigenvalues of M A, or ones on each part of a domain. For every square method. Not for vectors of the
+  /// null space, scaling, matrix_values, lsqr, lsmr and cgls, nor executor "resident". See docs/preconditioners.md.
+  std::vector<double> deflation = {};
   /// The null space of a singular matrix: "none", "constant" for the vector of ones, as of a pure Neumann problem, or
   /// "vectors" for those in null_space_vectors: up to 64, an entry a row, one vector after another, of any length and
   /// at any angle. With P the projection onto what is orthogonal to them, a solve finds the x = P x with P A x = P b,
