@@ -95,7 +95,8 @@ void add_problem(CLI::App* to, solve_options& into) {
       "auto: chosen from the matrix, and others where that fails; jacobi: the inverse of the diagonal; where that "
       "takes too many iterations, amg: algebraic multigrid, as for "
       "large grids; or incomplete factors, ic: for symmetric definite matrices, ilu: for all others; or sparse "
-      "approximate inverses, fsai and spai, likewise; or block_jacobi, chebyshev, neumann (default none). "
+      "approximate inverses, fsai and spai, likewise; or block_jacobi, chebyshev, neumann; or, for flexible methods, "
+      "solve: iterations of another one (default none). "
       "amg,strength=0.1 or ilu,drop=1e-5,fill=20 changes settings; docs/preconditioners.md lists them",
       preconditioner_of_matrix());
   add(to, "--format", solver.format,

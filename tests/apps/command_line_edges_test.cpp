@@ -130,8 +130,9 @@ TEST_CASE("manual page and completions tell every command and option that --help
   CHECK(options > 60);
   CHECK(contains(unescaped, "Stop at |b - A x| <= rtol |b| (default 1e-8)"));
   CHECK(contains(zsh.out, ":value:(none jacobi)"));
-  CHECK(contains(fish.out,
-                 "-l preconditioner -x -a 'auto none jacobi amg ilu ic fsai spai block_jacobi chebyshev neumann'"));
+  CHECK(
+      contains(fish.out,
+               "-l preconditioner -x -a 'auto none jacobi amg ilu ic fsai spai block_jacobi chebyshev neumann solve'"));
   CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));  // of eigen
 }
 

@@ -121,6 +121,17 @@ TEST_CASE("the shown deflation takes slow modes out", "[shown]") {
   CHECK(report.iterations() < without.iterations());
 }
 
+TEST_CASE("the shown inner solve converges", "[shown]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:24");
+  const whilst::csr_matrix<double>& A = problem.matrix;
+  std::vector<double> x(problem.rhs.size());
+  // shown: solve
+  whilst::linear_solver<double> solver(
+      A, {.method = "fgmres", .preconditioner = "solve,method=bicgstab,rtol=0.01,precision=float"});
+  // end of shown
+  CHECK(solver.solve(problem.rhs, x).converged());
+}
+
 TEST_CASE("the shown multigrid makes levels, and makes them anew for other values", "[shown]") {
   const auto problem = whilst::make_gallery<double>("poisson2d:40");
   const whilst::csr_matrix<double>& A = problem.matrix;

@@ -16,6 +16,7 @@
 #include "whilst/linear/preconditioners/block_jacobi_options.hpp"
 #include "whilst/linear/preconditioners/fsai_options.hpp"
 #include "whilst/linear/preconditioners/ilu_options.hpp"
+#include "whilst/linear/preconditioners/inner_solve_options.hpp"
 #include "whilst/linear/preconditioners/polynomial_options.hpp"
 
 namespace whilst {
@@ -35,9 +36,9 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "auto", "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "auto"
-  /// looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where one
-  /// fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which need a
+  /// "auto", "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev", "neumann" or "solve".
+  /// "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where
+  /// one fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which need a
   /// positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
   /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
   /// the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
@@ -45,7 +46,8 @@ struct linear_solver_options {
   /// Values that you change in place leave the factors as they are: then call one of the two again. All others are made
   /// where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai": sparse approximate
   /// inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the diagonal. "chebyshev"
-  /// and "neumann": polynomials in A, for symmetric definite ones.
+  /// and "neumann": polynomials in A, for symmetric definite ones. "solve": some iterations of another method, within
+  /// flexible-cg, refined-cg or fgmres.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
@@ -59,6 +61,8 @@ struct linear_solver_options {
   chebyshev_options chebyshev = {};
   /// The same for preconditioner "neumann".
   neumann_options neumann = {};
+  /// The same for preconditioner "solve".
+  inner_solve_options solve = {};
   /// Vectors to deflate: up to 64 that span about the slowest modes, an entry a row, one vector after another, in host
   /// memory, of any length and at any angle, but linearly independent. Solves take them out by a preconditioner around
   /// the one chosen, which solves in their span directly, and need the iterations of the other modes: the eigenvectors

@@ -74,6 +74,7 @@ const preconditioner_description& spai_description();
 const preconditioner_description& block_jacobi_description();
 const preconditioner_description& chebyshev_description();
 const preconditioner_description& neumann_description();
+const preconditioner_description& inner_solve_description();
 
 /// All of them.
 const std::vector<const preconditioner_description*>& preconditioner_table();
