@@ -96,8 +96,7 @@ void add_problem(CLI::App* to, solve_options& into) {
       "takes too many iterations, amg: algebraic multigrid, as for large grids, or multigrid, if A is a 5- or 7-point "
       "stencil with constant coefficients; or incomplete factors, ic: for symmetric definite matrices, ilu: for all "
       "others; or sparse approximate inverses, fsai and spai, likewise; or block_jacobi, ssor, schwarz, chebyshev, "
-      "neumann (default "
-      "none). "
+      "neumann; or, for flexible methods, solve: iterations of another one (default none). "
       "amg,strength=0.1 or ilu,drop=1e-5,fill=20 changes settings; docs/preconditioners.md lists them",
       preconditioner_of_matrix());
   add(to, "--format", solver.format,
@@ -319,6 +318,9 @@ arguments::arguments()
   add(solve, "--null-space-vectors", solving.null_space_file,
       "The same for vectors that span it, the columns of a file", not_empty())
       ->excludes("--null-space");
+  add(solve, "--deflation", solving.deflation_file,
+      "Vectors that span about the slowest modes, the columns of a file: iterations become those of the others",
+      not_empty());
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));

@@ -16,6 +16,8 @@ struct solve_options {
   std::string rhs_file;
   /// Empty: solver.null_space says which.
   std::string null_space_file;
+  /// Of vectors to deflate; empty for none.
+  std::string deflation_file;
   std::string precision = "double";
   linear_solver_options solver;
   bool monitor = false, quiet = false;

@@ -117,9 +117,11 @@ linear_system<T> load_system(const solve_options& options) {
   return system;
 }
 
-solve_options with_null_space(solve_options options) {
-  if (options.null_space_file.empty()) return options;
+solve_options with_vectors(solve_options options) {
   index_type columns = 0;
+  if (!options.deflation_file.empty())
+    options.solver.deflation = read_columns<double>("--deflation", options.deflation_file, columns);
+  if (options.null_space_file.empty()) return options;
   options.solver.null_space = "vectors";
   options.solver.null_space_vectors = read_columns<double>("--null-space-vectors", options.null_space_file, columns);
   return options;

@@ -59,9 +59,9 @@ linear_solver_options with_nodes(const linear_system<T>& system, linear_solver_o
 template <class T>
 linear_system<T> load_system(const solve_options& options);
 
-/// These options with the null space's vectors, from their file if one is named. Throws whilst::error if that cannot be
-/// read.
-solve_options with_null_space(solve_options options);
+/// These options with the vectors of the null space and those to deflate, from their files where these are named.
+/// Throws whilst::error if one cannot be read.
+solve_options with_vectors(solve_options options);
 
 /// ||b - A x||_2 / ||b||_2 computed here, in double, independent of the solver; of column k. 0 if both norms are 0.
 /// With a null space, of what both have outside it.

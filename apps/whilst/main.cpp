@@ -18,8 +18,11 @@ void require_one_problem(const char* doing, const solve_options& options) {
   }
   if (options.matrix_file == "-" && options.rhs_file == "-")
     throw error("--rhs -", "standard input is the matrix", "Give another path");
-  if (options.null_space_file == "-" && (options.matrix_file == "-" || options.rhs_file == "-"))
+  const bool is_read = options.matrix_file == "-" || options.rhs_file == "-";
+  if (options.null_space_file == "-" && is_read)
     throw error("--null-space-vectors -", "standard input is read for another option", "Give another path");
+  if (options.deflation_file == "-" && (is_read || options.null_space_file == "-"))
+    throw error("--deflation -", "standard input is read for another option", "Give another path");
 }
 
 int run(const arguments& given) {

@@ -13,7 +13,8 @@ result_files::result_files(const solve_options& options)
       report(options.json, {&output, &history, &plot}, options.quiet) {
   require_different_files({{"the matrix", options.matrix_file},
                            {"--rhs", options.rhs_file},
-                           {"--null-space-vectors", options.null_space_file}},
+                           {"--null-space-vectors", options.null_space_file},
+                           {"--deflation", options.deflation_file}},
                           {&output, &history, &plot, &report.file()});
 }
 

@@ -194,7 +194,7 @@ int solve_in(const solve_options& options) {
 }  // namespace
 
 int run_solve(const solve_options& given) {
-  const solve_options options = with_null_space(given);
+  const solve_options options = with_vectors(given);
   return options.precision == "float" ? solve_in<float>(options) : solve_in<double>(options);
 }
 

@@ -23,13 +23,15 @@ bool is_made_from_matrix(const std::string& preconditioner) {
   return whilst::is_preconditioner_in_parts({.preconditioner = preconditioner});
 }
 
-/// What is made from the matrix is for A, and least squares want one for A'A; ilu and spai are not symmetric.
+/// What is made from the matrix is for A, and least squares want one for A'A; ilu and spai are not symmetric,
+/// and what solve does changes from one iteration to the next.
 bool takes(const std::string& method, const std::string& preconditioner) {
   if (!is_made_from_matrix(preconditioner)) return true;
   const auto& all = whilst::linear_methods<double>();
   return std::none_of(all.begin(), all.end(), [&](const auto& one) {
     return one.name == method &&
-           (one.needs.transpose || (one.needs.symmetric && (preconditioner == "ilu" || preconditioner == "spai")));
+           (one.needs.transpose || (one.needs.symmetric && (preconditioner == "ilu" || preconditioner == "spai")) ||
+            (one.needs.fixed_preconditioner && preconditioner == "solve"));
   });
 }
 

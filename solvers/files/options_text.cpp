@@ -52,6 +52,7 @@ void each_field(Options& options, const Visit& visit) {
   each_common_field(options, visit);
   visit("preconditioner", options.preconditioner);
   each_preconditioner_setting(options, visit);
+  visit("deflation", options.deflation);
   visit("null_space", options.null_space);
   visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);

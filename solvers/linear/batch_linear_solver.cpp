@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
@@ -59,6 +60,9 @@ struct batch_linear_solver<T>::implementation {
     if (has_null_space(options))
       refuse("a null space is projected out by steps for one large system, and a batch is one kernel",
              "Set null_space to none, or use a linear_solver for each system");
+    if (has_deflation(options))
+      refuse("vectors are deflated by steps for one large system, and a batch is one kernel",
+             "Leave deflation out, or use a linear_solver for each system");
     if (changes_matrix<T>(options))
       refuse(name_of_change(options) + " is done by steps for one large system, and a batch is one kernel",
              "Leave the option out, or use a linear_solver for each system");

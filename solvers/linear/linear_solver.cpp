@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/extended_residual.hpp"
 #include "solvers/linear/null_space/in_complement.hpp"
 #include "solvers/linear/preconditioners/kept_preconditioners.hpp"
@@ -41,6 +42,7 @@ struct linear_solver<T>::implementation {
   bool chooses_M = false;                           ///< the options name "auto", and that has a choice
   kept_preconditioners<T> made_Ms;                  ///< those that are made from the matrix
   std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
+  std::unique_ptr<whilst::deflation<T>> deflation;  ///< if the options have vectors
   std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
   std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
   const T* bound_values = nullptr;           ///< where they are, if not in the matrix
@@ -69,7 +71,7 @@ struct linear_solver<T>::implementation {
     require_matrix_for_parts(named);
     kernel_abilities in_kernel = named ? named->in_kernel : in_kernel_of_automatic;
     if (M || chooses_M || chosen_M.description || !is_format_for_kernels(options.format) || has_null_space(options) ||
-        changes_matrix<T>(options))
+        has_deflation(options) || changes_matrix<T>(options))
       in_kernel = {};
     const executor_choice choice = choose_executor(wish, A.rows(), A.is_on_device(), in_kernel, A.nonzeros());
     how = choice.how;
@@ -267,6 +269,12 @@ struct linear_solver<T>::implementation {
     shown.amg.near_null_space.clear();
     shown.amg.coordinates.clear();
     shown.block_jacobi.offsets.clear();
+    std::unique_ptr<preconditioner<T>> deflated;
+    if (has_deflation(options)) {
+      if (!deflation) deflation = make_deflation<T>(making_linear_solver, options, request.where, request.rows);
+      deflated = deflation->put_into(request, method.needs);
+      shown.deflation.clear();
+    }
     std::unique_ptr<in_complement<T>> complement;
     if (has_null_space(options)) {
       if (!null_space) null_space.emplace(making_linear_solver, options, request.where, request.rows);
@@ -504,6 +512,10 @@ memory_table linear_solver<T>::memory() const {
     own.push_back({.name = "the vectors of the null space",
                    .where = name_of(implementation_->solve->chosen().recorded().where()),
                    .bytes = static_cast<std::size_t>(null_space->bytes())});
+  if (const auto& deflation = implementation_->deflation)
+    own.push_back({.name = "the vectors of deflation",
+                   .where = name_of(implementation_->solve->chosen().recorded().where()),
+                   .bytes = static_cast<std::size_t>(deflation->bytes())});
   if (const index_type of_made_Ms = implementation_->made_Ms.bytes(); of_made_Ms > 0)
     own.push_back(
         {.name = (implementation_->chooses_M ? "what was made for" : implementation_->chosen_M.description->contents) +
@@ -520,7 +532,8 @@ memory_table linear_solver<T>::memory() const {
 template <class T>
 index_type linear_solver<T>::bytes() const {
   const index_type of_null_space = implementation_->null_space ? implementation_->null_space->bytes() : 0;
-  return implementation_->matrix.bytes() + of_null_space + implementation_->made_Ms.bytes() +
+  const index_type of_deflation = implementation_->deflation ? implementation_->deflation->bytes() : 0;
+  return implementation_->matrix.bytes() + of_null_space + of_deflation + implementation_->made_Ms.bytes() +
          implementation_->solve->bytes();
 }
 template <class T>

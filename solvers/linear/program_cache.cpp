@@ -2,6 +2,7 @@
 
 #include "solvers/host/program_pool.hpp"
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
@@ -58,7 +59,7 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
                                    ? in_kernel_of_automatic
                                    : method_from_name<T>("borrowing a linear solver", options.method).in_kernel;
   if (is_preconditioner_in_parts(options) || !is_format_for_kernels(options.format) || has_null_space(options) ||
-      changes_matrix<T>(options))
+      has_deflation(options) || changes_matrix<T>(options))
     in_kernel = {};
   const linear_solver_key<T> key(
       A, options, choose_executor(wish_of(options), A.rows(), A.is_on_device(), in_kernel, A.nonzeros()));

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
@@ -30,6 +31,9 @@ void require_steps(std::string_view doing, const linear_solver_options& options)
   if (has_null_space(options))
     throw error(doing, "a null space is projected out by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");
+  if (has_deflation(options))
+    throw error(doing, "vectors are deflated by steps, and executor resident is one kernel",
+                "Use executor graph, stream or host");
   if (changes_matrix<T>(options))
     throw error(doing, name_of_change(options) + " is done by steps, and executor resident is one kernel",
                 "Use executor graph, stream or host");
@@ -46,6 +50,9 @@ void require_change_of_matrix(std::string_view doing, const linear_solver_option
     throw error(doing, what + " is of a matrix, and there is none", "Leave the option out, or give a matrix");
   if (has_null_space(options))
     throw error(doing, what + " does not go with a null space, which is that of the matrix as it is",
+                "Leave out one of the two");
+  if (has_deflation(options))
+    throw error(doing, what + " does not go with deflation, whose vectors are of the matrix as it is",
                 "Leave out one of the two");
   if (has_M && has_scaling(options))
     throw error(doing, what + " changes the matrix that your preconditioner is for",
@@ -86,6 +93,9 @@ void require_shape(std::string_view doing, const linear_solver_options& options,
   if (method.needs.transpose && has_null_space(options))
     throw error(doing, "method " + std::string(method.name) + " needs no null space to find the solution of least norm",
                 "Set null_space to none, or use another method");
+  if (method.needs.transpose && has_deflation(options))
+    throw error(doing, "deflation is for A, and method " + std::string(method.name) + " wants a preconditioner for A'A",
+                "Leave the vectors out, or use another method");
   if (method.needs.transpose && changes_matrix<T>(options))
     throw error(doing,
                 name_of_change(options) + " has no products with the transpose, which method " +

@@ -132,7 +132,7 @@ TEST_CASE("manual page and completions tell every command and option that --help
   CHECK(contains(zsh.out, ":value:(none jacobi)"));
   CHECK(contains(fish.out,
                  "-l preconditioner -x -a 'auto none jacobi amg multigrid ilu ic fsai spai block_jacobi ssor schwarz "
-                 "chebyshev neumann'"));
+                 "chebyshev neumann solve'"));
   CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));  // of eigen
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,6 +100,36 @@ TEST_CASE("the shown null space gives the solution of least norm", "[shown]") {
   double sum = 0;
   for (const double value : x) sum += value;
   CHECK(std::abs(sum) < 1e-10);
+}
+
+TEST_CASE("the shown deflation takes slow modes out", "[shown]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:24");
+  const whilst::csr_matrix<double>& A = problem.matrix;
+  const std::vector<double>& b = problem.rhs;
+  std::vector<double> slow_modes;
+  for (const auto& [p, q] : std::vector<std::pair<int, int>>{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 3}, {3, 1}})
+    for (int i = 1; i <= 24; ++i)
+      for (int j = 1; j <= 24; ++j)
+        slow_modes.push_back(std::sin(p * i * std::numbers::pi / 25) * std::sin(q * j * std::numbers::pi / 25));
+  std::vector<double> x(b.size()), y = x;
+  const whilst::report without = whilst::linear_solver<double>(A, {.preconditioner = "jacobi"}).solve(b, y);
+  // shown: deflation
+  whilst::linear_solver<double> solver(A, {.preconditioner = "jacobi", .deflation = slow_modes});
+  // end of shown
+  const whilst::report report = solver.solve(b, x);
+  CHECK(report.converged());
+  CHECK(report.iterations() < without.iterations());
+}
+
+TEST_CASE("the shown inner solve converges", "[shown]") {
+  const auto problem = whilst::make_gallery<double>("poisson2d:24");
+  const whilst::csr_matrix<double>& A = problem.matrix;
+  std::vector<double> x(problem.rhs.size());
+  // shown: solve
+  whilst::linear_solver<double> solver(
+      A, {.method = "fgmres", .preconditioner = "solve,method=bicgstab,rtol=0.01,precision=float"});
+  // end of shown
+  CHECK(solver.solve(problem.rhs, x).converged());
 }
 
 TEST_CASE("the shown multigrid makes levels, and makes them anew for other values", "[shown]") {

@@ -53,11 +53,12 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 9 + members<whilst::amg_options>() +
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 10 + members<whilst::amg_options>() +
                                              members<whilst::multigrid_options>() + members<whilst::ilu_options>() +
                                              members<whilst::fsai_options>() + members<whilst::block_jacobi_options>() +
                                              members<whilst::ssor_options>() + members<whilst::schwarz_options>() +
-                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
+                                             members<whilst::chebyshev_options>() + members<whilst::neumann_options>() +
+                                             members<whilst::inner_solve_options>());
   CHECK(keys<minimizer_options>() ==
         members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
   CHECK(keys<nonlinear_solver_options>() ==
@@ -137,6 +138,11 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   CHECK(options_from_string<linear_solver_options>(
             options_to_string(linear_solver_options{.preconditioner = "ssor,omega=1.5", .ssor = {.sweeps = 3}})) ==
         linear_solver_options{.preconditioner = "ssor", .ssor = {.omega = 1.5, .sweeps = 3}});
+  const std::string of_solve = options_to_string(
+      linear_solver_options{.preconditioner = "solve,method=gmres,preconditioner=amg", .deflation = {1, 2}});
+  CHECK(options_from_string<linear_solver_options>(of_solve) ==
+        linear_solver_options{
+            .preconditioner = "solve", .solve = {.method = "gmres", .preconditioner = "amg"}, .deflation = {1, 2}});
   // What stands behind the name counts before the struct.
   const std::string of_ic =
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
@@ -173,7 +179,8 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "schwarz_overlap, "
             "schwarz_precision, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
-            "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
+            "solve_method, solve_iterations, solve_rtol, solve_preconditioner, solve_precision, "
+            "deflation, null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

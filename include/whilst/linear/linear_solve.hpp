@@ -6,6 +6,29 @@
 
 namespace whilst {
 
+// What methods may have, or not. Functions of their own, since nvcc looks into a `requires` of a lambda too early.
+namespace detail {
+/// A method is made from (A, M, d, r, memory), or with the settings before the memory if it has any.
+template <class Method, class Operator, class Preconditioner, class T>
+WHILST_HD Method made_method(const Operator& A, const Preconditioner& M, T* d, T* r, const method_settings& settings,
+                             workspace& memory) {
+  if constexpr (std::is_constructible_v<Method, const Operator&, const Preconditioner&, T*, T*, const method_settings&,
+                                        workspace&>) {
+    return Method(A, M, d, r, settings, memory);
+  } else {
+    return Method(A, M, d, r, memory);
+  }
+}
+template <class Run, class Method>
+WHILST_HD void prepare_method([[maybe_unused]] Run& run, [[maybe_unused]] const Method& method) {
+  if constexpr (requires { method.prepare(run); }) method.prepare(run);
+}
+template <class Run, class Method>
+WHILST_HD void conclude_method([[maybe_unused]] Run& run, [[maybe_unused]] const Method& method) {
+  if constexpr (requires { method.conclude(run); }) method.conclude(run);
+}
+}  // namespace detail
+
 /// The whole solve of a linear system by a method: read b and x, iterate, check the recomputed residual, write x back.
 /// The same code for every executor.
 ///
@@ -48,7 +71,9 @@ struct linear_solve {
 
   WHILST_HD linear_solve(const Operator& A, const Preconditioner& M, const operands& io, control* outer, control* inner,
                          workspace& memory)
-      : around(A, io, outer, inner, memory), M(M.with_memory(A.rows(), memory)), method(made_method(memory)) {}
+      : around(A, io, outer, inner, memory),
+        M(M.with_memory(A.rows(), memory)),
+        method(detail::made_method<method_type>(around.sA, this->M, around.d, around.r, around.io.settings, memory)) {}
 
   template <class Run>
   WHILST_HD void operator()(Run& run) const {
@@ -58,38 +83,17 @@ struct linear_solve {
         [&](auto& run) {
           around.judge_start(run, M.made_from_operator());
           M.prepare(run, around.sA);
-          prepare(run, method);
+          detail::prepare_method(run, method);
         },
         [&](auto& run) {
           around.begin_correction(run);
           run.loop(
               method_type::name, around.inner, [&](auto& run) { method.start(run); },
               [&](auto& run) { method.iterate(run); });
-          conclude(run, method);
+          detail::conclude_method(run, method);
           around.add_correction(run, method_type::lowers_error);
         });
     around.hand_back(run, method_type::lowers_error);
-  }
-
- private:
-  /// A method is made from (A, M, d, r, memory), or with the settings before the memory if it has any.
-  WHILST_HD method_type made_method(workspace& memory) const {
-    if constexpr (std::is_constructible_v<method_type, const scaled&, const Preconditioner&, T*, T*,
-                                          const method_settings&, workspace&>) {
-      return method_type(around.sA, M, around.d, around.r, around.io.settings, memory);
-    } else {
-      return method_type(around.sA, M, around.d, around.r, memory);
-    }
-  }
-
-  // Functions of their own, since nvcc looks into a `requires` of a lambda too early.
-  template <class Run>
-  WHILST_HD static void prepare([[maybe_unused]] Run& run, [[maybe_unused]] const method_type& method) {
-    if constexpr (requires { method.prepare(run); }) method.prepare(run);
-  }
-  template <class Run>
-  WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const method_type& method) {
-    if constexpr (requires { method.conclude(run); }) method.conclude(run);
   }
 };
 

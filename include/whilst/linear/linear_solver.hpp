@@ -16,6 +16,7 @@
 #include "whilst/linear/preconditioners/block_jacobi_options.hpp"
 #include "whilst/linear/preconditioners/fsai_options.hpp"
 #include "whilst/linear/preconditioners/ilu_options.hpp"
+#include "whilst/linear/preconditioners/inner_solve_options.hpp"
 #include "whilst/linear/preconditioners/multigrid_options.hpp"
 #include "whilst/linear/preconditioners/polynomial_options.hpp"
 #include "whilst/linear/preconditioners/schwarz_options.hpp"
@@ -38,20 +39,17 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "auto", "none", "jacobi", "amg", "multigrid", "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor", "schwarz",
-  /// "chebyshev" or
-  /// "neumann". "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the
-  /// next where one fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which
-  /// need a positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
-  /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
-  /// the inverse of A'A. "multigrid": for the matrix of a 5- or 7-point stencil with constant coefficients on a grid;
-  /// others are refused. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
-  /// double when the solver is made. These three are made again by each update_values and bind_values, from the values
-  /// as they are then. Values that you change in place leave them as they are: then call one of the two again. All
-  /// others are made where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai":
-  /// sparse approximate inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the
-  /// diagonal. "ssor": symmetric Gauss-Seidel sweeps by colours. "schwarz": the inverses of blocks that overlap.
-  /// "chebyshev" and "neumann": polynomials in A, for symmetric definite ones.
+  /// "none", "jacobi", or one that is made from the matrix: "amg", "multigrid", "ilu", "ic", "fsai", "spai",
+  /// "block_jacobi", "ssor", "schwarz", "chebyshev", "neumann", "solve"; docs/preconditioners.md says when each pays.
+  /// "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where
+  /// one fails. Settings may stand behind the name, "amg,strength=0.1"; they count before those of the members below. A
+  /// preconditioner of your own: see the constructors that take one.
+  ///
+  /// "jacobi" is the inverse of the diagonal; for minres and cr, which need a positive definite M, of its absolute
+  /// values; for lsqr, lsmr and cgls, whose M is to be close to the inverse of A'A, of the squared norms of A's
+  /// columns. "ilu", "ic" and "multigrid" are made by the host when the solver is made, and again by each update_values
+  /// and bind_values, from the values as they are then: if you change values in place, call one of the two. All others
+  /// are made where the solver runs, and made anew by solves whose values have changed.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
@@ -71,6 +69,14 @@ struct linear_solver_options {
   chebyshev_options chebyshev = {};
   /// The same for preconditioner "neumann".
   neumann_options neumann = {};
+  /// The same for preconditioner "solve".
+  inner_solve_options solve = {};
+  /// Vectors to deflate: up to 64 that span about the slowest modes, an entry a row, one vector after another, in host
+  /// memory, of any length and at any angle, but linearly independent. Solves take them out by a preconditioner around
+  /// the one chosen, which solves in their span directly, and need the iterations of the other modes: the eigenvectors
+  /// of the least eigenvalues of M A, or ones on each part of a domain. For every square method. Not for vectors of the
+  /// null space, scaling, matrix_values, lsqr, lsmr and cgls, nor executor "resident". See docs/preconditioners.md.
+  std::vector<double> deflation = {};
   /// The null space of a singular matrix: "none", "constant" for the vector of ones, as of a pure Neumann problem, or
   /// "vectors" for those in null_space_vectors: up to 64, an entry a row, one vector after another, of any length and
   /// at any angle. With P the projection onto what is orthogonal to them, a solve finds the x = P x with P A x = P b,

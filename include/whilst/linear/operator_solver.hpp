@@ -107,7 +107,7 @@ class operator_solver final : public replayed_solver {
 
 /// Makes an operator_solver for A with Method, preconditioned by M: a function as above, or one of the library's
 /// preconditioners. Ignores the options `method` and `preconditioner`. Throws whilst::error on options out of range, on
-/// a null space, which only a linear_solver projects out, and on an executor that this machine does not have.
+/// a null space or deflation, which only a linear_solver has, and on an executor that this machine does not have.
 template <template <class, class, class> class Method, class T, class Operator,
           class Preconditioner = identity_preconditioner>
 operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner& M = {},
@@ -119,6 +119,9 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
   if (options.null_space != "none")
     throw error(doing, "nothing here projects a null space out",
                 "Set null_space to none, or use a linear_solver with an operator in parts or a callback");
+  if (!options.deflation.empty())
+    throw error(doing, "nothing here deflates vectors",
+                "Leave them out, or use a linear_solver with an operator in parts or a callback");
   if (options.scaling != "none" || options.matrix_values != "exact")
     throw error(doing, "there is no matrix to scale or to round", "Leave scaling and matrix_values out");
   using solve = linear_solve<T, detail::own_operator<T, Operator>, whole, Method>;

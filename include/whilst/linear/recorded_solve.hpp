@@ -11,6 +11,7 @@
 #include "whilst/host/choose_executor.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/linear_solve.hpp"
+#include "whilst/linear/method_within.hpp"
 #include "whilst/linear/preconditioners.hpp"
 #include "whilst/linear/sliced_operator.hpp"
 
@@ -254,7 +255,8 @@ struct linear_method {
   const char* name;
   recorded_solve<T> (*record)(const solve_request<T>&);
   method_needs needs;
-  kernel_abilities in_kernel;  ///< with a matrix, alone or with Jacobi: resident, and in batches
+  kernel_abilities in_kernel;               ///< with a matrix, alone or with Jacobi: resident, and in batches
+  method_within_maker<T> within = nullptr;  ///< null where it is no part of another solve
 };
 
 template <class T>
@@ -328,7 +330,7 @@ linear_method<T> listed(recorded_solve<T> (*record)(const solve_request<T>&)) {
   if constexpr (requires { in_kernel::spans_blocks; }) abilities.spans_blocks = in_kernel::spans_blocks;
   if constexpr (requires { in_kernel::most_rows_of_block; })
     abilities.most_rows_of_block = in_kernel::most_rows_of_block;
-  return {method::name, record, method::needs, abilities};
+  return {method::name, record, method::needs, abilities, method_in_parts<Method, T>::make};
 }
 
 }  // namespace whilst

@@ -9,6 +9,7 @@
 #include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/columns/columns_one_by_one.hpp"
 #include "solvers/linear/columns/record_columns.hpp"
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
@@ -35,6 +36,7 @@ std::string why_one_by_one(const csr_matrix<T>& A, const linear_solver_options& 
   if (!is_automatic && options.method != "cg") return "method " + options.method + " takes one right-hand side";
   if (!is_format_for_kernels(options.format)) return "format " + options.format + " multiplies one vector";
   if (has_null_space(options)) return "a null space is projected out of one vector";
+  if (has_deflation(options)) return "vectors are deflated for one right-hand side at a time";
   if (changes_matrix<T>(options)) return name_of_change(options) + " is for one right-hand side at a time";
   if (options.executor == "resident") return "executor resident solves for one right-hand side";
   if (!is_automatic) return "";

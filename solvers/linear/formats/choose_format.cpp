@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/formats/row_slices.hpp"
 #include "solvers/linear/formats/slice_statistics.hpp"
@@ -92,7 +93,7 @@ std::string one_decimal(double value) {
 
 /// Whether the method has slices in the same kernels as its vectors. "auto" takes such methods first.
 bool has_slices_in_kernels(const linear_solver_options& options) {
-  if (has_scaling(options) || has_null_space(options)) return false;
+  if (has_scaling(options) || has_null_space(options) || has_deflation(options)) return false;
   for (const std::string_view method : {"auto", "cg", "minres", "bicgstab"})
     if (options.method == method) return true;
   return false;

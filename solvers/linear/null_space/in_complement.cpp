@@ -1,6 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/null_space/in_complement.hpp"
 
+#include "solvers/linear/vector_block.hpp"
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/basics/views.hpp"
 
@@ -29,22 +30,6 @@ struct subtract_mean {
   index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
 };
 
-/// The most products that a step makes: as many as a body can move in.
-constexpr int products_at_once = 6;
-template <class T>
-struct null_space_products {
-  index_type n;
-  int count;
-  const T *vectors, *y;
-  WHILST_HD auto operator()(index_type i) const {
-    const double yi = static_cast<double>(y[i]);
-    sums<double, products_at_once> made{};
-    for (int k = 0; k < products_at_once; ++k)
-      if (k < count) made.value[k] = static_cast<double>(vectors[k * n + i]) * yi;
-    return made;
-  }
-  index_type bytes(index_type) const { return (count + 1) * n * static_cast<index_type>(sizeof(T)); }
-};
 struct note_products {
   int count;
   double* products;
@@ -52,21 +37,6 @@ struct note_products {
     for (int k = 0; k < products_at_once; ++k)
       if (k < count) products[k] = total[k];
   }
-};
-template <class T>
-struct subtract_vectors {
-  index_type n;
-  int count;
-  const T* vectors;
-  const double* products;
-  const T* y;
-  T* into;
-  WHILST_HD void operator()(index_type i) const {
-    double part = 0;
-    for (int k = 0; k < count; ++k) part += products[k] * static_cast<double>(vectors[k * n + i]);
-    into[i] = static_cast<T>(static_cast<double>(y[i]) - part);
-  }
-  index_type bytes(index_type) const { return (count + 2) * n * static_cast<index_type>(sizeof(T)); }
 };
 
 /// Records P y.
@@ -86,11 +56,10 @@ class null_space_projection {
       run.step("without the mean", n_, subtract_mean<T>{products_, y, into});
       return;
     }
-    for (int first = 0; first < count_; first += products_at_once) {
-      const int count = count_ - first < products_at_once ? count_ - first : products_at_once;
-      run.step("the part in the null space", n_, null_space_products<T>{n_, count, vectors_ + first * n_, y},
+    each_group_of_vectors(count_, [&](int first, int count) {
+      run.step("the part in the null space", n_, products_with_vectors<T>{n_, count, vectors_ + first * n_, y},
                note_products{count, products_ + first});
-    }
+    });
     run.step("without that part", n_, subtract_vectors<T>{n_, count_, vectors_, products_, y, into});
   }
   int count() const { return count_; }

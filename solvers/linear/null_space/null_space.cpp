@@ -6,36 +6,18 @@
 #include <limits>
 #include <utility>
 
+#include "solvers/linear/orthonormal_vectors.hpp"
 #include "whilst/basics/error.hpp"
-#include "whilst/basics/safe_norm.hpp"
 
 namespace whilst {
 namespace {
 
 constexpr std::string_view constant = "constant", given = "vectors";
-constexpr std::size_t most_vectors = 64;
-/// What is left of a vector of length 1 that depends on others, given with at least half the digits of a double.
-constexpr double most_dependent = 1e-8;
-
-double norm_of_all(std::span<const double> v) {
-  squares sum{};
-  for (const double entry : v) {
-    const squares one = squares_of(entry);
-    sum = {sum.ordinary + one.ordinary, sum.great + one.great, sum.small + one.small};
-  }
-  return norm_of(sum);
-}
 
 double largest_entry(std::span<const double> v) {
   double most = 0;
   for (const double entry : v) most = std::max(most, std::abs(entry));
   return most;
-}
-
-void subtract_part(std::span<double> of, std::span<const double> along) {
-  double part = 0;
-  for (std::size_t i = 0; i < of.size(); ++i) part += along[i] * of[i];
-  for (std::size_t i = 0; i < of.size(); ++i) of[i] -= part * along[i];
 }
 
 std::string name_of_vector(const linear_solver_options& options, std::size_t k) {
@@ -56,42 +38,10 @@ void check_null_space(std::string_view doing, const linear_solver_options& optio
                 "Set null_space to vectors, or leave them out");
 }
 
-/// By Gram and Schmidt, each twice: L. Giraud, J. Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005).
 std::vector<double> orthonormal_null_space(std::string_view doing, const linear_solver_options& options, index_type n) {
   const auto rows = static_cast<std::size_t>(n);
   if (options.null_space == constant) return std::vector<double>(rows, 1 / std::sqrt(static_cast<double>(n)));
-  std::vector<double> made = options.null_space_vectors;
-  const std::size_t entries = made.size(), count = rows ? entries / rows : 0;
-  if (entries == 0 || rows == 0 || entries % rows != 0)
-    throw error(
-        doing,
-        "null_space_vectors has " + std::to_string(entries) + " entries, and the matrix " + std::to_string(n) + " rows",
-        "Give an entry for each row, one vector after another");
-  if (count > std::min(rows, most_vectors))
-    throw error(doing, "there are " + std::to_string(count) + " null space vectors for " + std::to_string(n) + " rows",
-                "Give at most " + std::to_string(std::min(rows, most_vectors)));
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::span<double> v(made.data() + k * rows, rows);
-    const auto bad = std::ranges::find_if(v, [](double entry) { return !std::isfinite(entry); });
-    if (bad != v.end())
-      throw error(doing,
-                  name_of_vector(options, k) + " has the entry " + std::to_string(*bad) + " in row " +
-                      std::to_string(bad - v.begin()),
-                  "Give finite vectors");
-    const double scale = largest_entry(v);
-    if (scale == 0) throw error(doing, name_of_vector(options, k) + " is zero", "Leave it out");
-    for (double& entry : v) entry /= scale;
-    const double length = norm_of_all(v);
-    for (double& entry : v) entry /= length;
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t j = 0; j < k; ++j) subtract_part(v, {made.data() + j * rows, rows});
-      const double left = norm_of_all(v);
-      if (left <= most_dependent)
-        throw error(doing, name_of_vector(options, k) + " is a combination of those before it", "Leave it out");
-      for (double& entry : v) entry /= left;
-    }
-  }
-  return made;
+  return orthonormal_vectors(doing, {"null_space_vectors", "null space vector"}, options.null_space_vectors, n);
 }
 
 template <class T>

@@ -6,7 +6,7 @@ const std::vector<const preconditioner_description*>& preconditioner_table() {
   static const std::vector<const preconditioner_description*> all{
       &amg_description(),     &multigrid_description(), &ilu_description(),          &ic_description(),
       &fsai_description(),    &spai_description(),      &block_jacobi_description(), &ssor_description(),
-      &schwarz_description(), &chebyshev_description(), &neumann_description()};
+      &schwarz_description(), &chebyshev_description(), &neumann_description(),      &inner_solve_description()};
   return all;
 }
 

@@ -77,6 +77,7 @@ const preconditioner_description& ssor_description();
 const preconditioner_description& schwarz_description();
 const preconditioner_description& chebyshev_description();
 const preconditioner_description& neumann_description();
+const preconditioner_description& inner_solve_description();
 
 /// All of them.
 const std::vector<const preconditioner_description*>& preconditioner_table();
