@@ -37,7 +37,8 @@ prepared_solve<T>* prepared_methods<T>::made(const solver_pair& pair) {
 template <class T>
 void prepared_methods<T>::add(solver_pair pair, std::unique_ptr<prepared_solve<T>> solve) {
   if (count_ == all_.size())
-    throw error("making a linear solver", "it has " + std::to_string(count_) + " pairs of a method and a preconditioner",
+    throw error("making a linear solver",
+                "it has " + std::to_string(count_) + " pairs of a method and a preconditioner",
                 "Make a new one for matrices of another kind");
   all_[count_] = {std::move(pair), std::move(solve)};
   ++count_;  // only now: other threads look at those that count
@@ -107,11 +108,10 @@ void prepared_methods<T>::begin_with_attempt() {
   for (const std::size_t k : attempts_.order()) {
     prepared_solve<T>* const now = attempt(k, skipped);
     if (!now) continue;
-    const bool is_usual = k == 0 && attempts_.first() == 0;
+    const std::string why = attempts_.first() == 0 ? attempts_[0].why : "since it has done most before";
     attempts_.begin_with(k);
     if (!chosen_) running_ = chosen_ = now;
     const solver_pair& pair = attempts_[k].pair;
-    const std::string why = is_usual ? attempts_[0].why : "the first that can be made, or that has done most before";
     begin_with(*now, pair.method + " with " + pair.preconditioner + ", " + why + skipped);
     return;
   }

@@ -68,7 +68,8 @@ class prepared_methods<T>::course {
     const bool knows_start = !all_.history.empty() && all_.history.front().iteration == 0;
     least_ = knows_start ? all_.history.front().residual_norm : HUGE_VAL;
     assess(all_);
-    for (std::string label = this->label(all_); prepared_solve<T>* const then = next_if_any(); label = this->label(all_)) {
+    for (std::string label = this->label(all_); prepared_solve<T>* const then = next_if_any();
+         label = this->label(all_)) {
       prepared_solve<T>& ended = of_.running();
       then->desk().announce_launch(true);
       of_.running_ = then;
@@ -144,8 +145,7 @@ class prepared_methods<T>::course {
     rounding_ = 0;
     if ((!converged(all_.reason) && all_.reason != reason::attainable_accuracy) || all_.rhs_norm == 0) return;
     // The last digit of a residual in T may be in doubt where it is just below the tolerance.
-    const double tolerance = std::max(settings_.rtol * all_.rhs_norm, settings_.atol),
-                 allowed = tolerance * (1 + 1e-6);
+    const double tolerance = std::max(settings_.rtol * all_.rhs_norm, settings_.atol), allowed = tolerance * (1 + 1e-6);
     constexpr int most_corrections = 3;
     std::vector<T> r, d, before;
     for (int k = 0;; ++k) {
@@ -164,7 +164,8 @@ class prepared_methods<T>::course {
         return;
       }
       linear_solver_options limits = left();
-      if (k == most_corrections || !(norm < all_.rhs_norm) || limits.max_iterations == 0 || !(limits.deadline > 0)) break;
+      if (k == most_corrections || !(norm < all_.rhs_norm) || limits.max_iterations == 0 || !(limits.deadline > 0))
+        break;
       limits.rtol = 0.5 * tolerance / norm;
       limits.atol = 0;
       before.assign(x_.begin(), x_.end());
@@ -193,7 +194,11 @@ class prepared_methods<T>::course {
   }
   /// The one that goes on, ready to run; null if there is none.
   prepared_solve<T>* next() {
-    if (all_.iterations >= settings_.max_iterations || elapsed() >= settings_.deadline) return nullptr;
+    if (all_.iterations >= settings_.max_iterations) return nullptr;
+    if (elapsed() >= settings_.deadline) {
+      if (is_by_attempts() && goes_on_after(all_, attempt(), rounding_)) all_.reason = reason::deadline;
+      return nullptr;
+    }
     prepared_solve<T>* const then = is_by_attempts() ? next_attempt() : next_method();
     if (!then) return nullptr;
     launch_desk& monitored = of_.chosen().desk();

@@ -64,7 +64,7 @@ preconditioner_choice solver_core<T>::choice_of(const solver_pair& pair) const {
 
 template <class T>
 std::optional<checked_residual> solver_core<T>::check(std::span<const T> b, std::span<const T> x, double tolerance,
-                                                       std::vector<T>& r) const {
+                                                      std::vector<T>& r) const {
   if (has_null_space(options)) return std::nullopt;  // the residual is that of another system
   if (matrix.where().on_host()) return extended_residual(matrix.given(), current_values(), b, x, r);
   double norm_of_x = 0;
@@ -93,9 +93,9 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
   if (M) shown.preconditioner = "user";
   matrix_preconditioner<T>* made_M = nullptr;
   if (!M && of_M.description)
-    made_M =
-        &made_Ms.made({request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M, &until},
-                      method.needs, of_M);
+    made_M = &made_Ms.made(
+        {request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M, &until},
+        method.needs, of_M);
   request.preconditioner_parts = M ? M.get() : made_M;
   request.settings = method_settings_of(options);
   shown.amg.near_null_space.clear();
@@ -112,8 +112,7 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
   request.in_kernel = how == whilst::executor::resident && method.in_kernel.runs &&
                       (only_in_kernel || is_named() ||
                        is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
-  const whilst::executor runs =
-      how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
+  const whilst::executor runs = how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
   auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
   report_fields& told = made->desk().common;
   const format_choice& format = matrix.format();

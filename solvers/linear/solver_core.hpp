@@ -26,19 +26,19 @@ struct solver_core {
   using clock = std::chrono::steady_clock;
 
   stored_matrix<T> matrix;
-  std::shared_ptr<linear_operator<T>> parts;          ///< instead of the matrix
-  std::shared_ptr<preconditioner<T>> M;               ///< instead of a named one
-  preconditioner_choice chosen_M;                     ///< the named one
-  bool chooses_M = false;                             ///< the options name "auto", and that has a choice
-  clock::time_point until = clock::time_point::max(); ///< see matrix_to_precondition
-  kept_preconditioners<T> made_Ms;                    ///< those that are made from the matrix
-  std::optional<whilst::null_space<T>> null_space;    ///< if the options name one
-  const T* bound_values = nullptr;                    ///< where they are, if not in the matrix
-  double size_of_A = HUGE_VAL;                        ///< at least its norm, if known; with preconditioner "auto"
-  linear_solver_options options;                      ///< what to record
-  whilst::executor how = whilst::executor::host;      ///< as chosen; of a method that runs in a kernel, if "auto"
-  bool only_in_kernel = false;                        ///< the executor is resident, and "auto" had no part in that
-  std::optional<prepared_methods<T>> solve;           ///< after all it refers to
+  std::shared_ptr<linear_operator<T>> parts;           ///< instead of the matrix
+  std::shared_ptr<preconditioner<T>> M;                ///< instead of a named one
+  preconditioner_choice chosen_M;                      ///< the named one
+  bool chooses_M = false;                              ///< the options name "auto", and that has a choice
+  clock::time_point until = clock::time_point::max();  ///< see matrix_to_precondition
+  kept_preconditioners<T> made_Ms;                     ///< those that are made from the matrix
+  std::optional<whilst::null_space<T>> null_space;     ///< if the options name one
+  const T* bound_values = nullptr;                     ///< where they are, if not in the matrix
+  double size_of_A = HUGE_VAL;                         ///< at least its norm, if known; with preconditioner "auto"
+  linear_solver_options options;                       ///< what to record
+  whilst::executor how = whilst::executor::host;       ///< as chosen; of a method that runs in a kernel, if "auto"
+  bool only_in_kernel = false;                         ///< the executor is resident, and "auto" had no part in that
+  std::optional<prepared_methods<T>> solve;            ///< after all it refers to
 
   solver_core(std::shared_ptr<preconditioner<T>> given, linear_solver_options asked)
       : M(std::move(given)), options(std::move(asked)) {}
@@ -69,7 +69,7 @@ struct solver_core {
   const T* current_values() const { return bound_values ? bound_values : matrix.values(); }
   /// See prepared_methods::matrix_hooks.
   std::optional<checked_residual> check(std::span<const T> b, std::span<const T> x, double tolerance,
-                                         std::vector<T>& r) const;
+                                        std::vector<T>& r) const;
   /// What preconditioner "auto" tries, and the method that "auto" takes otherwise.
   std::vector<solver_attempt> attempts_of(const csr_matrix<T>& pattern, std::span<const T> values);
   method_choice choice_for(const csr_matrix<T>& pattern, std::span<const T> values) const;

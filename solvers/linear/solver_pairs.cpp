@@ -20,20 +20,23 @@ void measure_entries(const sorted_rows<T>& A, matrix_traits& into) {
   std::vector<double> column_sum(n, 0), diagonal(n, 0);
   double largest_row = 0, others = 0, of_its_sign = 0;
   bool is_weakly_dominant = true, is_dominant = true;
+  into.has_whole_diagonal = true;
   for (std::size_t i = 0; i < n; ++i) {
     diagonal[i] = A.at(i, static_cast<std::int32_t>(i));
-    double beside = 0;
+    double beside = 0, largest = 0;
     for (std::size_t k = A.begin_of(i); k < A.begin_of(i + 1); ++k) {
       const auto j = static_cast<std::size_t>(A.column(k));
       const double value = A.value(k);
       into.is_finite = into.is_finite && std::isfinite(value);
       if (j == i) continue;
       beside += std::fabs(value);
+      largest = std::max(largest, std::fabs(value));
       column_sum[j] += std::fabs(value);
       if (value * diagonal[i] > 0) of_its_sign += std::fabs(value);
     }
     const double own = std::fabs(diagonal[i]);
     others += beside;
+    into.has_whole_diagonal = into.has_whole_diagonal && own > 0 && own >= 1e-6 * largest;
     largest_row = std::max(largest_row, own + beside);
     is_weakly_dominant = is_weakly_dominant && own > 0 && beside <= 1.01 * own;
     is_dominant = is_dominant && own > 0 && 2 * beside <= own;
@@ -115,15 +118,24 @@ std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_vie
   if (A.is_dominant && is_large) attempts.add(usual, "jacobi", 300);
   if (((A.is_like_m_matrix || (is_definite && A.knows_nodes)) && is_large) || (is_definite && !may_factor))
     attempts.add(with_amg, "amg", 500);
-  if (may_factor && is_definite) attempts.add("cg", "ic", 150);
-  if (may_complete && is_definite) attempts.add("cg", complete_ic, 100, /*is_nearly_direct=*/true);
-  if (may_factor) attempts.add("gmres", "ilu,drop=1e-5" + fill_of(A, 20, 400) + ",pivoting=0.1", 100);
-  // An iteration is cheap compared to factors that are nearly complete, the more so the larger they are.
-  if (A.rows >= 5 * fewest_rows_of_large) attempts.add(A.is_symmetric ? "minres" : "bicgstab", "jacobi", 500);
-  if (may_complete) {
-    attempts.add("gmres", complete_ilu, 60, /*is_nearly_direct=*/true);
-    attempts.add("gmres", unmatched_ilu, 60, /*is_nearly_direct=*/true);
+  const std::string incomplete_ilu = "ilu,drop=1e-5" + fill_of(A, 20, 400) + ",pivoting=0.1";
+  // Little is left out of the factors of a matrix like these.
+  if (may_factor && (A.is_like_m_matrix || A.is_dominant)) {
+    if (is_definite)
+      attempts.add("cg", "ic", 150);
+    else
+      attempts.add("gmres", incomplete_ilu, 100);
   }
+  // Of others, factors that are nearly complete are often no larger than incomplete ones in an order that suits those.
+  // Where they would be, making them is given up.
+  if (may_complete && is_definite) attempts.add("cg", complete_ic, 60, /*is_nearly_direct=*/true);
+  if (may_factor && is_definite) attempts.add("cg", "ic", 150);
+  if (may_complete) {
+    // A matching scatters the entries of a grid; where the diagonal has entries, it is seldom needed.
+    attempts.add("gmres", A.has_whole_diagonal ? unmatched_ilu : complete_ilu, 60, /*is_nearly_direct=*/true);
+    attempts.add("gmres", A.has_whole_diagonal ? complete_ilu : unmatched_ilu, 60, /*is_nearly_direct=*/true);
+  }
+  if (may_factor) attempts.add("gmres", incomplete_ilu, 100);
   if (may_factor) attempts.add("gmres", "ilu,drop=1e-6" + fill_of(A, 50, 1000) + ",pivoting=0.1", 500);
   if (is_definite) attempts.add("cg", "jacobi");
   if (A.is_symmetric) {

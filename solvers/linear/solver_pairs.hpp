@@ -38,12 +38,14 @@ struct matrix_traits {
   /// Nearly an M-matrix, as diffusion makes it: beside the diagonal, entries of its sign are at most a tenth of the
   /// others, by the sum of their sizes; and no row's are more than 1.01 times its diagonal, nor is there a 0 on that.
   bool is_like_m_matrix = false;
+  /// Each row has an entry on the diagonal of a millionth of its largest at least.
+  bool has_whole_diagonal = false;
   /// In each row and each column, the diagonal is at least twice the sum of the others' sizes.
   bool is_dominant = false;
   bool knows_nodes = false;  ///< options of amg tell of nodes with several unknowns, or of the near-null space
   /// amg as options set it is no symmetric M, or changes from one iteration to the next: only flexible methods take it.
   bool wants_flexible = false;
-  double size = 0;           ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
+  double size = 0;  ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
 };
 
 /// For a square matrix in host memory, perhaps with other values. One pass over the entries, and what is_symmetric
@@ -56,8 +58,8 @@ matrix_traits traits_of(const csr_matrix<T>& pattern, std::span<const T> values)
 /// found out by making it: see factorization_bounds.
 std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_view named, const method_needs& needs);
 
-/// Whether the next attempt goes on after one that ended so. rounding: what rounding x may add to the residual; 0 if that
-/// is not known.
+/// Whether the next attempt goes on after one that ended so. rounding: what rounding x may add to the residual; 0 if
+/// that is not known.
 bool goes_on_after(const report_fields& ended, const solver_attempt& of, double rounding);
 
 /// The attempts for a matrix, and what became of them in solves with its values.

@@ -14,11 +14,6 @@ struct factorization_bounds {
   double most_growth = std::numeric_limits<double>::infinity();             ///< see growth_of_solves
   /// Where the time is found after which nothing is made any more; null for none. Read whenever factors are made.
   const std::chrono::steady_clock::time_point* until = nullptr;
-
-  bool has_any() const {
-    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-    return most_nonzeros != none || most_operations != none || until != nullptr;
-  }
 };
 
 /// Counts what a part of making factors takes.
@@ -30,7 +25,7 @@ class work_meter {
   void count(std::int64_t operations) { operations_ += operations; }
   /// Whether all that was counted, and so many nonzeros, is within the bounds.
   bool is_within(std::int64_t nonzeros = 0) {
-    if (nonzeros > bounds_.most_nonzeros || operations_ > most_operations_) return false;
+    if (is_late_ || nonzeros > bounds_.most_nonzeros || operations_ > most_operations_) return false;
     if (!bounds_.until || operations_ < next_look_) return true;
     constexpr std::int64_t operations_between_looks = 1'000'000;
     next_look_ = operations_ + operations_between_looks;

@@ -98,7 +98,8 @@ arranged arranged_for_lu(const sparse_rows& A, const ilu_options& options, const
   arranged result;
   result.columns = in_turn(n);
   std::optional<matching> found;
-  if (options.matching && !(found = maximum_product_matching(A, bounds))) result.words = "; not matched: it took too much";
+  if (options.matching && !(found = maximum_product_matching(A, bounds)))
+    result.words = "; not matched: it took too much";
   if (found) {
     result.scales = std::move(found->scales);
     result.columns = std::move(found->column_of_row);

@@ -16,13 +16,7 @@ using entry = working_row::entry;
 class symmetric_elimination {
  public:
   symmetric_elimination(const sparse_rows& A, const elimination_rules& rules, double shift, work_meter& work)
-      : A_(A),
-        rules_(rules),
-        work_(work),
-        row_(A.rows()),
-        first_(size(A), none),
-        next_(size(A), none),
-        at_(size(A)) {
+      : A_(A), rules_(rules), work_(work), row_(A.rows()), first_(size(A), none), next_(size(A), none), at_(size(A)) {
     made_.shift = shift;
   }
 

@@ -38,11 +38,13 @@ void check_ilu(const refuse_setting& refuse, const linear_solver_options& option
     refuse("pivoting is " + std::to_string(ilu.pivoting), "Leave it out, or leave out levels");
 }
 
-/// What "auto" refuses to make, since it has others.
-factorization::factorization_bounds bounds_of(const linear_solver_options& options) {
-  factorization::factorization_bounds bounds{.most_nonzeros = 30'000'000, .most_operations = 3'000'000'000};
-  bounds.most_shift = options.ilu.drop < 1e-6 ? 1e-6 : 0.03;
-  bounds.most_growth = 1e15;
+/// What "auto" refuses to make, since it has others: factors that are nearly complete where a shift would spoil them,
+/// incomplete ones where they are unstable, and all that take too much.
+factorization::factorization_bounds bounds_of(const ilu_options& ilu) {
+  const bool is_nearly_complete = ilu.drop < 1e-8 && ilu.fill == 0;
+  factorization::factorization_bounds bounds{.most_nonzeros = 30'000'000, .most_operations = 1'500'000'000};
+  bounds.most_shift = is_nearly_complete ? 1e-6 : 0.03;
+  if (!is_nearly_complete) bounds.most_growth = 1e15;
   return bounds;
 }
 
@@ -50,7 +52,7 @@ template <class T, factorization::factors_kind kind>
 std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_precondition<T>& matrix, const method_needs&,
                                                       const linear_solver_options& options) {
   factorization::factorization_bounds bounds;
-  if (matrix.is_bounded) bounds = bounds_of(options);
+  if (matrix.is_bounded) bounds = bounds_of(options.ilu);
   bounds.until = matrix.until;
   return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu, bounds);
 }
