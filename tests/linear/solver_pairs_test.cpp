@@ -152,7 +152,7 @@ TEST_CASE("which ends auto goes on after", "[linear][auto_M]") {
 TEST_CASE("attempts take turns: the first, those after it, those before it, what failed, what has no limit",
           "[linear][auto_M]") {
   using indices = std::vector<std::size_t>;
-  const auto of = [](const char* method, index_type most) {
+  const auto of = [](const char* method, whilst::index_type most) {
     return solver_attempt{.pair = {method, "none"}, .why = "", .most_iterations = most};
   };
   const std::vector<solver_attempt> four{of("a", 5), of("b", 5), of("c", 5), of("d", 0)};
