@@ -49,6 +49,11 @@ std::string other_preconditioners(const method_needs& method, const linear_solve
 /// What to try after a solve that ended like this, by a method with these needs; empty if there is no general advice.
 std::string advice(const solve_options& options, const method_needs& needs, reason why) {
   const std::string method = options.solver.method;
+  const bool has_tried_all = options.solver.preconditioner == "auto";
+  if (has_tried_all && why != reason::iteration_limit && why != reason::deadline && why != reason::nan_or_infinity &&
+      why != reason::attainable_accuracy)
+    return method == "auto" ? "no pair of method and preconditioner solved it: is the matrix singular?"
+                            : "try --method auto, too";
   switch (why) {
     case reason::iteration_limit: {
       const std::string better = preconditioners_beyond(needs, options.solver);

@@ -1,25 +1,16 @@
 #include "whilst/linear/linear_solver.hpp"
 
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
 
-#include "solvers/linear/deflation/deflation.hpp"
-#include "solvers/linear/extended_residual.hpp"
-#include "solvers/linear/null_space/in_complement.hpp"
-#include "solvers/linear/preconditioners/kept_preconditioners.hpp"
-#include "solvers/linear/prepared_methods.hpp"
+#include "solvers/linear/solver_core.hpp"
 #include "solvers/linear/solver_refusals.hpp"
-#include "solvers/linear/stored_matrix.hpp"
-#include "whilst/basics/safe_norm.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
 namespace {
-
-constexpr std::string_view making_linear_solver = "making a linear solver";
 
 template <class Part>
 Part checked(Part part, const char* what, const char* cure) {
@@ -30,33 +21,20 @@ Part checked(Part part, const char* what, const char* cure) {
 }  // namespace
 
 template <class T>
-struct linear_solver<T>::implementation {
+struct linear_solver<T>::implementation : solver_core<T> {
   using clock = std::chrono::steady_clock;
-  using operator_parts = std::shared_ptr<linear_operator<T>>;
-  using preconditioner_parts = std::shared_ptr<preconditioner<T>>;
-
-  stored_matrix<T> matrix;
-  operator_parts parts;                             ///< instead of the matrix
-  preconditioner_parts M;                           ///< instead of a named one
-  preconditioner_choice chosen_M;                   ///< the named one
-  bool chooses_M = false;                           ///< the options name "auto", and that has a choice
-  kept_preconditioners<T> made_Ms;                  ///< those that are made from the matrix
-  std::optional<whilst::null_space<T>> null_space;  ///< if the options name one
-  std::unique_ptr<whilst::deflation<T>> deflation;  ///< if the options have vectors
-  std::optional<csr_matrix<T>> values_of;           ///< the matrix whose values are on the place; none if unknown
-  std::optional<csr_matrix<T>> bound;        ///< keeps alive the values that the program reads, if they are a matrix's
-  const T* bound_values = nullptr;           ///< where they are, if not in the matrix
-  double size_of_A = HUGE_VAL;               ///< at least its norm; with preconditioner "auto"
-  linear_solver_options options;             ///< what to record
-  whilst::executor how;                      ///< as chosen; of a method that runs in a kernel, if that is "auto"
-  bool only_in_kernel = false;               ///< the executor is resident, and "auto" had no part in that
-  std::optional<prepared_methods<T>> solve;  ///< after all it refers to
+  using core = solver_core<T>;
+  using core::matrix, core::parts, core::M, core::chosen_M, core::chooses_M, core::null_space, core::deflation,
+      core::options, core::how, core::only_in_kernel, core::solve, core::record, core::note_choice,
+      core::tell_of_values, core::choose_again, core::bound_values;
+  std::optional<csr_matrix<T>> values_of;  ///< the matrix whose values are on the place; none if unknown
+  std::optional<csr_matrix<T>> bound;      ///< keeps alive the values that the program reads, if they are a matrix's
 
   /// M: callbacks and parts both become parts once the number of rows is known.
-  implementation(const csr_matrix<T>& A, preconditioner_callback called, preconditioner_parts given,
+  implementation(const csr_matrix<T>& A, preconditioner_callback called, std::shared_ptr<preconditioner<T>> given,
                  linear_solver_options asked)
-      : M(called ? make_called_preconditioner<T>(A.columns(), std::move(called)) : std::move(given)),
-        options(std::move(asked)) {
+      : core(called ? make_called_preconditioner<T>(A.columns(), std::move(called)) : std::move(given),
+             std::move(asked)) {
     const auto began = clock::now();
     const linear_method<T>* named = checked_method();
     const bool is_square = A.rows() == A.columns(), is_automatic = !named;
@@ -87,7 +65,7 @@ struct linear_solver<T>::implementation {
   }
 
   implementation(index_type n, operator_callback A, preconditioner_callback called, linear_solver_options asked)
-      : M(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr), options(std::move(asked)) {
+      : core(called ? make_called_preconditioner<T>(n, std::move(called)) : nullptr, std::move(asked)) {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     if (n < 0) throw error(making_linear_solver, "the number of rows is " + std::to_string(n), "Give 0 or more");
@@ -99,7 +77,7 @@ struct linear_solver<T>::implementation {
 
   implementation(index_type rows, index_type columns, operator_callback A, operator_callback A_transposed,
                  linear_solver_options asked)
-      : options(std::move(asked)) {
+      : core(nullptr, std::move(asked)) {
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     if (rows < 0 || columns < 0)
@@ -113,8 +91,10 @@ struct linear_solver<T>::implementation {
     record_parts(named, choice, began);
   }
 
-  implementation(operator_parts A, preconditioner_parts given, linear_solver_options asked)
-      : parts(checked(std::move(A), "the operator", "Give one")), M(std::move(given)), options(std::move(asked)) {
+  implementation(std::shared_ptr<linear_operator<T>> A, std::shared_ptr<preconditioner<T>> given,
+                 linear_solver_options asked)
+      : core(std::move(given), std::move(asked)) {
+    parts = checked(std::move(A), "the operator", "Give one");
     const auto began = clock::now();
     const linear_method<T>* const named = checked_method();
     record_parts(named, choice_at(parts->where(), options), began);
@@ -193,176 +173,6 @@ struct linear_solver<T>::implementation {
     record(named, nullptr, began);
     if (!is_square && is_automatic) note_choice(method_of_rectangular);
   }
-  bool is_named() const { return options.method != automatic_method; }
-  void note_choice(const method_choice& choice) {
-    solve->chosen().desk().common.choice = std::string(choice.method) + ", " + choice.why;
-  }
-
-  /// values: of the matrix, where it was given.
-  void record(const linear_method<T>* named, const T* values, clock::time_point began) {
-    if (named && !chooses_M) {
-      solve.emplace(recorded(*named, chosen_M, began));
-      return;
-    }
-    const auto make = [this](const solver_pair& pair) -> std::unique_ptr<prepared_solve<T>> {
-      const linear_method<T>& wanted = method_from_name<T>(making_linear_solver, pair.method);
-      if (only_in_kernel && !wanted.in_kernel.runs) return nullptr;
-      return recorded(wanted, chooses_M ? choice_of(pair) : chosen_M, clock::now());
-    };
-    if (chooses_M) {
-      const auto refresh = [this](const solver_pair& pair) {
-        const std::string words = made_Ms.refresh(pair.preconditioner, matrix.given(), current_values());
-        return words.empty() ? words : words_of(choice_of(pair), words);
-      };
-      const auto check = [this](std::span<const T> b, std::span<const T> x, double tolerance, std::vector<T>& r) {
-        return checked_residual(b, x, tolerance, r);
-      };
-      solve.emplace(make, typename prepared_methods<T>::matrix_hooks{refresh, check}, attempts_for_values(values));
-    } else {
-      solve.emplace(make, values ? choice_for(values) : choose_method_unseen(), chosen_M.text);
-    }
-    solve->chosen().desk().common.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
-  }
-
-  /// The preconditioner of a pair that "auto" tries.
-  preconditioner_choice choice_of(const solver_pair& pair) const {
-    linear_solver_options asked = options;
-    asked.preconditioner = pair.preconditioner;
-    return chosen_preconditioner(making_linear_solver, asked);
-  }
-  /// Those that the next solve reads, in memory of the place.
-  const T* current_values() const { return bound_values ? bound_values : matrix.values(); }
-  /// See prepared_methods::matrix_hooks.
-  std::optional<double> checked_residual(std::span<const T> b, std::span<const T> x, double tolerance,
-                                         std::vector<T>& r) const {
-    if (has_null_space(options)) return std::nullopt;  // the residual is that of another system
-    double norm_of_x = 0;
-    for (const T one : x) norm_of_x = length_of(norm_of_x, static_cast<double>(one));
-    const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) * size_of_A * norm_of_x;
-    if (norm_of_x == 0 || rounding <= 0.1 * tolerance) return std::nullopt;
-    if (matrix.where().on_host()) return extended_residual(matrix.given(), current_values(), b, x, r);
-    const csr_matrix<T> on_host = copied_to_host(matrix.given(), current_values(), matrix.where());
-    return extended_residual(on_host, on_host.values_data(), b, x, r);
-  }
-
-  std::unique_ptr<prepared_solve<T>> recorded(const linear_method<T>& method, const preconditioner_choice& of_M,
-                                              clock::time_point began) {
-    solve_request<T> request = parts ? solve_request<T>() : matrix.request(method.needs.transpose);
-    linear_solver_options shown = options;
-    shown.method = method.name;
-    shown.preconditioner = chooses_M ? of_M.text : options.preconditioner;
-    if (parts) {
-      request.where = parts->where();
-      request.rows = parts->rows();
-      request.columns = parts->columns();
-      request.parts = parts.get();
-    }
-    request.preconditioner = M ? preconditioner_kind::parts : of_M.kind;
-    if (M) shown.preconditioner = "user";
-    matrix_preconditioner<T>* made_M = nullptr;
-    if (!M && of_M.description)
-      made_M =
-          &made_Ms.made({request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M},
-                        method.needs, of_M);
-    request.preconditioner_parts = M ? M.get() : made_M;
-    request.settings = method_settings_of(options);
-    shown.amg.near_null_space.clear();
-    shown.amg.coordinates.clear();
-    shown.block_jacobi.offsets.clear();
-    std::unique_ptr<preconditioner<T>> deflated;
-    if (has_deflation(options)) {
-      if (!deflation) deflation = make_deflation<T>(making_linear_solver, options, request.where, request.rows);
-      deflated = deflation->put_into(request, method.needs);
-      shown.deflation.clear();
-    }
-    std::unique_ptr<in_complement<T>> complement;
-    if (has_null_space(options)) {
-      if (!null_space) null_space.emplace(making_linear_solver, options, request.where, request.rows);
-      complement = make_in_complement<T>(*null_space, method.needs.definite_preconditioner);
-      complement->put_into(request);
-      shown.null_space_vectors.clear();
-    }
-    // Where "auto" took resident, it did for the method to begin with.
-    request.in_kernel = how == whilst::executor::resident && method.in_kernel.runs &&
-                        (only_in_kernel || is_named() ||
-                         is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
-    const whilst::executor runs =
-        how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
-    auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
-    report_fields& told = made->desk().common;
-    const format_choice& format = matrix.format();
-    told.format = format.format;
-    if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;
-    if (made_M) told.preconditioner_choice = words_of(of_M, made_M->description());
-    return made;
-  }
-
-  /// Has a preconditioner that the host makes made anew: between solves. "auto" does so when it chooses again.
-  void tell_of_values(const csr_matrix<T>& pattern, const T* values) {
-    made_Ms.note_new_values();
-    if (chooses_M || !chosen_M.description || !chosen_M.description->hears_of_values) return;
-    solve->wait();
-    solve->note_preconditioner(words_of(chosen_M, made_Ms.refresh(chosen_M.text, pattern, values)));
-  }
-  static std::string words_of(const preconditioner_choice& of, const std::string& made_M) {
-    return of.name + ", " + made_M;
-  }
-
-  /// What preconditioner "auto" tries for these values of the matrix, where the matrix lies.
-  std::vector<solver_attempt> attempts_for_values(const T* values) {
-    const csr_matrix<T>& A = matrix.given();
-    if (A.is_on_device()) return attempts_for_matrix(copied_to_host(A, values, matrix.where()));
-    return attempts_for_traits(traits_of<T>(A, {values, static_cast<std::size_t>(A.nonzeros())}));
-  }
-  std::vector<solver_attempt> attempts_for_matrix(const csr_matrix<T>& A) {
-    return attempts_for_traits(traits_of<T>(A, A.values()));
-  }
-  std::vector<solver_attempt> attempts_for_traits(matrix_traits A) {
-    size_of_A = A.size;
-    A.knows_nodes = options.amg.unknowns_a_node > 1 || !options.amg.near_null_space.empty();
-    if (!is_named()) return attempts_for(A, {}, {});
-    return attempts_for(A, options.method, method_from_name<T>(making_linear_solver, options.method).needs);
-  }
-
-  /// The method that "auto" takes for these values of the matrix, where the matrix lies.
-  method_choice choice_for(const T* values) const {
-    const csr_matrix<T>& A = matrix.given();
-    if (A.is_on_device()) return choice_for_matrix(copied_to_host(A, values, matrix.where()));
-    return of_scaled(choose_method(A, {values, static_cast<std::size_t>(A.nonzeros())}));
-  }
-  method_choice choice_for_matrix(const csr_matrix<T>& A) const { return of_scaled(choose_method(A)); }
-  method_choice of_scaled(const method_choice& choice) const {
-    if (options.scaling != "rows" || !method_from_name<T>(making_linear_solver, choice.method).needs.symmetric)
-      return choice;
-    return {"bicgstab", "since scaling rows destroys symmetry"};
-  }
-  void choose_again(const T* values) {
-    if (chooses_M) {
-      solve->wait();
-      solve->choose(attempts_for_values(values));
-    } else if (solve->is_automatic()) {
-      solve->choose(choice_for(values));
-    }
-  }
-  /// The same for a matrix with this pattern, which may lie elsewhere than the one given first.
-  void choose_again(const csr_matrix<T>& A) {
-    if (!solve->is_automatic()) return;
-    const csr_matrix<T> on_host = A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.where()) : A;
-    if (chooses_M) {
-      solve->wait();
-      solve->choose(attempts_for_matrix(on_host));
-    } else {
-      solve->choose(choice_for_matrix(on_host));
-    }
-  }
-  /// The same for values that nobody looks at: only what is made from them is made anew.
-  void keep_choice() {
-    if (!chooses_M) return;
-    size_of_A = HUGE_VAL;
-    solve->wait();
-    solve->choose_again();
-  }
-
   void require_matrix() const {
     if (parts)
       throw error("updating a matrix's values", "the solver was made for an operator without a matrix",

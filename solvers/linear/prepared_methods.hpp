@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/extended_residual.hpp"
 #include "solvers/linear/solver_pairs.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 
@@ -20,9 +22,9 @@ namespace whilst {
 /// each pair of them that was chosen or went on, each made when it is first needed and then kept, so that values which
 /// change the choice back and forth record nothing anew.
 ///
-/// A solve that goes on starts from the x that the last one returned, with what is left of its iterations and its
-/// deadline, and the same tolerances. The host decides that, so an enqueued solve does not go on. Under preconditioner
-/// "auto" the pair that has converged begins the next solve.
+/// A solve that goes on starts from the best x so far, with what is left of its iterations and its deadline, of which
+/// making a pair takes its part, and the same tolerances. The host decides that, so an enqueued solve does not go on.
+/// Under preconditioner "auto" the pair that has taken most digits off the residual begins the next solve.
 template <class T>
 class prepared_methods {
  public:
@@ -33,11 +35,13 @@ class prepared_methods {
     /// Makes a pair's preconditioner anew if the values have changed since it was made; then returns what it is, in
     /// words, else nothing.
     std::function<std::string(const solver_pair& pair)> refresh;
-    /// ||b - A x|| in extended precision, and b - A x; nothing if it cannot be above the tolerance where the
-    /// residual in T is not.
-    std::function<std::optional<double>(std::span<const T> b, std::span<const T> x, double tolerance,
-                                        std::vector<T>& r)>
+    /// b - A x and its norm in extended precision; nothing if it cannot be above the tolerance where the residual in T
+    /// is not.
+    std::function<std::optional<checked_residual>(std::span<const T> b, std::span<const T> x, double tolerance,
+                                                  std::vector<T>& r)>
         check;
+    /// When a solve has to end, for what is made meanwhile; see matrix_to_precondition.
+    std::chrono::steady_clock::time_point* until = nullptr;
   };
 
   /// For a method and a preconditioner that the user has named.
@@ -52,7 +56,7 @@ class prepared_methods {
   prepared_solve<T>& running() const { return *running_; }
 
   /// Turns for all of them: see program::enter.
-  using turns_of_all = std::array<turns::turn, 12>;
+  using turns_of_all = std::array<turns::turn, 16>;
   [[nodiscard]] turns_of_all enter(std::string_view doing) const;
   /// Waits for what is enqueued.
   void wait() const;
@@ -60,10 +64,10 @@ class prepared_methods {
   bool is_automatic() const { return static_cast<bool>(make_); }
   /// The matrix has other values.
   void choose(const method_choice& choice);
-  /// The same under preconditioner "auto". If the attempts are what they were, the one that converged last remains.
+  /// The same under preconditioner "auto". If the attempts are what they were, the one that begins remains.
   void choose(std::vector<solver_attempt> attempts);
   /// The same if they are not known: those that there are remain.
-  void choose_again() { choose(attempts_); }
+  void choose_again();
   void bind_values(const T* values);
   /// What preconditioner reports tell of from now on. Nothing runs.
   void note_preconditioner(const std::string& made);
@@ -74,36 +78,25 @@ class prepared_methods {
   index_type bytes() const;
 
  private:
+  using clock = std::chrono::steady_clock;
   struct kept_solve {
     solver_pair pair;
     std::unique_ptr<prepared_solve<T>> solve;
   };
+  class course;  ///< of a solve that may go on
   prepared_solve<T>* made(const solver_pair& pair);
-  void add(solver_pair pair, std::unique_ptr<prepared_solve<T>> solve) {
-    all_[count_] = {std::move(pair), std::move(solve)};
-    ++count_;  // only now: other threads look at those that count
-  }
+  void add(solver_pair pair, std::unique_ptr<prepared_solve<T>> solve);
   /// Has the next solve begin with it.
   void begin_with(prepared_solve<T>& now, const std::string& why);
-  /// Makes an attempt, or where that is impossible the next one that is not; `at` becomes its number. Tells `skipped`
-  /// what could not be made. Null if none can.
-  prepared_solve<T>* attempt(std::size_t& at, std::string& skipped);
-  /// The first attempt from this one on that can be made begins.
-  void begin_with_attempt(std::size_t first);
-  std::string label_of(const report_fields& fields, std::size_t at) const;
-  /// Runs one, with what is left of the limits after so many iterations and seconds.
-  std::shared_ptr<ticket::state> start(prepared_solve<T>& solve, const linear_solver_options& left, std::size_t at,
-                                       std::span<const T> b, std::span<T> x);
-  /// The one that goes on after a solve that ended so, by attempt `at`; null if there is none.
-  prepared_solve<T>* next(report_fields& so_far, const linear_solver_options& settings, std::size_t& at);
-  /// Under preconditioner "auto", where rounding hides the residual: finds it in extended precision, and corrects x.
-  void verify(report_fields& all, const linear_solver_options& settings, std::span<const T> b, std::span<T> x);
+  /// Makes an attempt; null, and why in `skipped`, where that is impossible.
+  prepared_solve<T>* attempt(std::size_t k, std::string& skipped);
+  /// The first attempt in turn that can be made begins.
+  void begin_with_attempt();
 
   maker make_;  ///< empty unless automatic
   matrix_hooks hooks_;
-  std::string preconditioner_;            ///< the named one
-  std::vector<solver_attempt> attempts_;  ///< under preconditioner "auto"
-  std::size_t first_ = 0;                 ///< of those: the chosen one
+  std::string preconditioner_;  ///< the named one
+  attempts_in_turn attempts_;   ///< under preconditioner "auto"
   const T* bound_values_ = nullptr;
   /// The first exists as long as this does; other threads may look at them.
   std::array<kept_solve, std::tuple_size_v<turns_of_all>> all_;

@@ -58,8 +58,10 @@ lease<linear_solver<T>> program_cache::borrow(const csr_matrix<T>& given, const 
   kernel_abilities in_kernel = options.method == automatic_method
                                    ? in_kernel_of_automatic
                                    : method_from_name<T>("borrowing a linear solver", options.method).in_kernel;
-  if (is_preconditioner_in_parts(options) || !is_format_for_kernels(options.format) || has_null_space(options) ||
-      has_deflation(options) || changes_matrix<T>(options))
+  // Preconditioner "auto" is the diagonal in a kernel.
+  const bool is_diagonal = options.executor == "resident" && options.preconditioner == automatic_preconditioner;
+  if ((is_preconditioner_in_parts(options) && !is_diagonal) || !is_format_for_kernels(options.format) ||
+      has_null_space(options) || has_deflation(options) || changes_matrix<T>(options))
     in_kernel = {};
   const linear_solver_key<T> key(
       A, options, choose_executor(wish_of(options), A.rows(), A.is_on_device(), in_kernel, A.nonzeros()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,10 +38,14 @@ struct matrix_traits {
   /// Nearly an M-matrix, as diffusion makes it: beside the diagonal, entries of its sign are at most a tenth of the
   /// others, by the sum of their sizes; and no row's are more than 1.01 times its diagonal, nor is there a 0 on that.
   bool is_like_m_matrix = false;
+  /// Each row has an entry on the diagonal of a millionth of its largest at least.
+  bool has_whole_diagonal = false;
   /// In each row and each column, the diagonal is at least twice the sum of the others' sizes.
   bool is_dominant = false;
   bool knows_nodes = false;  ///< options of amg tell of nodes with several unknowns, or of the near-null space
-  double size = 0;           ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
+  /// amg as options set it is no symmetric M, or changes from one iteration to the next: only flexible methods take it.
+  bool wants_flexible = false;
+  double size = 0;  ///< at least ||A||_2: the geometric mean of its 1-norm and its infinity-norm
 };
 
 /// For a square matrix in host memory, perhaps with other values. One pass over the entries, and what is_symmetric
@@ -49,23 +54,40 @@ template <class T>
 matrix_traits traits_of(const csr_matrix<T>& pattern, std::span<const T> values);
 
 /// The attempts for a matrix, at least one. named: the method, if that is not "auto": the attempts are those of its
-/// preconditioners.
-///
-///   A is                              begins            goes on with
-///   dominant, 10 000 rows or more     cg or bicgstab, jacobi
-///   like an M-matrix, or with nodes   cg or bicgstab, amg
-///   that are known, as large
-///   symmetric, its diagonal of one    cg, ic            gmres with nearly complete ilu; cg, then minres with jacobi
-///   sign
-///   square otherwise                  gmres, ilu        gmres with nearly complete ilu, then with more of an
-///   incomplete
-///                                                       one; for symmetric A minres, else bicgstab and gmres, with
-///                                                       jacobi
-///
-/// Beyond 20 million nonzeros there are no incomplete factors, and beyond 200 000 rows none that are nearly complete.
+/// preconditioners. docs/preconditioners.md, "auto", has the table. What cannot be made, or would take too much, is
+/// found out by making it: see factorization_bounds.
 std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_view named, const method_needs& needs);
 
-/// Whether the next attempt goes on after one that ended so.
-bool goes_on_after(const report_fields& ended, const solver_attempt& of);
+/// Whether the next attempt goes on after one that ended so. rounding: what rounding x may add to the residual; 0 if
+/// that is not known.
+bool goes_on_after(const report_fields& ended, const solver_attempt& of, double rounding);
+
+/// The attempts for a matrix, and what became of them in solves with its values.
+class attempts_in_turn {
+ public:
+  /// Others take their place. If they are for the same pairs, the one that begins remains.
+  void replace(std::vector<solver_attempt> attempts);
+  /// The matrix has other values: what failed or was refused may do now.
+  void forget();
+
+  bool empty() const { return all_.empty(); }
+  std::size_t size() const { return all_.size(); }
+  const solver_attempt& operator[](std::size_t k) const { return all_[k]; }
+  std::size_t first() const { return first_; }
+
+  /// The order in which a solve tries them: the first, those after it, those before it; then those that have failed;
+  /// then those without a limit of their own. Those that were refused are not among them.
+  std::vector<std::size_t> order() const;
+
+  void begin_with(std::size_t k) { first_ = k; }
+  void note_failed(std::size_t k) { has_failed_[k] = true; }
+  void note_refused(std::size_t k) { is_refused_[k] = true; }
+  bool is_refused(std::size_t k) const { return is_refused_[k]; }
+
+ private:
+  std::vector<solver_attempt> all_;
+  std::size_t first_ = 0;
+  std::vector<char> has_failed_, is_refused_;
+};
 
 }  // namespace whilst

@@ -1,5 +1,6 @@
 // Preconditioners "ilu" and "ic": incomplete factors.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -196,7 +197,7 @@ TEMPLATE_TEST_CASE("exact factors solve in a few iterations, on every executor",
   for (const std::string& executor : executors_with_steps()) {
     const std::string exact = ",drop=0,fill=0,pivoting=0.1";
     for (const std::string& settings :
-         {exact, exact + ",order=none", exact + ",order=degree", exact + ",matching=false"}) {
+         {exact, exact + ",order=none", exact + ",order=degree", exact + ",order=blocks", exact + ",matching=false"}) {
       for (const char* method : {"gmres", "bicgstab"}) {
         for (const int n : {1, 2, 33, 500}) {
           const csr_matrix<T> A = n < 33 ? grid<T>(n, 0.1) : without_diagonal<T>(n);
@@ -379,6 +380,7 @@ TEST_CASE("settings of ilu and ic, and what excludes them", "[linear][ilu]") {
   refused({.preconditioner = "ilu,fill=-1"}, "fill is -1");
   refused({.preconditioner = "ilu,levels=-2"}, "levels is -2");
   refused({.preconditioner = "ilu,order=amd"}, "order is 'amd'");
+  refused({.preconditioner = "ic,order=blocks"}, "Use one of none, rcm, degree");
   refused({.preconditioner = "ilu,pivoting=1.5"}, "pivoting is 1.5");
   refused({.preconditioner = "ilu,pivoting=1,levels=1"}, "leave out levels");
   refused({.preconditioner = "ilut"}, "no preconditioner called 'ilut'");
@@ -389,6 +391,57 @@ TEST_CASE("settings of ilu and ic, and what excludes them", "[linear][ilu]") {
   const auto products = [](whilst::stream_handle, index_type, const double*, double*) {};
   CHECK_THROWS_WITH(linear_solver<double>(5, products, {.preconditioner = "ilu", .executor = "host"}),
                     contains("preconditioner ilu is made from a matrix"));
+}
+
+TEST_CASE("an exchange of columns stays within its block", "[linear][ilu]") {
+  // Two blocks of two rows; the largest entries are right of the first.
+  factorization::sparse_rows A;
+  for (const auto& row : {std::vector<std::pair<int, double>>{{0, 1e-3}, {1, 1}, {3, 100}},
+                          {{0, 1}, {1, 1e-3}, {2, 50}},
+                          {{2, 1}, {3, 10}},
+                          {{2, 3}, {3, 1}}}) {
+    for (const auto& [column, value] : row) A.append(column, value);
+    A.end_row();
+  }
+  factorization::elimination_rules rules;
+  rules.pivoting = 1;
+  CHECK(factorization::incomplete_lu(A, rules).column_at[0] == 3);
+  rules.block_ends = {2, 2, 4, 4};
+  CHECK(factorization::incomplete_lu(A, rules).column_at == factorization::indices{1, 0, 3, 2});
+}
+
+TEST_CASE("the first shift of ic follows drop, and a large one is refused where it is bounded", "[linear][ilu]") {
+  // Indefinite by little: eigenvalues 2 and -1e-8.
+  const double a = 1, c = 1 + 1e-8;
+  factorization::sparse_rows A;
+  for (const auto& row : {std::array{a, c}, {c, a}}) {
+    A.append(0, row[0]);
+    A.append(1, row[1]);
+    A.end_row();
+  }
+  const double small = factorization::incomplete_cholesky(A, {.drop = 1e-11}).shift;
+  CHECK(small >= 1e-8);
+  CHECK(small <= 1e-7 * (1 + 1e-6));
+  CHECK(factorization::incomplete_cholesky(A, {.drop = 1e-3}).shift == 1e-3);
+  factorization::elimination_rules bounded;
+  bounded.drop = 1e-11;
+  bounded.bounds.most_shift = 1e-9;
+  CHECK_THROWS_WITH(factorization::incomplete_cholesky(A, bounded), contains("Use ilu"));
+}
+
+TEST_CASE("how much a solve with factors grows", "[linear][ilu]") {
+  // L U = [1 0; 2 1] [4 1; 0 0.5]: U^-1 L^-1 (1, 1) = ((1 + 2) / 4, -2).
+  factorization::incomplete_factors made;
+  made.L.end_row();
+  made.L.append(0, 2);
+  made.L.end_row();
+  made.U.append(1, 1);
+  made.U.end_row();
+  made.U.end_row();
+  made.pivots = {4, 0.5};
+  CHECK(factorization::growth_of_solves(made) == 2);
+  made.pivots = {4, 1e-320};
+  CHECK(std::isinf(factorization::growth_of_solves(made)));
 }
 
 TEST_CASE("ilu and ic solve matrices from practice", "[linear][data][ilu]") {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "solvers/linear/factorization/block_triangular.hpp"
 #include "solvers/linear/factorization/elimination.hpp"
 #include "solvers/linear/factorization/ordering.hpp"
 #include "tests/catch.hpp"
@@ -111,6 +112,63 @@ TEST_CASE("orders of matrices without entries", "[linear][ilu]") {
     CHECK(is_permutation(factorization::reverse_cuthill_mckee(nothing), n));
     CHECK(is_permutation(factorization::minimum_degree(nothing), n));
   }
+}
+
+TEST_CASE("blocks are what reaches itself, and nothing is left of them", "[linear][ilu]") {
+  // 0 <-> 2, 3 -> 0, 1 alone and reached by all: 3, then 0 and 2, then 1.
+  sparse_rows small;
+  for (const auto& row : {std::vector<int>{0, 1, 2}, {1}, {0, 1, 2}, {0, 1, 3}}) {
+    for (const int j : row) small.append(j, 1);
+    small.end_row();
+  }
+  const factorization::diagonal_blocks found = factorization::block_triangular_order(small);
+  CHECK(found.order == indices{3, 0, 2, 1});
+  CHECK(found.offsets == indices{0, 1, 3, 4});
+
+  // The oracle: who reaches whom, by Warshall's algorithm.
+  std::mt19937 generator(4);
+  for (const int n : {1, 2, 5, 30, 60}) {
+    for (const int degree : {0, 1, 2}) {
+      std::vector<std::vector<char>> reaches(static_cast<std::size_t>(n),
+                                             std::vector<char>(static_cast<std::size_t>(n)));
+      sparse_rows A;
+      for (std::size_t i = 0; i < reaches.size(); ++i) {
+        reaches[i][i] = true;
+        for (int k = 0; k < degree; ++k) reaches[i][generator() % reaches.size()] = true;
+        for (std::size_t j = 0; j < reaches.size(); ++j)
+          if (reaches[i][j]) A.append(static_cast<std::int32_t>(j), 1);
+        A.end_row();
+      }
+      for (std::size_t k = 0; k < reaches.size(); ++k)
+        for (auto& row : reaches)
+          for (std::size_t j = 0; j < reaches.size(); ++j) row[j] |= row[k] & reaches[k][j];
+      const factorization::diagonal_blocks blocks = factorization::block_triangular_order(A);
+      REQUIRE(is_permutation(blocks.order, n));
+      for (std::size_t b = 0; b < blocks.count(); ++b) {
+        const auto first = static_cast<std::size_t>(blocks.offsets[b]),
+                   end = static_cast<std::size_t>(blocks.offsets[b + 1]);
+        const auto row = [&](std::size_t k) { return static_cast<std::size_t>(blocks.order[k]); };
+        for (std::size_t k = first; k < end; ++k) {
+          for (std::size_t l = 0; l < end; ++l) CHECK(bool(reaches[row(k)][row(l)]) == (l >= first));
+          CHECK((k == first || blocks.order[k - 1] < blocks.order[k]));
+        }
+      }
+    }
+  }
+  // As long as its path, a recursion would be.
+  sparse_rows cycle;
+  for (std::int32_t i = 0; i < 200'000; ++i) {
+    cycle.append((i + 1) % 200'000, 1);
+    cycle.end_row();
+  }
+  CHECK(factorization::block_triangular_order(cycle).count() == 1);
+  CHECK(factorization::block_triangular_order({}).count() == 0);
+}
+
+TEST_CASE("orders and matchings that take too much are given up", "[linear][ilu]") {
+  const sparse_rows A = grid(40).matrix();
+  CHECK_FALSE(factorization::minimum_degree(A, {.most_operations = 5000}));
+  CHECK(factorization::minimum_degree(A, {.most_operations = 50'000'000}) == factorization::minimum_degree(A));
 }
 
 }  // namespace whilst_test

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "solvers/linear/factorization/working_row.hpp"
+#include "whilst/basics/error.hpp"
 
 namespace whilst::factorization {
 namespace {
@@ -13,15 +15,18 @@ using entry = working_row::entry;
 /// list of that column, and then move on to the list of their next entry's.
 class symmetric_elimination {
  public:
-  symmetric_elimination(const sparse_rows& A, const elimination_rules& rules, double shift)
-      : A_(A), rules_(rules), row_(A.rows()), first_(size(A), none), next_(size(A), none), at_(size(A)) {
+  symmetric_elimination(const sparse_rows& A, const elimination_rules& rules, double shift, work_meter& work)
+      : A_(A), rules_(rules), work_(work), row_(A.rows()), first_(size(A), none), next_(size(A), none), at_(size(A)) {
     made_.shift = shift;
   }
 
   /// False if a pivot is not positive.
   bool succeeds() {
-    for (std::int32_t j = 0; j < static_cast<std::int32_t>(A_.rows()); ++j)
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(A_.rows()); ++j) {
       if (!make_row(j)) return false;
+      const std::int64_t nonzeros = 2 * made_.U.nonzeros();
+      if (!work_.is_within(nonzeros)) refuse_factors(work_, j + 1, A_.rows(), nonzeros);
+    }
     return true;
   }
   incomplete_factors result() && {
@@ -52,6 +57,7 @@ class symmetric_elimination {
       const std::int32_t waiting = next_[static_cast<std::size_t>(k)];
       const double multiple = U.values[here] / made_.pivots[static_cast<std::size_t>(k)];
       pivot -= multiple * U.values[here];
+      work_.count(static_cast<std::int64_t>(U.end(k) - here));
       for (std::size_t e = here + 1; e < U.end(k); ++e)
         row_.add(U.columns[e], -multiple * U.values[e], level_of(here) + level_of(e) + 1);
       wait(k, here + 1);
@@ -88,6 +94,7 @@ class symmetric_elimination {
 
   const sparse_rows& A_;
   elimination_rules rules_;
+  work_meter& work_;
   working_row row_;
   std::vector<entry> kept_;
   indices first_, next_;         ///< the first row that waits for a row; the next one that waits for the same
@@ -101,11 +108,20 @@ class symmetric_elimination {
 incomplete_factors incomplete_cholesky(const sparse_rows& A, const elimination_rules& rules) {
   // A shift of 1e-3 suffices for most matrices, and any matrix of finite entries has one that does.
   constexpr int most_tries = 60;
+  constexpr double usual = 1e-3, least = 1e-12;
   double shift = 0;
+  work_meter work(rules.bounds);  // of all tries
   for (int k = 0; k < most_tries; ++k) {
-    symmetric_elimination attempt(A, rules, shift);
+    symmetric_elimination attempt(A, rules, shift, work);
     if (attempt.succeeds()) return std::move(attempt).result();
-    shift = shift == 0 ? 1e-3 : 2 * shift;
+    // What was left out is about drop in size, and as much more may be needed. Small shifts grow faster.
+    if (shift == 0)
+      shift = rules.levels >= 0 ? usual : std::clamp(10 * rules.drop, least, usual);
+    else
+      shift *= shift < usual / 2 ? 10 : 2;
+    if (shift > rules.bounds.most_shift)
+      throw error("making incomplete factors", "the diagonal would have to be shifted by " + std::to_string(shift),
+                  "Use ilu: the matrix is not definite, or nearly so");
   }
   incomplete_factors nothing;  // L = D = 1
   nothing.pivots.assign(static_cast<std::size_t>(A.rows()), 1.0);

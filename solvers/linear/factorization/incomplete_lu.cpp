@@ -2,11 +2,9 @@
 #include <cmath>
 #include <functional>
 #include <queue>
-#include <string>
 #include <utility>
 
 #include "solvers/linear/factorization/working_row.hpp"
-#include "whilst/basics/error.hpp"
 
 namespace whilst::factorization {
 namespace {
@@ -18,7 +16,7 @@ using entry = working_row::entry;
 class row_elimination {
  public:
   row_elimination(const sparse_rows& A, const elimination_rules& rules)
-      : A_(A), rules_(rules), row_(A.rows()), column_at_(in_turn(A.rows())), place_(column_at_) {
+      : A_(A), rules_(rules), row_(A.rows()), column_at_(in_turn(A.rows())), place_(column_at_), work_(rules.bounds) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(A.rows()); ++i) {
       const double norm = norm_of_row(A, i);
       eliminate(i, norm);
@@ -64,7 +62,7 @@ class row_elimination {
       entry multiple = row_.at(column_at(k));
       multiple.value /= made_.pivots[static_cast<std::size_t>(k)];
       if (!is_kept(rules_, multiple, norm)) continue;
-      operations_ += static_cast<std::int64_t>(U_.end(k) - U_.begin(k));
+      work_.count(static_cast<std::int64_t>(U_.end(k) - U_.begin(k)));
       for (std::size_t e = U_.begin(k); e < U_.end(k); ++e)
         add(U_.columns[e], -multiple.value * U_.values[e], multiple.level + level_of(e) + 1);
       multiple.column = k;
@@ -72,13 +70,10 @@ class row_elimination {
     }
   }
   int level_of(std::size_t e) const { return rules_.levels >= 0 ? levels_of_U_[e] : 0; }
-  void require_bounds(std::int32_t i) const {
+  void require_bounds(std::int32_t i) {
     const std::int64_t nonzeros = made_.L.nonzeros() + U_.nonzeros();
-    if (nonzeros <= rules_.bounds.most_nonzeros && operations_ <= rules_.bounds.most_operations) return;
-    throw error("making incomplete factors",
-                std::to_string(i + 1) + " of " + std::to_string(A_.rows()) + " rows took " + std::to_string(nonzeros) +
-                    " nonzeros and " + std::to_string(operations_) + " operations",
-                "Set a smaller fill or a larger drop");
+    work_.count(static_cast<std::int64_t>(row_.columns().size()));
+    if (!work_.is_within(nonzeros)) refuse_factors(work_, i + 1, A_.rows(), nonzeros);
   }
 
   void split(std::int32_t i, double norm) {
@@ -99,10 +94,13 @@ class row_elimination {
   /// Makes the largest entry of the row the pivot, if the one on the diagonal is much smaller.
   void exchange(std::int32_t i) {
     if (rules_.pivoting <= 0 || upper_.empty()) return;
-    entry& largest = *std::max_element(upper_.begin(), upper_.end(), [](const entry& a, const entry& b) {
-      return std::fabs(a.value) < std::fabs(b.value);
-    });
-    if (std::fabs(diagonal_) >= rules_.pivoting * std::fabs(largest.value)) return;
+    // Beyond the row's block, an exchange would join blocks that elimination leaves apart.
+    const std::int32_t end = rules_.block_ends.empty() ? static_cast<std::int32_t>(A_.rows())
+                                                       : rules_.block_ends[static_cast<std::size_t>(i)];
+    const auto size = [&](const entry& one) { return place(one.column) < end ? std::fabs(one.value) : -1; };
+    entry& largest = *std::max_element(upper_.begin(), upper_.end(),
+                                       [&](const entry& a, const entry& b) { return size(a) < size(b); });
+    if (size(largest) < 0 || std::fabs(diagonal_) >= rules_.pivoting * std::fabs(largest.value)) return;
     const std::int32_t there = place(largest.column), before = column_at(i);
     std::swap(column_at_[static_cast<std::size_t>(i)], column_at_[static_cast<std::size_t>(there)]);
     std::swap(place_[static_cast<std::size_t>(before)], place_[static_cast<std::size_t>(largest.column)]);
@@ -140,7 +138,7 @@ class row_elimination {
   indices column_at_, place_;
   sparse_rows U_;  ///< its columns by number
   std::vector<int> levels_of_U_;
-  std::int64_t operations_ = 0;
+  work_meter work_;
   incomplete_factors made_;
 };
 

@@ -17,7 +17,7 @@ constexpr std::int32_t none = -1;
 /// matched entries have u_i + v_j = c_ij.
 class assignment {
  public:
-  explicit assignment(const sparse_rows& A)
+  assignment(const sparse_rows& A, work_meter& work)
       : n_(static_cast<std::size_t>(A.rows())),
         by_column_(transposed(A)),
         largest_(n_, 0),
@@ -27,11 +27,12 @@ class assignment {
         row_of_column_(n_, none),
         distance_(n_, infinite),
         came_from_(n_, none),
-        is_final_(n_, false) {
+        is_final_(n_, false),
+        work_(work) {
     take_costs();
     begin_with_duals();
     match_without_cost();
-    for (std::size_t j = 0; j < n_; ++j)
+    for (std::size_t j = 0; j < n_ && work_.is_within(); ++j)
       if (row_of_column_[j] == none) augment_from(j);
   }
 
@@ -108,6 +109,7 @@ class assignment {
     double shortest = infinite, so_far = 0;
     std::size_t last = n_;  // the free row at the end of the shortest path
     for (std::size_t j = start;;) {
+      work_.count(static_cast<std::int64_t>(end(j) - begin(j)));
       for (std::size_t e = begin(j); e < end(j); ++e) {
         const std::size_t i = row(e);
         const double there = so_far + std::max(0.0, cost(e) - u_[i] - v_[j]);
@@ -162,10 +164,18 @@ class assignment {
   std::vector<double> distance_;
   indices came_from_;
   std::vector<char> is_final_;
+  work_meter& work_;
 };
 
 }  // namespace
 
-matching maximum_product_matching(const sparse_rows& A) { return assignment(A).result(); }
+std::optional<matching> maximum_product_matching(const sparse_rows& A, const factorization_bounds& bounds) {
+  constexpr int share = 5;
+  work_meter work(bounds, share);
+  assignment found(A, work);
+  if (!work.is_within()) return std::nullopt;
+  return found.result();
+}
+matching maximum_product_matching(const sparse_rows& A) { return *maximum_product_matching(A, {}); }
 
 }  // namespace whilst::factorization

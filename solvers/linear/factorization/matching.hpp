@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "solvers/linear/factorization/factorization_bounds.hpp"
 #include "solvers/linear/factorization/sparse_rows.hpp"
 
 namespace whilst::factorization {
@@ -22,5 +25,7 @@ struct matching {
 ///
 /// O(n (nonzeros + n) log n) at worst, mostly far less.
 matching maximum_product_matching(const sparse_rows& A);
+/// The same, or nothing where it takes more than a fifth of the operations, or too long.
+std::optional<matching> maximum_product_matching(const sparse_rows& A, const factorization_bounds& bounds);
 
 }  // namespace whilst::factorization

@@ -12,8 +12,9 @@ namespace {
 /// with one another, without an edge for each pair.
 class quotient_graph {
  public:
-  explicit quotient_graph(const sparse_rows& pattern)
-      : n_(static_cast<std::size_t>(pattern.rows())),
+  quotient_graph(const sparse_rows& pattern, work_meter& work)
+      : work_(work),
+        n_(static_cast<std::size_t>(pattern.rows())),
         neighbours_(n_),
         elements_(n_),
         members_(n_),
@@ -30,8 +31,10 @@ class quotient_graph {
       if (!is_done_[i]) next_.emplace(degree_[i] = neighbours_[i].size(), static_cast<std::int32_t>(i));
   }
 
-  indices order() && {
+  /// Nothing beyond the bounds.
+  std::optional<indices> order() && {
     while (!next_.empty()) {
+      if (!work_.is_within()) return std::nullopt;
       const std::int32_t pivot = next_.begin()->second;
       next_.erase(next_.begin());
       order_.push_back(pivot);
@@ -62,6 +65,7 @@ class quotient_graph {
     ++marks_;
     mark_[index(pivot)] = marks_;
     const auto add = [&](const indices& rows) {
+      work_.count(static_cast<std::int64_t>(rows.size()));
       for (const std::int32_t i : rows) {
         if (mark_[index(i)] == marks_) continue;
         mark_[index(i)] = marks_;
@@ -74,10 +78,16 @@ class quotient_graph {
       members_[index(element)] = {};  // the new element contains it
     }
     neighbours_[index(pivot)] = elements_[index(pivot)] = {};
+    if (members.size() == next_.size()) {  // all that is left: no order fills less than another
+      for (const auto& [degree, i] : next_) order_.push_back(i);
+      next_.clear();
+      return;
+    }
     for (const std::int32_t i : members) leave_what_pivot_joins(i, pivot);
     for (const std::int32_t i : members) update_degree(i, pivot);
   }
   void leave_what_pivot_joins(std::int32_t i, std::int32_t pivot) {
+    work_.count(static_cast<std::int64_t>(neighbours_[index(i)].size() + 2 * elements_[index(i)].size()));
     std::erase_if(neighbours_[index(i)], [&](std::int32_t j) { return mark_[index(j)] == marks_; });
     std::erase_if(elements_[index(i)], [&](std::int32_t e) { return members_[index(e)].empty(); });
     for (const std::int32_t element : elements_[index(i)]) {
@@ -102,6 +112,7 @@ class quotient_graph {
     next_.emplace(degree_[index(i)] = std::min({bound, before + of_pivot, next_.size()}), i);
   }
 
+  work_meter& work_;
   std::size_t n_;
   std::vector<indices> neighbours_, elements_;  ///< of a row that is left
   std::vector<indices> members_;                ///< of an element, by its pivot; empty for what is none any more
@@ -117,6 +128,11 @@ class quotient_graph {
 
 }  // namespace
 
-indices minimum_degree(const sparse_rows& pattern) { return quotient_graph(pattern).order(); }
+std::optional<indices> minimum_degree(const sparse_rows& pattern, const factorization_bounds& bounds) {
+  constexpr int share = 5;
+  work_meter work(bounds, share);
+  return quotient_graph(pattern, work).order();
+}
+indices minimum_degree(const sparse_rows& pattern) { return *minimum_degree(pattern, {}); }
 
 }  // namespace whilst::factorization

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "solvers/linear/factorization/factorization_bounds.hpp"
 #include "solvers/linear/factorization/sparse_rows.hpp"
 
 namespace whilst::factorization {
@@ -15,5 +18,7 @@ indices reverse_cuthill_mckee(const sparse_rows& pattern);
 /// Duff, "An approximate minimum degree ordering algorithm", SIAM J. Matrix Anal. Appl. 17 (1996) 886-905, without
 /// supervariables.
 indices minimum_degree(const sparse_rows& pattern);
+/// The same, or nothing where it takes more than a fifth of the operations, or too long.
+std::optional<indices> minimum_degree(const sparse_rows& pattern, const factorization_bounds& bounds);
 
 }  // namespace whilst::factorization

@@ -14,29 +14,46 @@ std::vector<preconditioner_setting> settings_of_ilu(linear_solver_options& optio
           {"matching", &ilu.matching}, {"pivoting", &ilu.pivoting}, {"order", &ilu.order}};
 }
 
-void check_ic(const refuse_setting& refuse, const linear_solver_options& options) {
+void check_factors(const refuse_setting& refuse, const linear_solver_options& options) {
   const ilu_options& ilu = options.ilu;
   if (!(ilu.drop >= 0 && ilu.drop <= 1)) refuse("drop is " + std::to_string(ilu.drop), "Use 0 to 1");
   if (!(ilu.fill >= 0)) refuse("fill is " + std::to_string(ilu.fill), "Use 0, for no bound, or more");
   if (ilu.levels < -1)
     refuse("levels is " + std::to_string(ilu.levels), "Use 0 or more, or -1 to drop by size instead");
-  if (ilu.order != "none" && ilu.order != "rcm" && ilu.order != "degree")
-    refuse("order is '" + ilu.order + "'", "Use one of none, rcm, degree");
+}
+bool is_order_of_ic(const std::string& order) { return order == "none" || order == "rcm" || order == "degree"; }
+void check_ic(const refuse_setting& refuse, const linear_solver_options& options) {
+  check_factors(refuse, options);
+  if (!is_order_of_ic(options.ilu.order))
+    refuse("order is '" + options.ilu.order + "'", "Use one of none, rcm, degree");
 }
 void check_ilu(const refuse_setting& refuse, const linear_solver_options& options) {
-  check_ic(refuse, options);
+  check_factors(refuse, options);
   const ilu_options& ilu = options.ilu;
+  if (ilu.order != "blocks" && !is_order_of_ic(ilu.order))
+    refuse("order is '" + ilu.order + "'", "Use one of none, rcm, degree, blocks");
   if (!(ilu.pivoting >= 0 && ilu.pivoting <= 1))
     refuse("pivoting is " + std::to_string(ilu.pivoting), "Use 0, for none, to 1");
   if (ilu.pivoting > 0 && ilu.levels >= 0)
     refuse("pivoting is " + std::to_string(ilu.pivoting), "Leave it out, or leave out levels");
 }
 
+/// What "auto" refuses to make, since it has others: factors that are nearly complete where a shift would spoil them,
+/// incomplete ones where they are unstable, and all that take too much.
+factorization::factorization_bounds bounds_of(const ilu_options& ilu) {
+  const bool is_nearly_complete = ilu.drop < 1e-8 && ilu.fill == 0;
+  factorization::factorization_bounds bounds{.most_nonzeros = 30'000'000, .most_operations = 1'500'000'000};
+  bounds.most_shift = is_nearly_complete ? 1e-6 : 0.03;
+  if (!is_nearly_complete) bounds.most_growth = 1e15;
+  return bounds;
+}
+
 template <class T, factorization::factors_kind kind>
 std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_precondition<T>& matrix, const method_needs&,
                                                       const linear_solver_options& options) {
   factorization::factorization_bounds bounds;
-  if (matrix.is_bounded) bounds = {.most_nonzeros = 30'000'000, .most_operations = 5'000'000'000};
+  if (matrix.is_bounded) bounds = bounds_of(options.ilu);
+  bounds.until = matrix.until;
   return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu, bounds);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ struct matrix_to_precondition {
   /// In the order of the pattern's, in host memory or memory of the solver's place.
   const T* values = nullptr;
   bool is_bounded = false;  ///< what takes too much to make is refused: preconditioner "auto" has others
+  /// Where the time is found after which nothing is made any more; null for none. It outlives what is made.
+  const std::chrono::steady_clock::time_point* until = nullptr;
 };
 
 template <class T>

@@ -23,7 +23,8 @@ struct ilu_options {
   double pivoting = 0;
   /// The order of rows and columns: "none" for the matrix's own; "rcm", reverse Cuthill-McKee, which keeps entries near
   /// the diagonal; "degree", minimum degree, by which fewer entries are filled in and rows wait for fewer others; it
-  /// takes the longest to find.
+  /// takes the longest to find. ilu: "blocks", diagonal blocks with nothing below them, each in minimum degree; columns
+  /// are then exchanged within a block alone.
   std::string order = "rcm";
 
   bool operator==(const ilu_options&) const = default;
