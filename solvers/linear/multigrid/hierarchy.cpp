@@ -110,21 +110,19 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(level<C>& fine, level_memory& s
   const index_type n = fine.A.rows;
   program_recorder dividing(where_);
   const int lanes = fine.A.lanes(4);
+  const index_type nonzeros = fine.A.nonzeros;
+  if (!symmetric_) {
+    fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
+    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
+  }
+  if (is_classical_) return split(std::move(dividing), fine, scratch);
+  fine.strong = kept_.take<std::uint8_t>(nonzeros).data();
   matrix_view<C> sizes = fine.matrix();
   if (!symmetric_) {
-    const index_type nonzeros = fine.A.nonzeros;
-    fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
     C* const means = scratch.take<C>(nonzeros).data();
-    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
-    if (is_classical_) {
-      dividing.step("means of entries", nonzeros, mean_entries<C>{fine.A_values, fine.mirrored, means});
-    } else {
-      dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
-    }
+    dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
     sizes.values = means;
   }
-  if (is_classical_) return split(std::move(dividing), fine, sizes, scratch);
-  fine.strong = kept_.take<std::uint8_t>(fine.A.nonzeros).data();
   const std::int32_t* const count =
       record_aggregates(dividing, fine, sizes.values, options_.strength, fine.strong, scratch);
   const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
@@ -227,7 +225,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
   fine.AT_values = symmetric_ ? fine.A_values : kept_.take<C>(fine.A.nonzeros).data();
-  fine.RT_values = symmetric_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
+  fine.RT_values = symmetric_ || is_classical_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
   fine.ATRT_values = symmetric_ ? fine.AP_values : kept_.take<C>(fine.AP.nonzeros).data();
 }
 /// And for what a cycle reads.
@@ -279,8 +277,8 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int
   record_smoother(run, here);
   if (here.coarse_rows == 0) return;
   if (is_classical_) {
-    if (!indices_of_AP) record_weights(run, here, A);  // else they have just been made, to choose from
-    record_kept_weights(run, here, here.P_values);
+    if (!indices_of_AP) record_weights(run, here);  // else they have just been made, to choose from
+    record_kept_weights(run, here);
   } else {
     run.step("P", n,
              prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
@@ -295,13 +293,9 @@ void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& her
   const matrix_view<C> AT = here.transposed(), RT{here.P, here.RT_values};
   const int lanes = here.A.lanes(8);
   run.step("A'", here.A.nonzeros, gather_values<C>{here.mirrored, here.A_values, here.AT_values});
-  if (is_classical_) {
-    record_weights(run, here, getenv("R_IS_P") ? here.matrix() : AT);
-    record_kept_weights(run, here, here.RT_values);
-  } else {
+  if (!is_classical_)
     run.step("R'", n,
              prolongation_values<C>{{here.graph(AT), here.aggregate}, here.P, here.RT_values, smoothing_of_R, lanes});
-  }
   record_product_values<C>(run, "A'R'", AT, nullptr, RT, here.AP, here.ATRT_values, nullptr, skips_long_rows);
 }
 

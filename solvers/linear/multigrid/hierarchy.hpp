@@ -57,7 +57,9 @@ struct level {
   node_matrix<double> nodes_of_P() const { return {P, in_double.P, block, coarse_block}; }
   node_matrix<double> nodes_of_AP() const { return {AP, in_double.AP, block, coarse_block}; }
   node_matrix<C> nodes_of_W() const { return {W.view, W_values, coarse_block, block}; }
-  largest_weights<C> columns_of_interpolation(int most) const { return {interpolation.W, interpolation.sizes, most}; }
+  largest_weights<C> columns_of_interpolation(int most) const {
+    return {{interpolation.W, interpolation.W_values}, most};
+  }
   columns_of_product columns_of_AT() const { return {A, T, /*skips_long_rows=*/true}; }
 
   matrix_view<C> matrix() const { return {A, A_values}; }
@@ -83,7 +85,8 @@ struct level {
 /// Of a symmetric A, R = P' and W = Q'. Else R' is to A' what P is to A, but smoothed half as much: a Petrov-Galerkin
 /// method as that of M. Sala, R. S. Tuminaro, SIAM J. Sci. Comput. 31 (2008), 143-166, who choose how much each basis
 /// function is smoothed. On convection of all strengths R = P' takes up to twice as many iterations, and an R that is
-/// smoothed as P is, half as many again where convection is strong.
+/// smoothed as P is, half as many again where convection is strong. By classical coarsening, R = P' in any case: an R'
+/// made of A' takes more iterations there, or breaks down.
 template <class C>
 class hierarchy {
  public:
@@ -164,10 +167,9 @@ class hierarchy {
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   // Of classical coarsening: hierarchy_of_coarse_unknowns.hpp.
-  std::array<std::int32_t, 3> split(program_recorder&& dividing, level<C>& fine, const matrix_view<C>& measured,
-                                    level_memory& scratch);
-  void record_weights(recorder& run, const level<C>& here, const matrix_view<C>& A) const;
-  void record_kept_weights(recorder& run, const level<C>& here, C* values) const;
+  std::array<std::int32_t, 3> split(program_recorder&& dividing, level<C>& fine, level_memory& scratch);
+  void record_weights(recorder& run, const level<C>& here) const;
+  void record_kept_weights(recorder& run, const level<C>& here) const;
 
   // Of systems: hierarchy_of_nodes.hpp.
   void begin_system(const pattern_view& A);

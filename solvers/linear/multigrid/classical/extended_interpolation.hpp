@@ -26,7 +26,6 @@ struct extended_interpolation {
   std::int32_t* coarse = nullptr;  ///< of each unknown its number on the coarser level, -1 for a fine one
   pattern_view S, A_c, W;
   C *S_values = nullptr, *A_c_values = nullptr, *W_values = nullptr, *diagonal = nullptr;
-  C* sizes = nullptr;  ///< of weights, by which some are kept; only while the level is made
 
   WHILST_HD static bool has(const pattern_view& pattern, index_type i, std::int32_t column) {
     const std::int32_t at = pattern.find(i, column);
@@ -96,8 +95,7 @@ struct shares_of_neighbours {
     });
     added = team.sum(added);
     // Neighbours may cancel a diagonal: then they are left out.
-    constexpr double least_share = 1e-4;
-    return (own + added) / own > least_share ? own + added : own;
+    return (own + added) / own > 0 ? own + added : own;
   }
   WHILST_HD double entry(index_type i, std::int32_t column) const {
     const double own = static_cast<double>(of.diagonal[i]);
@@ -150,28 +148,27 @@ struct interpolation_weights {
 /// columns_of_product.
 template <class C>
 struct largest_weights {
-  pattern_view W;
-  const C* sizes;
+  matrix_view<C> W;
   int most;  ///< 0: all
 
   template <class Team>
   class row {
    public:
     WHILST_HD row(const largest_weights& of, index_type i, const Team& team) : of_(of), i_(i), team_(team) {
-      const std::int32_t count = of.W.offsets[i + 1] - of.W.offsets[i];
+      const std::int32_t count = of.W.pattern.offsets[i + 1] - of.W.pattern.offsets[i];
       if (of.most == 0 || count <= of.most) return;
       for (int k = 0; k < of.most; ++k) {
         const C size_before = size_;
         const std::int32_t column_before = column_;
         C largest = -1;
-        of.W.each_entry(i, team, [&](std::int32_t q, std::int32_t column) {
-          const C size = of.sizes[q];
+        of.W.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t column) {
+          const C size = fabs(of.W.values[q]);
           if (is_before(size_before, column_before, size, column) && size > largest) largest = size;
         });
         size_ = -team.least(-largest);
         std::int32_t first = no_column;
-        of.W.each_entry(i, team, [&](std::int32_t q, std::int32_t column) {
-          const C size = of.sizes[q];
+        of.W.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t column) {
+          const C size = fabs(of.W.values[q]);
           if (size == size_ && is_before(size_before, column_before, size, column) && column < first) first = column;
         });
         column_ = team.least(first);
@@ -180,8 +177,8 @@ struct largest_weights {
     }
     WHILST_HD std::int32_t beyond(std::int32_t last) const {
       std::int32_t least = no_column;
-      of_.W.each_entry(i_, team_, [&](std::int32_t q, std::int32_t column) {
-        const bool is_kept = !is_cut_ || !is_before(size_, column_, of_.sizes[q], column);
+      of_.W.pattern.each_entry(i_, team_, [&](std::int32_t q, std::int32_t column) {
+        const bool is_kept = !is_cut_ || !is_before(size_, column_, fabs(of_.W.values[q]), column);
         if (column > last && column < least && is_kept) least = column;
       });
       return least;
@@ -206,16 +203,8 @@ struct largest_weights {
   }
 };
 
-/// How large weights are; of P and R' together if both are on that pattern.
-template <class C>
-struct add_sizes {
-  const C* weights;
-  C* sizes;
-  bool is_first;
-  WHILST_HD void operator()(index_type q) const { sizes[q] = fabs(weights[q]) + (is_first ? 0 : sizes[q]); }
-};
-
-/// P: the weights that are kept, scaled so that the row's sum stays.
+/// P: the weights that are kept, scaled so that the row's sum stays; but no larger than 2. Weights are positive, and
+/// where the diagonal is at least the sum of the row's other sizes their sum is 1 at most.
 template <class C>
 struct kept_weights {
   matrix_view<C> W;
@@ -233,8 +222,9 @@ struct kept_weights {
       whole_and_kept.value[1] += static_cast<double>(W.values[W.pattern.find(i, column)]);
     });
     whole_and_kept = team.sum(whole_and_kept);
-    // Of other values, a row may have its weight elsewhere than it was.
-    const double ratio = whole_and_kept[0] / whole_and_kept[1], scale = ratio > 0.1 && ratio < 10 ? ratio : 1;
+    constexpr double most = 2;
+    const double whole = whole_and_kept[0] < most ? whole_and_kept[0] : most;
+    const double scale = whole_and_kept[1] > 0 ? whole / whole_and_kept[1] : 0;
     P.each_entry(i, team, [&](std::int32_t at, std::int32_t column) {
       values[at] = static_cast<C>(scale * static_cast<double>(W.values[W.pattern.find(i, column)]));
     });

@@ -15,18 +15,18 @@
 namespace whilst::multigrid {
 
 /// Chooses the coarse unknowns, and finds the offsets of P's pattern: how many of these there are, and the pattern's
-/// size. dividing: the steps before that; measured: by which dependence is, on A's pattern.
+/// size. dividing: the steps before that.
 template <class C>
-std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, level<C>& fine,
-                                                const matrix_view<C>& measured, level_memory& scratch) {
+std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, level<C>& fine, level_memory& scratch) {
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
   extended_interpolation<C>& made = fine.interpolation;
   made.coarse = kept_.take<std::int32_t>(n).data();
   made.diagonal = kept_.take<C>(n).data();
   std::uint8_t* const strong = scratch.take<std::uint8_t>(fine.A.nonzeros).data();
-  dividing.step("diagonal", n, sum_diagonal<C>{measured, made.diagonal, lanes});
-  dividing.step("strong entries", n, mark_dependences<C>{measured, made.diagonal, options_.strength, strong, lanes});
+  dividing.step("diagonal", n, sum_diagonal<C>{fine.matrix(), made.diagonal, lanes});
+  dividing.step("strong entries", n,
+                mark_dependences<C>{fine.matrix(), made.diagonal, options_.strength, strong, lanes});
   const mapped_columns<strong_entries> of_depended{fine.A, {strong}};
   pattern_view depended = record_offsets_of(dividing, n, lanes, of_depended, scratch, scratch);
   dividing.once("sizes", tell_sizes{{depended.offsets + n}, told_.data()});
@@ -66,15 +66,7 @@ std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, lev
   made.S_values = kept_.take<C>(size_of_S).data();
   made.A_c_values = kept_.take<C>(size_of_A_c).data();
   made.W_values = kept_.take<C>(size_of_W).data();
-  made.sizes = scratch.take<C>(size_of_W).data();
-  if (!symmetric_) {
-    C* const transposed = scratch.take<C>(fine.A.nonzeros).data();
-    weighing.step("A'", fine.A.nonzeros, gather_values<C>{fine.mirrored, fine.A_values, transposed});
-    record_weights(weighing, fine, {fine.A, transposed});
-    weighing.step("sizes of weights", size_of_W, add_sizes<C>{made.W_values, made.sizes, /*is_first=*/true});
-  }
-  record_weights(weighing, fine, fine.matrix());
-  weighing.step("sizes of weights", size_of_W, add_sizes<C>{made.W_values, made.sizes, /*is_first=*/symmetric_});
+  record_weights(weighing, fine);
   fine.P = record_offsets_of(weighing, n, made.W.lanes(4),
                              fine.columns_of_interpolation(options_.interpolation_entries), kept_, scratch);
   weighing.once("sizes", tell_sizes{{fine.P.offsets + n}, told_.data()});
@@ -82,9 +74,10 @@ std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, lev
   return {coarse_rows, told()[0]};
 }
 
-/// The weights of P, or of R' where A is the transpose.
+/// All weights.
 template <class C>
-void hierarchy<C>::record_weights(recorder& run, const level<C>& here, const matrix_view<C>& A) const {
+void hierarchy<C>::record_weights(recorder& run, const level<C>& here) const {
+  const matrix_view<C> A = here.matrix();
   const extended_interpolation<C>& of = here.interpolation;
   const index_type n = here.A.rows;
   run.step("diagonal", n, sum_diagonal<C>{A, of.diagonal, here.A.lanes(4)});
@@ -92,11 +85,12 @@ void hierarchy<C>::record_weights(recorder& run, const level<C>& here, const mat
   run.step("shares of neighbours", n, shares_of_neighbours<C>{A, of, here.A.lanes(2)});
   run.step("weights", n, interpolation_weights<C>{of, lanes_of_product(of.S)});
 }
-/// And which of them are kept.
+/// P: those that are kept.
 template <class C>
-void hierarchy<C>::record_kept_weights(recorder& run, const level<C>& here, C* values) const {
+void hierarchy<C>::record_kept_weights(recorder& run, const level<C>& here) const {
   const extended_interpolation<C>& of = here.interpolation;
-  run.step("weights that are kept", here.A.rows, kept_weights<C>{{of.W, of.W_values}, here.P, values, of.W.lanes(4)});
+  run.step("weights that are kept", here.A.rows,
+           kept_weights<C>{{of.W, of.W_values}, here.P, here.P_values, of.W.lanes(4)});
 }
 
 }  // namespace whilst::multigrid

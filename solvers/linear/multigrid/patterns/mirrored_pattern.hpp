@@ -97,13 +97,5 @@ struct mean_sizes {
   C* sizes;
   WHILST_HD void operator()(index_type e) const { sizes[e] = (fabs(values[e]) + fabs(values[mirrored[e]])) / 2; }
 };
-/// (a_ij + a_ji) / 2: the same where signs count.
-template <class C>
-struct mean_entries {
-  const C* values;
-  const std::int32_t* mirrored;
-  C* means;
-  WHILST_HD void operator()(index_type e) const { means[e] = (values[e] + values[mirrored[e]]) / 2; }
-};
 
 }  // namespace whilst::multigrid
