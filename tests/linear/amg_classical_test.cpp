@@ -237,6 +237,7 @@ TEMPLATE_TEST_CASE("classical amg: weights are those of extended+i interpolation
       INFO(name << ", " << entries << " entries");
       const classical_levels<TestType> made(A, symmetric, classical(entries));
       const level<TestType>& fine = made.levels.levels().front();
+      REQUIRE(fine.coarse_rows > 0);
       const extended_interpolation<TestType>& by = fine.interpolation;
       const article expected(fine, 0.25);
       const auto weights = rows_of(by.W, by.W_values), kept = rows_of(fine.P, fine.P_values);
@@ -278,6 +279,41 @@ TEMPLATE_TEST_CASE("classical amg: by hand", "[linear][amg]", float, double) {
     CHECK(fine.interpolation.coarse[2] == -1);
     for (const int i : {0, 1, 2}) CHECK(fine.P_values[i] == TestType(i == 1 ? 1 : 0.5));
     CHECK(made.levels.levels()[1].A_values[0] == TestType(1));  // 2 - 4 / 2 + 2 (2 / 4)
+  }
+  SECTION("where neighbours cancel a diagonal they are left out, and a row's weights are 2 at most") {
+    triplets<double> t(3);
+    t.row({{0, 1}, {1, -8}, {2, -1.5}});  // the last entry is weak: with it the diagonal would be -0.5
+    t.row({{0, -1}, {1, 4}, {2, -1}});
+    t.row({{1, -1}, {2, 2}});
+    const classical_levels<TestType> made(t.matrix(), true, classical(4));
+    const level<TestType>& fine = made.levels.levels().front();
+    REQUIRE(fine.coarse_rows == 1);
+    CHECK(fine.interpolation.coarse[1] == 0);
+    CHECK(fine.interpolation.W_values[0] == TestType(8));
+    CHECK(fine.P_values[0] == TestType(2));
+    CHECK(fine.P_values[2] == TestType(0.5));
+  }
+  SECTION("a row that all unknowns have part in has none in coarsening") {
+    constexpr int n = 2500;
+    triplets<double> t(n);
+    std::vector<std::pair<int, double>> first{{0, 3.0 * n}};
+    for (int i = 1; i < n; ++i) first.emplace_back(i, -1);
+    t.row(first);
+    for (int i = 1; i < n; ++i) {
+      std::vector<std::pair<int, double>> row{{0, -1}, {i, 4}};
+      for (const int j : {i - 1, i + 1})
+        if (j > 0 && j < n) row.emplace_back(j, -1);
+      t.row(row);
+    }
+    const classical_levels<TestType> made(t.matrix(), true, classical(4));
+    const level<TestType>& fine = made.levels.levels().front();
+    REQUIRE(fine.coarse_rows > 0);
+    CHECK(fine.interpolation.coarse[0] == -1);
+    CHECK(fine.P.offsets[1] == 0);
+    std::vector<double> x;
+    CHECK(solve_classically(t.matrix(),
+                            {.preconditioner = "amg,coarsening=classical", .rtol = 1e-8, .executor = "host"}, x)
+              .iterations() <= 20);
   }
   SECTION("along a line, between coarse unknowns one, two or three steps apart, interpolation is linear") {
     constexpr int n = 1000;
