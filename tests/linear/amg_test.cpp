@@ -328,13 +328,12 @@ TEMPLATE_TEST_CASE("amg: convection, weak and strong", "[linear][amg]", float, d
   }
   for (const std::string& executor : executors_with_steps())
     for (const auto& [name, A] : all)
-      for (const auto& [method, most] : {std::pair<const char*, int>{"bicgstab", 20}, {"gmres", 40}, {"idr", 50}}) {
-        INFO(executor << ", " << name << ", " << method);
-        CHECK(
-            iterations_of(
-                A, {.method = method, .preconditioner = "amg,coarsest_rows=100", .rtol = rtol, .executor = executor}) <=
-            most);
-      }
+      for (const auto& [method, most] : {std::pair<const char*, int>{"bicgstab", 20}, {"gmres", 40}, {"idr", 50}})
+        for (const char* const settings : {"amg,coarsest_rows=100", "amg,coarsest_rows=100,coarsening=classical"}) {
+          INFO(executor << ", " << name << ", " << method << ", " << settings);
+          CHECK(iterations_of(A, {.method = method, .preconditioner = settings, .rtol = rtol, .executor = executor}) <=
+                most);
+        }
 }
 
 TEST_CASE("amg: of a symmetric matrix, methods for any matrix take as many iterations", "[linear][amg]") {
@@ -400,10 +399,14 @@ TEMPLATE_TEST_CASE("amg: another flow through the same cells", "[linear][amg]", 
                              still = wind<TestType>(size, 0);
   const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
   for (const std::string& executor : executors_with_steps())
-    for (const char* method : {"bicgstab", "gmres", "auto"}) {
+    for (const char* method : {"bicgstab", "gmres", "auto", "idr"}) {
       INFO(executor << ", " << method);
-      linear_solver<TestType> solver(
-          A, {.method = method, .preconditioner = "amg,coarsest_rows=100", .rtol = rtol, .executor = executor});
+      const bool is_classical = method == std::string("idr");
+      linear_solver<TestType> solver(A, {.method = method,
+                                         .preconditioner = "amg,coarsest_rows=100",
+                                         .amg = {.coarsening = is_classical ? "classical" : "aggregation"},
+                                         .rtol = rtol,
+                                         .executor = executor});
       const auto of_A = solved_by(solver, b);
       for (const csr_matrix<TestType>* matrix : {&other, &still, &A, &still}) {
         solver.update_values(*matrix);
@@ -605,10 +608,11 @@ TEST_CASE("amg: matrices that are hard on a set-up end with a reason", "[linear]
     for (const std::string& executor : executors_with_steps())
       for (const std::string method : {"cg", "minres", "bicgstab", "gmres"})
         for (const std::string settings :
-             {"amg", "amg,precision=double", "amg,coarsest_rows=10", "amg,most_levels=1,coarsest_rows=1"}) {
+             {"amg", "amg,precision=double", "amg,coarsest_rows=10", "amg,most_levels=1,coarsest_rows=1",
+              "amg,coarsening=classical,coarsest_rows=10", "amg,coarsening=classical,strength=0,precision=double"}) {
           // The set-up is the same text everywhere: where it takes longer, half of the combinations.
-          const bool is_usual =
-              (settings == "amg" || settings == "amg,coarsest_rows=10") && (method == "cg" || method == "gmres");
+          const bool is_usual = (settings == "amg" || settings.find("coarsest_rows=10") != std::string::npos) &&
+                                (method == "cg" || method == "gmres");
           if ((under_sanitizers || executor != "host") && !is_usual) continue;
           INFO(one.name << ", " << executor << ", " << method << ", " << settings);
           const auto [told, x] = solved(one.A,
@@ -716,24 +720,28 @@ TEMPLATE_TEST_CASE("amg: new values are noticed", "[linear][amg][sanitizer]", fl
   const csr_matrix<TestType> other = with_ones_added(A);
   const std::vector<TestType> b = random_vector<TestType>(A.rows(), 8);
   for (const std::string& executor : executors_with_steps())
-    for (const auto& [precision, coarsest_rows] : {std::pair("float", 128), {"double", 128}, {"float", 10}}) {
-      INFO(executor << ", " << precision << ", " << coarsest_rows);
-      const linear_solver_options options{.preconditioner = "amg",
-                                          .amg = {.precision = precision, .coarsest_rows = coarsest_rows},
+    for (const auto& [settings, coarsest_rows] : {std::pair<std::string, int>("amg", 128),
+                                                  {"amg,precision=double", 128},
+                                                  {"amg", 10},
+                                                  {"amg,coarsening=classical", 250},
+                                                  {"amg,coarsening=classical", 10}}) {
+      INFO(executor << ", " << settings << ", " << coarsest_rows);
+      const linear_solver_options options{.preconditioner = settings,
+                                          .amg = {.coarsest_rows = coarsest_rows},
                                           .rtol = reachable<TestType>,
                                           .executor = executor};
       const auto of_A = solved(A, options, b), of_other = solved(other, options, b);
       CHECK(of_other.told.iterations() < of_A.told.iterations());  // a better condition, and levels of their own
       linear_solver<TestType> solver(A, options);
       CHECK((solved_by(solver, b).x == of_A.x));
-      // Aggregates stay as they are. Those of the finest level depend on what is beside the diagonal, which is the
-      // same: where there are no others, a solve makes what the constructor makes.
+      // Aggregates and coarse unknowns stay as they are. Those of the finest level depend on what is beside the
+      // diagonal, which is the same: where there are no others, a solve makes what the constructor makes.
       solver.update_values(values_of(other));
       for (int again = 0; again < 2; ++again) {
         const auto updated = solved_by(solver, b);
         CHECK(updated.told.iterations() == of_other.told.iterations());
         CHECK(true_residual(other, b, updated.x) <= 1.01 * reachable<TestType>);
-        if (coarsest_rows == 128) CHECK((updated.x == of_other.x));
+        if (coarsest_rows >= 128) CHECK((updated.x == of_other.x));
       }
       solver.update_values(A);
       CHECK((solved_by(solver, b).x == of_A.x));
@@ -816,22 +824,24 @@ TEST_CASE("amg: the same bits however a solve is run", "[linear][amg]") {
   // 4096 unknowns: the host shares steps among threads.
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:64").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 8);
-  std::vector<double> on_gpu;
-  for (const std::string& executor : executors_with_steps()) {
-    const linear_solver_options options{.preconditioner = "amg", .rtol = 1e-10, .executor = executor};
-    const auto once = solved(A, options, b);
-    CHECK((solved(A, options, b).x == once.x));
-    for (const int number : {1, 3, 8}) {
-      INFO(executor << ", " << number);
-      linear_solver_options changed = options;
-      changed.unroll = number;
-      CHECK((solved(A, changed, b).x == once.x));
-      changed.threads = number;
-      CHECK((solved(A, changed, b).x == once.x));
+  for (const std::string settings : {"amg", "amg,coarsening=classical"}) {
+    std::vector<double> on_gpu;
+    for (const std::string& executor : executors_with_steps()) {
+      const linear_solver_options options{.preconditioner = settings, .rtol = 1e-10, .executor = executor};
+      const auto once = solved(A, options, b);
+      CHECK((solved(A, options, b).x == once.x));
+      for (const int number : {1, 3, 8}) {
+        INFO(executor << ", " << settings << ", " << number);
+        linear_solver_options changed = options;
+        changed.unroll = number;
+        CHECK((solved(A, changed, b).x == once.x));
+        changed.threads = number;
+        CHECK((solved(A, changed, b).x == once.x));
+      }
+      if (executor == "host") continue;
+      if (on_gpu.empty()) on_gpu = once.x;
+      CHECK((on_gpu == once.x));  // stream and graph
     }
-    if (executor == "host") continue;
-    if (on_gpu.empty()) on_gpu = once.x;
-    CHECK((on_gpu == once.x));  // stream and graph
   }
 }
 
@@ -976,8 +986,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
           making + "setting strength of preconditioner amg is '" + text + "'. Give a number");
   CHECK(refusal({.preconditioner = "amg,levels=2"}) ==
         making +
-            "preconditioner amg has no setting called 'levels'. Use some of precision, strength, coarsest_rows, "
-            "most_levels, cycle, smoother, sweeps, unknowns_a_node");
+            "preconditioner amg has no setting called 'levels'. Use some of precision, coarsening, strength, "
+            "interpolation_entries, coarsest_rows, most_levels, cycle, smoother, sweeps, unknowns_a_node");
   CHECK(refusal({.preconditioner = "amgx"}).find("there is no preconditioner called 'amgx'") != std::string::npos);
 
   // Where there is no matrix.

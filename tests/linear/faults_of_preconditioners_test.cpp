@@ -35,6 +35,7 @@ struct setting {
 const std::vector<setting> settings{
     {"cg", "amg,coarsest_rows=50", 300},
     {"bicgstab", "amg,coarsest_rows=50", 300},
+    {"cg", "amg,coarsest_rows=50,coarsening=classical", 300},
     {"cg", "amg,coarsest_rows=50,unknowns_a_node=2", 300},
     {"cg", "ic", 50},
     {"bicgstab", "ilu", 50},

@@ -1,6 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/aggregation.hpp"
 
+#include "solvers/linear/multigrid/chance.hpp"
 #include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
 
 namespace whilst::multigrid {
@@ -21,16 +22,6 @@ struct priorities {
     const auto number = static_cast<std::uint32_t>(i);
     if (here == root) return least_of_roots | number;
     return std::uint64_t{chance(number + 0x9e3779b9u * round) >> 1} << 32 | (number + 1);
-  }
-
- private:
-  /// A hash without regularity: the "lowbias32" of C. Wellons, "Prospecting for hash functions", 2018.
-  WHILST_HD static std::uint32_t chance(std::uint32_t x) {
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    return x ^ x >> 16;
   }
 };
 

@@ -8,7 +8,7 @@
 
 namespace whilst {
 
-/// Algebraic multigrid by smoothed aggregation, for the matrix of a request, whose values lie at matrix.values now.
+/// Algebraic multigrid, for the matrix of a request, whose values lie at matrix.values now.
 /// Makes the hierarchy on the matrix's place, and waits. symmetric: whether the method wants a symmetric one, of a
 /// matrix that is; else it is one for any matrix.
 template <class T>

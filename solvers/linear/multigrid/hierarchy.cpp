@@ -6,6 +6,7 @@
 
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/aggregation.hpp"
+#include "solvers/linear/multigrid/classical/hierarchy_of_coarse_unknowns.hpp"
 #include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
 #include "solvers/linear/multigrid/cycles/hierarchy_of_smoothers.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
@@ -102,20 +103,23 @@ const std::int32_t* hierarchy<C>::record_aggregates(recorder& run, level<C>& fin
   return numbers + n;
 }
 
-/// Divides the unknowns into aggregates, and finds the offsets of P's pattern: how many aggregates there are, and the
-/// pattern's size.
+/// Divides the unknowns into aggregates, or into coarse and fine ones, and finds the offsets of P's pattern: how many
+/// unknowns the coarser level has, and the pattern's size.
 template <class C>
 std::array<std::int32_t, 3> hierarchy<C>::divide(level<C>& fine, level_memory& scratch) {
   const index_type n = fine.A.rows;
   program_recorder dividing(where_);
   const int lanes = fine.A.lanes(4);
-  fine.strong = kept_.take<std::uint8_t>(fine.A.nonzeros).data();
+  const index_type nonzeros = fine.A.nonzeros;
+  if (!symmetric_) {
+    fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
+    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
+  }
+  if (is_classical_) return split(std::move(dividing), fine, scratch);
+  fine.strong = kept_.take<std::uint8_t>(nonzeros).data();
   matrix_view<C> sizes = fine.matrix();
   if (!symmetric_) {
-    const index_type nonzeros = fine.A.nonzeros;
-    fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
     C* const means = scratch.take<C>(nonzeros).data();
-    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
     dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
     sizes.values = means;
   }
@@ -145,6 +149,9 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
   program_recorder prolonging(where_);
   if (is_system_) {
     record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
+  } else if (is_classical_) {
+    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, fine.interpolation.W.lanes(4),
+                      fine.columns_of_interpolation(options_.interpolation_entries), kept_);
   } else {
     const columns_of_prolongation<C> of_P{fine.graph(fine.matrix()), fine.aggregate};
     record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
@@ -218,7 +225,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
   fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
   fine.AT_values = symmetric_ ? fine.A_values : kept_.take<C>(fine.A.nonzeros).data();
-  fine.RT_values = symmetric_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
+  fine.RT_values = symmetric_ || is_classical_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
   fine.ATRT_values = symmetric_ ? fine.AP_values : kept_.take<C>(fine.AP.nonzeros).data();
 }
 /// And for what a cycle reads.
@@ -269,8 +276,13 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
   record_smoother(run, here);
   if (here.coarse_rows == 0) return;
-  run.step("P", n,
-           prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
+  if (is_classical_) {
+    if (!indices_of_AP) record_weights(run, here);  // else they have just been made, to choose from
+    record_kept_weights(run, here);
+  } else {
+    run.step("P", n,
+             prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
+  }
   record_product_values(run, "A P", A, nullptr, P, here.AP, here.AP_values, indices_of_AP, skips_long_rows);
   if (!symmetric_) record_transposed_products(run, here);
 }
@@ -281,8 +293,9 @@ void hierarchy<C>::record_transposed_products(recorder& run, const level<C>& her
   const matrix_view<C> AT = here.transposed(), RT{here.P, here.RT_values};
   const int lanes = here.A.lanes(8);
   run.step("A'", here.A.nonzeros, gather_values<C>{here.mirrored, here.A_values, here.AT_values});
-  run.step("R'", n,
-           prolongation_values<C>{{here.graph(AT), here.aggregate}, here.P, here.RT_values, smoothing_of_R, lanes});
+  if (!is_classical_)
+    run.step("R'", n,
+             prolongation_values<C>{{here.graph(AT), here.aggregate}, here.P, here.RT_values, smoothing_of_R, lanes});
   record_product_values<C>(run, "A'R'", AT, nullptr, RT, here.AP, here.ATRT_values, nullptr, skips_long_rows);
 }
 
@@ -356,7 +369,7 @@ std::string hierarchy<C>::description() const {
   std::snprintf(complexity, sizeof complexity, "%.2f", of_finest > 0 ? nonzeros / of_finest : 1);
   const std::size_t count = levels_.size();
   return std::to_string(count) + (count == 1 ? " level of " : " levels of ") + rows + " rows; operator complexity " +
-         complexity;
+         complexity + (is_classical_ ? "; classical coarsening" : "");
 }
 
 template class hierarchy<WHILST_NUMBER>;

@@ -7,6 +7,7 @@
 
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/colouring/row_colours.hpp"
+#include "solvers/linear/multigrid/classical/extended_interpolation.hpp"
 #include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 #include "solvers/linear/multigrid/cycles/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
@@ -21,7 +22,7 @@
 
 namespace whilst::multigrid {
 
-/// A level of smoothed aggregation, in numbers of type C. Where A counts as symmetric, A' and A are the same, R' and P,
+/// A level, in numbers of type C. Where A counts as symmetric, A' and A are the same, R' and P,
 /// and W' and Q. Else A' has A's pattern, since that equals its transpose then, R' has P's, and A'R' has A P's.
 /// Of a system, patterns are those of nodes, and values those of node matrices: A's blocks are block x block, those of
 /// P and A P block x coarse_block.
@@ -31,9 +32,10 @@ struct level {
   transposed_pattern R, W;  ///< of P and of W'
   C *A_values = nullptr, *AT_values = nullptr, *P_values = nullptr, *RT_values = nullptr, *AP_values = nullptr,
     *ATRT_values = nullptr, *up_values = nullptr, *WT_values = nullptr, *W_values = nullptr, *M = nullptr;
-  std::int32_t* mirrored = nullptr;   ///< for each entry a_ij of A where a_ji is; null if A counts as symmetric
-  std::uint8_t* strong = nullptr;     ///< of each entry of A
-  std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
+  std::int32_t* mirrored = nullptr;         ///< for each entry a_ij of A where a_ji is; null if A counts as symmetric
+  std::uint8_t* strong = nullptr;           ///< of each entry of A
+  std::int32_t* aggregate = nullptr;        ///< of each unknown; -1 for none
+  extended_interpolation<C> interpolation;  ///< of classical coarsening, in place of strong and aggregate
   index_type coarse_rows = 0;
   interleaved_rows<C> up, down;    ///< [S | Q], and W
   interleaved_rows<C> whole;       ///< A itself, without rows where the cycle does not need it
@@ -57,6 +59,9 @@ struct level {
   node_matrix<double> nodes_of_P() const { return {P, in_double.P, block, coarse_block}; }
   node_matrix<double> nodes_of_AP() const { return {AP, in_double.AP, block, coarse_block}; }
   node_matrix<C> nodes_of_W() const { return {W.view, W_values, coarse_block, block}; }
+  largest_weights<C> columns_of_interpolation(int most) const {
+    return {{interpolation.W, interpolation.W_values}, most};
+  }
   columns_of_product columns_of_AT() const { return {A, T, /*skips_long_rows=*/true}; }
 
   matrix_view<C> matrix() const { return {A, A_values}; }
@@ -77,10 +82,13 @@ struct level {
 ///
 /// More smoothing and other cycles need A besides: see deeper_cycle.hpp.
 ///
+/// P is that of smoothed aggregation, or, by classical coarsening, of extended_interpolation.
+///
 /// Of a symmetric A, R = P' and W = Q'. Else R' is to A' what P is to A, but smoothed half as much: a Petrov-Galerkin
 /// method as that of M. Sala, R. S. Tuminaro, SIAM J. Sci. Comput. 31 (2008), 143-166, who choose how much each basis
 /// function is smoothed. On convection of all strengths R = P' takes up to twice as many iterations, and an R that is
-/// smoothed as P is, half as many again where convection is strong.
+/// smoothed as P is, half as many again where convection is strong. By classical coarsening, R = P' in any case: an R'
+/// made of A' takes more iterations there, or breaks down.
 template <class C>
 class hierarchy {
  public:
@@ -92,6 +100,7 @@ class hierarchy {
             const RecordFinest& record_finest)
       : where_(where),
         is_system_(is_system(options)),
+        is_classical_(options.coarsening == "classical"),
         symmetric_(symmetric || is_system_),
         epsilon_(is_system_ ? epsilon : static_cast<double>(std::numeric_limits<C>::epsilon())),
         options_(options),
@@ -159,6 +168,11 @@ class hierarchy {
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
+  // Of classical coarsening: hierarchy_of_coarse_unknowns.hpp.
+  std::array<std::int32_t, 3> split(program_recorder&& dividing, level<C>& fine, level_memory& scratch);
+  void record_weights(recorder& run, const level<C>& here) const;
+  void record_kept_weights(recorder& run, const level<C>& here) const;
+
   // Of systems: hierarchy_of_nodes.hpp.
   void begin_system(const pattern_view& A);
   std::array<std::int32_t, 3> divide_nodes(level<C>& fine, level_memory& scratch);
@@ -180,7 +194,7 @@ class hierarchy {
   void record_unfolded(recorder& run, level<C>& coarsest);
 
   place where_;
-  bool is_system_, symmetric_;
+  bool is_system_, is_classical_, symmetric_;
   double epsilon_;
   amg_options options_;
   cycle_plan plan_;

@@ -1,5 +1,6 @@
 #include "solvers/linear/multigrid/amg.hpp"
 #include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
+#include "solvers/linear/multigrid/systems/near_null_space.hpp"
 #include "solvers/linear/preconditioners/preconditioner_table.hpp"
 
 namespace whilst {
@@ -8,7 +9,9 @@ namespace {
 std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& options) {
   amg_options& amg = options.amg;
   return {{"precision", &amg.precision},
+          {"coarsening", &amg.coarsening},
           {"strength", &amg.strength},
+          {"interpolation_entries", &amg.interpolation_entries},
           {"coarsest_rows", &amg.coarsest_rows},
           {"most_levels", &amg.most_levels},
           {"cycle", &amg.cycle},
@@ -24,6 +27,13 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
   const std::string& precision = amg.precision;
   if (precision != "auto" && precision != "bfloat16" && precision != "float" && precision != "double")
     refuse("precision is '" + precision + "'", "Use one of auto, bfloat16, float, double");
+  if (amg.coarsening != "aggregation" && amg.coarsening != "classical")
+    refuse("coarsening is '" + amg.coarsening + "'", "Use one of aggregation, classical");
+  if (amg.coarsening == "classical" && multigrid::is_system(amg))
+    refuse("coarsening is 'classical', which is for one unknown a node without vectors or coordinates,",
+           "Use aggregation for systems of equations");
+  if (amg.interpolation_entries < 0 || amg.interpolation_entries > 1000)
+    refuse("interpolation_entries is " + std::to_string(amg.interpolation_entries), "Use 1 to 1000, or 0 for all");
   if (!(amg.strength >= 0 && amg.strength <= 1)) refuse("strength is " + std::to_string(amg.strength), "Use 0 to 1");
   if (amg.coarsest_rows < 0 || amg.coarsest_rows > 2048)
     refuse("coarsest_rows is " + std::to_string(amg.coarsest_rows), "Use 1 to 2048, or 0 for what suits the machine");

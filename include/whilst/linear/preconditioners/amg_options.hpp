@@ -13,9 +13,16 @@ struct amg_options {
   /// cr, whose recurrence for M r wants the last digits. "bfloat16" is "float" with matrices of the cycle that a GPU
   /// reads rounded to 8 binary digits. Sums of a set-up are formed in double in any case.
   std::string precision = "auto";
+  /// What the unknowns of a coarser level are: "aggregation", groups of unknowns; "classical", some of the unknowns,
+  /// from which the others are interpolated. The latter is for scalar problems whose entries beside the diagonal
+  /// mostly have the other sign.
+  std::string coarsening = "aggregation";
   /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
-  /// its column, by their geometric mean; 0 to 1.
+  /// its column, by their geometric mean; for "classical" where -a_ij is at least this much of the largest in its row,
+  /// for a positive diagonal. 0 to 1.
   double strength = 0.25;
+  /// Of "classical": an unknown is interpolated from so many coarse ones at most, those that weigh most; 0 for all.
+  int interpolation_entries = 4;
   /// The coarsest level has at most so many rows, and its matrix is inverted, which takes 3 n^3 operations
   /// each time that values have changed; 1 to 2048, or 0 for 1024 on a GPU and 256 on the host.
   index_type coarsest_rows = 0;
