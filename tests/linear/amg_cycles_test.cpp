@@ -15,6 +15,7 @@
 #include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
+#include "tests/linear/hierarchy_there.hpp"
 #include "tests/linear/systems.hpp"
 
 namespace whilst_test {
@@ -36,31 +37,6 @@ using whilst::multigrid::smoother_kind;
 using real = long double;
 using dense = Eigen::Matrix<real, Eigen::Dynamic, Eigen::Dynamic>;
 using column = Eigen::Matrix<real, Eigen::Dynamic, 1>;
-
-template <class From, class To>
-struct copy_values {
-  const From* from;
-  To* to;
-  WHILST_HD void operator()(index_type k) const { to[k] = static_cast<To>(from[k]); }
-};
-
-/// A hierarchy in numbers C of a matrix of doubles, on a place.
-template <class C>
-struct hierarchy_there {
-  buffer<std::int32_t> offsets, columns;
-  buffer<double> values;
-  hierarchy<C> levels;
-
-  hierarchy_there(place where, const csr_matrix<double>& A, bool symmetric, const amg_options& options)
-      : offsets(where, A.rows() + 1, A.row_offsets_32().data()),
-        columns(where, A.nonzeros(), A.column_indices().data()),
-        values(where, A.nonzeros(), A.values().data()),
-        levels(where, {A.rows(), A.columns(), A.nonzeros(), offsets.data(), columns.data()}, symmetric,
-               std::numeric_limits<double>::epsilon(), options, [&](whilst::recorder& run, auto* finest) {
-                 using V = std::remove_pointer_t<decltype(finest)>;
-                 run.step("values", values.size(), copy_values<double, V>{values.data(), finest});
-               }) {}
-};
 
 template <class C>
 dense dense_of(const pattern_view& pattern, const C* values) {

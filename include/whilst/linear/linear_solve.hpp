@@ -68,6 +68,7 @@ struct linear_solve {
           conclude(run, method);
           around.add_correction(run, method_type::lowers_error);
         });
+    note_solve(run, M);
     around.hand_back(run, method_type::lowers_error);
   }
 
@@ -90,6 +91,11 @@ struct linear_solve {
   template <class Run>
   WHILST_HD static void conclude([[maybe_unused]] Run& run, [[maybe_unused]] const method_type& method) {
     if constexpr (requires { method.conclude(run); }) method.conclude(run);
+  }
+  template <class Run, class Lagged>
+  WHILST_HD void note_solve([[maybe_unused]] Run& run, [[maybe_unused]] const Lagged& preconditioner) const {
+    if constexpr (requires { preconditioner.note_solve(run, around.inner, around.first_norm()); })
+      preconditioner.note_solve(run, around.inner, around.first_norm());
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ enum class cycle_kind { V, W, F, K };
 /// A smoother is a diagonal M, or of systems one of blocks of nodes, and a polynomial in M A. spai0, l1_jacobi: x += M
 /// (b - A x), as often as there are sweeps. Chebyshev: a polynomial of that degree, with the M of spai0.
 enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first };
+inline constexpr std::array smoother_names{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first"};
 
 /// Cycle and smoother as options name them.
 ///
@@ -31,13 +33,17 @@ struct cycle_plan {
   /// "W-cycle, 2 sweeps by chebyshev"; empty for the default.
   std::string words = {};
 
+  /// Of a visit: "2 x chebyshev".
+  std::string smoother_words() const {
+    return std::to_string(outer_weights.size() + 1) + " x " + smoother_names[static_cast<std::size_t>(smoother)];
+  }
   bool uses_polynomial() const {
     return smoother == smoother_kind::chebyshev || smoother == smoother_kind::chebyshev_first;
   }
   /// Whether a cycle is what record_cycle records.
   bool is_plain() const { return cycle == cycle_kind::V && outer_weights.empty(); }
   /// Whether a level needs its matrix A beside the cycle's matrices.
-  bool uses_A_on(bool finest) const { return !outer_weights.empty() || (cycle != cycle_kind::V && !finest); }
+  bool uses_A_on(std::size_t level) const { return !outer_weights.empty() || visits_twice(level); }
 
   /// Levels below the finest that are visited twice, at most: each doubles the steps of a W-cycle.
   static constexpr std::size_t most_doubled = 4;
