@@ -108,14 +108,14 @@ TEMPLATE_TEST_CASE("a lagged preconditioner waits until solves have become slowe
     watched_solves<TestType> one(on, 1.5);
     CHECK_FALSE(one.solve(1, 10, 5));  // two iterations a digit: the measure
     CHECK_FALSE(one.solve(4, 10, 5));
-    CHECK_FALSE(one.solve(5, 17, 5));  // 1.5 * 10 + 2
-    CHECK_FALSE(one.solve(6, 18, 5));  // one too many
-    CHECK(one.solve(7, 12, 4));        // three a digit from here on
-    CHECK_FALSE(one.solve(8, 38, 8));  // 1.5 * 24 + 2
-    CHECK_FALSE(one.solve(9, 5, 0.5));
-    CHECK_FALSE(one.solve(9, 39, 8));  // too many
-    CHECK_FALSE(one.solve(7, 39, 8));  // but these are the values that it is made from
-    CHECK_FALSE(one.solve(8, 60, 8));  // 1.5 * 39 + 2: that solve was the new measure
+    CHECK_FALSE(one.solve(5, 17, 5));   // 1.5 * 10 + 2
+    CHECK_FALSE(one.solve(6, 18, 5));   // one too many
+    CHECK(one.solve(7, 12, 4));         // three a digit from here on
+    CHECK_FALSE(one.solve(8, 38, 8));   // 1.5 * 24 + 2
+    CHECK_FALSE(one.solve(9, 4, 0.5));  // 1.5 * 1.5 + 2 is 4.25
+    CHECK_FALSE(one.solve(9, 39, 8));   // too many
+    CHECK_FALSE(one.solve(7, 39, 8));   // but these are the values that it is made from
+    CHECK_FALSE(one.solve(8, 60, 8));   // 1.5 * 39 + 2: that solve was the new measure
     CHECK(value(one.remade) == 1);
   }
 }
