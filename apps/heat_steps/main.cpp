@@ -167,10 +167,10 @@ void print(std::FILE* out, const settings& given, const std::string& executor, c
   fmt::print(out, "machine     {}\n", command::machine_line(describe_machine(), executor));
   fmt::print(out, "plate       {0} x {0} cells, steps of {1}, flame {2}, conductivity 1 + {3} u^2\n\n", given.of.cells,
              given.of.time_step, given.of.flame, given.of.conductivity);
-  fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13}{:>13}{:>13}  {}\n", "way", "M", "steps", "CG iterations", "ms a step",
+  fmt::print(out, "{:<8}{:<20}{:>8}{:>15}{:>13}{:>13}{:>13}  {}\n", "way", "M", "steps", "CG iterations", "ms a step",
              "enqueued", "difference", "bits");
   for (const measured_way& one : ways)
-    fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13.4g}{:>13}{:>13}  {}\n", name(one.how), one.preconditioner,
+    fmt::print(out, "{:<8}{:<20}{:>8}{:>15}{:>13.4g}{:>13}{:>13}  {}\n", name(one.how), one.preconditioner,
                one.made.end.steps, one.made.end.iterations, 1e3 * one.seconds_a_step(), one.made.launches,
                difference_text(one.largest_difference), one.same_bits ? "the same" : "DIFFERENT");
   const made_run& made = ways.front().made;

@@ -319,9 +319,9 @@ int compare_in(const solve_options& options) {
   comparison<T> results;
   linear_solver_options beside = options.solver;
   beside.preconditioner = options.beside;
-  for (const linear_solver_options* solver : {&options.solver, options.beside.empty() ? nullptr : &beside}) {
-    if (!solver) continue;
-    const bool is_beside = solver == &beside;
+  for (const bool is_beside : {false, true}) {
+    if (is_beside && options.beside.empty()) break;
+    const linear_solver_options& solver = is_beside ? beside : options.solver;
     for (const auto& executor : machine.executors) {
       if (executor.name == "batch") continue;  // for many systems, and this is one
       if (is_beside && executor.name == "resident" && is_preconditioner_in_parts(beside)) continue;
@@ -329,7 +329,7 @@ int compare_in(const solve_options& options) {
       if (is_beside && !why_not.empty()) continue;  // told above
       const std::string shown = is_beside ? executor.name + ", " + beside.preconditioner : executor.name;
       status.show(shown + " (Ctrl-C stops) ...");
-      results.rows.push_back(why_not.empty() ? run_executor(shown, executor.name, system, *solver, interrupts)
+      results.rows.push_back(why_not.empty() ? run_executor(shown, executor.name, system, solver, interrupts)
                                              : contender<T>{.name = shown, .why_not = why_not});
       results.rows.back().is_beside = is_beside;
     }

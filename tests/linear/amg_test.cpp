@@ -958,7 +958,7 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   CHECK(refusal({.preconditioner = "amg,levels=2"}) ==
         making +
             "preconditioner amg has no setting called 'levels'. Use some of precision, strength, coarsest_rows, "
-            "most_levels, cycle, smoother, sweeps, unknowns_a_node");
+            "most_levels, cycle, smoother, sweeps, unknowns_a_node, refresh, refresh_growth");
   CHECK(refusal({.preconditioner = "amgx"}).find("there is no preconditioner called 'amgx'") != std::string::npos);
 
   // Where there is no matrix.
