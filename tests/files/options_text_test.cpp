@@ -161,7 +161,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_strength, amg_coarsest_rows, amg_most_levels, amg_cycle, amg_smoother, amg_sweeps, "
-            "amg_unknowns_a_node, amg_near_null_space, "
+            "amg_unknowns_a_node, amg_refresh, amg_refresh_growth, amg_near_null_space, "
             "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
             "block_jacobi_precision, block_jacobi_offsets, chebyshev_degree, "
