@@ -1,4 +1,5 @@
 // compiled by nvcc where CUDA is on
+#define EIGEN_NO_CUDA  // Eigen is within a header of tests; nvcc warns about its annotations for devices
 
 // Rows of zeros, as a Hessian may have them: amg's M has 1 there on the finest level, and so is not singular.
 
