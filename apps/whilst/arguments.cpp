@@ -93,9 +93,11 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--polynomial-degree", solver.polynomial_degree, "bicgstabl: the l of BiCGSTAB(l) (default 2)", whole(8));
   add(to, "--preconditioner", solver.preconditioner,
       "auto: chosen from the matrix, and others where that fails; jacobi: the inverse of the diagonal; where that "
-      "takes too many iterations, amg: algebraic multigrid, as for "
-      "large grids; or incomplete factors, ic: for symmetric definite matrices, ilu: for all others; or sparse "
-      "approximate inverses, fsai and spai, likewise; or block_jacobi, chebyshev, neumann (default none). "
+      "takes too many iterations, amg: algebraic multigrid, as for large grids, or multigrid, if A is a 5- or 7-point "
+      "stencil with constant coefficients; or incomplete factors, ic: for symmetric definite matrices, ilu: for all "
+      "others; or sparse approximate inverses, fsai and spai, likewise; or block_jacobi, ssor, schwarz, chebyshev, "
+      "neumann (default "
+      "none). "
       "amg,strength=0.1 or ilu,drop=1e-5,fill=20 changes settings; docs/preconditioners.md lists them",
       preconditioner_of_matrix());
   add(to, "--format", solver.format,

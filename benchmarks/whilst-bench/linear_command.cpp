@@ -23,8 +23,9 @@ CLI::App* add_linear_command(CLI::App& app, linear_options& options) {
   command
       ->add_option(
           "--preconditioners", options.preconditioners,
-          "Of auto, none, jacobi, amg, ilu, ic, fsai, spai, block_jacobi, chebyshev and neumann, with commas between; "
-          "or all. Least squares and Eigen have none and jacobi, methods for symmetric matrices no ilu and no spai")
+          "Of auto, none, jacobi, amg, multigrid, ilu, ic, fsai, spai, block_jacobi, ssor, schwarz, chebyshev and "
+          "neumann, with commas between; or all. Least squares and Eigen have none and jacobi, methods for symmetric "
+          "matrices no ilu and no spai; multigrid takes stencils on grids alone")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--executor", options.executor, "auto, host, stream, graph or resident")

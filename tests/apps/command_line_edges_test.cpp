@@ -131,7 +131,8 @@ TEST_CASE("manual page and completions tell every command and option that --help
   CHECK(contains(unescaped, "Stop at |b - A x| <= rtol |b| (default 1e-8)"));
   CHECK(contains(zsh.out, ":value:(none jacobi)"));
   CHECK(contains(fish.out,
-                 "-l preconditioner -x -a 'auto none jacobi amg ilu ic fsai spai block_jacobi chebyshev neumann'"));
+                 "-l preconditioner -x -a 'auto none jacobi amg multigrid ilu ic fsai spai block_jacobi ssor schwarz "
+                 "chebyshev neumann'"));
   CHECK(contains(fish.out, "-l preconditioner -x -a 'none jacobi'"));  // of eigen
 }
 

@@ -53,9 +53,10 @@ std::ptrdiff_t keys() {
 
 TEST_CASE("each option has a key", "[options]") {
   // Settings of a preconditioner are members of one, and so are tolerances.
-  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 6 + members<whilst::amg_options>() +
-                                             members<whilst::ilu_options>() + members<whilst::fsai_options>() +
-                                             members<whilst::block_jacobi_options>() +
+  CHECK(keys<linear_solver_options>() == members<linear_solver_options>() - 9 + members<whilst::amg_options>() +
+                                             members<whilst::multigrid_options>() + members<whilst::ilu_options>() +
+                                             members<whilst::fsai_options>() + members<whilst::block_jacobi_options>() +
+                                             members<whilst::ssor_options>() + members<whilst::schwarz_options>() +
                                              members<whilst::chebyshev_options>() + members<whilst::neumann_options>());
   CHECK(keys<minimizer_options>() ==
         members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
@@ -133,6 +134,9 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
                               .block_jacobi = {.offsets = {0, 2}},
                               .chebyshev = {.degree = 7},
                               .neumann = {.damping = 0.5}});
+  CHECK(options_from_string<linear_solver_options>(
+            options_to_string(linear_solver_options{.preconditioner = "ssor,omega=1.5", .ssor = {.sweeps = 3}})) ==
+        linear_solver_options{.preconditioner = "ssor", .ssor = {.omega = 1.5, .sweeps = 3}});
   // What stands behind the name counts before the struct.
   const std::string of_ic =
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
@@ -162,9 +166,12 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_strength, amg_coarsest_rows, amg_most_levels, amg_cycle, amg_smoother, amg_sweeps, "
             "amg_unknowns_a_node, amg_refresh, amg_refresh_growth, amg_near_null_space, "
-            "amg_coordinates, ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
+            "amg_coordinates, multigrid_precision, multigrid_cycle, multigrid_sweeps, multigrid_coarsest_rows, "
+            "ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "
-            "block_jacobi_precision, block_jacobi_offsets, chebyshev_degree, "
+            "block_jacobi_blocks, block_jacobi_precision, block_jacobi_offsets, ssor_omega, ssor_sweeps, schwarz_rows, "
+            "schwarz_overlap, "
+            "schwarz_precision, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
             "null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "

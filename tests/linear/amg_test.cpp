@@ -980,7 +980,7 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
 
   const std::string others =
       "there is no preconditioner called 'amg'. Use one of none, jacobi; a linear_solver also "
-      "takes amg, ilu, ic, fsai, spai";
+      "takes amg, multigrid, ilu, ic, fsai, spai";
   CHECK(message_of([&] {
           whilst::columns_linear_solver<double>(A, 2, {.preconditioner = "amg", .executor = "host"});
         }).find("making a solver for several columns: " + others) == 0);

@@ -259,7 +259,7 @@ TEST_CASE("block_jacobi: what does not go is refused", "[linear][block_jacobi]")
   CHECK(message_of_making({.preconditioner = "block_jacobi,rows=-1"}).find("rows is -1") != std::string::npos);
   CHECK(message_of_making({.preconditioner = "block_jacobi,precision=half"}).find("Use one of auto, float, double") !=
         std::string::npos);
-  CHECK(message_of_making({.preconditioner = "block_jacobi,size=3"}).find("Use some of rows, precision") !=
+  CHECK(message_of_making({.preconditioner = "block_jacobi,size=3"}).find("Use some of rows, blocks, precision") !=
         std::string::npos);
   const auto with = [](std::vector<index_type> offsets) {
     return message_of_making({.preconditioner = "block_jacobi", .block_jacobi = {.offsets = std::move(offsets)}});

@@ -40,6 +40,7 @@ const std::vector<setting> settings{
     {"bicgstab", "ilu", 50},
     {"cg", "fsai,power=2", 30},
     {"bicgstab", "spai", 30},
+    {"cg", "ssor", 30},
 };
 
 answer solved_by_new_solver(const whilst::csr_matrix<double>& A, const linear_solver_options& options) {
@@ -65,6 +66,7 @@ TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next on
   if (whilst::cuda::device_count() == 0) return;
   const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
   for (const setting& one : settings) fail_each_call_of(one, A);
+  fail_each_call_of({"cg", "multigrid,coarsest_rows=50", 30}, A);
 }
 
 TEST_CASE("whichever CUDA call fails while levels are made, nothing leaks", "[amg][gpu][alone]") {

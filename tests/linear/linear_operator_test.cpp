@@ -104,6 +104,44 @@ class neumann final : public whilst::preconditioner<T> {
   mutable const double* factor_ = nullptr;
 };
 
+/// M = 1/4, made of r rounded to float; methods may round it if `offers` says so.
+template <class T>
+struct round_to_float {
+  const T* r;
+  float* rounded;
+  WHILST_HD void operator()(index_type i) const { rounded[i] = static_cast<float>(r[i]); }
+};
+template <class T>
+struct quarter {
+  const float* rounded;
+  T* z;
+  WHILST_HD void operator()(index_type i) const { z[i] = static_cast<T>(rounded[i]) / 4; }
+};
+template <class T>
+class quarter_in_float final : public whilst::preconditioner<T> {
+ public:
+  explicit quarter_in_float(bool offers) : offers_(offers) {}
+  void take_memory(index_type n, whilst::workspace& memory) override {
+    n_ = n;
+    rounded_ = memory.take<float>(n);
+  }
+  void apply(whilst::recorder& run, const T* r, T* z) const override {
+    run.step("r rounded", n_, round_to_float<T>{r, rounded_});
+    run.step("z = r / 4", n_, quarter<T>{rounded_, z});
+  }
+  float* rounded_residual() const override { return offers_ ? rounded_ : nullptr; }
+  void apply_to_rounded(whilst::recorder& run, T* z) const override {
+    ++taken;
+    run.step("z = r / 4", n_, quarter<T>{rounded_, z});
+  }
+  mutable int taken = 0;
+
+ private:
+  bool offers_;
+  index_type n_ = 0;
+  float* rounded_ = nullptr;
+};
+
 template <class T>
 whilst::csr_matrix<T> band_matrix(int n, bool symmetric) {
   triplets<T> t(n);
@@ -193,6 +231,26 @@ TEST_CASE("a preconditioner in parts for a matrix", "[linear][parts]") {
     CHECK(solver.solve(b, twice).converged());
     // ||A^-1|| <= 1/2, and both residuals are within 1e-12.
     CHECK((to_eigen(twice) - 2 * to_eigen(x)).norm() <= 2.1e-12 * to_eigen(b).norm());
+  }
+}
+
+TEST_CASE("methods round r for a preconditioner that asks for it", "[linear][parts][sanitizer]") {
+  constexpr int n = 700;
+  const std::vector<double> b = random_vector<double>(n, 5);
+  for (const std::string& executor : executors()) {
+    if (executor == "resident") continue;
+    for (const std::string& method : methods_on(executor, matrix_kind::definite)) {
+      INFO(executor << ", " << method);
+      std::vector<double> x[2]{std::vector<double>(b.size(), 0), std::vector<double>(b.size(), 0)};
+      for (const bool offers : {false, true}) {
+        const auto M = std::make_shared<quarter_in_float<double>>(offers);
+        linear_solver<double> solver(std::make_shared<band<double>>(place_for(executor), n, true), M,
+                                     {.method = method, .rtol = 1e-6, .executor = executor});
+        CHECK(solver.solve(b, x[offers]).converged());
+        if (method == "cg" || method == "minres" || method == "bicgstab") CHECK((M->taken > 0) == offers);
+      }
+      CHECK((x[0] == x[1]));  // a number is rounded the same way wherever that is done
+    }
   }
 }
 

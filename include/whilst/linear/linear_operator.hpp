@@ -94,6 +94,11 @@ class preconditioner {
   virtual const index_type* refreshes() const { return nullptr; }
   /// Records z = M r; they do not overlap.
   virtual void apply(recorder& run, const T* r, T* z) const = 0;
+  /// Memory of an M that begins with r rounded to float; else null. The step that makes r may write that there, too,
+  /// and apply_to_rounded then takes the place of apply. Asked after take_memory.
+  virtual float* rounded_residual() const { return nullptr; }
+  /// Records z = M r for the r in rounded_residual().
+  virtual void apply_to_rounded([[maybe_unused]] recorder& run, [[maybe_unused]] T* z) const {}
 };
 
 /// A function that makes products: enqueues y = f(x) on a stream, which is null on the host. n: the entries of y.
@@ -186,6 +191,21 @@ struct composed_preconditioner {
   }
   void record(recorder& run, index_type, const T* r, T* z) const {
     if (parts) parts->apply(run, r, z);
+  }
+  WHILST_HD float* rounded_residual() const {
+#if defined(__CUDA_ARCH__)
+    return nullptr;
+#else
+    return parts ? parts->rounded_residual() : nullptr;
+#endif
+  }
+  /// Likewise, where the step before has written rounded_residual() if there is one.
+  void record_after_rounding(recorder& run, const T* r, T* z) const {
+    if (rounded_residual()) {
+      parts->apply_to_rounded(run, z);
+    } else if (parts) {
+      parts->apply(run, r, z);
+    }
   }
 };
 

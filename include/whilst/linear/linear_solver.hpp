@@ -16,7 +16,10 @@
 #include "whilst/linear/preconditioners/block_jacobi_options.hpp"
 #include "whilst/linear/preconditioners/fsai_options.hpp"
 #include "whilst/linear/preconditioners/ilu_options.hpp"
+#include "whilst/linear/preconditioners/multigrid_options.hpp"
 #include "whilst/linear/preconditioners/polynomial_options.hpp"
+#include "whilst/linear/preconditioners/schwarz_options.hpp"
+#include "whilst/linear/preconditioners/ssor_options.hpp"
 
 namespace whilst {
 
@@ -35,26 +38,35 @@ struct linear_solver_options {
   /// "cgs" or "tfqmr"; for any shape and rank, by least squares, "lsqr", "lsmr" or "cgls". docs/linear.md compares
   /// them. "auto" looks at the matrix, and goes on with another method where one fails: see docs/which-solver.md.
   std::string method = "cg";
-  /// "auto", "none", "jacobi", "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "chebyshev" or "neumann". "auto"
-  /// looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where one
-  /// fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which need a
-  /// positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
+  /// "auto", "none", "jacobi", "amg", "multigrid", "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor", "schwarz",
+  /// "chebyshev" or
+  /// "neumann". "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the
+  /// next where one fails: see docs/preconditioners.md. "jacobi": the inverse of the diagonal; for minres and cr, which
+  /// need a positive definite M, of its absolute values; for lsqr, lsmr and cgls of the squared norms of A's columns. A
   /// preconditioner of your own: see the constructors that take one. For the last three methods it is to be close to
-  /// the inverse of A'A. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
-  /// double when the solver is made and again by each update_values and bind_values, from the values as they are then.
-  /// Values that you change in place leave the factors as they are: then call one of the two again. All others are made
-  /// where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai": sparse approximate
-  /// inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the diagonal. "chebyshev"
-  /// and "neumann": polynomials in A, for symmetric definite ones.
+  /// the inverse of A'A. "multigrid": for the matrix of a 5- or 7-point stencil with constant coefficients on a grid;
+  /// others are refused. "ilu" and "ic": incomplete factors, for a symmetric definite A "ic", made by the host in
+  /// double when the solver is made. These three are made again by each update_values and bind_values, from the values
+  /// as they are then. Values that you change in place leave them as they are: then call one of the two again. All
+  /// others are made where the solver runs, and made anew by solves whose values have changed. "fsai" and "spai":
+  /// sparse approximate inverses, for a symmetric definite A "fsai". "block_jacobi": the inverses of blocks on the
+  /// diagonal. "ssor": symmetric Gauss-Seidel sweeps by colours. "schwarz": the inverses of blocks that overlap.
+  /// "chebyshev" and "neumann": polynomials in A, for symmetric definite ones.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};
+  /// The same for preconditioner "multigrid".
+  multigrid_options multigrid = {};
   /// The same for preconditioners "ilu" and "ic".
   ilu_options ilu = {};
   /// The same for preconditioners "fsai" and "spai".
   fsai_options fsai = {};
   /// The same for preconditioner "block_jacobi".
   block_jacobi_options block_jacobi = {};
+  /// The same for preconditioner "ssor".
+  ssor_options ssor = {};
+  /// The same for preconditioner "schwarz".
+  schwarz_options schwarz = {};
   /// The same for preconditioner "chebyshev": a polynomial in A, not the method of that name.
   chebyshev_options chebyshev = {};
   /// The same for preconditioner "neumann".

@@ -203,25 +203,44 @@ struct made_of_products : blocks_of<Use> {
   }
 };
 
+/// Where a map writes r rounded, if M begins with that.
+template <class Preconditioner>
+struct rounded_residual_of {
+  rounded_residual_of() = default;
+  WHILST_HD explicit rounded_residual_of(const Preconditioner&) {}
+};
+template <class Preconditioner>
+requires(!Preconditioner::pointwise) struct rounded_residual_of<Preconditioner> {
+  float* rounded = nullptr;
+
+  rounded_residual_of() = default;
+  WHILST_HD explicit rounded_residual_of(const Preconditioner& M) : rounded(M.rounded_residual()) {}
+};
+
 /// A map that returns the entry r_i it has made, and what it takes to make u = M r of it. See preconditioned().
 template <class T, class Preconditioner, class Map>
-struct map_and_preconditioner : Map {
+struct map_and_preconditioner : Map, rounded_residual_of<Preconditioner> {
   Preconditioner M;
   const T* r;
   T* u;
 
   map_and_preconditioner() = default;
   WHILST_HD map_and_preconditioner(const Preconditioner& M, const Map& map, const T* r, T* u)
-      : Map(map), M(M), r(r), u(u) {}
+      : Map(map), rounded_residual_of<Preconditioner>(M), M(M), r(r), u(u) {}
 
   index_type bytes(index_type n) const requires(says_own_bytes<Preconditioner>&& says_what_it_reads<Map>) {
-    constexpr index_type written = Preconditioner::pointwise && !Preconditioner::is_identity ? 1 : 0;
-    return Map::bytes(n) + bytes_of(M, n) + written * n * static_cast<index_type>(sizeof(T));
+    index_type written = 0;  // of an entry
+    if constexpr (!Preconditioner::pointwise) {
+      if (this->rounded) written = sizeof(float);
+    } else if constexpr (!Preconditioner::is_identity) {
+      written = sizeof(T);
+    }
+    return Map::bytes(n) + bytes_of(M, n) + written * n;
   }
   /// What M needs a step or call of its own for.
   template <class Run>
   WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_type n) const {
-    if constexpr (!Preconditioner::pointwise) M.record(run, n, r, u);
+    if constexpr (!Preconditioner::pointwise) M.record_after_rounding(run, r, u);
   }
 };
 /// What a preconditioner fetches.
@@ -238,7 +257,7 @@ concept fetches_with = fetches<Preconditioner> && requires(const Map& map, const
   requires !Map::fetches_constants;  // M's prepare is a step of the program
 };
 
-/// The map, followed by u_i = M(i, r_i) where M is pointwise.
+/// The map, followed by u_i = M(i, r_i) where M is pointwise, or by rounding r_i where M asks for that.
 template <class T, class Preconditioner, class Map>
 struct preconditioned_map : map_and_preconditioner<T, Preconditioner, Map> {
   using map_and_preconditioner<T, Preconditioner, Map>::map_and_preconditioner;
@@ -247,7 +266,11 @@ struct preconditioned_map : map_and_preconditioner<T, Preconditioner, Map> {
   requires std::is_invocable_v<const Map&, index_type, const Entries&...> WHILST_HD void operator()(
       index_type i, const Entries&... entries) const {
     [[maybe_unused]] const T ri = Map::operator()(i, entries...);
-    if constexpr (Preconditioner::pointwise && !Preconditioner::is_identity) this->u[i] = this->M(i, ri);
+    if constexpr (!Preconditioner::pointwise) {
+      if (this->rounded) this->rounded[i] = static_cast<float>(ri);
+    } else if constexpr (!Preconditioner::is_identity) {
+      this->u[i] = this->M(i, ri);
+    }
   }
 };
 template <class T, class Preconditioner, class Map>

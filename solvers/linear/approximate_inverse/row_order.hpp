@@ -1,82 +1,32 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "solvers/linear/approximate_inverse/strong_edges.hpp"
+#include "solvers/linear/colouring/row_order.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "whilst/engine/recorder.hpp"
 
 namespace whilst::approximate_inverse {
 
-/// The order in which A = L L' is thought of: by keys, and where these are equal by number.
-struct row_order {
-  const std::uint32_t* key = nullptr;  ///< null for the matrix's own order
+using colouring::row_order;
 
-  WHILST_HD bool is_before(index_type j, index_type i) const {
-    if (key && key[j] != key[i]) return key[j] < key[i];
-    return j < i;
-  }
-};
-
-/// Keys that are a hash. Along a chain of n rows, a row reaches about 2 log(n) others through earlier ones, on average.
-struct random_key {
+/// Along a chain of n rows, in a random order a row reaches about 2 log(n) others through earlier ones, on average.
+struct put_random_key {
   std::uint32_t* key;
-  WHILST_HD void operator()(index_type i) const {  // the finalizer of MurmurHash3
-    auto x = static_cast<std::uint32_t>(i) + 0x9e3779b9u;
-    x = (x ^ (x >> 16)) * 0x85ebca6bu;
-    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-    key[i] = x ^ (x >> 16);
-  }
+  WHILST_HD void operator()(index_type i) const { key[i] = colouring::random_key(i); }
 };
 
-/// Keys of 0 and 1 that alternate along edges, as far as the graph is bipartite: on grids, red and black. Each row that
-/// has a neighbour before it hangs on the first of these, and its key is the parity of its depth in that tree.
-///
-/// A row's word is an ancestor, times 2, and the parity of the edges up to it.
-struct first_ancestor {
-  strong_edges graph;
-  std::uint32_t* words;
-  WHILST_HD void operator()(index_type i) const {
-    auto first = static_cast<std::int32_t>(i);
-    graph.each(i, [&](std::int32_t j, double) { first = j < first ? j : first; });
-    words[i] = static_cast<std::uint32_t>(first) * 2 + (first < i);
-  }
-};
-/// The ancestor's ancestor.
-struct farther_ancestor {
-  const std::uint32_t* words;
-  std::uint32_t* farther;
-  WHILST_HD void operator()(index_type i) const {
-    const std::uint32_t own = words[i];
-    farther[i] = words[own / 2] ^ (own & 1);
-  }
-};
-struct parity_of_depth {
-  std::uint32_t* words;
-  WHILST_HD void operator()(index_type i) const { words[i] &= 1; }
-};
-
-/// Records how an order of that name is found: "alternating", "random" or "none".
+/// Records how the order in which A = L L' is thought of is found, by its name: "alternating", "random" or "none".
 inline row_order record_order(recorder& run, std::string_view name, const strong_edges& graph,
                               multigrid::level_memory& scratch) {
   const index_type n = graph.A.pattern.rows;
   if (name == "none") return {};
-  std::uint32_t* words = scratch.take<std::uint32_t>(n).data();
-  if (name == "random") {
-    run.step("a random order", n, random_key{words});
-    return {words};
-  }
-  std::uint32_t* farther = scratch.take<std::uint32_t>(n).data();
-  run.step("the first neighbours", n, first_ancestor{graph, words});
-  for (int doublings = std::bit_width(static_cast<std::uint64_t>(n)); doublings > 0; --doublings) {
-    run.step("their ancestors", n, farther_ancestor{words, farther});
-    std::swap(words, farther);
-  }
-  run.step("every second row", n, parity_of_depth{words});
-  return {words};
+  if (name == "alternating") return {colouring::record_alternating_keys(run, n, graph, scratch)};
+  std::uint32_t* const keys = scratch.take<std::uint32_t>(n).data();
+  run.step("a random order", n, put_random_key{keys});
+  return {keys};
 }
 
 }  // namespace whilst::approximate_inverse

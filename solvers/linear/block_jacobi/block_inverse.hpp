@@ -11,14 +11,13 @@
 
 namespace whilst::block_jacobi {
 
-/// How the 128 threads of a team share out blocks of up to `most` rows: some threads a block, as a grid over its
-/// entries. On the host a team is one thread, with one block.
+/// How the threads of a team share out blocks of up to `most` rows: some threads a block, as a grid over its entries.
+/// On the host a team is one thread, with one block.
 struct team_of_blocks {
-  int most;
+  int most, threads;
 
-  static constexpr int threads = 128;
   WHILST_HD int threads_a_block() const {
-    return most <= 4 ? 4 : most <= 8 ? 16 : most <= 16 ? 32 : most <= 32 ? 64 : 128;
+    return most <= 4 ? 4 : most <= 8 ? 16 : most <= 16 ? 32 : most <= 32 ? 64 : most <= 64 ? 128 : threads;
   }
   WHILST_HD int blocks() const { return threads / threads_a_block(); }
   /// Numbers of double that a block takes: its entries, and some of each row.
@@ -26,20 +25,22 @@ struct team_of_blocks {
 };
 
 /// The inverses of the diagonal blocks of *factor A, by Gauss and Jordan's elimination in double, each written column
-/// by column where row_blocks::begin says. For any A, rows are scaled to about 1, and the pivot of a column is the
-/// largest entry left in it. For a symmetric A, rows and columns are scaled by about the roots of the diagonal, and
-/// pivots are taken from it in order, as is stable for definite blocks. Their signs are those of the block's
-/// eigenvalues; M is to be positive definite, so a block of negative pivots becomes its negative inverse. Of the
-/// inverse the symmetric part counts.
+/// by column where Blocks::begin says: row_blocks, or the row_sets of schwarz. For any A, rows are scaled to about 1,
+/// and the pivot of a column is the largest entry left in it. For a symmetric A, rows and columns are scaled by about
+/// the roots of the diagonal, and pivots are taken from it in order, as is stable for definite blocks. Their signs are
+/// those of the block's eigenvalues; M is to be positive definite, so a block of negative pivots becomes its negative
+/// inverse. Of the inverse the symmetric part counts.
 ///
 /// A block counts as its diagonal alone, of a symmetric A in absolute values, where a pivot is lost to rounding, where
 /// its inverse is too large for C, and where the pivots of a symmetric one have both signs. A zero on that diagonal
 /// leaves its row as it is.
-template <class T, class C, class Offset>
+template <class T, class C, class Offset, class Blocks = row_blocks>
 struct invert_blocks {
   static constexpr bool whole_block = true;
 
-  row_blocks blocks;
+  using block = decltype(Blocks().block(0));
+
+  Blocks blocks;
   bool symmetric;
   double lost;  ///< a pivot up to this, of rows of about 1, is lost
   const Offset* offsets;
@@ -48,26 +49,26 @@ struct invert_blocks {
   const double* factor;
   C* inverses;
 
-  static constexpr int threads_wanted() { return team_of_blocks::threads; }
+  static constexpr int threads_wanted() { return Blocks::threads; }
   index_type fast_memory_bytes() const {
-    const team_of_blocks of{blocks.most};
+    const team_of_blocks of{blocks.most, Blocks::threads};
     return index_type{of.blocks()} * of.numbers_a_block() * static_cast<index_type>(sizeof(double));
   }
   /// How many indices there are.
-  static index_type teams(const row_blocks& of, bool on_host) {
-    const int each = on_host ? 1 : team_of_blocks{of.most}.blocks();
+  static index_type teams(const Blocks& of, bool on_host) {
+    const int each = on_host ? 1 : team_of_blocks{of.most, Blocks::threads}.blocks();
     return (of.count + each - 1) / each;
   }
 
   template <class Team>
   WHILST_HD void operator()(index_type index, const Team& team) const {
-    const team_of_blocks of{blocks.most};
-    double on_host[on_device ? 1 : most_rows * (most_rows + 7)];
+    const team_of_blocks of{blocks.most, Blocks::threads};
+    double on_host[on_device ? 1 : Blocks::most_rows * (Blocks::most_rows + 7)];
     const int each = on_device ? of.blocks() : 1, threads = on_device ? of.threads_a_block() : 1;
     const int number = team.rank() / threads;
     double* const memory =
         on_device ? static_cast<double*>(team.fast_memory()) + number * of.numbers_a_block() : on_host;
-    const row_block here = blocks.block(static_cast<std::int32_t>(index) * each + number);
+    const block here = blocks.block(static_cast<std::int32_t>(index) * each + number);
     const entries_of_block at(memory, blocks.most, here.rows, team.rank() % threads, threads);
     read(here, at, team);
     scale(at, team);
@@ -116,16 +117,16 @@ struct invert_blocks {
 
   /// The block, its zeros too, and its diagonal. One thread reads a row: its entries may be there several times.
   template <class Team>
-  WHILST_HD void read(const row_block& here, const entries_of_block& at, const Team& team) const {
+  WHILST_HD void read(const block& here, const entries_of_block& at, const Team& team) const {
     at.each_entry([&](int i, int j) { at(i, j) = 0; });
     team.sync();
     const T* const from = values.get();
     const double unit = *factor;
     at.each_row([&](int i) {
-      const index_type end = offsets[here.first + i + 1];
-      for (index_type e = offsets[here.first + i]; e < end; ++e) {
-        const std::int32_t j = columns[e] - here.first;
-        if (j >= 0 && j < here.rows) at(i, j) += unit * static_cast<double>(from[e]);
+      const index_type row = blocks.row(here, i), end = offsets[row + 1];
+      for (index_type e = offsets[row]; e < end; ++e) {
+        const int j = blocks.find(here, columns[e]);
+        if (j >= 0) at(i, j) += unit * static_cast<double>(from[e]);
       }
       at.diagonal[i] = at(i, i);
     });
@@ -210,7 +211,7 @@ struct invert_blocks {
   }
   WHILST_HD static bool fits(double x) { return fabs(x) <= static_cast<double>(std::numeric_limits<C>::max()); }
   template <class Team>
-  WHILST_HD void write(const row_block& here, const entries_of_block& at, const pivot_signs& found,
+  WHILST_HD void write(const block& here, const entries_of_block& at, const pivot_signs& found,
                        const Team& team) const {
     at.each_row([&](int i) {
       bool all = true;
@@ -222,22 +223,28 @@ struct invert_blocks {
     for (int i = 0; i < at.rows; ++i) is_whole &= at.row[i] != 0;
     const double sign = symmetric && found.has_negative ? -1 : 1;
     C* const to = inverses + blocks.begin(here);
+    const int kept = blocks.rows_kept(here);
     at.each_entry([&](int i, int j) {
+      if (i >= kept) return;
+      const int column = is_whole ? static_cast<int>(at.source[j]) : j;
+      const double weight = blocks.weight(here, i) * blocks.weight(here, column);
       if (is_whole) {
-        to[static_cast<int>(at.source[j]) * at.rows + i] = static_cast<C>(sign * of_inverse(at, i, j));
+        to[column * kept + i] = static_cast<C>(weight * (sign * of_inverse(at, i, j)));
       } else {
         const double d = symmetric ? fabs(at.diagonal[i]) : at.diagonal[i];
-        to[j * at.rows + i] = i != j ? C(0) : d != 0 && fits(1 / d) ? static_cast<C>(1 / d) : C(1);
+        to[column * kept + i] = static_cast<C>(i != j ? 0 : weight * (d != 0 && fits(1 / d) ? 1 / d : 1));
       }
     });
   }
 };
 
-/// z = M r.
-template <class T, class C>
+/// z = M r; of row_sets that add up, what each kept row contributes to it.
+template <class T, class C, class Blocks = row_blocks>
 struct multiply_by_blocks {
   static constexpr bool fetches_constants = false;
-  row_blocks blocks;
+  using block = decltype(Blocks().block(0));
+
+  Blocks blocks;
   const C* inverses;
   const T* r;
   T* z;
@@ -249,33 +256,38 @@ struct multiply_by_blocks {
   };
   template <class Team>
   WHILST_HD entries fetch(index_type i, const Team& team) const {
-    const row_block here = blocks.block_of_row(static_cast<std::int32_t>(i));
-    const C* const row = inverses + blocks.begin(here) + (i - here.first);
-    return load(0, here.rows, [&](int j) { return team.early(row + j * here.rows); });
+    const block here = blocks.block_with(i);
+    const C* const row = row_of_inverse(here, i);
+    const int kept = blocks.rows_kept(here);
+    return load(0, here.rows, [&](int j) { return team.early(row + j * kept); });
   }
   WHILST_HD void operator()(index_type i, entries e) const {
-    const row_block here = blocks.block_of_row(static_cast<std::int32_t>(i));
-    const C* const row = inverses + blocks.begin(here) + (i - here.first);
+    const block here = blocks.block_with(i);
+    const C* const row = row_of_inverse(here, i);
+    const int kept = blocks.rows_kept(here);
     T sum = 0;
     for (int from = 0; from < here.rows; from += held) {
-      if (from > 0) e = load(from, here.rows, [&](int j) { return row[j * here.rows]; });
+      if (from > 0) e = load(from, here.rows, [&](int j) { return row[j * kept]; });
       T of_r[held];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < held; ++k) of_r[k] = from + k < here.rows ? r[here.first + from + k] : T(0);
+      for (int k = 0; k < held; ++k) of_r[k] = from + k < here.rows ? r[blocks.row(here, from + k)] : T(0);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
       for (int k = 0; k < held; ++k) sum += static_cast<T>(e.value[k]) * of_r[k];
     }
-    z[i] = sum;
+    z[blocks.target(here, i)] = sum;
   }
   index_type bytes(index_type n) const {
     return blocks.size() * static_cast<index_type>(sizeof(C)) + 2 * n * static_cast<index_type>(sizeof(T));
   }
 
  private:
+  WHILST_HD const C* row_of_inverse(const block& here, index_type i) const {
+    return inverses + blocks.begin(here) + blocks.kept_row(here, i);
+  }
   template <class Read>
   WHILST_HD static entries load(int from, int rows, const Read& read) {
     entries e;

@@ -27,7 +27,7 @@ struct given_blocks {
     const auto refuse = [](const std::string& what) {
       throw error(making_block_jacobi, what,
                   "Give offsets that begin with 0, end with the number of rows, and have 1 to " +
-                      std::to_string(block_jacobi::most_rows) + " rows between two of them");
+                      std::to_string(row_blocks::most_rows) + " rows between two of them");
     };
     if (given.front() != 0 || given.back() != rows)
       refuse("the blocks' offsets go from " + std::to_string(given.front()) + " to " + std::to_string(given.back()) +
@@ -35,7 +35,7 @@ struct given_blocks {
     std::vector<std::int32_t> block_of_row;
     for (std::size_t k = 0; k + 1 < given.size(); ++k) {
       const index_type size = given[k + 1] - given[k];
-      if (size < 1 || size > block_jacobi::most_rows)
+      if (size < 1 || size > row_blocks::most_rows)
         refuse("block " + std::to_string(k) + " has " + std::to_string(size) + " rows");
       most = std::max(most, static_cast<int>(size));
       block_of_row.insert(block_of_row.end(), static_cast<std::size_t>(size), static_cast<std::int32_t>(k));

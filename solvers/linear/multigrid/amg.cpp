@@ -81,6 +81,22 @@ class amg final : public matrix_preconditioner<T> {
     }
   }
 
+  float* rounded_residual() const override {
+    if constexpr (std::is_same_v<C, float>) {
+      if (!levels_.plan().is_plain()) return deeper_vectors_[0].right;
+      if (!std::is_same_v<T, float>) return vectors_.residual(0);
+    }
+    return nullptr;
+  }
+  void apply_to_rounded(recorder& run, T* z) const override {
+    const double* const factor = watch_.factor();
+    if (levels_.plan().is_plain()) {
+      record_cycle(run, levels_, vectors_, z, factor);
+    } else {
+      record_deeper_cycle(run, levels_, deeper_vectors_, z, factor);
+    }
+  }
+
   index_type bytes() const override { return levels_.bytes() + watch_.bytes(); }
   std::string description() const override {
     const multigrid::cycle_plan& plan = levels_.plan();

@@ -225,7 +225,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
 /// And for what a cycle reads.
 template <class C>
 void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch) {
-  take_whole_matrix(run, fine);
+  take_whole_matrix(run, fine, scratch);
   if (is_system_) return take_node_cycle_matrices(run, fine);
   const index_type n = fine.A.rows, of_up = fine.A.nonzeros + fine.Q.nonzeros;
   require_32_bits(of_up);

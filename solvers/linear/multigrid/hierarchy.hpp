@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "solvers/host/run_now.hpp"
+#include "solvers/linear/colouring/row_colours.hpp"
 #include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 #include "solvers/linear/multigrid/cycles/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
@@ -34,9 +35,10 @@ struct level {
   std::uint8_t* strong = nullptr;     ///< of each entry of A
   std::int32_t* aggregate = nullptr;  ///< of each unknown; -1 for none
   index_type coarse_rows = 0;
-  interleaved_rows<C> up, down;  ///< [S | Q], and W
-  interleaved_rows<C> whole;     ///< A itself, without rows where the cycle does not need it
-  C* whole_values = nullptr;     ///< in CSR
+  interleaved_rows<C> up, down;    ///< [S | Q], and W
+  interleaved_rows<C> whole;       ///< A itself, without rows where the cycle does not need it
+  C* whole_values = nullptr;       ///< in CSR
+  colouring::row_colours colours;  ///< of a smoother that goes by them
   // Of a system:
   int block = 1, coarse_block = 1;
   pattern_view T;  ///< of the tentative prolongation
@@ -175,7 +177,7 @@ class hierarchy {
   void record_node_smoother(recorder& run, const level<C>& here) const;
   template <int size, class V>
   void record_weight(recorder& run, const node_matrix<V>& A, V* M, double most, const level<C>& here) const;
-  void take_whole_matrix(recorder& run, level<C>& fine);
+  void take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch);
   void record_whole_matrix(recorder& run, const level<C>& here) const;
 
   template <class V>

@@ -4,8 +4,9 @@ namespace whilst {
 
 const std::vector<const preconditioner_description*>& preconditioner_table() {
   static const std::vector<const preconditioner_description*> all{
-      &amg_description(),  &ilu_description(),          &ic_description(),        &fsai_description(),
-      &spai_description(), &block_jacobi_description(), &chebyshev_description(), &neumann_description()};
+      &amg_description(),     &multigrid_description(), &ilu_description(),          &ic_description(),
+      &fsai_description(),    &spai_description(),      &block_jacobi_description(), &ssor_description(),
+      &schwarz_description(), &chebyshev_description(), &neumann_description()};
   return all;
 }
 

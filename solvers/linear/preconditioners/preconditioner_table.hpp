@@ -67,11 +67,14 @@ struct preconditioner_description {
 };
 
 const preconditioner_description& amg_description();
+const preconditioner_description& multigrid_description();
 const preconditioner_description& ilu_description();
 const preconditioner_description& ic_description();
 const preconditioner_description& fsai_description();
 const preconditioner_description& spai_description();
 const preconditioner_description& block_jacobi_description();
+const preconditioner_description& ssor_description();
+const preconditioner_description& schwarz_description();
 const preconditioner_description& chebyshev_description();
 const preconditioner_description& neumann_description();
 

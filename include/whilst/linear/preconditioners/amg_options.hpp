@@ -26,7 +26,9 @@ struct amg_options {
   std::string cycle = "V";
   /// What smooths: "spai0", the sparse approximate inverse on the diagonal; "l1_jacobi", the inverse of the sums of
   /// sizes of rows, which never overshoots; "chebyshev", the polynomial of the fourth kind with optimal weights in M A,
-  /// for the M of spai0; "chebyshev_first", that of the first kind. Of systems: their versions by blocks of nodes.
+  /// for the M of spai0; "chebyshev_first", that of the first kind; "gauss_seidel", sweeps by colours, forward before
+  /// the coarse correction and backward after it, around those of "spai0". Of systems: their versions by blocks of
+  /// nodes, but no "gauss_seidel".
   std::string smoother = "spai0";
   /// Products with A that smooth before the coarse correction and as many after it, the degree of a polynomial; 1 to 8.
   int sweeps = 1;

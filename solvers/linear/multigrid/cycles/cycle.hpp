@@ -28,10 +28,11 @@ class cycle_vectors {
   std::vector<pair> of_level_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B: a V-cycle with one sweep before and one after.
-template <class T, class C>
-void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
-                  const double* factor) {
+/// Records z = *factor B r for the whole hierarchy's B: a V-cycle with one sweep before and one after. Finest: of r,
+/// and of what the next coarser level answers behind it.
+template <class Finest, class T, class C>
+void record_cycle_from(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const Finest& finest,
+                       T* z, const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
   const bool on_host = run.where().on_host();
@@ -52,19 +53,26 @@ void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>&
     }
   };
   const auto coarser = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
-  const auto cycle_from = [&](const auto& finest) {
-    if (last > 0) product("down: W r", levels[0].down, finest, vectors.residual(1), nullptr);
-    for (std::size_t k = 1; k < last; ++k)
-      product("down: W r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
-    for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
-    up(0, finest, z, factor);
-  };
-  const index_type n = levels[0].unknowns();
+  if (last > 0) product("down: W r", levels[0].down, finest, vectors.residual(1), nullptr);
+  for (std::size_t k = 1; k < last; ++k)
+    product("down: W r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
+  for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
+  up(0, finest, z, factor);
+}
+/// For an r that is in vectors.residual(0) already.
+template <class T, class C>
+void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, T* z, const double* factor) {
+  record_cycle_from(run, of, vectors, static_cast<const C*>(vectors.residual(0)), z, factor);
+}
+template <class T, class C>
+void record_cycle(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const T* r, T* z,
+                  const double* factor) {
+  const index_type n = of.levels().front().unknowns();
   if constexpr (std::is_same_v<T, C>) {
-    cycle_from(finest_vector<C>{r, vectors.answer(0), n});
+    record_cycle_from(run, of, vectors, finest_vector<C>{r, vectors.answer(0), n}, z, factor);
   } else {
     run.step("r in the cycle's numbers", n, round_vector<C, T>{r, vectors.residual(0)});
-    cycle_from(coarser(0));
+    record_cycle(run, of, vectors, z, factor);
   }
 }
 

@@ -14,9 +14,10 @@ namespace whilst::multigrid {
 /// K-cycle as their preconditioner.
 enum class cycle_kind { V, W, F, K };
 /// A smoother is a diagonal M, or of systems one of blocks of nodes, and a polynomial in M A. spai0, l1_jacobi: x += M
-/// (b - A x), as often as there are sweeps. Chebyshev: a polynomial of that degree, with the M of spai0.
-enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first };
-inline constexpr std::array smoother_names{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first"};
+/// (b - A x), as often as there are sweeps. Chebyshev: a polynomial of that degree, with the M of spai0. Gauss-Seidel:
+/// that many sweeps by colours, forward before the coarse correction and backward after it, and next to it spai0.
+enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first, gauss_seidel };
+inline constexpr std::array smoother_names{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"};
 
 /// Cycle and smoother as options name them.
 ///
@@ -35,8 +36,10 @@ struct cycle_plan {
 
   /// Of a visit: "2 x chebyshev".
   std::string smoother_words() const {
-    return std::to_string(outer_weights.size() + 1) + " x " + smoother_names[static_cast<std::size_t>(smoother)];
+    return std::to_string(outer_weights.size() + (goes_by_colours() ? 0 : 1)) + " x " +
+           smoother_names[static_cast<std::size_t>(smoother)];
   }
+  bool goes_by_colours() const { return smoother == smoother_kind::gauss_seidel; }
   bool uses_polynomial() const {
     return smoother == smoother_kind::chebyshev || smoother == smoother_kind::chebyshev_first;
   }
@@ -50,8 +53,8 @@ struct cycle_plan {
   bool visits_twice(std::size_t level) const { return cycle != cycle_kind::V && level > 0 && level <= most_doubled; }
 };
 
-/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, and on sweeps that are
-/// not 1 to 8.
+/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, on sweeps that are not
+/// 1 to 8, and on Gauss-Seidel for a system.
 cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options);
 
 /// The zeros of a smoother's polynomial, which is 1 at 0, for eigenvalues up to 1; from the largest to the smallest.

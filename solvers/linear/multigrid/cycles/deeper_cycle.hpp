@@ -7,6 +7,7 @@
 
 #include "solvers/linear/multigrid/cycles/cycle_products.hpp"
 #include "solvers/linear/multigrid/cycles/deeper_cycle_steps.hpp"
+#include "solvers/linear/multigrid/cycles/gauss_seidel.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
 namespace whilst::multigrid {
@@ -55,7 +56,7 @@ class deeper_cycle_vectors {
 /// hierarchy describes, and which takes what they have left of b: with x by the sweeps before and t = b - A x, the next
 /// coarser level receives W t, answers e, and x becomes x + S t + Q e, which the sweeps after improve. That is what a
 /// cycle with all sweeps, a restriction and a prolongation does. So all plans have matrices of the same kind, and a
-/// sweep takes one step, or two of blocks.
+/// sweep takes one step, or two of blocks, or one for each colour.
 template <class C, class Run>
 class deeper_cycle {
  public:
@@ -73,9 +74,12 @@ class deeper_cycle {
       return;
     }
     const std::vector<double>& weights = of_.plan().outer_weights;
+    const bool by_colours = of_.plan().goes_by_colours();
     C *x = v.x, *next_x = v.next_x;
     for (std::size_t j = 0; j < weights.size(); ++j) {
-      if (j == 0) {
+      if (by_colours) {
+        forward_by_colours(here, v, /*from_zero=*/j == 0);
+      } else if (j == 0) {
         smooth(here, weights[j], v.right, nullptr, put_answer<C>{x});
       } else {
         sweep(here, v, weights[j], x, put_answer<C>{next_x});
@@ -92,6 +96,10 @@ class deeper_cycle {
       return;
     }
     product("up: x + S t + Q e", here.up, v.rest, put_answer<C>{x, x});
+    if (by_colours) {
+      for (std::size_t j = weights.size(); j-- > 1;) backward_by_colours(here, v, put_nothing{});
+      return backward_by_colours(here, v, put);
+    }
     for (std::size_t j = weights.size(); j-- > 1; std::swap(x, next_x))
       sweep(here, v, weights[j], x, put_answer<C>{next_x});
     sweep(here, v, weights[0], x, put);
@@ -162,18 +170,40 @@ class deeper_cycle {
     }
   }
 
+  void forward_by_colours(const level<C>& here, const typename deeper_cycle_vectors<C>::of_level& v, bool from_zero) {
+    for (int c = 0; c < here.colours.count(); ++c)
+      relax("a colour, forward", here, v, c, from_zero ? here.colours.colour : nullptr, put_nothing{});
+  }
+  /// put takes what becomes of x in the end.
+  template <class Put>
+  void backward_by_colours(const level<C>& here, const typename deeper_cycle_vectors<C>::of_level& v, const Put& put) {
+    for (int c = here.colours.count(); c-- > 0;) relax("a colour, backward", here, v, c, nullptr, put);
+  }
+  template <class Put>
+  void relax(const char* name, const level<C>& here, const typename deeper_cycle_vectors<C>::of_level& v, int c,
+             const std::int32_t* colour_from_zero, const Put& put) {
+    run_.step(name, here.colours.rows_of(c),
+              relax_colour<C, Put>{here.matrix(), here.colours.first_row_of(c), colour_from_zero, c, v.right, v.x, put,
+                                   here.A.lanes(4)});
+  }
+
   Run& run_;
   const hierarchy<C>& of_;
   const deeper_cycle_vectors<C>& vectors_;
   std::size_t last_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B.
+/// Records z = *factor B r for the whole hierarchy's B, and an r that is in vectors[0].right already.
+template <class T, class C>
+void record_deeper_cycle(recorder& run, const hierarchy<C>& of, const deeper_cycle_vectors<C>& vectors, T* z,
+                         const double* factor) {
+  deeper_cycle<C, recorder>(run, of, vectors).visit(0, of.plan().cycle, put_answer<T>{z, nullptr, factor});
+}
 template <class T, class C>
 void record_deeper_cycle(recorder& run, const hierarchy<C>& of, const deeper_cycle_vectors<C>& vectors, const T* r,
                          T* z, const double* factor) {
   run.step("r in the cycle's numbers", of.levels().front().unknowns(), round_vector<C, T>{r, vectors[0].right});
-  deeper_cycle<C, recorder>(run, of, vectors).visit(0, of.plan().cycle, put_answer<T>{z, nullptr, factor});
+  record_deeper_cycle(run, of, vectors, z, factor);
 }
 /// How many steps that takes.
 class step_counter {

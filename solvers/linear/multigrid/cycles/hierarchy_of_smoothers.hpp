@@ -47,9 +47,11 @@ void hierarchy<C>::record_weight(recorder& run, const node_matrix<V>& A, V* M, d
   }
 }
 
-/// The matrix of a level for a cycle that has products with it.
+/// The matrix of a level for a cycle that has products with it, and colours for a smoother that goes by them.
 template <class C>
-void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine) {
+void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch) {
+  if (plan_.goes_by_colours())
+    fine.colours = colouring::colour_rows("making preconditioner amg", where_, fine.A, kept_, scratch);
   if (!plan_.uses_A_on(static_cast<std::size_t>(&fine - levels_.data()))) return;
   if (is_system_) {
     fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();

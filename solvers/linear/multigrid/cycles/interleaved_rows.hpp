@@ -19,7 +19,7 @@ namespace whilst::multigrid {
 /// For GPUs, by steps with 32 lanes an index, the number of a warp; on the host rows are read as they are.
 template <class C>
 struct interleaved_rows {
-  static constexpr int warp = 32, at_once = 8;
+  static constexpr int warp = 32, at_once = 8, half = at_once / 2;
 
   pattern_view pattern;           ///< in CSR
   const C* csr_values = nullptr;  ///< likewise
@@ -134,47 +134,61 @@ struct interleaved_rows {
       if (at >= 0) use(at, e.own + (j << log_lanes));
     }
   }
+  /// The next at_once entries of a lane, from its entry `done` on. By halves, since many a row ends within the first.
   WHILST_HD void load(entries& e, std::int32_t done) const {
-    constexpr std::uint32_t all = 0xffffffffu;
-    if (ballot(done + at_once <= e.count) == all) {  // most often, and a fifth of the instructions
-      const std::int32_t from = e.next + rank();
-      load_whole(e.column, columns + from);
-      if (values) {
-        load_whole(e.value, values + from);
-      } else {
-        load_whole(e.value, upper_halves + from);
-      }
-      e.next += at_once * warp;
-      return;
-    }
-    std::int32_t at[at_once];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int k = 0; k < at_once; ++k) at[k] = place_of_next(done + k < e.count, e.next);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int k = 0; k < at_once; ++k) e.column[k] = at[k] >= 0 ? read_constant(columns + at[k]) : -1;
-    if (values) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int k = 0; k < at_once; ++k) e.value[k] = at[k] >= 0 ? read_constant(values + at[k]) : C(0);
+    load_half<0>(e, done);
+    if (ballot(done + half < e.count) != 0) {
+      load_half<half>(e, done + half);
     } else {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-      for (int k = 0; k < at_once; ++k) e.value[k] = at[k] >= 0 ? number(read_constant(upper_halves + at[k])) : C(0);
+      for (int k = half; k < at_once; ++k) {
+        e.column[k] = -1;
+        e.value[k] = 0;
+      }
     }
   }
-  template <class Into, class From>
+  template <int first>
+  WHILST_HD void load_half(entries& e, std::int32_t done) const {
+    if (ballot(done + half > e.count) == 0) {  // all lanes have them: most often, and a fifth of the instructions
+      const std::int32_t from = e.next + rank();
+      load_whole<first>(e.column, columns + from);
+      if (values) {
+        load_whole<first>(e.value, values + from);
+      } else {
+        load_whole<first>(e.value, upper_halves + from);
+      }
+      e.next += half * warp;
+      return;
+    }
+    std::int32_t at[half];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 0; k < half; ++k) at[k] = place_of_next(done + k < e.count, e.next);
+    load_places<first>(e.column, columns, at, std::int32_t(-1));
+    if (values) {
+      load_places<first>(e.value, values, at, C(0));
+    } else {
+      load_places<first>(e.value, upper_halves, at, C(0));
+    }
+  }
+  template <int first, class Into, class From>
   WHILST_HD static void load_whole(Into (&into)[at_once], const From* from) {
 #if defined(__CUDA_ARCH__)
     asm("" : "+l"(from));  // one address and short distances; the compiler would work out each anew
 #pragma unroll
 #endif
-    for (int k = 0; k < at_once; ++k) into[k] = number(read_constant(from + k * warp));
+    for (int k = 0; k < half; ++k) into[first + k] = number(read_constant(from + k * warp));
+  }
+  template <int first, class Into, class From>
+  WHILST_HD static void load_places(Into (&into)[at_once], const From* from, const std::int32_t (&at)[half],
+                                    Into if_none) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (int k = 0; k < half; ++k) into[first + k] = at[k] >= 0 ? number(read_constant(from + at[k])) : if_none;
   }
   /// Bit k is set if the condition holds for lane k. All 32 take part.
   WHILST_HD static std::uint32_t ballot(bool condition) {
