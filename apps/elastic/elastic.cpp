@@ -122,6 +122,7 @@ compared_run simulated(const scene& start, simulation_settings settings, const s
   for (const step_record& step : steps) {
     compared.newton_iterations += step.newton_iterations;
     compared.cg_iterations += step.cg_iterations;
+    compared.refreshes = std::max(compared.refreshes, step.refreshes);
   }
   const std::vector<double> positions = run.positions();
   if (reference.empty()) reference = positions;

@@ -27,7 +27,7 @@ struct compared_run {
   /// "step", "animation", or, where Newton's method is a loop of the host's, "refresh" or "set_up": see host_work.
   std::string launch;
   std::string preconditioner;
-  index_type newton_iterations = 0, cg_iterations = 0;
+  index_type newton_iterations = 0, cg_iterations = 0, refreshes = 0;
   /// Of any coordinate after the last step, from the first run, in metres.
   double largest_difference = 0;
   double seconds_a_step = 0;

@@ -108,6 +108,7 @@ struct host_driven::implementation {
     options = {.method = "cg", .preconditioner = settings.preconditioner, .executor = std::string(name(how))};
     options.max_iterations = std::max<index_type>(6 * of.n, 20);
     options.amg = amg_of(start);
+    if (what == host_work::refresh) options.amg.refresh = "lagged";  // as within a minimizer
     options.threads = settings.threads;
     // The levels begin with the Hessian of the start, as the simulation's do.
     trial.upload(start.positions.data());

@@ -116,12 +116,13 @@ void print_comparison(std::FILE* out, const elastic_options& options, const elas
              options.scene.name, result.scene.vertices(), result.scene.number_of_tetrahedra(),
              result.scene.number_of_springs(), counted(options.simulation.steps, "step"), options.simulation.step_size,
              options.simulation.newton_tolerance);
-  fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>20}{:>13}{:>15}\n", "executor", "launches", "M", "Newton", "CG",
-             "largest difference", "time a step", "largest rise");
+  fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>11}{:>20}{:>13}{:>15}\n", "executor", "launches", "M", "Newton", "CG",
+             "refreshes", "largest difference", "time a step", "largest rise");
   for (const compared_run& run : result.compared) {
     const bool first = &run == &result.compared.front();
-    fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>20}{:>13}{:>15}{}\n", run.executor, launches_of(run.launch),
+    fmt::print(out, "{:<10}{:<18}{:<8}{:>8}{:>8}{:>11}{:>20}{:>13}{:>15}{}\n", run.executor, launches_of(run.launch),
                first_word(run.preconditioner), run.newton_iterations, run.cg_iterations,
+               is_host_driven(run) ? "" : std::to_string(run.refreshes),
                first ? "(the reference)" : fmt::format("{:.2e} m", run.largest_difference),
                duration(run.seconds_a_step), is_host_driven(run) ? "" : fmt::format("{:.1e}", run.largest_rise),
                run.converged ? "" : "  not converged");
@@ -161,7 +162,10 @@ json result_json(const elastic_options& options, const elastic_result& result) {
       entry["cg_iterations"] = run.cg_iterations;
       entry["largest_difference"] = run.largest_difference;
       entry["seconds_per_step"] = run.seconds_a_step;
-      if (!is_host_driven(run)) entry["largest_rise"] = run.largest_rise;
+      if (!is_host_driven(run)) {
+        entry["refreshes"] = run.refreshes;
+        entry["largest_rise"] = run.largest_rise;
+      }
       entry["converged"] = run.converged;
       runs.push_back(entry);
     }

@@ -82,6 +82,7 @@ struct write_record {
     r.newton_iterations = newton->iteration;
     r.evaluations = s->evaluations;
     r.cg_iterations = s->inner_iterations;
+    r.refreshes = s->refreshes;
     r.why = newton->why;
     r.largest_rise = 0;
     for (index_type k = 1; k < newton->history_count; ++k)

@@ -45,6 +45,8 @@ struct step_record {
   double largest_rise;
   /// `evaluations` counts those of the line searches and one at the start.
   index_type newton_iterations, evaluations, cg_iterations;
+  /// Of amg's levels, since the simulation began; 0 for a step without an iteration.
+  index_type refreshes;
   reason why;
   int padding;
   /// By the place's clock.

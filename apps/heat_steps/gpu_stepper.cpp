@@ -115,6 +115,7 @@ class gpu_stepper final : public stepper {
     CUDA(cudaMemcpy(at_.u, start.data(), bytes, cudaMemcpyHostToDevice));
     CUDA(cudaMemcpy(at_.state, &begin, sizeof begin, cudaMemcpyHostToDevice));
     CUDA(cudaDeviceSynchronize());
+    solver_.refresh_preconditioner();  // a lagged one may be from a later step
 
     made_run result;
     const auto began = std::chrono::steady_clock::now();

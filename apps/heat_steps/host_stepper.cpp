@@ -22,6 +22,7 @@ class host_stepper final : public stepper {
   made_run run(way how, const run_state& begin) override {
     made_run result{.end = begin, .u = start_of(plate_)};
     const fields at{result.u.data(), before_.data(), b_.data(), &result.end, rows_.offsets.data(), rows_.values.data()};
+    solver_.refresh_preconditioner();  // a lagged one may be from a later step
     const auto began = std::chrono::steady_clock::now();
     for (bool again = true; again;) {
       for (index_type i = 0; i < plate_.points(); ++i) begin_step(plate_, at, i);

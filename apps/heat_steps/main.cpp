@@ -26,6 +26,7 @@ struct settings {
   std::string executor = "auto", preconditioner = "jacobi", json, picture;
   int repetitions = 3;
   bool compare = false;
+  double compare_seconds = 10;
 };
 
 /// A way, and the fastest of its runs.
@@ -33,8 +34,9 @@ struct measured_way {
   way how;
   std::string preconditioner;
   made_run made;
+  int repetitions;
   bool same_bits = true;  ///< as the reference, in every run: the first way's first run, or with way anew its own
-  double largest_difference = 0;  ///< of u, from the very first run
+  double largest_difference = 0;  ///< of u, from the very first run; NaN if that took another number of steps
 
   double seconds_a_step() const { return made.seconds / static_cast<double>(made.end.steps); }
 };
@@ -69,7 +71,11 @@ void add_options(CLI::App& app, settings& given) {
       ->option_text("NAME");
   app.add_flag(
       "--compare", given.compare,
-      "Also make the solver anew in each step, and, with another preconditioner than jacobi, run all with that");
+      "Also make the solver anew in each step, and, with another preconditioner than jacobi, make a run with that");
+  add(&app, "--compare-seconds", given.compare_seconds,
+      "How long that run with jacobi may take after its first step: else it makes fewer steps, at least one, and tells "
+      "how many (default 10)",
+      number_from(0, "10"));
   add(&app, "--repetitions", given.repetitions, "Timed runs of each way, of which the fastest counts (default 3)",
       whole_number(1, 1000, "3"));
   add(&app, "--picture", given.picture, "Write the plate's temperature at the end, an SVG picture",
@@ -86,7 +92,7 @@ void add_options(CLI::App& app, settings& given) {
       "  step    the parts are captured into a graph, launched for each step by the host, which asks\n"
       "  whole   the parts are captured into a WHILE node of the program's own: one launch, the device asks\n"
       "  anew    plain, where the host makes the solver anew from each step's matrix; with --compare\n"
-      "On the CPU there are plain and anew alone.\n\n"
+      "On the CPU there are plain and anew alone. The run with jacobi is whole, or plain on the CPU.\n\n"
       "Examples:\n  heat_steps --cells 128 --picture plate.svg\n"
       "  heat_steps --cells 512 --time-step 0.1 --conductivity 3 --preconditioner amg --compare\n  heat_steps --flame "
       "0 --steps 20 --json - | jq "
@@ -99,40 +105,79 @@ bool same(const made_run& a, const made_run& b) {
          a.last_solve == b.last_solve && std::memcmp(a.u.data(), b.u.data(), a.u.size() * sizeof(double)) == 0;
 }
 
-/// Adds the ways of a stepper.
-void measure(stepper& steps, const std::string& preconditioner, const settings& given, std::vector<measured_way>& all) {
-  const std::size_t first_of_stepper = all.size();
+double largest_difference(const made_run& made, const made_run& reference) {
+  if (made.end.steps != reference.end.steps) return NAN;
+  double largest = 0;
+  for (std::size_t i = 0; i < made.u.size(); ++i) largest = std::max(largest, std::abs(made.u[i] - reference.u[i]));
+  return largest;
+}
+
+/// Repeats a way's first run; `first` is what its bits are to be.
+measured_way repeated(stepper& steps, way how, const std::string& preconditioner, const run_state& limits,
+                      int repetitions, made_run made, const made_run& first) {
+  measured_way one{how, preconditioner, std::move(made), repetitions};
+  one.same_bits = same(one.made, first);
+  one.made.seconds = HUGE_VAL;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    const made_run again = steps.run(how, limits);
+    one.same_bits = one.same_bits && same(again, first);
+    one.made.seconds = std::min(one.made.seconds, again.seconds);
+  }
+  return one;
+}
+
+/// The ways of the given preconditioner.
+std::vector<measured_way> measured_ways(stepper& steps, const settings& given) {
+  std::vector<measured_way> all;
   for (const way how : steps.ways()) {
     if (how == way::anew && !given.compare) continue;
-    measured_way one{how, preconditioner, steps.run(how, given.limits)};  // warm-up
+    const made_run warm_up = steps.run(how, given.limits);
     // Levels made from another matrix divide its points in another way.
-    const bool is_reference = all.size() == first_of_stepper || how == way::anew;
-    const made_run first = is_reference ? one.made : all[first_of_stepper].made;
-    one.same_bits = same(one.made, first);
-    one.made.seconds = HUGE_VAL;
-    for (int repetition = 0; repetition < given.repetitions; ++repetition) {
-      const made_run again = steps.run(how, given.limits);
-      one.same_bits = one.same_bits && same(again, first);
-      one.made.seconds = std::min(one.made.seconds, again.seconds);
-    }
-    const std::vector<double>&u = one.made.u, &reference = all.empty() ? u : all.front().made.u;
-    for (std::size_t i = 0; i < u.size(); ++i)
-      one.largest_difference = std::max(one.largest_difference, std::abs(u[i] - reference[i]));
+    const made_run& first = all.empty() || how == way::anew ? warm_up : all.front().made;
+    measured_way one = repeated(steps, how, given.preconditioner, given.limits, given.repetitions, warm_up, first);
+    one.largest_difference = largest_difference(one.made, all.empty() ? one.made : all.front().made);
     all.push_back(std::move(one));
   }
+  return all;
+}
+
+/// The run with Jacobi, which takes many more iterations: a step to warm up, then as many as the time allows.
+measured_way measured_jacobi(stepper& steps, const settings& given, const made_run& reference) {
+  const std::vector<way> ways = steps.ways();
+  const way how = std::find(ways.begin(), ways.end(), way::whole) != ways.end() ? way::whole : way::plain;
+  run_state limits = given.limits;
+  limits.most_steps = 1;
+  const made_run warm_up = steps.run(how, limits);
+  const double affordable = given.compare_seconds / warm_up.seconds;  // steps
+  limits.most_steps = index_type(std::clamp(affordable, 1.0, double(given.limits.most_steps)));
+  const made_run first = steps.run(how, limits);
+  const bool repeats = affordable >= double(limits.most_steps) * (given.repetitions + 1);
+  measured_way one = repeated(steps, how, "jacobi", limits, repeats ? given.repetitions : 0, first, first);
+  one.made.seconds = std::min(one.made.seconds, first.seconds);
+  one.largest_difference = largest_difference(one.made, reference);
+  return one;
+}
+
+/// "-" for NaN.
+std::string difference_text(double difference) {
+  return std::isnan(difference) ? "-" : fmt::format("{:.1e}", difference);
 }
 
 void print(std::FILE* out, const settings& given, const std::string& executor, const std::vector<measured_way>& ways) {
   fmt::print(out, "machine     {}\n", command::machine_line(describe_machine(), executor));
   fmt::print(out, "plate       {0} x {0} cells, steps of {1}, flame {2}, conductivity 1 + {3} u^2\n\n", given.of.cells,
              given.of.time_step, given.of.flame, given.of.conductivity);
-  fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13}{:>13}{:>13}  {}\n", "way", "M", "steps", "CG iterations", "ms a step",
+  fmt::print(out, "{:<8}{:<20}{:>8}{:>15}{:>13}{:>13}{:>13}  {}\n", "way", "M", "steps", "CG iterations", "ms a step",
              "enqueued", "difference", "bits");
   for (const measured_way& one : ways)
-    fmt::print(out, "{:<8}{:<12}{:>8}{:>15}{:>13.4g}{:>13}{:>13.1e}  {}\n", name(one.how), one.preconditioner,
+    fmt::print(out, "{:<8}{:<20}{:>8}{:>15}{:>13.4g}{:>13}{:>13}  {}\n", name(one.how), one.preconditioner,
                one.made.end.steps, one.made.end.iterations, 1e3 * one.seconds_a_step(), one.made.launches,
-               one.largest_difference, one.same_bits ? "the same" : "DIFFERENT");
+               difference_text(one.largest_difference), one.same_bits ? "the same" : "DIFFERENT");
   const made_run& made = ways.front().made;
+  const measured_way& last = ways.back();
+  if (last.made.end.steps < made.end.steps)
+    fmt::print(out, "\ncut short   {} made {} of {} steps: a step takes {:.3g} s, and --compare-seconds is {:g}\n",
+               last.preconditioner, last.made.end.steps, made.end.steps, last.seconds_a_step(), given.compare_seconds);
   fmt::print(out, "\nend         {} at time {:.4g}, hottest {:.6g}\n", name(made.end.why), made.end.time,
              *std::max_element(made.u.begin(), made.u.end()));
   fmt::print(out, "last solve  {}\n", made.last_solve);
@@ -165,7 +210,8 @@ json report(const settings& given, const std::string& executor, const std::vecto
                               {"seconds_a_step", one.seconds_a_step()},
                               {"enqueued_by_host", one.made.launches},
                               {"last_solve", one.made.last_solve},
-                              {"largest_difference", one.largest_difference},
+                              {"repetitions", one.repetitions},
+                              {"largest_difference", one.largest_difference},  // null for NaN
                               {"same_bits", one.same_bits}});
   const made_run& made = ways.front().made;
   double squares = 0;
@@ -192,13 +238,12 @@ int parse_and_run(int argument_count, char** argument_values) {
   command::require_different_files({}, {&picture, &destination.file()});
 
   const bool on_host = place_of_executor(given.executor).on_host();
-  std::vector<std::string> preconditioners{given.preconditioner};
-  if (given.compare && given.preconditioner != "jacobi") preconditioners.push_back("jacobi");
-  std::vector<measured_way> ways;
-  for (const std::string& one : preconditioners) {
-    const auto steps = on_host ? make_host_stepper(given.of, one) : make_gpu_stepper(given.of, one);
-    measure(*steps, one, given, ways);
-  }
+  const auto stepper_with = [&](const std::string& preconditioner) {
+    return on_host ? make_host_stepper(given.of, preconditioner) : make_gpu_stepper(given.of, preconditioner);
+  };
+  std::vector<measured_way> ways = measured_ways(*stepper_with(given.preconditioner), given);
+  if (given.compare && given.preconditioner != "jacobi")
+    ways.push_back(measured_jacobi(*stepper_with("jacobi"), given, ways.front().made));
   const std::string executor = on_host ? "host" : "graph";
   print(destination.text(), given, executor, ways);
   if (picture.wanted()) {

@@ -325,6 +325,8 @@ arguments::arguments()
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
+  solve->add_flag("--explain", solving.explain,
+                  "Print the recorded program, and what was made as a preconditioner: of amg a table of its levels");
   add(solve, "--output", solving.output, "Write x as a Matrix Market file", not_empty());
   add(solve, "--history", solving.history, "Write iteration,residual_norm as CSV", not_empty());
   solve->footer(
@@ -341,6 +343,9 @@ arguments::arguments()
 
   compare = app.add_subcommand("compare", "Solve with every executor of this machine, and put them in a table");
   add_problem(compare, comparing);
+  add(compare, "--beside", comparing.beside,
+      "Run all with this preconditioner, too: their rows and curves come after the others", preconditioner_of_matrix())
+      ->option_text("NAME");
   compare->footer(
       "Each executor solves once to warm up and then repeatedly; times are medians. On a GPU the table also\n"
       "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations;\n"

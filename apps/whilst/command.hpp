@@ -20,7 +20,9 @@ struct solve_options {
   std::string deflation_file;
   std::string precision = "double";
   linear_solver_options solver;
-  bool monitor = false, quiet = false;
+  bool monitor = false, explain = false, quiet = false;
+  /// Of compare: a preconditioner to run beside the solver's; empty for none.
+  std::string beside;
   /// Where to write results, "-" for standard output; empty to skip.
   std::string output, json, history, plot;
 };

@@ -37,6 +37,7 @@ constexpr const char* stopped_before = "interrupted";
 template <class T>
 struct contender {
   std::string name;
+  std::string executor = {};
   /// Why there is no result; empty if there is one.
   std::string why_not = {};
   index_type iterations = 0;
@@ -45,6 +46,7 @@ struct contender {
   std::vector<T> x = {};
   /// For executors: see ideal_bytes.
   double ideal_bytes = 0;
+  bool is_beside = false;  ///< with the preconditioner that --beside names
   /// For executors only: baselines run a fixed number of iterations and test nothing.
   std::optional<whilst::report> report = {};
 
@@ -76,12 +78,12 @@ double ideal_bytes(const json& nodes, const std::string& method) {
 /// One warm-up solve, then timed ones: at least five and a quarter of a second, but no more than a second. If
 /// interrupted early, the warm-up's time counts.
 template <class T>
-contender<T> run_executor(const std::string& name, const linear_system<T>& system, linear_solver_options options,
-                          const interrupt_watch& interrupts) {
+contender<T> run_executor(const std::string& name, const std::string& executor, const linear_system<T>& system,
+                          linear_solver_options options, const interrupt_watch& interrupts) {
   using clock = std::chrono::steady_clock;
-  contender<T> result{.name = name};
+  contender<T> result{.name = name, .executor = executor};
   try {
-    options.executor = name;
+    options.executor = executor;
     linear_solver<T> solver(system.A, with_nodes(system, options));
     std::vector<double> solve_times, iteration_times;
     const auto solve_once = [&] {
@@ -202,7 +204,8 @@ struct comparison {
   }
   double difference(const contender<T>& row) const { return relative_difference(row.x, first()->x); }
   double gigabytes_per_second(const contender<T>& row) const {
-    return row.seconds_per_iteration > 0 ? ideal_bytes / row.seconds_per_iteration * 1e-9 : 0;
+    const double bytes = row.is_beside ? row.ideal_bytes : ideal_bytes;
+    return row.seconds_per_iteration > 0 ? bytes / row.seconds_per_iteration * 1e-9 : 0;
   }
 };
 
@@ -211,7 +214,8 @@ void print_table(std::FILE* out, const comparison<T>& results, bool show_bandwid
   const auto& host_driven = results.baselines[0];
   const auto& hand_written = results.baselines[1];
   const bool show_ratios = host_driven.ran() || hand_written.ran();
-  const int name_width = show_ratios ? 33 : 10;
+  std::size_t name_width = show_ratios ? 33 : 10;
+  for (const auto& row : results.rows) name_width = std::max(name_width, row.name.size() + 1);
   const auto line = [&](const std::string& name, const std::string& iterations, const std::string& iteration_time,
                         const std::string& solve_time, const std::string& to_host_driven,
                         const std::string& to_hand_written, const std::string& bandwidth, const std::string& difference,
@@ -233,7 +237,7 @@ void print_table(std::FILE* out, const comparison<T>& results, bool show_bandwid
   for (const auto& row : results.rows) {
     if (!row.ran()) continue;
     std::string how(name(row.report->reason()));
-    if (row.report->executor() != row.name) how += ", ran as " + row.report->executor();
+    if (row.report->executor() != row.executor) how += ", ran as " + row.report->executor();
     result_line(row, how);
   }
   for (const auto& row : results.baselines) {
@@ -313,14 +317,25 @@ int compare_in(const solve_options& options) {
 
   status_line status;
   comparison<T> results;
-  for (const auto& executor : machine.executors) {
-    if (executor.name == "batch") continue;  // for many systems, and this is one
-    const std::string why_not = executor.available && interrupts.interrupted() ? stopped_before : executor.why_not;
-    status.show(executor.name + " (Ctrl-C stops) ...");
-    results.rows.push_back(why_not.empty() ? run_executor(executor.name, system, options.solver, interrupts)
-                                           : contender<T>{.name = executor.name, .why_not = why_not});
+  linear_solver_options beside = options.solver;
+  beside.preconditioner = options.beside;
+  for (const bool is_beside : {false, true}) {
+    if (is_beside && options.beside.empty()) break;
+    const linear_solver_options& solver = is_beside ? beside : options.solver;
+    for (const auto& executor : machine.executors) {
+      if (executor.name == "batch") continue;  // for many systems, and this is one
+      if (is_beside && executor.name == "resident" && is_preconditioner_in_parts(beside)) continue;
+      const std::string why_not = executor.available && interrupts.interrupted() ? stopped_before : executor.why_not;
+      if (is_beside && !why_not.empty()) continue;  // told above
+      const std::string shown = is_beside ? executor.name + ", " + beside.preconditioner : executor.name;
+      status.show(shown + " (Ctrl-C stops) ...");
+      results.rows.push_back(why_not.empty() ? run_executor(shown, executor.name, system, solver, interrupts)
+                                             : contender<T>{.name = shown, .why_not = why_not});
+      results.rows.back().is_beside = is_beside;
+    }
   }
-  for (const auto& row : results.rows) results.ideal_bytes = std::max(results.ideal_bytes, row.ideal_bytes);
+  for (const auto& row : results.rows)
+    if (!row.is_beside) results.ideal_bytes = std::max(results.ideal_bytes, row.ideal_bytes);
   if (results.first() == nullptr) throw error("compare", "no executor could run", results.rows.front().why_not);
   status.show("baselines ...");
   // All executors do the same iterations; if rounding makes a difference, the main one's count is the reference.
@@ -343,6 +358,7 @@ int compare_in(const solve_options& options) {
                 {"nnz", system.A.nonzeros()},
                 {"method", options.solver.method},
                 {"preconditioner", options.solver.preconditioner},
+                {"beside", options.beside},
                 {"precision", options.precision}};
   document["machine"] = machine_json(machine);
   document.update(comparison_json(results));
@@ -350,7 +366,9 @@ int compare_in(const solve_options& options) {
   if (files.plot.wanted()) {
     std::vector<convergence_curve> curves;
     for (const auto& row : results.rows) {
-      if (row.ran()) curves.push_back({row.name, row.report->history(), row.report->rhs_norm()});
+      const bool is_named = options.beside.empty() || row.is_beside;
+      const std::string label = is_named ? row.name : row.name + ", " + options.solver.preconditioner;
+      if (row.ran()) curves.push_back({label, row.report->history(), row.report->rhs_norm()});
     }
     files.plot.write(convergence_svg(fmt::format("{}: {}", system.name, options.solver.method), curves,
                                      relative_tolerance(options, results.first()->report->rhs_norm())));

@@ -164,6 +164,7 @@ int solve_in(const solve_options& options) {
   }
   fmt::print(out, "time         set-up {}, solve {}, {} an iteration\n", duration(result.setup_seconds()),
              duration(result.solve_seconds()), duration(result.seconds_per_iteration()));
+  if (options.explain) fmt::print(out, "\n{}", solver.explain());
 
   json document = report_json(result);
   document["true_relative_residual"] = true_residual;

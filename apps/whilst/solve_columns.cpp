@@ -18,6 +18,7 @@ void require_what_columns_have(const solve_options& options, index_type columns)
                 "Leave the option out, or give one right-hand side");
   };
   if (options.monitor) refuse("progress");
+  if (options.explain) refuse("explanation");
   if (!options.history.empty()) refuse("history");
   if (!options.plot.empty()) refuse("plot of a history");
 }

@@ -307,12 +307,22 @@ void linear_solver<T>::bind_values(const T* values) {
   implementation_->keep_choice();
 }
 template <class T>
+void linear_solver<T>::refresh_preconditioner() {
+  const auto mine = implementation_->solve->enter("refreshing a preconditioner");
+  implementation_->solve->wait();
+  implementation_->made_Ms.begin_sequence();
+}
+template <class T>
 void linear_solver<T>::set_tolerances(double rtol, double atol) {
   implementation_->solve->chosen().set_tolerances(rtol, atol);
 }
 template <class T>
 void linear_solver<T>::set_divergence(double dtol) {
   implementation_->solve->chosen().set_divergence(dtol);
+}
+template <class T>
+std::string linear_solver<T>::explain() const {
+  return replayed_solver::explain() + implementation_->made_Ms.explain();
 }
 template <class T>
 memory_table linear_solver<T>::memory() const {

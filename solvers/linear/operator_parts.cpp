@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "solvers/host/run_now.hpp"
+#include "solvers/linear/inverse_of_diagonal.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/products.hpp"
@@ -82,16 +83,6 @@ class called_preconditioner final : public preconditioner<T> {
 };
 
 template <class T>
-struct invert {
-  const double* factor;
-  bool absolute;
-  T* inverse;
-  WHILST_HD void operator()(index_type i) const {
-    const T d = static_cast<T>(*factor * static_cast<double>(inverse[i])), size = absolute && d < 0 ? -d : d;
-    inverse[i] = d == 0 ? T(1) : 1 / size;
-  }
-};
-template <class T>
 struct scale_by {
   const T *inverse, *r;
   T* z;
@@ -113,7 +104,7 @@ class jacobi_parts final : public preconditioner<T> {
       throw error("making the preconditioner jacobi", "the operator that methods iterate with has no diagonal",
                   "Give its substitute() one, or use another preconditioner");
     A.diagonal(run, inverse_);
-    run.step("invert the diagonal", n_, invert<T>{factor, absolute_, inverse_});
+    run.step("invert the diagonal", n_, inverse_of_diagonal<T>{factor, absolute_, inverse_});
   }
   void apply(recorder& run, const T* r, T* z) const override { run.step("z = M r", n_, scale_by<T>{inverse_, r, z}); }
 

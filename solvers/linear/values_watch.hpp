@@ -14,24 +14,33 @@ namespace whilst {
 struct watched_values {
   double scale;                            ///< a power of two, perhaps negative: what was made is that of scale A
   std::uint64_t fingerprint[2], found[2];  ///< of the values that it was made from, and of the present ones
-  int are_new;                             ///< whether the present values differ
+  int are_new;                             ///< whether the preconditioner is to be made from the present ones
   double factor;                           ///< what a product with the preconditioner is multiplied by
+  double iterations_a_digit;  ///< of the first solve since it was made; 0 where a change of values has it made anew
+  index_type refreshes;       ///< how often it was made anew
 };
 
 /// Finds out on the device, once in a solve, whether a matrix has other values than those a preconditioner was made
 /// from, and has it made anew then: nobody has to say so.
+///
+/// A lagged preconditioner waits until a solve takes more than growth * k + 2 iterations, where the first solve after
+/// the last refresh, which took a residual down by so many digits, would have taken k.
 template <class T>
 class values_watch {
  public:
-  /// The matrix's values lie at matrix.values now.
-  explicit values_watch(const solve_request<T>& matrix)
-      : nonzeros_(matrix.nonzeros), kept_(matrix.where, 1), address_(matrix.where, 1, &matrix.values) {}
+  /// The matrix's values lie at matrix.values now. growth: 0 for a preconditioner that is not lagged.
+  explicit values_watch(const solve_request<T>& matrix, double growth = 0)
+      : nonzeros_(matrix.nonzeros),
+        growth_(growth),
+        kept_(matrix.where, 1),
+        address_(matrix.where, 1, &matrix.values) {}
 
   /// The values to begin with.
   constant_slot<const T> first() const { return {address_.data()}; }
   watched_values* kept() const { return kept_.data(); }
   const double* scale() const { return &kept_.data()->scale; }
   const double* factor() const { return &kept_.data()->factor; }
+  const index_type* refreshes() const { return &kept_.data()->refreshes; }
   index_type bytes() const { return kept_.bytes(); }
 
   /// Records a choice of `scale` by which the mean size of the entries of scale A is between 1 and 2.
@@ -51,6 +60,11 @@ class values_watch {
     run.step("have values changed?", nonzeros_, take_fingerprint{values}, compare_fingerprint{kept()});
     run.branch("new values", &kept()->are_new, remake);
     run.once("made from these values", note_values{kept(), operator_factor});
+  }
+  /// See preconditioner.
+  void record_beginning(recorder& run) const { run.once("a sequence of solves begins", forget_solves{kept()}); }
+  void record_note(recorder& run, const control* loop, const double* first_norm) const {
+    if (growth_ > 0) run.once("what the solve took", note_iterations{kept(), loop, first_norm, growth_});
   }
 
   // The steps; public, as nvcc wants the types of kernels.
@@ -74,7 +88,8 @@ class values_watch {
   struct compare_fingerprint {
     watched_values* of;
     WHILST_HD void operator()(const sums<std::uint64_t, 2>& found) const {
-      of->are_new = found[0] != of->fingerprint[0] || found[1] != of->fingerprint[1];
+      const bool differ = found[0] != of->fingerprint[0] || found[1] != of->fingerprint[1];
+      of->are_new = differ && of->iterations_a_digit == 0;
       for (int k = 0; k < 2; ++k) of->found[k] = found[k];
     }
   };
@@ -96,13 +111,43 @@ class values_watch {
     watched_values* of;
     const double* operator_factor;  ///< null while the preconditioner is made for the first time
     WHILST_HD void operator()() const {
-      for (int k = 0; k < 2; ++k) of->fingerprint[k] = of->found[k];
+      if (of->are_new) {
+        for (int k = 0; k < 2; ++k) of->fingerprint[k] = of->found[k];
+        of->refreshes += operator_factor != nullptr;
+      }
       if (operator_factor) of->factor = of->scale / *operator_factor;
+    }
+  };
+  struct forget_solves {
+    watched_values* of;
+    WHILST_HD void operator()() const {
+      of->iterations_a_digit = 0;
+      of->refreshes = 0;
+    }
+  };
+  struct note_iterations {
+    static constexpr double slack = 2, most_digits = 20;
+    watched_values* of;
+    const control* loop;
+    const double* first_norm;
+    double growth;
+    WHILST_HD void operator()() const {
+      const double iterations = static_cast<double>(loop->iteration), lowered = *first_norm / loop->residual_norm;
+      if (iterations == 0) return;
+      const double digits = fmin(log10(lowered), most_digits), expected = of->iterations_a_digit * digits;
+      if (!(lowered >= 2)) {  // it has failed
+        of->iterations_a_digit = 0;
+      } else if (of->iterations_a_digit == 0) {
+        of->iterations_a_digit = iterations / digits;
+      } else if (iterations > growth * expected + slack) {
+        of->iterations_a_digit = 0;
+      }
     }
   };
 
  private:
   index_type nonzeros_;
+  double growth_;
   buffer<watched_values> kept_;
   buffer<const T*> address_;  ///< of the first values
 };

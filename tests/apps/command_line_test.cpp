@@ -145,6 +145,39 @@ TEST_CASE("a solve writes x, report, history and picture, and the solution is ri
   CHECK(contains(picture, "poisson1d:20"));
 }
 
+TEST_CASE("solve --explain tells what was recorded, and the levels of amg") {
+  const outcome result = run({"solve", "--gallery", "poisson2d:40", "--executor", "host", "--preconditioner",
+                              "amg,coarsest_rows=60", "--explain"});
+  CHECK(result.status == 0);
+  const std::size_t program = result.out.find("program on the host"), levels = result.out.find("preconditioner amg,");
+  REQUIRE(program < levels);
+  REQUIRE(levels != std::string::npos);
+  CHECK(contains(result.out.substr(levels), "      0       1600        7840     4.9  1 x spai0 "));
+}
+
+TEST_CASE("compare --beside runs another preconditioner, too") {
+  const folder here;
+  const strings compare{"compare", "--gallery", "poisson2d:20", "--preconditioner", "jacobi", "--beside", "amg"};
+  const outcome result = run(with(compare, {"--json", here.at("r.json"), "--plot", here.at("p.svg")}));
+  INFO(result.out << result.err);
+  CHECK(result.status == 0);
+  const json report = json::parse(text_of(here / "r.json"));
+  CHECK(report["beside"] == "amg");
+  int by_jacobi = 0, by_amg = 0;
+  for (const json& row : report["executors"]) {
+    if (row["name"] == "host") by_jacobi = row["iterations"];
+    if (row["name"] == "host, amg") by_amg = row["iterations"];
+    CHECK(row["name"] != "resident, amg");
+  }
+  CHECK(by_amg > 0);
+  CHECK(2 * by_amg < by_jacobi);
+  const std::string picture = text_of(here / "p.svg");
+  for (const char* label : {">host, jacobi<", ">host, amg<"}) CHECK(contains(picture, label));
+  const outcome unknown = run({"compare", "--gallery", "poisson2d:20", "--beside", "amgg"});
+  CHECK(unknown.status == 1);
+  CHECK(contains(unknown.err, "--beside"));
+}
+
 TEST_CASE("json - leaves standard output to the report alone") {
   const outcome result = run(with(small_host_solve, {"--json", "-", "--monitor"}));
   CHECK(result.status == 0);

@@ -74,7 +74,8 @@ TEST_CASE("several columns: what is missing is refused by name") {
   const folder here;
   write_system(here);
   const strings solve{"solve", here.at("A.mtx"), "--rhs", here.at("B.mtx"), "--executor", "host"};
-  for (const strings& more : {strings{"--monitor"}, {"--history", here.at("h.csv")}, {"--plot", here.at("p.svg")}}) {
+  for (const strings& more :
+       {strings{"--monitor"}, {"--explain"}, {"--history", here.at("h.csv")}, {"--plot", here.at("p.svg")}}) {
     const outcome result = run(with(solve, more));
     CHECK(result.status == 1);
     CHECK(contains(result.err, "--rhs has 3 columns, and there is no "));

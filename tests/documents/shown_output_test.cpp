@@ -72,6 +72,7 @@ const std::vector<output>& outputs() {
       {"refusals", false, collect_refusals},
       {"doctor", true, collect_diagnoses},
       {"conjugate-gradient", false, explain_conjugate_gradient},
+      {"levels", false, explain_levels},
   };
   return all;
 }

@@ -258,4 +258,11 @@ std::string explain_conjugate_gradient() {
       .explain();
 }
 
+std::string explain_levels() {
+  const auto cube = make_gallery<double>("poisson3d:24");
+  const std::string text =
+      linear_solver<double>(cube.matrix, {.method = "cg", .preconditioner = "amg", .executor = "host"}).explain();
+  return text.substr(text.find("preconditioner amg"));
+}
+
 }  // namespace whilst::shown

@@ -28,4 +28,7 @@ std::string collect_diagnoses();
 /// explain() of the solver that the architecture page takes for an example.
 std::string explain_conjugate_gradient();
 
+/// What explain() ends with where the preconditioner is amg.
+std::string explain_levels();
+
 }  // namespace whilst::shown

@@ -172,7 +172,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_coarsening, amg_strength, amg_interpolation_entries, amg_coarsest_rows, amg_most_levels, amg_cycle, "
             "amg_smoother, amg_sweeps, "
-            "amg_unknowns_a_node, amg_near_null_space, "
+            "amg_unknowns_a_node, amg_refresh, amg_refresh_growth, amg_near_null_space, "
             "amg_coordinates, multigrid_precision, multigrid_cycle, multigrid_sweeps, multigrid_coarsest_rows, "
             "ilu_drop, ilu_fill, ilu_levels, ilu_matching, "
             "ilu_pivoting, ilu_order, fsai_power, fsai_drop, fsai_most, fsai_precision, fsai_order, block_jacobi_rows, "

@@ -12,6 +12,7 @@
 
 #include "solvers/problems/gallery_elasticity.hpp"
 #include "tests/catch.hpp"
+#include "tests/linear/amg_solves.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
@@ -40,31 +41,6 @@ linear_solver_options with_nodes(const gallery_problem<T>& problem, linear_solve
 /// A residual that T reaches for beams: condition numbers are some 1e5 here.
 template <class T>
 constexpr double tolerance = sizeof(T) == 4 ? 1e-3 : 1e-8;
-
-template <class T>
-struct solution {
-  report told;
-  std::vector<T> x;
-};
-template <class T>
-solution<T> solved_by(linear_solver<T>& solver, const std::vector<T>& b) {
-  solution<T> made{{}, std::vector<T>(b.size(), T(0))};
-  made.told = solver.solve(b, made.x);
-  return made;
-}
-template <class T>
-index_type iterations_of(const csr_matrix<T>& A, const linear_solver_options& options, const std::vector<T>& b) {
-  linear_solver<T> solver(A, options);
-  const solution<T> made = solved_by(solver, b);
-  CAPTURE(made.told.message());
-  CHECK(made.told.converged());
-  CHECK(true_residual(A, b, made.x) <= 1.1 * options.rtol);
-  return made.told.iterations();
-}
-template <class T>
-index_type iterations_of(const csr_matrix<T>& A, const linear_solver_options& options) {
-  return iterations_of(A, options, random_vector<T>(A.rows(), 4));
-}
 
 template <class T>
 std::vector<T> values_of(const csr_matrix<T>& A) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/linear/amg_solves.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
@@ -27,28 +28,6 @@ using whilst::report;
 namespace {
 
 const std::vector<std::string> smoothers{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"};
-
-template <class T>
-struct solution {
-  report told;
-  std::vector<T> x;
-};
-template <class T>
-solution<T> solved_by(linear_solver<T>& solver, const std::vector<T>& b) {
-  solution<T> made{{}, std::vector<T>(b.size(), T(0))};
-  made.told = solver.solve(b, made.x);
-  return made;
-}
-template <class T>
-index_type iterations_of(const csr_matrix<T>& A, const linear_solver_options& options) {
-  const std::vector<T> b = random_vector<T>(A.rows(), 4);
-  linear_solver<T> solver(A, options);
-  const solution<T> made = solved_by(solver, b);
-  CAPTURE(made.told.message());
-  CHECK(made.told.converged());
-  CHECK(true_residual(A, b, made.x) <= 1.01 * options.rtol);
-  return made.told.iterations();
-}
 
 template <class T>
 csr_matrix<T> with_values(const csr_matrix<T>& A, const std::function<double(index_type, index_type, double)>& value) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/linear/amg_solves.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
@@ -51,30 +52,10 @@ bool is_finite(const std::vector<T>& x) {
 }
 
 template <class T>
-struct solution {
-  report told;
-  std::vector<T> x;
-};
-template <class T>
-solution<T> solved_by(linear_solver<T>& solver, const std::vector<T>& b) {
-  solution<T> made{{}, std::vector<T>(b.size(), T(0))};
-  made.told = solver.solve(b, made.x);
-  return made;
-}
-template <class T>
 solution<T> solved(const csr_matrix<T>& A, const linear_solver_options& options, const std::vector<T>& b) {
   linear_solver<T> solver(A, options);
   return solved_by(solver, b);
 }
-template <class T>
-index_type iterations_of(const csr_matrix<T>& A, const linear_solver_options& options) {
-  const std::vector<T> b = random_vector<T>(A.rows(), 4);
-  const solution<T> made = solved(A, options, b);
-  CHECK(made.told.converged());
-  CHECK(true_residual(A, b, made.x) <= 1.01 * options.rtol);
-  return made.told.iterations();
-}
-
 template <class T>
 std::vector<T> values_of(const csr_matrix<T>& A) {
   return {A.values().begin(), A.values().end()};
@@ -987,7 +968,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   CHECK(refusal({.preconditioner = "amg,levels=2"}) ==
         making +
             "preconditioner amg has no setting called 'levels'. Use some of precision, coarsening, strength, "
-            "interpolation_entries, coarsest_rows, most_levels, cycle, smoother, sweeps, unknowns_a_node");
+            "interpolation_entries, coarsest_rows, most_levels, cycle, smoother, sweeps, unknowns_a_node, "
+            "refresh, refresh_growth");
   CHECK(refusal({.preconditioner = "amgx"}).find("there is no preconditioner called 'amgx'") != std::string::npos);
 
   // Where there is no matrix.

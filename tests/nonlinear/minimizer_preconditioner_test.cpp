@@ -6,13 +6,10 @@
 #include <functional>
 #include <thread>
 
-#include <Eigen/SparseCholesky>
-
 #include "tests/catch.hpp"
-#include "tests/nonlinear/minimizer_functions.hpp"
+#include "tests/nonlinear/membrane.hpp"
 #include "whilst/called_objective.hpp"
 #include "whilst/nonlinear/minimize/hessian_preconditioner.hpp"
-#include "whilst/partially_separable.hpp"
 
 namespace whilst_test {
 
@@ -23,106 +20,6 @@ using whilst::place;
 using whilst::reason;
 
 namespace {
-
-/// A spring between two points that stiffens with its extension d: d^2 / 2 + hardening d^4 / 4.
-struct hardening_spring {
-  static constexpr int unknowns = 2;
-  double hardening;
-  template <class S>
-  WHILST_HD S operator()(index_type, const S* x) const {
-    const S d = x[0] - x[1];
-    return 0.5 * d * d + 0.25 * hardening * d * d * d * d;
-  }
-};
-struct even_load {
-  static constexpr int unknowns = 1;
-  double load;
-  template <class S>
-  WHILST_HD S operator()(index_type, const S* x) const {
-    return -load * x[0];
-  }
-};
-
-/// Springs along the edges of a grid of m x m points, held at its rim, under a load at each point.
-struct membrane {
-  int m;
-  double hardening, load = 1;
-
-  std::vector<std::int32_t> ends() const {
-    std::vector<std::int32_t> all;
-    const auto point = [&](int i, int j) { return i < 0 || j < 0 || i >= m || j >= m ? -1 : i * m + j; };
-    for (int i = -1; i < m; ++i) {
-      for (int j = -1; j < m; ++j) {
-        if (j >= 0) all.insert(all.end(), {point(i, j), point(i + 1, j)});
-        if (i >= 0) all.insert(all.end(), {point(i, j), point(i, j + 1)});
-      }
-    }
-    return all;
-  }
-  template <class T>
-  function<T> on(place where) const {
-    auto f = std::make_unique<whilst::partially_separable<T>>(where, m * m);
-    std::vector<std::int32_t> points(static_cast<std::size_t>(m * m));
-    for (std::size_t k = 0; k < points.size(); ++k) points[k] = static_cast<std::int32_t>(k);
-    f->add("springs", hardening_spring{hardening}, ends());
-    f->add("load", even_load{load}, points);
-    return f;
-  }
-  /// 0 at the rim, whose index is -1.
-  template <class T>
-  static long double entry(const std::vector<T>& x, std::int32_t k) {
-    return k < 0 ? 0.0L : static_cast<long double>(x[static_cast<std::size_t>(k)]);
-  }
-  /// The norm of the gradient, in extended precision.
-  template <class T>
-  double gradient_norm(const std::vector<T>& x) const {
-    std::vector<long double> g(x.size(), -static_cast<long double>(load));
-    const std::vector<std::int32_t> all = ends();
-    for (std::size_t e = 0; e < all.size(); e += 2) {
-      const long double d = entry(x, all[e]) - entry(x, all[e + 1]), force = d + hardening * d * d * d;
-      if (all[e] >= 0) g[static_cast<std::size_t>(all[e])] += force;
-      if (all[e + 1] >= 0) g[static_cast<std::size_t>(all[e + 1])] -= force;
-    }
-    long double square = 0;
-    for (const long double entry : g) square += entry * entry;
-    return static_cast<double>(std::sqrt(square));
-  }
-  /// Without hardening: the solution of the linear system, by Cholesky factorization.
-  Eigen::VectorXd solution() const {
-    std::vector<Eigen::Triplet<double>> entries;
-    const std::vector<std::int32_t> all = ends();
-    for (std::size_t e = 0; e < all.size(); e += 2) {
-      for (const std::size_t k : {e, e + 1})
-        if (all[k] >= 0) entries.emplace_back(all[k], all[k], 1.0);
-      if (all[e] >= 0 && all[e + 1] >= 0)
-        for (const auto& [i, j] : {std::pair(all[e], all[e + 1]), std::pair(all[e + 1], all[e])})
-          entries.emplace_back(i, j, -1.0);
-    }
-    Eigen::SparseMatrix<double> A(m * m, m * m);
-    A.setFromTriplets(entries.begin(), entries.end());
-    return Eigen::SimplicialLLT<Eigen::SparseMatrix<double>>(A).solve(Eigen::VectorXd::Constant(m * m, load));
-  }
-};
-
-template <class T>
-auto make(const membrane& what) {
-  return [what](place where) { return what.on<T>(where); };
-}
-
-minimizer_options newton_with(const std::string& preconditioner, const std::string& executor = "auto") {
-  minimizer_options options;
-  options.method = "newton-cg";
-  options.preconditioner = preconditioner;
-  options.executor = executor;
-  return options;
-}
-
-/// Gradients of a membrane are sums of some ten numbers of the load's size and of forces up to m times that. Each is
-/// rounded, as x is; their norm gathers m m of them.
-template <class T>
-double attainable(const membrane& what) {
-  return 16.0 * what.m * what.m * static_cast<double>(std::numeric_limits<T>::epsilon()) * what.load;
-}
 
 std::string complaint(const std::function<void()>& about) {
   try {
@@ -143,17 +40,17 @@ TEMPLATE_TEST_CASE("newton-cg with amg finds the minimum of a quadratic function
       INFO(executor << ", " << m << " x " << m << " points");
       const membrane what{m, 0};
       minimizer_options options = newton_with("amg,coarsest_rows=20", executor);
-      options.tolerances.gradient = attainable<TestType>(what);
-      own_minimizer<TestType> one(make<TestType>(what), options);
+      options.tolerances.gradient = attainable_gradient<TestType>(what);
+      own_minimizer<TestType> one(maker_of<TestType>(what), options);
       std::vector<TestType> x(static_cast<std::size_t>(m * m), TestType(0));
       const minimize_report r = one.solve(x);
       CHECK(r.converged());
-      CHECK(what.gradient_norm(x) <= 2 * attainable<TestType>(what));
+      CHECK(what.gradient_norm(x) <= 2 * attainable_gradient<TestType>(what));
       // By hand: one point with 4 springs to the rim; 4 points with 2 each.
       if (m == 1) CHECK(x[0] == Approx(0.25).epsilon(4 * std::numeric_limits<TestType>::epsilon()));
       if (m == 2) CHECK(x[3] == Approx(0.5).epsilon(16 * std::numeric_limits<TestType>::epsilon()));
       // The inverse of A has a norm below m^2 / 4.
-      CHECK((to_eigen(x) - what.solution()).norm() <= m * m * attainable<TestType>(what));
+      CHECK((to_eigen(x) - what.solution()).norm() <= m * m * attainable_gradient<TestType>(what));
       // And from there it goes nowhere.
       const std::vector<TestType> found = x;
       const minimize_report again = one.solve(x);
@@ -167,8 +64,8 @@ TEMPLATE_TEST_CASE("newton-cg with amg follows Hessians that change", "[minimize
   const membrane what{40, 100, 0.05};
   std::vector<TestType> by_jacobi(1600, TestType(0));
   minimizer_options options = newton_with("jacobi", "host");
-  options.tolerances.gradient = 2 * attainable<TestType>(what);
-  const minimize_report jacobi = own_minimizer<TestType>(make<TestType>(what), options).solve(by_jacobi);
+  options.tolerances.gradient = 2 * attainable_gradient<TestType>(what);
+  const minimize_report jacobi = own_minimizer<TestType>(maker_of<TestType>(what), options).solve(by_jacobi);
   REQUIRE(jacobi.converged());
   std::vector<TestType> first;
   for (const std::string& executor : recorded_executors()) {
@@ -176,7 +73,7 @@ TEMPLATE_TEST_CASE("newton-cg with amg follows Hessians that change", "[minimize
     options.executor = executor;
     options.preconditioner = "amg";
     options.amg.coarsest_rows = 100;
-    own_minimizer<TestType> one(make<TestType>(what), options);
+    own_minimizer<TestType> one(maker_of<TestType>(what), options);
     std::vector<TestType> x(1600, TestType(0));
     const minimize_report r = one.solve(x);
     CHECK(r.converged());
@@ -199,7 +96,7 @@ TEMPLATE_TEST_CASE("newton-cg with amg follows Hessians that change", "[minimize
     other.unroll = 3;
     other.threads = 3;
     std::vector<TestType> otherwise(1600, TestType(0));
-    own_minimizer<TestType>(make<TestType>(what), other).solve(otherwise);
+    own_minimizer<TestType>(maker_of<TestType>(what), other).solve(otherwise);
     CHECK((otherwise == x));
     if (executor == "stream") first = x;
     if (executor == "graph" && !first.empty()) CHECK((x == first));
@@ -209,13 +106,13 @@ TEMPLATE_TEST_CASE("newton-cg with amg follows Hessians that change", "[minimize
 TEST_CASE("the Hessian's levels are those of the present values, not of the first ones", "[minimizer][amg]") {
   // Made where the springs are soft, used where they are stiffer by up to 3e4: levels of old values would not do.
   const membrane what{32, 1e4, 1};
-  minimizer_options options = newton_with("amg,coarsest_rows=60", "host");
+  minimizer_options options = newton_with("amg,coarsest_rows=60,refresh=changed", "host");
   options.tolerances.gradient = 1e-9;
   std::vector<double> x(1024, 0.0), from_there(1024, 0.0);
-  const minimize_report r = own_minimizer<double>(make<double>(what), options).solve(x);
+  const minimize_report r = own_minimizer<double>(maker_of<double>(what), options).solve(x);
   CHECK(r.converged());
   options.typical_point = x;
-  const minimize_report told = own_minimizer<double>(make<double>(what), options).solve(from_there);
+  const minimize_report told = own_minimizer<double>(maker_of<double>(what), options).solve(from_there);
   CHECK(told.converged());
   CHECK((to_eigen(x) - to_eigen(from_there)).norm() <= 1e-9 * 1024);
   CHECK(r.iterations() <= 2 * told.iterations());
@@ -258,7 +155,7 @@ TEST_CASE("newton-cg with amg leaves a start alone where the function is not fin
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::string& executor : recorded_executors()) {
     INFO(executor);
-    own_minimizer<double> one(make<double>({4, 1}), newton_with("amg", executor));
+    own_minimizer<double> one(maker_of<double>({4, 1}), newton_with("amg", executor));
     std::vector<double> x(16, 0.5);
     x[3] = nan;
     CHECK(one.solve(x).reason() == reason::nan_or_infinity);
@@ -273,7 +170,7 @@ TEST_CASE("two minimizers with amg run at once", "[minimizer][amg]") {
   const membrane small{16, 10}, large{24, 1};
   const auto solved = [](const membrane& what) {
     std::vector<double> x(static_cast<std::size_t>(what.m * what.m), 0.0);
-    own_minimizer<double>(make<double>(what), newton_with("amg,coarsest_rows=30")).solve(x);
+    own_minimizer<double>(maker_of<double>(what), newton_with("amg,coarsest_rows=30")).solve(x);
     return x;
   };
   const std::vector<double> expected_small = solved(small), expected_large = solved(large);
@@ -292,10 +189,18 @@ TEST_CASE("what amg cannot do for a minimizer is refused with a cure", "[minimiz
     change(options);
     return complaint([&] { own_minimizer<double>(of, options); });
   };
-  const auto of = make<double>(what);
+  const auto of = maker_of<double>(what);
   const auto with_name = [&](const std::string& name) {
     return told([&](auto& options) { options.preconditioner = name; }, of);
   };
+  for (const std::string cycle : {"F", "K"}) {
+    const std::string refused = with_name("amg,cycle=" + cycle);
+    CHECK(refused.find("making a minimizer: with cycle " + cycle) == 0);
+    CHECK(holds(refused, "Use cycle V or W"));
+  }
+  CHECK(with_name("amg,cycle=W") == "no exception");
+  CHECK(holds(with_name("amg,refresh=never"), "Use one of auto, changed, lagged"));
+  CHECK(holds(with_name("amg,refresh_growth=0"), "refresh_growth is 0"));
   for (const std::string name : {"ilu", "none", "", "AMG"}) CHECK(holds(with_name(name), "Use jacobi or amg"));
   CHECK(holds(with_name("amg,strength=2"), "setting strength is 2"));
   CHECK(holds(with_name("amg,colour=red"), "no setting called 'colour'"));

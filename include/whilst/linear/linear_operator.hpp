@@ -84,6 +84,14 @@ class preconditioner {
   /// Whether prepare asks nothing of A: prepare_by_itself is called then where A is a matrix within a method's kernels.
   virtual bool prepares_by_itself() const { return false; }
   virtual void prepare_by_itself([[maybe_unused]] recorder& run, [[maybe_unused]] const double* factor) const {}
+  /// For a lagged M, which prepare makes anew only where solves have become slower. A program records note_solve behind
+  /// each solve: what the solve took, and the norm of its first residual, in memory of the place. begin_sequence, where
+  /// what follows must not depend on earlier solves: the next prepare makes M anew if the operator has changed at all.
+  virtual void begin_sequence([[maybe_unused]] recorder& run) const {}
+  virtual void note_solve([[maybe_unused]] recorder& run, [[maybe_unused]] const control* loop,
+                          [[maybe_unused]] const double* first_norm) const {}
+  /// How often prepare has made M anew since begin_sequence, in memory of the place; null where M does not count.
+  virtual const index_type* refreshes() const { return nullptr; }
   /// Records z = M r; they do not overlap.
   virtual void apply(recorder& run, const T* r, T* z) const = 0;
   /// Memory of an M that begins with r rounded to float; else null. The step that makes r may write that there, too,
@@ -177,6 +185,9 @@ struct composed_preconditioner {
   template <class Operator>
   void prepare(recorder& run, const scaled_operator<T, Operator>& A) const {
     parts->prepare_by_itself(run, A.factor);
+  }
+  void note_solve(recorder& run, const control* loop, const double* first_norm) const {
+    if (parts) parts->note_solve(run, loop, first_norm);
   }
   void record(recorder& run, index_type, const T* r, T* z) const {
     if (parts) parts->apply(run, r, z);

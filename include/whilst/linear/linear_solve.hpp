@@ -93,7 +93,15 @@ struct linear_solve {
           detail::conclude_method(run, method);
           around.add_correction(run, method_type::lowers_error);
         });
+    note_solve(run, M);
     around.hand_back(run, method_type::lowers_error);
+  }
+
+ private:
+  template <class Run, class Lagged>
+  WHILST_HD void note_solve([[maybe_unused]] Run& run, [[maybe_unused]] const Lagged& preconditioner) const {
+    if constexpr (requires { preconditioner.note_solve(run, around.inner, around.first_norm()); })
+      preconditioner.note_solve(run, around.inner, around.first_norm());
   }
 };
 

@@ -242,9 +242,15 @@ class linear_solver : public replayed_solver {
   /// values that the solve reads.
   void bind_values(const T* values);
 
+  /// Has a lagged preconditioner, see amg_options::refresh, made anew by the next solve if its matrix has changed since
+  /// it was made, as the first of a sequence that is not to depend on earlier solves. Waits for what is enqueued.
+  void refresh_preconditioner();
+
   void set_tolerances(double rtol, double atol);
   void set_divergence(double dtol);
 
+  /// As recorded_solver's; and what was made as preconditioners: of amg a table of its levels.
+  std::string explain() const;
   /// The solver's memory use, itemised: the matrix, the method's vectors, the program.
   memory_table memory() const;
   /// Bytes of its place's memory that the solver holds: the recorded loop's vectors, partial sums and history, its copy

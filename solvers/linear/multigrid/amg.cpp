@@ -1,12 +1,15 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/amg.hpp"
 
+#include <cstdio>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/cycles/cycle.hpp"
 #include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
+#include "solvers/linear/multigrid/level_table.hpp"
 #include "solvers/linear/values_watch.hpp"
 
 namespace whilst {
@@ -32,7 +35,7 @@ class amg final : public matrix_preconditioner<T> {
   amg(const solve_request<T>& matrix, bool symmetric, const amg_options& options)
       : where_(matrix.where),
         nonzeros_(matrix.nonzeros),
-        watch_(matrix),
+        watch_(matrix, options.refresh == "lagged" ? options.refresh_growth : 0),
         levels_(matrix.where,
                 {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
                  matrix.column_indices},
@@ -59,6 +62,16 @@ class amg final : public matrix_preconditioner<T> {
       levels_.record_values(inner);
     });
   }
+  void begin_sequence(recorder& run) const override { watch_.record_beginning(run); }
+  void begin_sequence_now() override {
+    program_recorder run(where_);
+    begin_sequence(run);
+    run_now(std::move(run).finish(), where_);
+  }
+  void note_solve(recorder& run, const control* loop, const double* first_norm) const override {
+    watch_.record_note(run, loop, first_norm);
+  }
+  const index_type* refreshes() const override { return watch_.refreshes(); }
   void apply(recorder& run, const T* r, T* z) const override {
     const double* const factor = watch_.factor();
     if (levels_.plan().is_plain()) {
@@ -89,11 +102,25 @@ class amg final : public matrix_preconditioner<T> {
     const multigrid::cycle_plan& plan = levels_.plan();
     std::string words = levels_.description();
     if (!plan.words.empty()) words += "; " + plan.words;
-    if (!plan.is_plain()) words += ", " + std::to_string(steps_of_deeper_cycle(levels_, where_)) + " steps";
+    if (!plan.is_plain()) words += ", " + std::to_string(steps()) + " steps";
     return words;
+  }
+  std::string explain() const override {
+    const multigrid::cycle_plan& plan = levels_.plan();
+    const multigrid::complexities<C> complexity(levels_);
+    char numbers[160];
+    std::snprintf(numbers, sizeof numbers, "operator complexity %.2f, grid complexity %.2f, %d steps a cycle, %.1f MiB",
+                  complexity.of_operators, complexity.of_grids, steps(), static_cast<double>(bytes()) / (1 << 20));
+    return (plan.words.empty() ? "V-cycle" : plan.words) + (", " + std::string(numbers)) + "\n" +
+           multigrid::level_table(levels_);
   }
 
  private:
+  /// Of a cycle.
+  int steps() const {
+    if (!levels_.plan().is_plain()) return steps_of_deeper_cycle(levels_, where_);
+    return 2 * static_cast<int>(levels_.levels().size()) - 1 + !std::is_same_v<T, C>;
+  }
   template <class V>
   void record_finest(recorder& run, constant_slot<const T> values, V* finest) const {
     watch_.record_scale(run, values);

@@ -9,6 +9,7 @@
 #include "solvers/linear/multigrid/classical/hierarchy_of_coarse_unknowns.hpp"
 #include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
 #include "solvers/linear/multigrid/cycles/hierarchy_of_smoothers.hpp"
+#include "solvers/linear/multigrid/level_table.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/patterns/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
@@ -219,7 +220,7 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
     run.step("no coarser level", n + 1, no_offsets{offsets});
     fine.T = fine.P = fine.AP = fine.Q = {n, 0, 0, offsets, nullptr};
   }
-  if (plan_.uses_polynomial() && symmetric_) fine.lanczos.take(fine.unknowns(), kept_);
+  if (plan_.uses_polynomial() && for_symmetric_) fine.lanczos.take(fine.unknowns(), kept_);
   if (is_system_) return take_node_values(fine);
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
@@ -328,9 +329,10 @@ void hierarchy<C>::record_inverse(recorder& run) const {
   const level<C>& coarsest = levels_.back();
   if (is_system_) {
     record_dense_inverse(run, matrix_view<double>{coarsest_, coarsest.in_double.A}, epsilon_, work_.data(),
-                         inverse_.data(), /*symmetric=*/false);
+                         inverse_.data(), /*symmetric=*/false, is_finest(coarsest));
   } else {
-    record_dense_inverse(run, coarsest.matrix(), epsilon_, work_.data(), inverse_.data(), /*symmetric=*/false);
+    record_dense_inverse(run, coarsest.matrix(), epsilon_, work_.data(), inverse_.data(), /*symmetric=*/false,
+                         is_finest(coarsest));
   }
 }
 
@@ -359,14 +361,9 @@ void hierarchy<C>::record_values(recorder& run) const {
 template <class C>
 std::string hierarchy<C>::description() const {
   std::string rows;
-  double nonzeros = 0;
-  for (const auto& one : levels_) {
-    rows += (rows.empty() ? "" : ", ") + std::to_string(one.unknowns());
-    nonzeros += static_cast<double>(one.nodes_of_A().nonzeros());
-  }
-  const auto of_finest = static_cast<double>(levels_.front().nodes_of_A().nonzeros());
+  for (const auto& one : levels_) rows += (rows.empty() ? "" : ", ") + std::to_string(one.unknowns());
   char complexity[32];
-  std::snprintf(complexity, sizeof complexity, "%.2f", of_finest > 0 ? nonzeros / of_finest : 1);
+  std::snprintf(complexity, sizeof complexity, "%.2f", complexities<C>(*this).of_operators);
   const std::size_t count = levels_.size();
   return std::to_string(count) + (count == 1 ? " level of " : " levels of ") + rows + " rows; operator complexity " +
          complexity + (is_classical_ ? "; classical coarsening" : "");

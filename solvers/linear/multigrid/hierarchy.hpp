@@ -101,6 +101,7 @@ class hierarchy {
       : where_(where),
         is_system_(is_system(options)),
         is_classical_(options.coarsening == "classical"),
+        for_symmetric_(symmetric),
         symmetric_(symmetric || is_system_),
         epsilon_(is_system_ ? epsilon : static_cast<double>(std::numeric_limits<C>::epsilon())),
         options_(options),
@@ -117,7 +118,8 @@ class hierarchy {
 
   const std::vector<level<C>>& levels() const { return levels_; }
   const cycle_plan& plan() const { return plan_; }
-  bool is_symmetric() const { return symmetric_; }
+  /// Whether it is for a method for symmetric matrices.
+  bool is_for_symmetric() const { return for_symmetric_; }
   bool has_inverse() const { return inverse_.size() > 0; }
   const C* inverse() const { return inverse_.data(); }
   /// Calls use(where the given matrix's values are to be), in C or in double.
@@ -147,6 +149,7 @@ class hierarchy {
   std::array<std::int32_t, 3> told() const;
   void build();
   bool coarsen(level_memory& scratch);
+  bool is_finest(const level<C>& one) const { return &one == levels_.data(); }
   /// A coarse level that is hardly smaller is not worth its work.
   static bool is_worth_it(const level<C>& fine) {
     return fine.coarse_rows > 0 && fine.coarse_unknowns() * 10 <= fine.unknowns() * 9;
@@ -186,6 +189,8 @@ class hierarchy {
   // Of cycles and smoothers other than the default ones: hierarchy_of_smoothers.hpp.
   void record_smoother(recorder& run, const level<C>& here) const;
   void record_node_smoother(recorder& run, const level<C>& here) const;
+  template <int size, class V>
+  void record_weight(recorder& run, const node_matrix<V>& A, V* M, double most, const level<C>& here) const;
   void take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch);
   void record_whole_matrix(recorder& run, const level<C>& here) const;
 
@@ -194,7 +199,8 @@ class hierarchy {
   void record_unfolded(recorder& run, level<C>& coarsest);
 
   place where_;
-  bool is_system_, is_classical_, symmetric_;
+  bool is_system_, is_classical_, for_symmetric_;
+  bool symmetric_;  ///< how levels are made
   double epsilon_;
   amg_options options_;
   cycle_plan plan_;

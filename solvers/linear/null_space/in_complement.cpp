@@ -116,6 +116,9 @@ class projected_preconditioner final : public preconditioner<T> {
   void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
     if (M_) M_->prepare(run, A, factor);
   }
+  void note_solve(recorder& run, const control* loop, const double* first_norm) const override {
+    if (M_) M_->note_solve(run, loop, first_norm);
+  }
   void apply(recorder& run, const T* r, T* z) const override {
     if (M_) M_->apply(run, r, z);
     P_.record(run, M_ ? z : r, z);

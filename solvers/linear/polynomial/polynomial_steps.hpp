@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "solvers/linear/inverse_of_diagonal.hpp"
 #include "solvers/linear/polynomial/polynomial.hpp"
 #include "solvers/linear/stationary/eigenvalue_bounds.hpp"
 #include "whilst/linear/linear_operator.hpp"
@@ -115,15 +116,6 @@ struct next_term {
 };
 
 template <class T>
-struct invert_given_diagonal {
-  const double* factor;
-  T* inverse;
-  WHILST_HD void operator()(index_type i) const {
-    const T d = static_cast<T>(*factor * static_cast<double>(inverse[i]));
-    inverse[i] = d == 0 ? T(1) : 1 / d;
-  }
-};
-template <class T>
 struct set_ones {
   T* inverse;
   WHILST_HD void operator()(index_type i) const { inverse[i] = 1; }
@@ -152,7 +144,7 @@ void record_inverse_diagonal(recorder& run, const Operator& A, const double* fac
     jacobi_preconditioner<T>{inverse}.prepare(run, scaled_operator<T, Operator>{A, factor});
   } else if (A.parts->has_diagonal()) {
     A.parts->diagonal(run, inverse);
-    run.step("invert the diagonal", A.rows(), invert_given_diagonal<T>{factor, inverse});
+    run.step("invert the diagonal", A.rows(), inverse_of_diagonal<T>{factor, false, inverse});
   } else {
     run.step("no diagonal", A.rows(), set_ones<T>{inverse});
   }

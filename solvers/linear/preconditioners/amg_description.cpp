@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "solvers/linear/multigrid/amg.hpp"
 #include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 #include "solvers/linear/multigrid/systems/near_null_space.hpp"
@@ -18,6 +20,8 @@ std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& optio
           {"smoother", &amg.smoother},
           {"sweeps", &amg.sweeps},
           {"unknowns_a_node", &amg.unknowns_a_node},
+          {"refresh", &amg.refresh},
+          {"refresh_growth", &amg.refresh_growth},
           {"near_null_space", &amg.near_null_space},
           {"coordinates", &amg.coordinates}};
 }
@@ -41,6 +45,10 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
     refuse("most_levels is " + std::to_string(amg.most_levels), "Use 1 to 100");
   if (amg.unknowns_a_node < 1 || amg.unknowns_a_node > 8)
     refuse("unknowns_a_node is " + std::to_string(amg.unknowns_a_node), "Use 1 to 8");
+  if (amg.refresh != "auto" && amg.refresh != "changed" && amg.refresh != "lagged")
+    refuse("refresh is '" + amg.refresh + "'", "Use one of auto, changed, lagged");
+  if (!(amg.refresh_growth > 0 && amg.refresh_growth < HUGE_VAL))
+    refuse("refresh_growth is " + std::to_string(amg.refresh_growth), "Use a number above 0, as 1.5");
   multigrid::make_cycle_plan(refuse.doing, amg);
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@ namespace whilst {
 /// The preconditioners that a linear_solver makes from its matrix: one for any method, or, of a kind that differs for
 /// them, one for methods that want a symmetric matrix and one for the others. Each is made when a method first needs
 /// it: method "auto" may need both, and preconditioner "auto" several kinds. Other threads may ask for bytes()
-/// meanwhile.
+/// meanwhile, and for explain().
 template <class T>
 class kept_preconditioners {
  public:
@@ -26,7 +27,7 @@ class kept_preconditioners {
       if (one.text == chosen.text && one.differs == differs) return *one.made;
     all_.push_back(
         {chosen.text, differs, !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
-    count_bytes();
+    tell();
     return *all_.back().made;
   }
   /// The values have changed: those that have to be told of it have what is made of others.
@@ -43,10 +44,19 @@ class kept_preconditioners {
       one.is_current = true;
       if (words.empty()) words = one.made->description();
     }
-    count_bytes();
+    tell();
     return words;
   }
+  /// Between solves: see matrix_preconditioner::begin_sequence_now.
+  void begin_sequence() {
+    for (kept& one : all_) one.made->begin_sequence_now();
+  }
   index_type bytes() const { return bytes_; }
+  /// A paragraph for each.
+  std::string explain() const {
+    const std::lock_guard mine(telling_);
+    return explained_;
+  }
 
  private:
   struct kept {
@@ -56,14 +66,22 @@ class kept_preconditioners {
     bool is_current;
     std::unique_ptr<matrix_preconditioner<T>> made;
   };
-  void count_bytes() {
+  void tell() {
     index_type all = 0;
-    for (const kept& one : all_) all += one.made->bytes();
+    std::string words;
+    for (const kept& one : all_) {
+      all += one.made->bytes();
+      words += "preconditioner " + one.text + ": " + one.made->explain();
+    }
     bytes_ = all;
+    const std::lock_guard mine(telling_);
+    explained_ = std::move(words);
   }
 
   std::vector<kept> all_;
   std::atomic<index_type> bytes_ = 0;
+  mutable std::mutex telling_;
+  std::string explained_;
 };
 
 }  // namespace whilst

@@ -20,10 +20,14 @@ class matrix_preconditioner : public preconditioner<T> {
   /// place. Called between solves, none of which runs then. What is made on the host is made anew here; by default
   /// nothing happens, as for what a solve makes anew by itself.
   virtual void values_changed([[maybe_unused]] const csr_matrix<T>& pattern, [[maybe_unused]] const T* values) {}
+  /// begin_sequence, run at once: between solves.
+  virtual void begin_sequence_now() {}
   /// Bytes that it keeps, besides what programs hold for it.
   virtual index_type bytes() const = 0;
   /// What was made, in words.
   virtual std::string description() const = 0;
+  /// The same at length: lines.
+  virtual std::string explain() const { return description() + "\n"; }
 };
 
 }  // namespace whilst

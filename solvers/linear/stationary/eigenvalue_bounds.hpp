@@ -11,20 +11,12 @@
 namespace whilst {
 
 /// Bounds of the eigenvalues of M A, for symmetric A and positive definite M: the extreme Ritz values of some Lanczos
-/// steps, from a vector of random signs. C. Lanczos, J. Res. Nat. Bur. Standards 45 (1950), in the form of C. C. Paige,
-/// J. Inst. Math. Appl. 10 (1972), preconditioned as in solvers/linear/methods/minres.cpp: with u = M z,
-/// beta^2 = (z, u) and alpha = (u, A u) / beta^2,
-///
-///   z_next = (A u - alpha z) / beta - (beta / beta_before) z_before
-///
-/// and alpha and beta are the entries of a tridiagonal matrix, whose eigenvalues lie between those of M A.
+/// steps, see lanczos_matrix, from a vector of random signs.
 template <class T, class Operator, class Preconditioner>
 struct eigenvalue_bounds {
   using lanczos_matrix = whilst::lanczos_matrix;
   static constexpr int most_steps = lanczos_matrix::most_steps;
-  struct weights {
-    double product, z, before;
-  };
+  using weights = lanczos_weights;
 
   static WHILST_HD double eigenvalue(const lanczos_matrix& of, int rank) { return of.eigenvalue(rank); }
 
@@ -52,17 +44,13 @@ struct eigenvalue_bounds {
     weights* handed;
     int k;
     WHILST_HD void operator()(const sums<double, 2>& total, loop_state& loop) const {
-      const double square = total[0], alpha = total[1] / square, beta = sqrt(square);
+      const double square = total[0];
       *handed = {};
       if (square < 0 || !is_finite(square) || !is_finite(total[1])) {
         loop.stop(square < 0 ? reason::indefinite_preconditioner : reason::nan_or_infinity);
         return;
       }
-      if (made->steps < k || !is_finite(alpha) || !is_finite(static_cast<T>(1 / beta))) return;  // none is left
-      made->alpha[k] = alpha;
-      made->beta[k] = beta;
-      made->steps = k + 1;
-      *handed = {1 / beta, -alpha / beta, k == 0 ? 0 : -beta / made->beta[k - 1]};
+      *handed = made->add<T>(k, square, total[1]);
     }
   };
   struct next_z {
@@ -70,9 +58,8 @@ struct eigenvalue_bounds {
     const T *Au, *z;
     T* next;  ///< holds the one before
     WHILST_HD T operator()(index_type i) const {
-      return next[i] =
-                 static_cast<T>(handed->product * static_cast<double>(Au[i]) + handed->z * static_cast<double>(z[i]) +
-                                handed->before * static_cast<double>(next[i]));
+      return next[i] = static_cast<T>(
+                 handed->next(static_cast<double>(Au[i]), static_cast<double>(z[i]), static_cast<double>(next[i])));
     }
   };
 

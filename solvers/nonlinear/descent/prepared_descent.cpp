@@ -86,7 +86,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
   told.restarts = state.restarts;
   told.records.resize(told.history().size());
   read(where, told.records.data(), made_.records, static_cast<index_type>(told.records.size()));
-  return {std::move(told), state.value_of_f(), state.trial_values};
+  return {std::move(told), state.value_of_f(), state.trial_values, state.refreshes};
 }
 
 template <class T>

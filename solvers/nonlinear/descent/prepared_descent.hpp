@@ -40,7 +40,7 @@ class prepared_descent final : public prepared_program {
   struct ended {
     descent_report told;
     double value;
-    index_type trial_values;
+    index_type trial_values, refreshes;
   };
   /// Blocks. `doing` opens the message of an exception; `what` describes the problem: "it has 3 unknowns".
   ended solve(std::string_view doing, const std::string& what, std::span<T> x);

@@ -54,7 +54,15 @@ hessian_preconditioner<T> make_hessian_preconditioner(std::string_view doing, co
   if (name != "amg")
     throw error(doing, "there is no preconditioner called '" + std::string(name) + "' for a Hessian",
                 "Use jacobi or amg");
-  const preconditioner_choice chosen = chosen_preconditioner(doing, named);
+  preconditioner_choice chosen = chosen_preconditioner(doing, named);
+  amg_options& settings = chosen.options.amg;
+  if (settings.cycle == "F" || settings.cycle == "K")
+    throw error(doing,
+                "with cycle " + settings.cycle + ", amg is not " +
+                    (settings.cycle == "F" ? "symmetric" : "the same in each iteration") +
+                    ", and the conjugate gradients within newton-cg need it to be",
+                "Use cycle V or W");
+  if (settings.refresh == "auto") settings.refresh = "lagged";
   if (!f.has_hessian())
     throw error(doing, "preconditioner amg is made from the Hessian as a matrix, and the function has none",
                 "Use jacobi, or give a function that has it, as a partially_separable");

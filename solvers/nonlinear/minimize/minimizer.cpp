@@ -135,8 +135,8 @@ prepared_program& minimizer<T>::prepared() const {
 
 template <class T>
 minimize_report minimizer<T>::solve(std::span<T> x) {
-  auto [told, value, trial_values] = implementation_->prepared->solve("minimizing a function", "it has", x);
-  return {std::move(told), value, trial_values};
+  auto [told, value, trial_values, refreshes] = implementation_->prepared->solve("minimizing a function", "it has", x);
+  return {std::move(told), value, trial_values, refreshes};
 }
 template <class T>
 ticket minimizer<T>::enqueue(stream_handle stream, T* x) {

@@ -42,6 +42,13 @@ struct amg_options {
   /// For systems of equations: how many unknowns a node has, which lie next to each other; 1 to 8. Nodes are
   /// aggregated as wholes, and smoothed by the inverses of their blocks. 2 or 3 for displacements in elasticity.
   int unknowns_a_node = 1;
+  /// When the values of the levels are made anew: "changed", before a solve whose matrix has other values than the
+  /// levels; "lagged", only once a solve has taken more than refresh_growth times the iterations, and two, of the first
+  /// one after the last refresh, for as many digits, or has failed; "auto": "lagged" within a minimizer, else
+  /// "changed".
+  std::string refresh = "auto";
+  /// More than 0.
+  double refresh_growth = 1.5;
   /// What the matrix hardly changes, beside the boundary: vectors that coarse levels represent exactly on each
   /// aggregate, one after another, as many entries each as the matrix has rows; at most 8 of them. Empty: the rigid
   /// body modes of `coordinates`, or without these the constant of each unknown of a node.

@@ -59,8 +59,9 @@ struct alignas(16) descent_state {
   double promise;      ///< what the first trial length would gain if f were linear
   line_search search;
   index_type evaluations, restarts, inner_iterations, trial_values;
-  int idle;    ///< consecutive accepted steps whose gain was only rounding
-  int hidden;  ///< the previous direction promised no more than rounding
+  index_type refreshes;  ///< how often newton-cg's preconditioner was made anew
+  int idle;              ///< consecutive accepted steps whose gain was only rounding
+  int hidden;            ///< the previous direction promised no more than rounding
   /// The trial point becomes the new x: a new direction is needed.
   int accepted;
   /// There is no x yet; the trial point is the start.

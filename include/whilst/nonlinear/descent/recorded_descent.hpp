@@ -170,6 +170,7 @@ struct descent_solve {
   template <class Function>
   void operator()(recorder& run, const Function& f) const {
     run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
+    if constexpr (takes_preconditioner<Direction<T>>) direction.M.parts->begin_sequence(run);
     descend(run, f);
     run.step("hand x back", v.n, hand_back{v, io, s, loop, lowest}, tell{s, loop, outcome});
   }

@@ -25,8 +25,8 @@ struct hessian_preconditioner {
 ///
 /// amg divides the unknowns into aggregates by the sizes of the Hessian's entries at x, which has an entry for each
 /// unknown, in host memory; no entries stand for x = 0. Values of all levels are made anew by steps of the program that
-/// uses it, from each Hessian that the function's own steps leave in its memory. A program at a time may use it, and
-/// the function must outlive it.
+/// uses it, from the Hessian that the function's own steps leave in its memory: see amg_options::refresh. A program at
+/// a time may use it, and the function must outlive it.
 ///
 /// Throws whilst::error, beginning with `doing`, on another name, on settings out of range, and if the function has no
 /// Hessian in memory, or one that is zero or not finite at x.

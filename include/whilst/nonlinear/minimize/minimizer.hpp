@@ -40,7 +40,8 @@ struct minimizer_options {
   std::string hessian = "auto";
   /// Of newton-cg, for its linear systems: "jacobi", the inverse of the Hessian's diagonal, or "amg", algebraic
   /// multigrid of the Hessian as a matrix, with settings behind the name, "amg,strength=0.1", or in `amg`. Its levels
-  /// are made anew from each Hessian, within the recorded loop.
+  /// are made anew within the recorded loop: from the first Hessian, and from later ones where systems have come to
+  /// take more iterations; with refresh=changed from each.
   std::string preconditioner = "jacobi";
   amg_options amg = {};
   /// Where amg looks at the Hessian once, when the minimizer is made, to see which unknowns belong together: an entry
@@ -75,6 +76,8 @@ struct minimize_report : descent_report {
   /// Values of the function alone that the parallel line search took, 8 per evaluation after the first; not counted as
   /// evaluations, and not limited.
   index_type trial_values = 0;
+  /// How often amg's levels were made anew.
+  index_type refreshes = 0;
   /// A one-line summary.
   std::string message() const;
 };

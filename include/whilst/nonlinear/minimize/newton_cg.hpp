@@ -17,7 +17,7 @@ namespace whilst {
 /// digits. H is assembled or matrix-free; the inner loop runs for accepted points only.
 ///
 /// The Preconditioner is the inverse of the diagonal's absolute values, or one in parts that prepares by itself, as
-/// make_hessian_preconditioner makes it: it is made anew from each H.
+/// make_hessian_preconditioner makes it. That follows H by itself: it is told what each system took.
 template <class T, template <class> class Hessian, class Preconditioner = inverse_diagonal<T>>
 struct newton_cg {
   static constexpr const char* name = "newton-cg";
@@ -87,8 +87,10 @@ struct newton_cg {
     descent_state* s;
     const descent_settings* settings;
     const control* inner;
+    const index_type* refreshes;  ///< of the preconditioner; null where that does not count
     WHILST_HD void operator()(const sums<double, 1>& slope) const {
       s->inner_iterations += inner->iteration;
+      if (refreshes) s->refreshes = *refreshes;
       change_direction(s, *settings, [&](const accepted_step&) { return proposal{slope[0], 1}; });
     }
   };
@@ -101,7 +103,8 @@ struct newton_cg {
       run.step("r = -g, d = 0", v.n, begin{v, cg.A, solution, r, inverse()}, set_tolerance{s, inner});
       run.loop(
           "H d = -g by cg", inner, [&](auto& run) { cg.start(run); }, [&](auto& run) { cg.iterate(run); });
-      run.step("g'd", v.n, descend{v, solution}, choose{s, settings, inner});
+      if constexpr (takes_preconditioner) M.note_solve(run, inner, &s->gradient_norm);
+      run.step("g'd", v.n, descend{v, solution}, choose{s, settings, inner, refreshes()});
     });
   }
   using kept = nothing_kept;
@@ -114,6 +117,13 @@ struct newton_cg {
       return Preconditioner{in_parts}.with_memory(v.n, memory);
     } else {
       return {memory.take<T>(v.n)};
+    }
+  }
+  const index_type* refreshes() const {
+    if constexpr (takes_preconditioner) {
+      return M.parts->refreshes();
+    } else {
+      return nullptr;
     }
   }
   T* inverse() const {

@@ -57,10 +57,9 @@ std::vector<double> zeros_of_first_kind(int degree, double least) {
 
 cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options) {
   constexpr std::array cycles{"V", "W", "F", "K"};
-  constexpr std::array smoothers{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"};
   cycle_plan plan;
   plan.cycle = static_cast<cycle_kind>(place_of_name(doing, "cycle", options.cycle, cycles));
-  plan.smoother = static_cast<smoother_kind>(place_of_name(doing, "smoother", options.smoother, smoothers));
+  plan.smoother = static_cast<smoother_kind>(place_of_name(doing, "smoother", options.smoother, smoother_names));
   const int sweeps = options.sweeps;
   if (sweeps < 1 || sweeps > 8)
     throw error(doing, "setting sweeps is " + std::to_string(sweeps) + " of preconditioner amg", "Use 1 to 8");

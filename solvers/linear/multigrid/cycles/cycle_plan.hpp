@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ enum class cycle_kind { V, W, F, K };
 /// (b - A x), as often as there are sweeps. Chebyshev: a polynomial of that degree, with the M of spai0. Gauss-Seidel:
 /// that many sweeps by colours, forward before the coarse correction and backward after it, and next to it spai0.
 enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first, gauss_seidel };
+inline constexpr std::array smoother_names{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"};
 
 /// Cycle and smoother as options name them.
 ///
@@ -32,6 +34,11 @@ struct cycle_plan {
   /// "W-cycle, 2 sweeps by chebyshev"; empty for the default.
   std::string words = {};
 
+  /// Of a visit: "2 x chebyshev".
+  std::string smoother_words() const {
+    return std::to_string(outer_weights.size() + (goes_by_colours() ? 0 : 1)) + " x " +
+           smoother_names[static_cast<std::size_t>(smoother)];
+  }
   bool goes_by_colours() const { return smoother == smoother_kind::gauss_seidel; }
   bool uses_polynomial() const {
     return smoother == smoother_kind::chebyshev || smoother == smoother_kind::chebyshev_first;
@@ -39,7 +46,7 @@ struct cycle_plan {
   /// Whether a cycle is what record_cycle records.
   bool is_plain() const { return cycle == cycle_kind::V && outer_weights.empty(); }
   /// Whether a level needs its matrix A beside the cycle's matrices.
-  bool uses_A_on(bool finest) const { return !outer_weights.empty() || (cycle != cycle_kind::V && !finest); }
+  bool uses_A_on(std::size_t level) const { return !outer_weights.empty() || visits_twice(level); }
 
   /// Levels below the finest that are visited twice, at most: each doubles the steps of a W-cycle.
   static constexpr std::size_t most_doubled = 4;

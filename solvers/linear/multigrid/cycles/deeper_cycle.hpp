@@ -130,7 +130,7 @@ class deeper_cycle {
     const level<C>& here = of_.levels()[k];
     const auto v = vectors_[k];
     const index_type n = here.unknowns();
-    const bool by_directions = of_.is_symmetric();
+    const bool by_directions = of_.is_for_symmetric();
     visit(k, cycle_kind::K, put_answer<C>{e});
     product("A c and products with it", here.whole, e,
             first_direction<C>{by_directions ? e : nullptr, v.right, v.product}, choose_first_step{v.scalars});

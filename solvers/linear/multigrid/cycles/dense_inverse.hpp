@@ -12,7 +12,7 @@ namespace whilst::multigrid {
 
 /// The inverse of a small sparse matrix as a dense one, in double: Gauss and Jordan's elimination, 32 unknowns at a
 /// time, with pivots from the diagonal. An unknown whose pivot is lost to rounding, as the last one of a singular
-/// matrix, is left out: its row and its column become 0.
+/// matrix, is left out: its row and its column become 0. If asked to, a row of zeros has 1 on its diagonal.
 ///
 /// With D for the inverse of the pivots' block, an entry (i, j) of the rest becomes a_ij - sum a_ip D_pq a_qj, the
 /// pivots' rows become D a_qj, their columns -a_ip D and their own block D. All four are one formula: where i is a
@@ -55,6 +55,7 @@ struct spread_row {
   int padded;
   double lost_share;  ///< of the diagonal
   double *dense, *lost;
+  bool has_units;  ///< in rows of zeros
 
   WHILST_HD static int lanes_wanted() { return 32; }
   template <class Team>
@@ -67,13 +68,16 @@ struct spread_row {
     }
     team.sync();
     const std::int32_t begin = A.pattern.offsets[i], end = A.pattern.offsets[i + 1];
-    sums<double, 2> of_row{};  // diagonal, entries that are not in order
+    sums<double, 3> of_row{};  // diagonal, entries that are not in order, those that are not 0
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       of_row.value[0] += j == i ? static_cast<double>(A.values[e]) : 0;
       of_row.value[1] += e > begin && A.pattern.indices[e - 1] >= j;
+      of_row.value[2] += A.values[e] != 0;
     });
     of_row = team.sum(of_row);
-    if (of_row[1] == 0) {
+    if (has_units && of_row[2] == 0) {
+      if (team.rank() == 0) row[i] = 1;
+    } else if (of_row[1] == 0) {
       A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) { row[j] = static_cast<double>(A.values[e]); });
     } else if (team.rank() == 0) {  // several may be one entry: always added in the same order
       for (std::int32_t e = begin; e < end; ++e) row[A.pattern.indices[e]] += static_cast<double>(A.values[e]);
@@ -294,17 +298,18 @@ struct eliminate_pivots {
 
 /// Records how the inverse, n x n by rows, follows from A, whose entries are exact to that epsilon. work: of
 /// dense_elimination::work_size(n). If `symmetric`, entries (i, j) and (j, i) of the inverse are one number, which is
-/// right for a symmetric A alone; without, they may differ by rounding.
+/// right for a symmetric A alone; without, they may differ by rounding. has_units: for rows of zeros.
 template <class V, class C>
 void record_dense_inverse(recorder& run, const matrix_view<V>& A, double epsilon, double* work, C* inverse,
-                          bool symmetric) {
+                          bool symmetric, bool has_units = false) {
   const dense_elimination at(A.pattern.rows, work);
   const int n = at.rows();
   if (n == 0) return;
   // What rounding leaves of the last pivot of a singular matrix: A's own entries, of n rows, have errors of any sign;
   // the elimination, which is in double, adds more.
   const double lost_share = 4 * (std::sqrt(n) * epsilon + n * std::numeric_limits<double>::epsilon());
-  run.step("the matrix with its zeros", at.padded(), spread_row<V>{A, at.padded(), lost_share, at.copy(0), at.lost()});
+  run.step("the matrix with its zeros", at.padded(),
+           spread_row<V>{A, at.padded(), lost_share, at.copy(0), at.lost(), has_units});
   eliminate_pivots<C> step{
       n,       at.padded(), -dense_elimination::pivots, at.copy(0), nullptr, nullptr, at.block(0), at.lost(),
       nullptr, symmetric};

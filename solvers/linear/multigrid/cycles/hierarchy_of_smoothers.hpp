@@ -16,14 +16,10 @@ void hierarchy<C>::record_smoother(recorder& run, const level<C>& here) const {
   const int lanes = here.A.lanes(8);
   if (plan_.smoother == smoother_kind::l1_jacobi)
     run.step("M of l1-Jacobi", n, l1_values<C>{here.matrix(), here.M, lanes});
-  if (!plan_.uses_polynomial()) return;
+  const node_matrix<C> A{here.A, here.A_values, 1, 1};
   constexpr double most = 1.9;  // the sums of the sizes in a row of M A: see smoother_values
-  if (symmetric_) {
-    record_weighted<1>(run, node_matrix<C>{here.A, here.A_values, 1, 1}, here.M, plan_.inner_weight, most,
-                       here.lanczos);
-  } else {
-    run.step("M, weighted", n, scale_smoother<C>{plan_.inner_weight / most, here.M});
-  }
+  record_weight<1>(run, A, here.M, most, here);
+  if (is_finest(here)) run.step("rows of zeros", n, unit_for_zero_rows<C>{A, here.M});
 }
 /// The same of a system, whose M of spai0 has been damped by an estimate of its largest eigenvalue, and is part of P.
 template <class C>
@@ -33,11 +29,22 @@ void hierarchy<C>::record_node_smoother(recorder& run, const level<C>& here) con
     with_block_size(here.block, [&](auto size) {
       run.step("M of l1-Jacobi", here.A.rows, node_l1_values<size>{here.nodes_of_A(), M, here.A.lanes(2)});
     });
-  if (!plan_.uses_polynomial()) return;
   constexpr double most = 2 * largest_eigenvalue;
-  with_block_size(here.block, [&](auto size) {
-    record_weighted<size>(run, here.nodes_of_A(), M, plan_.inner_weight, most, here.lanczos);
-  });
+  with_block_size(here.block, [&](auto size) { record_weight<size>(run, here.nodes_of_A(), M, most, here); });
+  if (is_finest(here)) run.step("rows of zeros", here.unknowns(), unit_for_zero_rows<double>{here.nodes_of_A(), M});
+}
+/// M for a polynomial: weighted by the largest eigenvalue of M A, which is no more than `most`, or, under a method for
+/// any matrix, by that.
+template <class C>
+template <int size, class V>
+void hierarchy<C>::record_weight(recorder& run, const node_matrix<V>& A, V* M, double most,
+                                 const level<C>& here) const {
+  if (!plan_.uses_polynomial()) return;
+  if (for_symmetric_) {
+    record_weighted<size>(run, A, M, plan_.inner_weight, most, here.lanczos);
+  } else {
+    run.step("M, weighted", here.unknowns() * here.block, scale_smoother<V>{plan_.inner_weight / most, M});
+  }
 }
 
 /// The matrix of a level for a cycle that has products with it, and colours for a smoother that goes by them.
@@ -45,7 +52,7 @@ template <class C>
 void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch) {
   if (plan_.goes_by_colours())
     fine.colours = colouring::colour_rows("making preconditioner amg", where_, fine.A, kept_, scratch);
-  if (!plan_.uses_A_on(/*finest=*/&fine == levels_.data())) return;
+  if (!plan_.uses_A_on(static_cast<std::size_t>(&fine - levels_.data()))) return;
   if (is_system_) {
     fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();
     const pattern_view nothing{fine.A.rows, 0, 0, nullptr, nullptr};

@@ -14,15 +14,12 @@
 namespace whilst::multigrid {
 
 /// The largest eigenvalue of M A on a level, for a symmetric A and a symmetric M of blocks of nodes, both definite, by
-/// Lanczos steps as in eigenvalue_bounds: with u = M z, beta^2 = (z, u) and alpha = (u, A u) / beta^2,
-///
-///   z_next = (A u - alpha z) / beta - (beta / beta_before) z_before
-///
-/// Both may be negative definite: then beta^2 is the negative of (z, u). V: the numbers of A and M; all else is double.
+/// Lanczos steps: see lanczos_matrix. Both may be negative definite: then beta^2 is the negative of (z, u). V: the
+/// numbers of A and M; all else is double.
 struct lanczos_memory {
   struct scalars {
     lanczos_matrix made;
-    double of_Au, of_z, of_before;
+    lanczos_weights next;
     double largest;  ///< what the largest eigenvalue is taken for
   };
   double *z = nullptr, *before = nullptr, *u = nullptr, *Au = nullptr;
@@ -91,16 +88,7 @@ struct note_lanczos_step {
   lanczos_memory::scalars* s;
   int k;
   WHILST_HD void operator()(const sums<double, 2>& total) const {
-    lanczos_matrix& made = s->made;
-    const double alpha = total[1] / total[0], beta = sqrt(fabs(total[0]));
-    s->of_Au = s->of_z = s->of_before = 0;
-    if (made.steps < k || !is_finite(alpha) || !is_finite(1 / beta)) return;  // none is left
-    made.alpha[k] = alpha;
-    made.beta[k] = beta;
-    made.steps = k + 1;
-    s->of_Au = 1 / beta;
-    s->of_z = -alpha / beta;
-    s->of_before = k == 0 ? 0 : -beta / made.beta[k - 1];
+    s->next = s->made.template add<double>(k, total[0], total[1]);
   }
 };
 /// The next z, which takes the place of the one before, and its u.
@@ -117,7 +105,7 @@ struct next_lanczos_vector {
     double made[block_size<size>::most];
     for (int r = 0; r < b; ++r) {
       const index_type k = i * b + r;
-      made[r] = s->of_Au * Au[k] + s->of_z * z[k] + s->of_before * next[k];
+      made[r] = s->next.next(Au[k], z[k], next[k]);
       next[k] = made[r];
     }
     for (int r = 0; r < b; ++r) {

@@ -8,7 +8,7 @@
 
 namespace whilst::multigrid {
 
-/// The values of smoothers other than the default one: see cycle_plan.
+/// The values of smoothers other than the default one, see cycle_plan, and what all of them have for rows of zeros.
 
 /// l1-Jacobi: m_i = 1 / sum_j |a_ij|, with the sign of a_ii. No eigenvalue of M A is beyond 1 where A is symmetric: A.
 /// H. Baker, R. D. Falgout, T. V. Kolev, U. M. Yang, "Multigrid smoothers for ultraparallel computing", SIAM J. Sci.
@@ -69,6 +69,26 @@ struct scale_smoother {
   double factor;
   V* M;
   WHILST_HD void operator()(index_type k) const { M[k] = static_cast<V>(factor * static_cast<double>(M[k])); }
+};
+
+/// M has 1 for an unknown whose row of A is zero, as the inverse of a diagonal has: else it would be singular. By
+/// unknowns; only where M has 0 is the row looked at. V: the numbers of A and M.
+template <class V>
+struct unit_for_zero_rows {
+  node_matrix<V> A;
+  V* M;
+
+  WHILST_HD void operator()(index_type k) const {
+    const int b = A.down;
+    const index_type i = k / b;
+    const int r = static_cast<int>(k % b);
+    V& own = M[k * b + r];
+    if (own != 0) return;
+    for (std::int32_t e = A.nodes.offsets[i]; e < A.nodes.offsets[i + 1]; ++e)
+      for (int c = 0; c < b; ++c)
+        if (A.row(i, e, r)[c] != 0) return;
+    own = 1;
+  }
 };
 
 /// A level's matrix in the numbers of the cycle.
