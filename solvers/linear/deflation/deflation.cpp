@@ -105,6 +105,9 @@ class deflated_preconditioner final : public preconditioner<T> {
     if (M_) M_->prepare(run, A, factor);
     span_.record(run, A, values_, factor);
   }
+  void note_solve(recorder& run, const control* loop, const double* first_norm) const override {
+    if (M_) M_->note_solve(run, loop, first_norm);
+  }
   void apply(recorder& run, const T* r, T* z) const override {
     const int count = span_.count();
     each_group_of_vectors(count, [&](int first, int some) {

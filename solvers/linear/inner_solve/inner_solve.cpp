@@ -120,6 +120,10 @@ class inner_solve final : public matrix_preconditioner<T> {
     run.once("the inner limit", limit_loop{options_.iterations, factor, loop_, scalars_});
     inner_->prepare(run);
   }
+  /// A lagged M within goes by the iterations around it.
+  void note_solve(recorder& run, const control* loop, const double* first_norm) const override {
+    if (M_) M_->note_solve(run, loop, first_norm);
+  }
   void apply(recorder& run, const T* r, T* z) const override {
     const index_type n = A_->rows();
     run.step("||r||", n, size_of_residual<T>{r}, begin_within{options_.rtol, loop_, scalars_});
