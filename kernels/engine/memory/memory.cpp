@@ -128,7 +128,7 @@ void raw_buffer::upload(const void* source, std::size_t bytes) {
     return;
   }
 #if WHILST_WITH_CUDA
-  copy_and_wait("copying to the GPU", device_, life_, data(), source, bytes, cudaMemcpyHostToDevice);
+  copy_and_wait("copying to the GPU", device_, life_, data(), source, bytes, cudaMemcpyDefault);
 #endif
 }
 

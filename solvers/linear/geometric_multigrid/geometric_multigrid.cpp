@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "solvers/linear/choose_method.hpp"
 #include "solvers/linear/geometric_multigrid/grid_cycle.hpp"
 #include "whilst/linear/preconditioners/multigrid.hpp"
 
@@ -37,12 +36,12 @@ class multigrid_on_grid final : public matrix_preconditioner<T> {
     put_scale(problem);
   }
 
-  void values_changed(const csr_matrix<T>& pattern, const T* values) override {
+  void values_changed(const csr_matrix<T>&, const T* values) override {
     buffer<T> copy;
     solve_request<T> now = matrix_;
     now.values = values;
     if (!now.where.on_host()) {  // they may be there or here
-      copy = buffer<T>(now.where, now.nonzeros, copied_to_host(pattern, values, now.where).values_data());
+      copy = buffer<T>(now.where, now.nonzeros, values);
       now.values = copy.data();
     }
     const grid_problem problem = problem_of_matrix(now);

@@ -58,8 +58,9 @@ class raw_buffer {
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ ? bytes_ : 0; }
   place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
-  /// Copies between host memory and the buffer; return when the copy is complete. They do not wait for work in flight
-  /// on the buffer, on any stream. Throw whilst::error if the memory's context is gone.
+  /// Copies between host memory and the buffer; return when the copy is complete. The source may also be memory of the
+  /// buffer's place. They do not wait for work in flight on the buffer, on any stream. Throw whilst::error if the
+  /// memory's context is gone.
   void upload(const void* source, std::size_t bytes);
   void download(void* target, std::size_t bytes) const;
 
