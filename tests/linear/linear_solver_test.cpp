@@ -447,7 +447,7 @@ TEST_CASE("misuse is refused with the cure", "[linear]") {
   const auto make = [&](linear_solver_options options) { linear_solver<double> solver(A, std::move(options)); };
   CHECK(message([&] { make({.method = "sor"}); }).find("cg, pipelined-cg, flexible-cg, refined-cg, minres") !=
         std::string::npos);
-  CHECK(message([&] { make({.preconditioner = "ssor"}); }).find("none, jacobi") != std::string::npos);
+  CHECK(message([&] { make({.preconditioner = "sor"}); }).find("none, jacobi") != std::string::npos);
   CHECK(message([&] { make({.executor = "cluster"}); }).find("auto, host, stream") != std::string::npos);
   CHECK(message([&] { make({.executor = "cluster"}); }).find("choosing an executor: there is none called") == 0);
   CHECK(message([&] { make({.rtol = -1}); }).find("negative") != std::string::npos);
