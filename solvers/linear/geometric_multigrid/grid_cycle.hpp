@@ -93,12 +93,9 @@ class grid_cycle {
       before = std::exchange(black, black == own.black ? own.other_black : own.black);
       relax("black points", 1, own.red, black);
     }
-    {
-      const grid_level<C>& coarse = of_.levels()[k + 1];
-      const line_pieces pieces(coarse.points[0], coarse.points[1], run.where().on_host());
-      run.step("P'(b - A u)", pieces.count(coarse.points[2]),
-               restrict_residual<C>{{grid, pieces}, black, before, memory_[k + 1].right});
-    }
+    const int* const coarse = grid.coarse_points;
+    run.step("P'(b - A u)", grid.coarse_size(),
+             restrict_residual<C>{{grid, coarse[0], coarse[1]}, black, before, memory_[k + 1].right});
     solve(run, k + 1);
     step(run, "black points with P e", grid, half, [&](const auto& of) {
       return correct_black<C>{of, memory_[k + 1].answer, black};
@@ -110,11 +107,10 @@ class grid_cycle {
     step(run, "the last sweep", grid, half, [&](const auto& of) { return finish_sweep<C, B, Put>{of, b, black, put}; });
   }
 
-  /// Records what `made` makes of the grid, and of its lines with so many entries.
+  /// Records what `made` makes of the grid, whose lines have so many places.
   template <class Made>
-  static void step(recorder& run, const char* name, const grid_level<C>& grid, int entries, const Made& made) {
-    const line_pieces pieces(entries, grid.points[1], run.where().on_host());
-    run.step(name, pieces.count(grid.points[2]), made(grid_step<C>{grid, pieces}));
+  static void step(recorder& run, const char* name, const grid_level<C>& grid, int places, const Made& made) {
+    run.step(name, grid.lines() * places, made(grid_step<C>(grid, places, grid.points[1])));
   }
 
   const grid_hierarchy<C>& of_;

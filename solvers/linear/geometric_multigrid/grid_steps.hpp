@@ -1,52 +1,70 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "solvers/linear/geometric_multigrid/grid_level.hpp"
-#include "whilst/basics/teams.hpp"
+#include "whilst/basics/host_device.hpp"
+
+/// Put before a loop of a few turns whose indices choose among registers.
+#if defined(__CUDA_ARCH__)
+#define WHILST_UNROLLED _Pragma("unroll")
+#else
+#define WHILST_UNROLLED
+#endif
 
 namespace whilst::geometric_multigrid {
 
-/// How a step goes through the lines of a grid along x: by pieces, each of a team, so that what lines have in common is
-/// worked out once.
-struct line_pieces {
-  int entries, lines_y, lanes, length;
-  std::uint32_t pieces;  ///< of a line
+/// Division of numbers below 2^31 by the same one again and again: T. Granlund, P. L. Montgomery, "Division by invariant
+/// integers using multiplication" (1994), section 4.
+struct quick_divisor {
+  int divisor, shift;
+  std::uint32_t factor;
 
-  line_pieces(int entries, int lines_y, bool on_host) : entries(entries), lines_y(lines_y), lanes(1), length(32) {
-    if (!on_host) {
-      while (lanes < 32 && lanes < entries) lanes *= 2;
-      length = 2 * lanes;
-    }
-    pieces = static_cast<std::uint32_t>((entries + length - 1) / length);
+  explicit quick_divisor(int divisor)
+      : divisor(divisor), shift(31 + std::bit_width(static_cast<unsigned>(divisor - 1))) {
+    const auto of = static_cast<std::uint64_t>(divisor);
+    factor = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + of - 1) / of);
   }
-  index_type count(int lines_z) const { return index_type{lines_z} * lines_y * pieces; }
-
-  /// The line of piece i.
-  struct line {
-    int y, z, begin, end;
-  };
-  WHILST_HD line piece(index_type i) const {
-    const auto number = static_cast<std::uint32_t>(i), of_all = number / pieces;
-    const auto all_y = static_cast<std::uint32_t>(lines_y);
-    const int begin = static_cast<int>(number % pieces) * length;
-    return {static_cast<int>(of_all % all_y), static_cast<int>(of_all / all_y), begin,
-            begin + length < entries ? begin + length : entries};
-  }
-  /// Calls use(k, y, z) for the entries k of piece i that are the thread's.
-  template <class Team, class Use>
-  WHILST_HD void each(index_type i, const Team& team, const Use& use) const {
-    const line of = piece(i);
-    for (int k = of.begin + team.rank(); k < of.end; k += team.size()) use(k, of.y, of.z);
+  WHILST_HD int quotient(int number) const {
+    return static_cast<int>((static_cast<std::uint64_t>(number) * factor) >> shift);
   }
 };
 
+/// A step whose indices, fewer than 2^31, are places of lines along x, with a thread each.
 template <class C>
 struct grid_step {
   grid_level<C> grid;
-  line_pieces pieces;
-  WHILST_HD int lanes_wanted() const { return pieces.lanes; }
+  quick_divisor places, lines_y;
+
+  static constexpr int threads_spread_out = 64;
+  static constexpr int blocks_wanted = sizeof(C) == 4 ? 4 : 2;
+
+  grid_step(const grid_level<C>& grid, int places, int lines_y) : grid(grid), places(places), lines_y(lines_y) {}
+
+  struct place {
+    int k, y, z, line;
+  };
+  WHILST_HD place place_of(index_type i) const {
+    const int number = static_cast<int>(i), line = places.quotient(number), z = lines_y.quotient(line);
+    return {number - line * places.divisor, line - z * lines_y.divisor, z, line};
+  }
 };
+
+/// What the neighbours of a point add up to, each times its link, from the half vector of the other colour; `others`
+/// points to place k of the point's line.
+template <class C>
+WHILST_HD C sum_of_others(const grid_level<C>& grid, const typename level_operator<C>::of_point& of, const C* others,
+                          int x, int y, int z) {
+  const int line = grid.half_line(), plane = line * grid.points[1];
+  const bool odd = x & 1;
+  const C near = others[0];  // x + 1 for even x, x - 1 for odd x
+  const C far = (odd ? x < grid.last(0) : x > 0) ? others[odd ? 1 : -1] : C(0);
+  const C before_y = y > 0 ? others[-line] : C(0), after_y = y < grid.last(1) ? others[line] : C(0);
+  const C before_z = z > 0 ? others[-plane] : C(0), after_z = z < grid.last(2) ? others[plane] : C(0);
+  return of.link[0] * (near + far) + of.link[1] * (before_y + after_y) + of.link[2] * (before_z + after_z);
+}
 
 /// The first sweep from u = 0: red points have b / diagonal, which nobody stores, and the black ones follow from them.
 template <class C, class B>
@@ -54,17 +72,28 @@ struct first_sweep : grid_step<C> {
   const B* b;
   C* black;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto b_at = [&](int x, int y, int z) { return static_cast<C>(b[grid.index(x, y, z)]); };
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      const int x = 2 * k + 1 - grid.first_of_line(y, z);
-      if (x >= grid.points[0]) return;
-      const C of_red =
-          grid.neighbours(x, y, z, [&](int i, int j, int k) { return b_at(i, j, k) / grid.diagonal(i, j, k); });
-      black[grid.half_index(x, y, z)] = (b_at(x, y, z) + of_red) / grid.diagonal(x, y, z);
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + 1 - grid.first_of_line(y, z);
+    if (x > grid.last(0)) {
+      black[i] = 0;
+      return;
+    }
+    const B* const own = b + (index_type{line} * grid.points[0] + x);
+    const index_type plane = index_type{grid.points[1]} * grid.points[0];
+    const int kind = grid.kind(x, y, z);
+    const auto red = [&](int d, int at, index_type stride) {
+      const int inner = kind & ~(1 << d);
+      const C before = at > 0 ? static_cast<C>(own[-stride]) : C(0);
+      const C after = at < grid.last(d) ? static_cast<C>(own[stride]) : C(0);
+      return before * grid.of->at[inner].inverse_diagonal +
+             after * grid.of->at[inner | int{at + 1 == grid.last(d)} << d].inverse_diagonal;
+    };
+    const auto& of = grid.of->at[kind];
+    const C of_red =
+        of.link[0] * red(0, x, 1) + of.link[1] * red(1, y, grid.points[0]) + of.link[2] * red(2, z, plane);
+    black[i] = (static_cast<C>(*own) + of_red) * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -80,16 +109,17 @@ struct relax_colour : grid_step<C> {
   const C* others;
   C* own;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      const int x = 2 * k + (grid.first_of_line(y, z) ^ colour);
-      if (x >= grid.points[0]) return;
-      const C of_others =
-          grid.neighbours(x, y, z, [&](int i, int j, int k) { return others[grid.half_index(i, j, k)]; });
-      own[grid.half_index(x, y, z)] = (static_cast<C>(b[grid.index(x, y, z)]) + of_others) / grid.diagonal(x, y, z);
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + (grid.first_of_line(y, z) ^ colour);
+    if (x > grid.last(0)) {
+      own[i] = 0;
+      return;
+    }
+    const auto& of = grid.of->at[grid.kind(x, y, z)];
+    const C right = static_cast<C>(b[index_type{line} * grid.points[0] + x]);
+    own[i] = (right + sum_of_others(grid, of, others + i, x, y, z)) * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -104,20 +134,17 @@ struct finish_sweep : grid_step<C> {
   const C* black;
   Put put;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto black_at = [&](int x, int y, int z) { return black[grid.half_index(x, y, z)]; };
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      for (int x = 2 * k; x < 2 * k + 2 && x < grid.points[0]; ++x) {
-        const index_type at = grid.index(x, y, z);
-        if ((x & 1) == grid.first_of_line(y, z)) {
-          put(at, (static_cast<C>(b[at]) + grid.neighbours(x, y, z, black_at)) / grid.diagonal(x, y, z));
-        } else {
-          put(at, black_at(x, y, z));
-        }
-      }
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int first = grid.first_of_line(y, z), x = 2 * k + first;
+    const index_type at = index_type{line} * grid.points[0] + 2 * k;
+    if (x <= grid.last(0)) {
+      const auto& of = grid.of->at[grid.kind(x, y, z)];
+      const C right = static_cast<C>(b[at + first]);
+      put(at + first, (right + sum_of_others(grid, of, black + i, x, y, z)) * of.inverse_diagonal);
+    }
+    if (2 * k + 1 - first <= grid.last(0)) put(at + 1 - first, black[i]);
   }
   index_type bytes(index_type) const {
     return put.bytes(this->grid.size()) + this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -125,18 +152,28 @@ struct finish_sweep : grid_step<C> {
   }
 };
 
-/// What joins a black point with a coarse one: K'P, with K for the links from red to black, is a sum of products along
-/// the axes. Of two lines along x, one of each grid: the factor of what neighbours along x have, and of a point's own.
-template <class C>
-struct joined_lines {
-  C of_neighbours, own;
+/// So that what has no weight, and perhaps does not exist, needs no branch.
+WHILST_HD inline int into_range(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-  WHILST_HD joined_lines(const grid_level<C>& grid, int y, int z, int Y, int Z) {
-    const auto of_y = grid.shares_of(1, y, Y), of_z = grid.shares_of(2, z, Z);
-    of_neighbours = grid.link(0, 0, y, z) * of_y.own * of_z.own;
-    own = grid.of->axis[1] * grid.cell(2, z) * of_y.of_neighbours * of_z.own +
-          grid.of->axis[2] * grid.cell(1, y) * of_y.own * of_z.of_neighbours;
+/// Adds up entries of lines along x, `near` of them each, times what joins them with a point; see grid_level::shares.
+template <class C, int near>
+struct joined_points {
+  using shares = typename grid_level<C>::template shares<near>;
+  C axis[3];
+  shares of_y, of_z;
+
+  /// What line (b, c) of `near` times `near` adds: entry(t) is its t-th of three, and of_x are their shares.
+  template <class Entry>
+  WHILST_HD C line(int b, int c, const typename grid_level<C>::template shares<3>& of_x, const Entry& entry) const {
+    const C v[3] = {entry(0), entry(1), entry(2)};
+    const C own = of_x.own[0] * v[0] + of_x.own[1] * v[1] + of_x.own[2] * v[2];
+    const C weight = axis[1] * of_y.of_neighbours[b] * of_z.own[c] + axis[2] * of_y.own[b] * of_z.of_neighbours[c];
+    if (is_outer(b) || is_outer(c)) return weight * own;
+    const C beside = of_x.of_neighbours[0] * v[0] + of_x.of_neighbours[1] * v[1] + of_x.of_neighbours[2] * v[2];
+    return weight * own + axis[0] * of_y.own[b] * of_z.own[c] * beside;
   }
+  /// Where no point has a share of its own.
+  WHILST_HD static constexpr bool is_outer(int b) { return near == 5 && (b == 0 || b == near - 1); }
 };
 
 /// b_coarse = P'(b - A u) after a sweep. Black points have no residual; that of the red ones is what the last sweep has
@@ -147,49 +184,45 @@ struct restrict_residual : grid_step<C> {
   const C *black, *before;
   C* coarse;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    constexpr int near = grid_level<C>::near_fine;
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto [Y, Z, begin, end] = this->pieces.piece(i);
-    const int y = grid.first_fine(1, Y), z = grid.first_fine(2, Z);
-    C of_neighbours[near * near], own[near * near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int m = 0; m < near * near; ++m) {
-      const joined_lines<C> lines(grid, y + m % near, z + m / near, Y, Z);
-      of_neighbours[m] = lines.of_neighbours;
-      own[m] = lines.own;
-    }
-    for (int X = begin + team.rank(); X < end; X += team.size()) {
-      const int first = grid.first_fine(0, X);
-      typename grid_level<C>::shares of_x[near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(first + a, X);
-      C sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int m = 0; m < near * near; ++m) {
-        if (of_neighbours[m] == 0 && own[m] == 0) continue;
-        const int red = grid.first_of_line(y + m % near, z + m / near);
-        const index_type line = grid.half_index(0, y + m % near, z + m / near);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int a = 0; a < near; ++a) {
-          const int x = first + a;
-          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
-          if ((x & 1) == red || weight == 0) continue;
-          const index_type at = line + x / 2;
-          sum += weight * (before ? black[at] - before[at] : black[at]);
-        }
+    const auto [X, Y, Z, line] = this->place_of(i);
+    const int x = grid.fine(0, X), y = grid.fine(1, Y), z = grid.fine(2, Z);
+    const auto* const link = grid.of->at[0].link;
+    const joined_points<C, 5> joined{
+        {link[0], link[1], link[2]}, grid.shares_in_fine(1, Y), grid.shares_in_fine(2, Z)};
+    // A line has black points at x - 2, x, x + 2, or else at x - 1, x + 1.
+    const auto along = grid.shares_in_fine(0, X);
+    const bool centre_is_black = (x & 1) != grid.first_of_line(y, z);
+    int at[2][3];
+    typename grid_level<C>::template shares<3> of_x[2];
+    WHILST_UNROLLED
+    for (int odd = 0; odd < 2; ++odd) {
+      const bool has_centre = centre_is_black != (odd == 1);
+      WHILST_UNROLLED
+      for (int t = 0; t < 3; ++t) {
+        at[odd][t] = into_range((has_centre ? x + 2 * t - 2 : t < 2 ? x + 2 * t - 1 : x) >> 1, grid.half_line());
+        of_x[odd].own[t] = has_centre ? along.own[2 * t] : t < 2 ? along.own[2 * t + 1] : C(0);
+        of_x[odd].of_neighbours[t] =
+            has_centre ? along.of_neighbours[2 * t] : t < 2 ? along.of_neighbours[2 * t + 1] : C(0);
       }
-      coarse[grid.coarse_index(X, Y, Z)] = sum;
     }
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int c = 0; c < 5; ++c) {
+      if (c != 2 && grid.points[2] == 1) continue;
+      const int plane = into_range(z + c - 2, grid.points[2]) * grid.points[1];
+      WHILST_UNROLLED
+      for (int b = 0; b < 5; ++b) {
+        if (joined.is_outer(b) && joined.is_outer(c)) continue;
+        const int from = (plane + into_range(y + b - 2, grid.points[1])) * grid.half_line(), odd = (b + c) & 1;
+        sum += joined.line(b, c, of_x[odd], [&](int t) {
+          const int place = from + at[odd][t];
+          return before ? black[place] - before[place] : black[place];
+        });
+      }
+    }
+    coarse[i] = sum;
   }
   index_type bytes(index_type) const {
     return ((before ? 2 : 1) * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
@@ -203,46 +236,32 @@ struct correct_black : grid_step<C> {
   const C* e;
   C* black;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto [y, z, begin, end] = this->pieces.piece(i);
-    const int Y = grid.first_coarse(1, y), Z = grid.first_coarse(2, z), first = 1 - grid.first_of_line(y, z);
-    constexpr int near = grid_level<C>::near_coarse;
-    C of_neighbours[near * near], own[near * near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int m = 0; m < near * near; ++m) {
-      const joined_lines<C> lines(grid, y, z, Y + m % near, Z + m / near);
-      of_neighbours[m] = lines.of_neighbours;
-      own[m] = lines.own;
-    }
-    for (int k = begin + team.rank(); k < end; k += team.size()) {
-      const int x = 2 * k + first, X = grid.first_coarse(0, x);
-      if (x >= grid.points[0]) continue;
-      typename grid_level<C>::shares of_x[near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(x, X + a);
-      C sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int m = 0; m < near * near; ++m) {
-        if (of_neighbours[m] == 0 && own[m] == 0) continue;
-        const C* const line = e + grid.coarse_index(X, Y + m % near, Z + m / near);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int a = 0; a < near; ++a) {
-          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
-          if (weight != 0) sum += weight * line[a];
-        }
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + 1 - grid.first_of_line(y, z);
+    if (x > grid.last(0)) return;
+    const C old = black[i];
+    const auto& of = grid.of->at[grid.kind(x, y, z)];
+    const auto* const link = grid.of->at[0].link;
+    const joined_points<C, 3> joined{
+        {link[0], link[1], link[2]}, grid.shares_of_coarse(1, y), grid.shares_of_coarse(2, z)};
+    const auto of_x = grid.shares_of_coarse(0, x);
+    const int X = grid.coarse(0, x), Y = grid.coarse(1, y), Z = grid.coarse(2, z);
+    const int* const n = grid.coarse_points;
+    const int at[3] = {into_range(X - 1, n[0]), into_range(X, n[0]), into_range(X + 1, n[0])};
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int c = 0; c < 3; ++c) {
+      if (c != 1 && grid.points[2] == 1) continue;
+      const int plane = into_range(Z + c - 1, n[2]) * n[1];
+      WHILST_UNROLLED
+      for (int b = 0; b < 3; ++b) {
+        const int from = (plane + into_range(Y + b - 1, n[1])) * n[0];
+        sum += joined.line(b, c, of_x, [&](int t) { return e[from + at[t]]; });
       }
-      black[grid.half_index(x, y, z)] += sum / grid.diagonal(x, y, z);
     }
+    black[i] = old + sum * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return (2 * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
@@ -255,16 +274,20 @@ struct residual_on_grid : grid_step<C> {
   const C *b, *u;
   C* t;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto u_at = [&](int x, int y, int z) { return u[grid.index(x, y, z)]; };
-    this->pieces.each(i, team, [&](int x, int y, int z) {
-      const index_type at = grid.index(x, y, z);
-      t[at] = b[at] - grid.diagonal(x, y, z) * u[at] + grid.neighbours(x, y, z, u_at);
-    });
+    const auto [x, y, z, line] = this->place_of(i);
+    const auto neighbours = [&](int d, int at, index_type stride) {
+      return (at > 0 ? u[i - stride] : C(0)) + (at < grid.last(d) ? u[i + stride] : C(0));
+    };
+    const int kind = grid.kind(x, y, z);
+    const C* const link = grid.of->at[kind].link;
+    t[i] = b[i] - grid.of->diagonal[kind] * u[i] + link[0] * neighbours(0, x, 1) +
+           link[1] * neighbours(1, y, grid.points[0]) + link[2] * neighbours(2, z, grid.index(0, 0, 1));
   }
   index_type bytes(index_type) const { return 3 * this->grid.size() * static_cast<index_type>(sizeof(C)); }
 };
 
 }  // namespace whilst::geometric_multigrid
+
+#undef WHILST_UNROLLED
