@@ -19,10 +19,12 @@ void choose_axes(grid_level<C>& level, const stencil<double>& of) {
   for (int d = 0; d < 3; ++d)
     if (level.points[d] > 1) strongest = std::max(strongest, of.axis[d]);
   level.first_red = 0;
+  level.coarsens_all = true;
   for (int d = 0; d < 3; ++d) {
     level.coarsens[d] = level.points[d] > 1 && of.axis[d] >= strong * strongest;
     level.coarse_points[d] = level.coarsens[d] ? level.points[d] / 2 : level.points[d];
     level.last_share[d] = level.coarsens[d] ? level.last_width[d] / (1 + level.last_width[d]) : C(0);
+    level.coarsens_all &= level.coarsens[d] || level.points[d] == 1;
     level.first_red ^= level.coarsens[d];  // points of the coarser grid are red, if all axes have fewer
   }
 }

@@ -5,6 +5,13 @@
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 
+/// Put before a loop of a few turns whose indices choose among registers.
+#if defined(__CUDA_ARCH__)
+#define WHILST_UNROLLED _Pragma("unroll")
+#else
+#define WHILST_UNROLLED
+#endif
+
 namespace whilst::geometric_multigrid {
 
 /// Coefficients of a level's operator: of its links along each axis, and what the diagonal has beyond their sum. Links
@@ -42,6 +49,7 @@ struct grid_level {
   const level_operator<C>* of;
   int coarse_points[3];  ///< as many as there are on an axis that is left as it is
   bool coarsens[3];
+  bool coarsens_all;  ///< all axes of more than one point
   C last_share[3];  ///< of the last coarse point in a last point beyond it; 0 on an axis that is left as it is
   int first_red;    ///< parity of x + y + z at red points, which smoothing begins with
 
@@ -69,6 +77,14 @@ struct grid_level {
   template <int near>
   struct shares {
     C own[near], of_neighbours[near];
+
+    /// What joins neighbours by links of that weight.
+    WHILST_HD shares linked(C link) const {
+      shares with = *this;
+      WHILST_UNROLLED
+      for (C& share : with.of_neighbours) share *= link;
+      return with;
+    }
   };
   /// The share of point j of a coarsened axis in the point after its own.
   WHILST_HD C share_after(int d, int own) const {

@@ -7,13 +7,6 @@
 #include "solvers/linear/geometric_multigrid/grid_level.hpp"
 #include "whilst/basics/host_device.hpp"
 
-/// Put before a loop of a few turns whose indices choose among registers.
-#if defined(__CUDA_ARCH__)
-#define WHILST_UNROLLED _Pragma("unroll")
-#else
-#define WHILST_UNROLLED
-#endif
-
 namespace whilst::geometric_multigrid {
 
 /// Division of numbers below 2^31 by the same one again and again: T. Granlund, P. L. Montgomery, "Division by invariant
@@ -155,31 +148,22 @@ struct finish_sweep : grid_step<C> {
 /// So that what has no weight, and perhaps does not exist, needs no branch.
 WHILST_HD inline int into_range(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-/// Adds up entries of lines along x, `near` of them each, times what joins them with a point; see grid_level::shares.
-template <class C, int near>
-struct joined_points {
-  using shares = typename grid_level<C>::template shares<near>;
-  C axis[3];
-  shares of_y, of_z;
+/// What joins entries of a line along x with a point, if the line's shares along the other axes are these, linked:
+/// factors of the entries' own shares along x and of those in their neighbours.
+template <class C>
+struct joined_line {
+  C of_own, of_neighbours;
 
-  /// What line (b, c) of `near` times `near` adds: entry(t) is its t-th of three, and of_x are their shares.
-  template <class Entry>
-  WHILST_HD C line(int b, int c, const typename grid_level<C>::template shares<3>& of_x, const Entry& entry) const {
-    const C v[3] = {entry(0), entry(1), entry(2)};
-    const C own = of_x.own[0] * v[0] + of_x.own[1] * v[1] + of_x.own[2] * v[2];
-    const C weight = axis[1] * of_y.of_neighbours[b] * of_z.own[c] + axis[2] * of_y.own[b] * of_z.of_neighbours[c];
-    if (is_outer(b) || is_outer(c)) return weight * own;
-    const C beside = of_x.of_neighbours[0] * v[0] + of_x.of_neighbours[1] * v[1] + of_x.of_neighbours[2] * v[2];
-    return weight * own + axis[0] * of_y.own[b] * of_z.own[c] * beside;
-  }
-  /// Where no point has a share of its own.
-  WHILST_HD static constexpr bool is_outer(int b) { return near == 5 && (b == 0 || b == near - 1); }
+  template <class Shares>
+  WHILST_HD joined_line(const Shares& of_y, int b, const Shares& of_z, int c)
+      : of_own(of_y.of_neighbours[b] * of_z.own[c] + of_y.own[b] * of_z.of_neighbours[c]),
+        of_neighbours(of_y.own[b] * of_z.own[c]) {}
 };
 
 /// b_coarse = P'(b - A u) after a sweep. Black points have no residual; that of the red ones is what the last sweep has
 /// changed in their black neighbours, since it followed from these as they were before: b_coarse = P'K (black -
-/// before). `before` is null for 0.
-template <class C>
+/// before). `before` is null for 0. `all`: the grid's coarsens_all, and so points of the coarse one are red.
+template <class C, bool all>
 struct restrict_residual : grid_step<C> {
   const C *black, *before;
   C* coarse;
@@ -188,23 +172,22 @@ struct restrict_residual : grid_step<C> {
     const grid_level<C>& grid = this->grid;
     const auto [X, Y, Z, line] = this->place_of(i);
     const int x = grid.fine(0, X), y = grid.fine(1, Y), z = grid.fine(2, Z);
-    const auto* const link = grid.of->at[0].link;
-    const joined_points<C, 5> joined{
-        {link[0], link[1], link[2]}, grid.shares_in_fine(1, Y), grid.shares_in_fine(2, Z)};
-    // A line has black points at x - 2, x, x + 2, or else at x - 1, x + 1.
-    const auto along = grid.shares_in_fine(0, X);
-    const bool centre_is_black = (x & 1) != grid.first_of_line(y, z);
+    const C* const link = grid.of->at[0].link;
+    const auto of_x = grid.shares_in_fine(0, X).linked(link[0]);
+    const auto of_y = grid.shares_in_fine(1, Y).linked(link[1]), of_z = grid.shares_in_fine(2, Z).linked(link[2]);
+    // Lines have black points at x - 2, x, x + 2, or else at x - 1, x + 1: by turns.
+    const bool centre_is_black = !all && (x & 1) != grid.first_of_line(y, z);
     int at[2][3];
-    typename grid_level<C>::template shares<3> of_x[2];
+    C own[2][3], of_neighbours[2][3];
     WHILST_UNROLLED
-    for (int odd = 0; odd < 2; ++odd) {
-      const bool has_centre = centre_is_black != (odd == 1);
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool has_centre = centre_is_black != (turn == 1);
       WHILST_UNROLLED
       for (int t = 0; t < 3; ++t) {
-        at[odd][t] = into_range((has_centre ? x + 2 * t - 2 : t < 2 ? x + 2 * t - 1 : x) >> 1, grid.half_line());
-        of_x[odd].own[t] = has_centre ? along.own[2 * t] : t < 2 ? along.own[2 * t + 1] : C(0);
-        of_x[odd].of_neighbours[t] =
-            has_centre ? along.of_neighbours[2 * t] : t < 2 ? along.of_neighbours[2 * t + 1] : C(0);
+        const int shifted = t < 2 ? 2 * t + 1 : 2;  // the third of two has no weight
+        at[turn][t] = into_range((x - 2 + (has_centre ? 2 * t : shifted)) >> 1, grid.half_line());
+        own[turn][t] = has_centre ? of_x.own[2 * t] : t < 2 ? of_x.own[shifted] : C(0);
+        of_neighbours[turn][t] = has_centre ? of_x.of_neighbours[2 * t] : t < 2 ? of_x.of_neighbours[shifted] : C(0);
       }
     }
     C sum = 0;
@@ -214,12 +197,21 @@ struct restrict_residual : grid_step<C> {
       const int plane = into_range(z + c - 2, grid.points[2]) * grid.points[1];
       WHILST_UNROLLED
       for (int b = 0; b < 5; ++b) {
-        if (joined.is_outer(b) && joined.is_outer(c)) continue;
-        const int from = (plane + into_range(y + b - 2, grid.points[1])) * grid.half_line(), odd = (b + c) & 1;
-        sum += joined.line(b, c, of_x[odd], [&](int t) {
-          const int place = from + at[odd][t];
-          return before ? black[place] - before[place] : black[place];
-        });
+        const bool is_outer = b % 4 == 0 || c % 4 == 0;  // without shares of their own along y or z
+        if (b % 4 == 0 && c % 4 == 0) continue;
+        const int turn = (b + c) % 2, from = (plane + into_range(y + b - 2, grid.points[1])) * grid.half_line();
+        const joined_line<C> joined(of_y, b, of_z, c);
+        C of_own = 0, of_beside = 0;
+        WHILST_UNROLLED
+        for (int t = 0; t < 3; ++t) {
+          if (all && (turn == 0 ? t == 2 : is_outer && t != 1)) continue;
+          const int place = from + at[turn][t];
+          const C change = before ? black[place] - before[place] : black[place];
+          of_own += own[turn][t] * change;
+          if (!is_outer) of_beside += of_neighbours[turn][t] * change;
+        }
+        sum += joined.of_own * of_own;
+        if (!is_outer) sum += joined.of_neighbours * of_beside;
       }
     }
     coarse[i] = sum;
@@ -230,8 +222,9 @@ struct restrict_residual : grid_step<C> {
 };
 
 /// u += P e, and half a sweep of the black points: these change by D^-1 K'P e. Red points follow from them later, so
-/// what P e adds to these is not stored.
-template <class C>
+/// what P e adds to these is not stored. `all`: the grid's coarsens_all; black points then lie between coarse ones along
+/// one axis or along three.
+template <class C, bool all>
 struct correct_black : grid_step<C> {
   const C* e;
   C* black;
@@ -241,30 +234,68 @@ struct correct_black : grid_step<C> {
     const auto [k, y, z, line] = this->place_of(i);
     const int x = 2 * k + 1 - grid.first_of_line(y, z);
     if (x > grid.last(0)) return;
-    const C old = black[i];
-    const auto& of = grid.of->at[grid.kind(x, y, z)];
-    const auto* const link = grid.of->at[0].link;
-    const joined_points<C, 3> joined{
-        {link[0], link[1], link[2]}, grid.shares_of_coarse(1, y), grid.shares_of_coarse(2, z)};
-    const auto of_x = grid.shares_of_coarse(0, x);
-    const int X = grid.coarse(0, x), Y = grid.coarse(1, y), Z = grid.coarse(2, z);
-    const int* const n = grid.coarse_points;
-    const int at[3] = {into_range(X - 1, n[0]), into_range(X, n[0]), into_range(X + 1, n[0])};
-    C sum = 0;
-    WHILST_UNROLLED
-    for (int c = 0; c < 3; ++c) {
-      if (c != 1 && grid.points[2] == 1) continue;
-      const int plane = into_range(Z + c - 1, n[2]) * n[1];
-      WHILST_UNROLLED
-      for (int b = 0; b < 3; ++b) {
-        const int from = (plane + into_range(Y + b - 1, n[1])) * n[0];
-        sum += joined.line(b, c, of_x, [&](int t) { return e[from + at[t]]; });
-      }
+    const C old = black[i], inverse_diagonal = grid.of->at[grid.kind(x, y, z)].inverse_diagonal;
+    const coarse_axis along_x(grid, 0, x, 1), along_y(grid, 1, y, grid.coarse_points[0]);
+    const coarse_axis along_z(grid, 2, z, grid.coarse_points[0] * grid.coarse_points[1]);
+    C sum;
+    if constexpr (all) {
+      const bool between_x = x % 2 == 0 && grid.coarsens[0], between_y = y % 2 == 0 && grid.coarsens[1];
+      const bool between_z = z % 2 == 0 && grid.coarsens[2];
+      sum = between_x && between_y && between_z ? product<2>(along_x, along_y, along_z)
+            : between_x                         ? between_two(along_x, along_y, along_z)
+            : between_y                         ? between_two(along_y, along_x, along_z)
+                                                : between_two(along_z, along_x, along_y);
+    } else {
+      sum = product<3>(along_x, along_y, along_z);
     }
-    black[i] = old + sum * of.inverse_diagonal;
+    black[i] = old + sum * inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return (2 * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
+  }
+
+ private:
+  /// The coarse points near a point along an axis.
+  struct coarse_axis : grid_level<C>::template shares<3> {
+    int at[3];
+
+    WHILST_HD coarse_axis(const grid_level<C>& grid, int d, int i, int stride)
+        : grid_level<C>::template shares<3>(grid.shares_of_coarse(d, i).linked(grid.of->at[0].link[d])) {
+      const int j = grid.coarse(d, i) - 1;
+      WHILST_UNROLLED
+      for (int t = 0; t < 3; ++t) at[t] = into_range(j + t, grid.coarse_points[d]) * stride;
+    }
+  };
+  /// By the first `near` of them along each axis.
+  template <int near>
+  WHILST_HD C product(const coarse_axis& x, const coarse_axis& y, const coarse_axis& z) const {
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int c = 0; c < near; ++c) {
+      WHILST_UNROLLED
+      for (int b = 0; b < near; ++b) {
+        const C* const from = e + (z.at[c] + y.at[b]);
+        const joined_line<C> joined(y, b, z, c);
+        WHILST_UNROLLED
+        for (int t = 0; t < near; ++t)
+          sum += (joined.of_own * x.own[t] + joined.of_neighbours * x.of_neighbours[t]) * from[x.at[t]];
+      }
+    }
+    return sum;
+  }
+  /// Of a point between coarse ones along the first axis alone: by the middle ones along the others, and beside these.
+  WHILST_HD C between_two(const coarse_axis& two, const coarse_axis& v, const coarse_axis& w) const {
+    const joined_line<C> middle(v, 1, w, 1);
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int t = 0; t < 2; ++t) {
+      const C *const from = e + (two.at[t] + v.at[1] + w.at[1]), *const of_v = from - v.at[1], *const of_w = from - w.at[1];
+      const C beside_v = v.of_neighbours[0] * of_v[v.at[0]] + v.of_neighbours[2] * of_v[v.at[2]];
+      const C beside_w = w.of_neighbours[0] * of_w[w.at[0]] + w.of_neighbours[2] * of_w[w.at[2]];
+      sum += two.of_neighbours[t] * middle.of_neighbours * *from +
+             two.own[t] * (middle.of_own * *from + w.own[1] * beside_v + v.own[1] * beside_w);
+    }
+    return sum;
   }
 };
 
@@ -289,5 +320,3 @@ struct residual_on_grid : grid_step<C> {
 };
 
 }  // namespace whilst::geometric_multigrid
-
-#undef WHILST_UNROLLED
