@@ -102,14 +102,16 @@ struct grid_level {
   }
   /// The point of the coarse axis at point i, or the next one.
   WHILST_HD int coarse(int d, int i) const { return coarsens[d] ? i / 2 : i; }
-  /// Of points coarse(d, i) - 1 to + 1 in point i; 0 for those that lie outside.
-  WHILST_HD shares<3> shares_of_coarse(int d, int i) const {
+  WHILST_HD bool is_between(int d, int i) const { return coarsens[d] && i % 2 == 0; }
+  /// Of points coarse(d, i) - 1 to + 1 in point i; 0 for those that lie outside. `between`: is_between(d, i).
+  WHILST_HD shares<3> shares_of_coarse(int d, int i, bool between) const {
     const int j = coarse(d, i);
-    const C has_before = C(j > 0), has_own = C(j < coarse_points[d]), has_after = C(j + 1 < coarse_points[d]);
-    if (!coarsens[d]) return {{0, cell(d, i), 0}, {has_before, 0, has_after}};
-    if (i % 2 == 1) return {{0, cell(d, i), 0}, {has_before / 2, C(0.5) + share_after(d, i), has_after / 2}};
-    const C of_before = i == last(d) ? last_share[d] * cell(d, i) : C(0.5);
-    return {{has_before * of_before, has_own / 2, 0}, {has_before, has_own, 0}};
+    const C share = coarsens[d] ? C(0.5) : C(1), own = coarsens[d] ? C(0.5) + share_after(d, i) : C(0);
+    const C of_before = j > 0 ? share : C(0), of_after = j + 1 < coarse_points[d] ? share : C(0);
+    if (!between) return {{0, cell(d, i), 0}, {of_before, own, of_after}};
+    const C last_own = i == last(d) ? last_width[d] / 2 : C(0.5);
+    return {{j > 0 ? last_own : C(0), j < coarse_points[d] ? C(0.5) : C(0), 0},
+            {C(j > 0), C(j < coarse_points[d]), 0}};
   }
 };
 

@@ -235,18 +235,23 @@ struct correct_black : grid_step<C> {
     const int x = 2 * k + 1 - grid.first_of_line(y, z);
     if (x > grid.last(0)) return;
     const C old = black[i], inverse_diagonal = grid.of->at[grid.kind(x, y, z)].inverse_diagonal;
-    const coarse_axis along_x(grid, 0, x, 1), along_y(grid, 1, y, grid.coarse_points[0]);
-    const coarse_axis along_z(grid, 2, z, grid.coarse_points[0] * grid.coarse_points[1]);
+    const bool between_x = grid.is_between(0, x), between_y = grid.is_between(1, y), between_z = grid.is_between(2, z);
+    const auto along_x = [&grid, x](bool between) { return coarse_axis(grid, 0, x, 1, between); };
+    const auto along_y = [&grid, y = y](bool between) { return coarse_axis(grid, 1, y, grid.coarse_points[0], between); };
+    const auto along_z = [&grid, z = z](bool between) {
+      return coarse_axis(grid, 2, z, grid.coarse_points[0] * grid.coarse_points[1], between);
+    };
     C sum;
-    if constexpr (all) {
-      const bool between_x = x % 2 == 0 && grid.coarsens[0], between_y = y % 2 == 0 && grid.coarsens[1];
-      const bool between_z = z % 2 == 0 && grid.coarsens[2];
-      sum = between_x && between_y && between_z ? product<2>(along_x, along_y, along_z)
-            : between_x                         ? between_two(along_x, along_y, along_z)
-            : between_y                         ? between_two(along_y, along_x, along_z)
-                                                : between_two(along_z, along_x, along_y);
+    if constexpr (!all) {
+      sum = product<3>(along_x(between_x), along_y(between_y), along_z(between_z));
+    } else if (between_x && between_y && between_z) {
+      sum = product<2>(along_x(true), along_y(true), along_z(true));
+    } else if (between_x) {
+      sum = between_two(along_x(true), along_y(false), along_z(false));
+    } else if (between_y) {
+      sum = between_two(along_y(true), along_x(false), along_z(false));
     } else {
-      sum = product<3>(along_x, along_y, along_z);
+      sum = between_two(along_z(true), along_x(false), along_y(false));
     }
     black[i] = old + sum * inverse_diagonal;
   }
@@ -259,8 +264,8 @@ struct correct_black : grid_step<C> {
   struct coarse_axis : grid_level<C>::template shares<3> {
     int at[3];
 
-    WHILST_HD coarse_axis(const grid_level<C>& grid, int d, int i, int stride)
-        : grid_level<C>::template shares<3>(grid.shares_of_coarse(d, i).linked(grid.of->at[0].link[d])) {
+    WHILST_HD coarse_axis(const grid_level<C>& grid, int d, int i, int stride, bool between)
+        : grid_level<C>::template shares<3>(grid.shares_of_coarse(d, i, between).linked(grid.of->at[0].link[d])) {
       const int j = grid.coarse(d, i) - 1;
       WHILST_UNROLLED
       for (int t = 0; t < 3; ++t) at[t] = into_range(j + t, grid.coarse_points[d]) * stride;
@@ -274,11 +279,11 @@ struct correct_black : grid_step<C> {
     for (int c = 0; c < near; ++c) {
       WHILST_UNROLLED
       for (int b = 0; b < near; ++b) {
-        const C* const from = e + (z.at[c] + y.at[b]);
+        const int from = z.at[c] + y.at[b];
         const joined_line<C> joined(y, b, z, c);
         WHILST_UNROLLED
         for (int t = 0; t < near; ++t)
-          sum += (joined.of_own * x.own[t] + joined.of_neighbours * x.of_neighbours[t]) * from[x.at[t]];
+          sum += (joined.of_own * x.own[t] + joined.of_neighbours * x.of_neighbours[t]) * e[from + x.at[t]];
       }
     }
     return sum;
@@ -286,14 +291,16 @@ struct correct_black : grid_step<C> {
   /// Of a point between coarse ones along the first axis alone: by the middle ones along the others, and beside these.
   WHILST_HD C between_two(const coarse_axis& two, const coarse_axis& v, const coarse_axis& w) const {
     const joined_line<C> middle(v, 1, w, 1);
+    const C beside_v[2] = {w.own[1] * v.of_neighbours[0], w.own[1] * v.of_neighbours[2]};
+    const C beside_w[2] = {v.own[1] * w.of_neighbours[0], v.own[1] * w.of_neighbours[2]};
     C sum = 0;
     WHILST_UNROLLED
     for (int t = 0; t < 2; ++t) {
-      const C *const from = e + (two.at[t] + v.at[1] + w.at[1]), *const of_v = from - v.at[1], *const of_w = from - w.at[1];
-      const C beside_v = v.of_neighbours[0] * of_v[v.at[0]] + v.of_neighbours[2] * of_v[v.at[2]];
-      const C beside_w = w.of_neighbours[0] * of_w[w.at[0]] + w.of_neighbours[2] * of_w[w.at[2]];
-      sum += two.of_neighbours[t] * middle.of_neighbours * *from +
-             two.own[t] * (middle.of_own * *from + w.own[1] * beside_v + v.own[1] * beside_w);
+      const int of_v = two.at[t] + w.at[1], of_w = two.at[t] + v.at[1];
+      const C e_middle = e[of_v + v.at[1]];
+      sum += two.of_neighbours[t] * middle.of_neighbours * e_middle +
+             two.own[t] * (middle.of_own * e_middle + beside_v[0] * e[of_v + v.at[0]] + beside_v[1] * e[of_v + v.at[2]] +
+                           beside_w[0] * e[of_w + w.at[0]] + beside_w[1] * e[of_w + w.at[2]]);
     }
     return sum;
   }
