@@ -24,7 +24,7 @@ struct stencil {
 /// The operator at the points of a level, by which axes they are the last ones of, a bit each: grid_level::kind.
 template <class C>
 struct level_operator {
-  struct of_point {
+  struct alignas(16) of_point {
     C link[3];  ///< along each axis
     C inverse_diagonal;
   };
@@ -50,8 +50,8 @@ struct grid_level {
   int coarse_points[3];  ///< as many as there are on an axis that is left as it is
   bool coarsens[3];
   bool coarsens_all;  ///< all axes of more than one point
-  C last_share[3];  ///< of the last coarse point in a last point beyond it; 0 on an axis that is left as it is
-  int first_red;    ///< parity of x + y + z at red points, which smoothing begins with
+  C last_share[3];    ///< of the last coarse point in a last point beyond it; 0 on an axis that is left as it is
+  int first_red;      ///< parity of x + y + z at red points, which smoothing begins with
 
   WHILST_HD index_type lines() const { return index_type{points[1]} * points[2]; }
   WHILST_HD index_type size() const { return lines() * points[0]; }
@@ -110,8 +110,7 @@ struct grid_level {
     const C of_before = j > 0 ? share : C(0), of_after = j + 1 < coarse_points[d] ? share : C(0);
     if (!between) return {{0, cell(d, i), 0}, {of_before, own, of_after}};
     const C last_own = i == last(d) ? last_width[d] / 2 : C(0.5);
-    return {{j > 0 ? last_own : C(0), j < coarse_points[d] ? C(0.5) : C(0), 0},
-            {C(j > 0), C(j < coarse_points[d]), 0}};
+    return {{j > 0 ? last_own : C(0), j < coarse_points[d] ? C(0.5) : C(0), 0}, {C(j > 0), C(j < coarse_points[d]), 0}};
   }
 };
 

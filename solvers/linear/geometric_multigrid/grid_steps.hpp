@@ -9,8 +9,8 @@
 
 namespace whilst::geometric_multigrid {
 
-/// Division of numbers below 2^31 by the same one again and again: T. Granlund, P. L. Montgomery, "Division by invariant
-/// integers using multiplication" (1994), section 4.
+/// Division of numbers below 2^31 by the same one again and again: T. Granlund, P. L. Montgomery, "Division by
+/// invariant integers using multiplication" (1994), section 4.
 struct quick_divisor {
   int divisor, shift;
   std::uint32_t factor;
@@ -84,8 +84,7 @@ struct first_sweep : grid_step<C> {
              after * grid.of->at[inner | int{at + 1 == grid.last(d)} << d].inverse_diagonal;
     };
     const auto& of = grid.of->at[kind];
-    const C of_red =
-        of.link[0] * red(0, x, 1) + of.link[1] * red(1, y, grid.points[0]) + of.link[2] * red(2, z, plane);
+    const C of_red = of.link[0] * red(0, x, 1) + of.link[1] * red(1, y, grid.points[0]) + of.link[2] * red(2, z, plane);
     black[i] = (static_cast<C>(*own) + of_red) * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
@@ -222,8 +221,8 @@ struct restrict_residual : grid_step<C> {
 };
 
 /// u += P e, and half a sweep of the black points: these change by D^-1 K'P e. Red points follow from them later, so
-/// what P e adds to these is not stored. `all`: the grid's coarsens_all; black points then lie between coarse ones along
-/// one axis or along three.
+/// what P e adds to these is not stored. `all`: the grid's coarsens_all; black points then lie between coarse ones
+/// along one axis or along three.
 template <class C, bool all>
 struct correct_black : grid_step<C> {
   const C* e;
@@ -237,7 +236,9 @@ struct correct_black : grid_step<C> {
     const C old = black[i], inverse_diagonal = grid.of->at[grid.kind(x, y, z)].inverse_diagonal;
     const bool between_x = grid.is_between(0, x), between_y = grid.is_between(1, y), between_z = grid.is_between(2, z);
     const auto along_x = [&grid, x](bool between) { return coarse_axis(grid, 0, x, 1, between); };
-    const auto along_y = [&grid, y = y](bool between) { return coarse_axis(grid, 1, y, grid.coarse_points[0], between); };
+    const auto along_y = [&grid, y = y](bool between) {
+      return coarse_axis(grid, 1, y, grid.coarse_points[0], between);
+    };
     const auto along_z = [&grid, z = z](bool between) {
       return coarse_axis(grid, 2, z, grid.coarse_points[0] * grid.coarse_points[1], between);
     };
@@ -298,9 +299,10 @@ struct correct_black : grid_step<C> {
     for (int t = 0; t < 2; ++t) {
       const int of_v = two.at[t] + w.at[1], of_w = two.at[t] + v.at[1];
       const C e_middle = e[of_v + v.at[1]];
-      sum += two.of_neighbours[t] * middle.of_neighbours * e_middle +
-             two.own[t] * (middle.of_own * e_middle + beside_v[0] * e[of_v + v.at[0]] + beside_v[1] * e[of_v + v.at[2]] +
-                           beside_w[0] * e[of_w + w.at[0]] + beside_w[1] * e[of_w + w.at[2]]);
+      sum +=
+          two.of_neighbours[t] * middle.of_neighbours * e_middle +
+          two.own[t] * (middle.of_own * e_middle + beside_v[0] * e[of_v + v.at[0]] + beside_v[1] * e[of_v + v.at[2]] +
+                        beside_w[0] * e[of_w + w.at[0]] + beside_w[1] * e[of_w + w.at[2]]);
     }
     return sum;
   }
