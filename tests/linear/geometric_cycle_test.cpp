@@ -6,6 +6,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "solvers/linear/geometric_multigrid/geometric_multigrid.hpp"
+#include "solvers/linear/geometric_multigrid/grid_steps.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/grid_matrices.hpp"
 #include "tests/linear/made_preconditioner.hpp"
@@ -167,6 +168,19 @@ TEMPLATE_TEST_CASE("a cycle of multigrid is that of textbooks", "[linear][multig
         const double epsilon = options.precision == "float" ? std::numeric_limits<float>::epsilon()
                                                             : std::numeric_limits<double>::epsilon();
         CHECK((M - expected).norm() <= 64 * epsilon * expected.norm());
+      }
+}
+
+TEST_CASE("multigrid divides by multiplication", "[linear][multigrid]") {
+  constexpr int most = std::numeric_limits<int>::max();
+  for (const int divisor : {1, 2, 3, 5, 7, 50, 64, 65, 641, 65535, 65537, 1000003, 1 << 30, (1 << 30) + 1, most})
+    for (const int times : {0, 1, 2, 99, most / divisor - 1, most / divisor})
+      for (const std::int64_t beyond : {-1, 0, 1}) {
+        const std::int64_t number = std::int64_t{times} * divisor + beyond;
+        if (number < 0 || number > most) continue;
+        INFO(number << " / " << divisor);
+        CHECK(whilst::geometric_multigrid::quick_divisor(divisor).quotient(static_cast<int>(number)) ==
+              number / divisor);
       }
 }
 

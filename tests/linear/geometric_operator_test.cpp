@@ -81,6 +81,12 @@ TEST_CASE("multigrid for an operator: what does not fit is refused", "[linear][m
           make_multigrid<double>(place::host(), whilst::poisson_2d_operator<double>{3, 0});
         }) == making + "the grid has 0 points along an axis. Give 1 to 2^30");
   CHECK(message_of([] {
+          make_multigrid<double>(place::host(), whilst::poisson_2d_operator<double>{3, (1 << 30) + 1});
+        }) == making + "the grid has 1073741825 points along an axis. Give 1 to 2^30");
+  CHECK(message_of([] {
+          make_multigrid<double>(place::host(), whilst::poisson_3d_operator<double>{1 << 30, 1, 2});
+        }) == making + "the grid has 2^31 points or more. Give fewer points along its axes");
+  CHECK(message_of([] {
           make_multigrid<double>(place::host(), whilst::poisson_2d_operator<double>{3, 3}, {.sweeps = 0});
         }) == making + "sweeps is 0. Use 1 to 8");
   const auto M = make_multigrid<double>(place::host(), whilst::poisson_2d_operator<double>{3, 3});

@@ -1,6 +1,7 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/geometric_multigrid/geometric_multigrid.hpp"
 
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -102,10 +103,15 @@ std::unique_ptr<preconditioner<T>> make_for_laplacian(place where, std::initiali
   const auto refuse = [](const std::string& what, std::string_view cure) { throw error(making_geometric, what, cure); };
   check_multigrid_options(options, refuse);
   grid_problem problem;
+  constexpr index_type most_points = std::numeric_limits<std::int32_t>::max();  // steps count in 32 bits
+  index_type all_points = 1;
   int d = 0;
   for (const index_type points : extents) {
-    if (points < 1 || points > std::numeric_limits<std::int32_t>::max() / 2)
+    if (points < 1 || points > index_type{1} << 30)
       refuse("the grid has " + std::to_string(points) + " points along an axis", "Give 1 to 2^30");
+    if (points > most_points / all_points)
+      refuse("the grid has 2^31 points or more", "Give fewer points along its axes");
+    all_points *= points;
     problem.points[d] = static_cast<int>(points);
     problem.of.axis[d++] = 1;
   }

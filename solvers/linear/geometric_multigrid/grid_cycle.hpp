@@ -93,16 +93,9 @@ class grid_cycle {
       before = std::exchange(black, black == own.black ? own.other_black : own.black);
       relax("black points", 1, own.red, black);
     }
-    {
-      const grid_level<C>& coarse = of_.levels()[k + 1];
-      const line_pieces pieces(coarse.points[0], coarse.points[1], run.where().on_host());
-      run.step("P'(b - A u)", pieces.count(coarse.points[2]),
-               restrict_residual<C>{{grid, pieces}, black, before, memory_[k + 1].right});
-    }
+    grid.coarsens_all ? restrict_to<true>(run, k, black, before) : restrict_to<false>(run, k, black, before);
     solve(run, k + 1);
-    step(run, "black points with P e", grid, half, [&](const auto& of) {
-      return correct_black<C>{of, memory_[k + 1].answer, black};
-    });
+    grid.coarsens_all ? correct_from<true>(run, k, black) : correct_from<false>(run, k, black);
     for (int sweep = 1; sweep < sweeps_; ++sweep) {
       relax("red points", 0, black, own.red);
       relax("black points", 1, own.red, black);
@@ -110,11 +103,24 @@ class grid_cycle {
     step(run, "the last sweep", grid, half, [&](const auto& of) { return finish_sweep<C, B, Put>{of, b, black, put}; });
   }
 
-  /// Records what `made` makes of the grid, and of its lines with so many entries.
+  template <bool all>
+  void restrict_to(recorder& run, std::size_t k, const C* black, const C* before) const {
+    const grid_level<C>& grid = of_.levels()[k];
+    const int* const coarse = grid.coarse_points;
+    run.step("P'(b - A u)", grid.coarse_size(),
+             restrict_residual<C, all>{{grid, coarse[0], coarse[1]}, black, before, memory_[k + 1].right});
+  }
+  template <bool all>
+  void correct_from(recorder& run, std::size_t k, C* black) const {
+    const grid_level<C>& grid = of_.levels()[k];
+    step(run, "black points with P e", grid, grid.half_line(), [&](const auto& of) {
+      return correct_black<C, all>{of, memory_[k + 1].answer, black};
+    });
+  }
+  /// Records what `made` makes of the grid, whose lines have so many places.
   template <class Made>
-  static void step(recorder& run, const char* name, const grid_level<C>& grid, int entries, const Made& made) {
-    const line_pieces pieces(entries, grid.points[1], run.where().on_host());
-    run.step(name, pieces.count(grid.points[2]), made(grid_step<C>{grid, pieces}));
+  static void step(recorder& run, const char* name, const grid_level<C>& grid, int places, const Made& made) {
+    run.step(name, grid.lines() * places, made(grid_step<C>(grid, places, grid.points[1])));
   }
 
   const grid_hierarchy<C>& of_;

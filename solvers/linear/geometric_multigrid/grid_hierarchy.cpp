@@ -19,11 +19,46 @@ void choose_axes(grid_level<C>& level, const stencil<double>& of) {
   for (int d = 0; d < 3; ++d)
     if (level.points[d] > 1) strongest = std::max(strongest, of.axis[d]);
   level.first_red = 0;
+  level.coarsens_all = true;
   for (int d = 0; d < 3; ++d) {
     level.coarsens[d] = level.points[d] > 1 && of.axis[d] >= strong * strongest;
     level.coarse_points[d] = level.coarsens[d] ? level.points[d] / 2 : level.points[d];
+    level.last_share[d] = level.coarsens[d] ? level.last_width[d] / (1 + level.last_width[d]) : C(0);
+    level.coarsens_all &= level.coarsens[d] || level.points[d] == 1;
     level.first_red ^= level.coarsens[d];  // points of the coarser grid are red, if all axes have fewer
   }
+}
+
+/// The operator of a level, worked out before it is rounded.
+template <class C>
+level_operator<double> operator_on(const grid_level<C>& grid, const stencil<double>& of) {
+  level_operator<double> made;
+  for (int kind = 0; kind < 8; ++kind) {
+    double cell[3], degree[3], volume = 1;
+    for (int d = 0; d < 3; ++d) {
+      const double width = kind >> d & 1 ? static_cast<double>(grid.last_width[d]) : 1;
+      cell[d] = (1 + width) / 2;
+      degree[d] = 1 + 1 / width;
+      volume *= cell[d];
+    }
+    made.diagonal[kind] = of.shift * volume;
+    for (int d = 0; d < 3; ++d) {
+      made.at[kind].link[d] = of.axis[d] * cell[(d + 1) % 3] * cell[(d + 2) % 3];
+      made.diagonal[kind] += made.at[kind].link[d] * degree[d];
+    }
+    made.at[kind].inverse_diagonal = 1 / made.diagonal[kind];
+  }
+  return made;
+}
+template <class C>
+level_operator<C> rounded(const level_operator<double>& of) {
+  level_operator<C> made;
+  for (int kind = 0; kind < 8; ++kind) {
+    for (int d = 0; d < 3; ++d) made.at[kind].link[d] = static_cast<C>(of.at[kind].link[d]);
+    made.at[kind].inverse_diagonal = static_cast<C>(of.at[kind].inverse_diagonal);
+    made.diagonal[kind] = static_cast<C>(of.diagonal[kind]);
+  }
+  return made;
 }
 
 /// A small grid's operator as a sparse matrix.
@@ -32,16 +67,10 @@ struct small_matrix {
   std::vector<double> values;
 
   template <class C>
-  small_matrix(const grid_level<C>& level, const stencil<double>& of) {
-    grid_level<double> grid;
-    for (int d = 0; d < 3; ++d) {
-      grid.points[d] = level.points[d];
-      grid.last_width[d] = static_cast<double>(level.last_width[d]);
-    }
-    grid.of = &of;
+  small_matrix(const grid_level<C>& grid, const level_operator<double>& of) {
     for (int z = 0; z < grid.points[2]; ++z)
       for (int y = 0; y < grid.points[1]; ++y)
-        for (int x = 0; x < grid.points[0]; ++x) append_row(grid, x, y, z);
+        for (int x = 0; x < grid.points[0]; ++x) append_row(grid, of, x, y, z);
   }
 
  private:
@@ -49,14 +78,15 @@ struct small_matrix {
     columns.push_back(static_cast<std::int32_t>(column));
     values.push_back(value);
   }
-  void append_row(const grid_level<double>& grid, int x, int y, int z) {
-    const int at[3] = {x, y, z};
+  template <class C>
+  void append_row(const grid_level<C>& grid, const level_operator<double>& of, int x, int y, int z) {
+    const int at[3] = {x, y, z}, kind = grid.kind(x, y, z);
     const index_type own = grid.index(x, y, z), stride[3] = {1, grid.points[0], grid.index(0, 0, 1)};
     for (int d = 2; d >= 0; --d)
-      if (at[d] > 0) append(own - stride[d], -grid.link(d, x, y, z));
-    append(own, grid.diagonal(x, y, z));
+      if (at[d] > 0) append(own - stride[d], -of.at[kind].link[d]);
+    append(own, of.diagonal[kind]);
     for (int d = 0; d < 3; ++d)
-      if (at[d] < grid.points[d] - 1) append(own + stride[d], -grid.link(d, x, y, z));
+      if (at[d] < grid.last(d)) append(own + stride[d], -of.at[kind].link[d]);
     offsets.push_back(static_cast<std::int32_t>(columns.size()));
   }
 };
@@ -86,8 +116,8 @@ grid_hierarchy<C>::grid_hierarchy(place where, const grid_problem& problem, inde
     choose_axes(level, of);
     levels_.push_back(level);
   }
-  stencils_ = buffer<stencil<C>>(where, static_cast<index_type>(levels_.size()));
-  for (std::size_t k = 0; k < levels_.size(); ++k) levels_[k].of = stencils_.data() + k;
+  operators_ = buffer<level_operator<C>>(where, static_cast<index_type>(levels_.size()));
+  for (std::size_t k = 0; k < levels_.size(); ++k) levels_[k].of = operators_.data() + k;
   const index_type n = levels_.back().size();
   inverse_ = buffer<C>(where, n * n);
   set_values(problem.of);
@@ -99,15 +129,12 @@ void grid_hierarchy<C>::set_values(const stencil<double>& finest) {
   stencil<double> of = finest;
   for (double& axis : of.axis) axis /= diagonal;
   of.shift /= diagonal;
-  std::vector<stencil<C>> rounded;
+  std::vector<level_operator<C>> operators;
   for (std::size_t k = 0; k < levels_.size(); ++k) {
     if (k > 0) of = coarser(levels_[k - 1], of);
-    rounded.push_back({{static_cast<C>(of.axis[0]), static_cast<C>(of.axis[1]), static_cast<C>(of.axis[2])},
-                       static_cast<C>(of.shift)});
+    operators.push_back(rounded<C>(operator_on(levels_[k], of)));
   }
-  stencils_.upload(rounded.data());
-
-  const small_matrix coarsest(levels_.back(), of);
+  const small_matrix coarsest(levels_.back(), operator_on(levels_.back(), of));
   const auto offsets = on_place(where_, coarsest.offsets), columns = on_place(where_, coarsest.columns);
   const auto values = on_place(where_, coarsest.values);
   const index_type n = levels_.back().size();
@@ -117,7 +144,9 @@ void grid_hierarchy<C>::set_values(const stencil<double>& finest) {
   multigrid::record_dense_inverse(run, multigrid::matrix_view<double>{pattern, values.data()},
                                   std::numeric_limits<double>::epsilon(), work.data(), inverse_.data(),
                                   /*symmetric=*/true);
-  run_now(std::move(run).finish(), where_);
+  program inverting = std::move(run).finish();
+  operators_.upload(operators.data());  // what may fail for want of memory has been done
+  run_now(std::move(inverting), where_);
 }
 
 template class grid_hierarchy<WHILST_NUMBER>;

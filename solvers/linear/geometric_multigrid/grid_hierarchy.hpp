@@ -21,12 +21,12 @@ class grid_hierarchy {
   const std::vector<grid_level<C>>& levels() const { return levels_; }
   /// Of the coarsest operator, dense.
   const C* inverse() const { return inverse_.data(); }
-  index_type bytes() const { return stencils_.bytes() + inverse_.bytes(); }
+  index_type bytes() const { return operators_.bytes() + inverse_.bytes(); }
 
  private:
   place where_;
   std::vector<grid_level<C>> levels_;
-  buffer<stencil<C>> stencils_;  ///< a level each
+  buffer<level_operator<C>> operators_;  ///< a level each
   buffer<C> inverse_;
 };
 

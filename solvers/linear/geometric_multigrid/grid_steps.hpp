@@ -1,52 +1,62 @@
 #pragma once
 
-#include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "solvers/linear/geometric_multigrid/grid_level.hpp"
-#include "whilst/basics/teams.hpp"
+#include "whilst/basics/host_device.hpp"
 
 namespace whilst::geometric_multigrid {
 
-/// How a step goes through the lines of a grid along x: by pieces, each of a team, so that what lines have in common is
-/// worked out once.
-struct line_pieces {
-  int entries, lines_y, lanes, length;
-  std::uint32_t pieces;  ///< of a line
+/// Division of numbers below 2^31 by the same one again and again: T. Granlund, P. L. Montgomery, "Division by
+/// invariant integers using multiplication" (1994), section 4.
+struct quick_divisor {
+  int divisor, shift;
+  std::uint32_t factor;
 
-  line_pieces(int entries, int lines_y, bool on_host) : entries(entries), lines_y(lines_y), lanes(1), length(32) {
-    if (!on_host) {
-      while (lanes < 32 && lanes < entries) lanes *= 2;
-      length = 2 * lanes;
-    }
-    pieces = static_cast<std::uint32_t>((entries + length - 1) / length);
+  explicit quick_divisor(int divisor)
+      : divisor(divisor), shift(31 + std::bit_width(static_cast<unsigned>(divisor - 1))) {
+    const auto of = static_cast<std::uint64_t>(divisor);
+    factor = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + of - 1) / of);
   }
-  index_type count(int lines_z) const { return index_type{lines_z} * lines_y * pieces; }
-
-  /// The line of piece i.
-  struct line {
-    int y, z, begin, end;
-  };
-  WHILST_HD line piece(index_type i) const {
-    const auto number = static_cast<std::uint32_t>(i), of_all = number / pieces;
-    const auto all_y = static_cast<std::uint32_t>(lines_y);
-    const int begin = static_cast<int>(number % pieces) * length;
-    return {static_cast<int>(of_all % all_y), static_cast<int>(of_all / all_y), begin,
-            begin + length < entries ? begin + length : entries};
-  }
-  /// Calls use(k, y, z) for the entries k of piece i that are the thread's.
-  template <class Team, class Use>
-  WHILST_HD void each(index_type i, const Team& team, const Use& use) const {
-    const line of = piece(i);
-    for (int k = of.begin + team.rank(); k < of.end; k += team.size()) use(k, of.y, of.z);
+  WHILST_HD int quotient(int number) const {
+    return static_cast<int>((static_cast<std::uint64_t>(number) * factor) >> shift);
   }
 };
 
+/// A step whose indices, fewer than 2^31, are places of lines along x, with a thread each.
 template <class C>
 struct grid_step {
   grid_level<C> grid;
-  line_pieces pieces;
-  WHILST_HD int lanes_wanted() const { return pieces.lanes; }
+  quick_divisor places, lines_y;
+
+  static constexpr int threads_spread_out = 64;
+  static constexpr int blocks_wanted = sizeof(C) == 4 ? 4 : 2;
+
+  grid_step(const grid_level<C>& grid, int places, int lines_y) : grid(grid), places(places), lines_y(lines_y) {}
+
+  struct place {
+    int k, y, z, line;
+  };
+  WHILST_HD place place_of(index_type i) const {
+    const int number = static_cast<int>(i), line = places.quotient(number), z = lines_y.quotient(line);
+    return {number - line * places.divisor, line - z * lines_y.divisor, z, line};
+  }
 };
+
+/// What the neighbours of a point add up to, each times its link, from the half vector of the other colour; `others`
+/// points to place k of the point's line.
+template <class C>
+WHILST_HD C sum_of_others(const grid_level<C>& grid, const typename level_operator<C>::of_point& of, const C* others,
+                          int x, int y, int z) {
+  const int line = grid.half_line(), plane = line * grid.points[1];
+  const bool odd = x & 1;
+  const C near = others[0];  // x + 1 for even x, x - 1 for odd x
+  const C far = (odd ? x < grid.last(0) : x > 0) ? others[odd ? 1 : -1] : C(0);
+  const C before_y = y > 0 ? others[-line] : C(0), after_y = y < grid.last(1) ? others[line] : C(0);
+  const C before_z = z > 0 ? others[-plane] : C(0), after_z = z < grid.last(2) ? others[plane] : C(0);
+  return of.link[0] * (near + far) + of.link[1] * (before_y + after_y) + of.link[2] * (before_z + after_z);
+}
 
 /// The first sweep from u = 0: red points have b / diagonal, which nobody stores, and the black ones follow from them.
 template <class C, class B>
@@ -54,17 +64,27 @@ struct first_sweep : grid_step<C> {
   const B* b;
   C* black;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto b_at = [&](int x, int y, int z) { return static_cast<C>(b[grid.index(x, y, z)]); };
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      const int x = 2 * k + 1 - grid.first_of_line(y, z);
-      if (x >= grid.points[0]) return;
-      const C of_red =
-          grid.neighbours(x, y, z, [&](int i, int j, int k) { return b_at(i, j, k) / grid.diagonal(i, j, k); });
-      black[grid.half_index(x, y, z)] = (b_at(x, y, z) + of_red) / grid.diagonal(x, y, z);
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + 1 - grid.first_of_line(y, z);
+    if (x > grid.last(0)) {
+      black[i] = 0;
+      return;
+    }
+    const B* const own = b + (index_type{line} * grid.points[0] + x);
+    const index_type plane = index_type{grid.points[1]} * grid.points[0];
+    const int kind = grid.kind(x, y, z);
+    const auto red = [&](int d, int at, index_type stride) {
+      const int inner = kind & ~(1 << d);
+      const C before = at > 0 ? static_cast<C>(own[-stride]) : C(0);
+      const C after = at < grid.last(d) ? static_cast<C>(own[stride]) : C(0);
+      return before * grid.of->at[inner].inverse_diagonal +
+             after * grid.of->at[inner | int{at + 1 == grid.last(d)} << d].inverse_diagonal;
+    };
+    const auto& of = grid.of->at[kind];
+    const C of_red = of.link[0] * red(0, x, 1) + of.link[1] * red(1, y, grid.points[0]) + of.link[2] * red(2, z, plane);
+    black[i] = (static_cast<C>(*own) + of_red) * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -80,16 +100,17 @@ struct relax_colour : grid_step<C> {
   const C* others;
   C* own;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      const int x = 2 * k + (grid.first_of_line(y, z) ^ colour);
-      if (x >= grid.points[0]) return;
-      const C of_others =
-          grid.neighbours(x, y, z, [&](int i, int j, int k) { return others[grid.half_index(i, j, k)]; });
-      own[grid.half_index(x, y, z)] = (static_cast<C>(b[grid.index(x, y, z)]) + of_others) / grid.diagonal(x, y, z);
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + (grid.first_of_line(y, z) ^ colour);
+    if (x > grid.last(0)) {
+      own[i] = 0;
+      return;
+    }
+    const auto& of = grid.of->at[grid.kind(x, y, z)];
+    const C right = static_cast<C>(b[index_type{line} * grid.points[0] + x]);
+    own[i] = (right + sum_of_others(grid, of, others + i, x, y, z)) * of.inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -104,20 +125,17 @@ struct finish_sweep : grid_step<C> {
   const C* black;
   Put put;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto black_at = [&](int x, int y, int z) { return black[grid.half_index(x, y, z)]; };
-    this->pieces.each(i, team, [&](int k, int y, int z) {
-      for (int x = 2 * k; x < 2 * k + 2 && x < grid.points[0]; ++x) {
-        const index_type at = grid.index(x, y, z);
-        if ((x & 1) == grid.first_of_line(y, z)) {
-          put(at, (static_cast<C>(b[at]) + grid.neighbours(x, y, z, black_at)) / grid.diagonal(x, y, z));
-        } else {
-          put(at, black_at(x, y, z));
-        }
-      }
-    });
+    const auto [k, y, z, line] = this->place_of(i);
+    const int first = grid.first_of_line(y, z), x = 2 * k + first;
+    const index_type at = index_type{line} * grid.points[0] + 2 * k;
+    if (x <= grid.last(0)) {
+      const auto& of = grid.of->at[grid.kind(x, y, z)];
+      const C right = static_cast<C>(b[at + first]);
+      put(at + first, (right + sum_of_others(grid, of, black + i, x, y, z)) * of.inverse_diagonal);
+    }
+    if (2 * k + 1 - first <= grid.last(0)) put(at + 1 - first, black[i]);
   }
   index_type bytes(index_type) const {
     return put.bytes(this->grid.size()) + this->grid.size() * static_cast<index_type>(sizeof(B)) +
@@ -125,71 +143,76 @@ struct finish_sweep : grid_step<C> {
   }
 };
 
-/// What joins a black point with a coarse one: K'P, with K for the links from red to black, is a sum of products along
-/// the axes. Of two lines along x, one of each grid: the factor of what neighbours along x have, and of a point's own.
-template <class C>
-struct joined_lines {
-  C of_neighbours, own;
+/// So that what has no weight, and perhaps does not exist, needs no branch.
+WHILST_HD inline int into_range(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-  WHILST_HD joined_lines(const grid_level<C>& grid, int y, int z, int Y, int Z) {
-    const auto of_y = grid.shares_of(1, y, Y), of_z = grid.shares_of(2, z, Z);
-    of_neighbours = grid.link(0, 0, y, z) * of_y.own * of_z.own;
-    own = grid.of->axis[1] * grid.cell(2, z) * of_y.of_neighbours * of_z.own +
-          grid.of->axis[2] * grid.cell(1, y) * of_y.own * of_z.of_neighbours;
-  }
+/// What joins entries of a line along x with a point, if the line's shares along the other axes are these, linked:
+/// factors of the entries' own shares along x and of those in their neighbours.
+template <class C>
+struct joined_line {
+  C of_own, of_neighbours;
+
+  template <class Shares>
+  WHILST_HD joined_line(const Shares& of_y, int b, const Shares& of_z, int c)
+      : of_own(of_y.of_neighbours[b] * of_z.own[c] + of_y.own[b] * of_z.of_neighbours[c]),
+        of_neighbours(of_y.own[b] * of_z.own[c]) {}
 };
 
 /// b_coarse = P'(b - A u) after a sweep. Black points have no residual; that of the red ones is what the last sweep has
 /// changed in their black neighbours, since it followed from these as they were before: b_coarse = P'K (black -
-/// before). `before` is null for 0.
-template <class C>
+/// before). `before` is null for 0. `all`: the grid's coarsens_all, and so points of the coarse one are red.
+template <class C, bool all>
 struct restrict_residual : grid_step<C> {
   const C *black, *before;
   C* coarse;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
-    constexpr int near = grid_level<C>::near_fine;
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto [Y, Z, begin, end] = this->pieces.piece(i);
-    const int y = grid.first_fine(1, Y), z = grid.first_fine(2, Z);
-    C of_neighbours[near * near], own[near * near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int m = 0; m < near * near; ++m) {
-      const joined_lines<C> lines(grid, y + m % near, z + m / near, Y, Z);
-      of_neighbours[m] = lines.of_neighbours;
-      own[m] = lines.own;
-    }
-    for (int X = begin + team.rank(); X < end; X += team.size()) {
-      const int first = grid.first_fine(0, X);
-      typename grid_level<C>::shares of_x[near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(first + a, X);
-      C sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int m = 0; m < near * near; ++m) {
-        if (of_neighbours[m] == 0 && own[m] == 0) continue;
-        const int red = grid.first_of_line(y + m % near, z + m / near);
-        const index_type line = grid.half_index(0, y + m % near, z + m / near);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int a = 0; a < near; ++a) {
-          const int x = first + a;
-          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
-          if ((x & 1) == red || weight == 0) continue;
-          const index_type at = line + x / 2;
-          sum += weight * (before ? black[at] - before[at] : black[at]);
-        }
+    const auto [X, Y, Z, line] = this->place_of(i);
+    const int x = grid.fine(0, X), y = grid.fine(1, Y), z = grid.fine(2, Z);
+    const C* const link = grid.of->at[0].link;
+    const auto of_x = grid.shares_in_fine(0, X).linked(link[0]);
+    const auto of_y = grid.shares_in_fine(1, Y).linked(link[1]), of_z = grid.shares_in_fine(2, Z).linked(link[2]);
+    // Lines have black points at x - 2, x, x + 2, or else at x - 1, x + 1: by turns.
+    const bool centre_is_black = !all && (x & 1) != grid.first_of_line(y, z);
+    int at[2][3];
+    C own[2][3], of_neighbours[2][3];
+    WHILST_UNROLLED
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool has_centre = centre_is_black != (turn == 1);
+      WHILST_UNROLLED
+      for (int t = 0; t < 3; ++t) {
+        const int shifted = t < 2 ? 2 * t + 1 : 2;  // the third of two has no weight
+        at[turn][t] = into_range((x - 2 + (has_centre ? 2 * t : shifted)) >> 1, grid.half_line());
+        own[turn][t] = has_centre ? of_x.own[2 * t] : t < 2 ? of_x.own[shifted] : C(0);
+        of_neighbours[turn][t] = has_centre ? of_x.of_neighbours[2 * t] : t < 2 ? of_x.of_neighbours[shifted] : C(0);
       }
-      coarse[grid.coarse_index(X, Y, Z)] = sum;
     }
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int c = 0; c < 5; ++c) {
+      if (c != 2 && grid.points[2] == 1) continue;
+      const int plane = into_range(z + c - 2, grid.points[2]) * grid.points[1];
+      WHILST_UNROLLED
+      for (int b = 0; b < 5; ++b) {
+        const bool is_outer = b % 4 == 0 || c % 4 == 0;  // without shares of their own along y or z
+        if (b % 4 == 0 && c % 4 == 0) continue;
+        const int turn = (b + c) % 2, from = (plane + into_range(y + b - 2, grid.points[1])) * grid.half_line();
+        const joined_line<C> joined(of_y, b, of_z, c);
+        C of_own = 0, of_beside = 0;
+        WHILST_UNROLLED
+        for (int t = 0; t < 3; ++t) {
+          if (all && (turn == 0 ? t == 2 : is_outer && t != 1)) continue;
+          const int place = from + at[turn][t];
+          const C change = before ? black[place] - before[place] : black[place];
+          of_own += own[turn][t] * change;
+          if (!is_outer) of_beside += of_neighbours[turn][t] * change;
+        }
+        sum += joined.of_own * of_own;
+        if (!is_outer) sum += joined.of_neighbours * of_beside;
+      }
+    }
+    coarse[i] = sum;
   }
   index_type bytes(index_type) const {
     return ((before ? 2 : 1) * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
@@ -197,55 +220,90 @@ struct restrict_residual : grid_step<C> {
 };
 
 /// u += P e, and half a sweep of the black points: these change by D^-1 K'P e. Red points follow from them later, so
-/// what P e adds to these is not stored.
-template <class C>
+/// what P e adds to these is not stored. `all`: the grid's coarsens_all; black points then lie between coarse ones
+/// along one axis or along three.
+template <class C, bool all>
 struct correct_black : grid_step<C> {
   const C* e;
   C* black;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto [y, z, begin, end] = this->pieces.piece(i);
-    const int Y = grid.first_coarse(1, y), Z = grid.first_coarse(2, z), first = 1 - grid.first_of_line(y, z);
-    constexpr int near = grid_level<C>::near_coarse;
-    C of_neighbours[near * near], own[near * near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int m = 0; m < near * near; ++m) {
-      const joined_lines<C> lines(grid, y, z, Y + m % near, Z + m / near);
-      of_neighbours[m] = lines.of_neighbours;
-      own[m] = lines.own;
+    const auto [k, y, z, line] = this->place_of(i);
+    const int x = 2 * k + 1 - grid.first_of_line(y, z);
+    if (x > grid.last(0)) return;
+    const C old = black[i], inverse_diagonal = grid.of->at[grid.kind(x, y, z)].inverse_diagonal;
+    const bool between_x = grid.is_between(0, x), between_y = grid.is_between(1, y), between_z = grid.is_between(2, z);
+    const auto along_x = [&grid, x](bool between) { return coarse_axis(grid, 0, x, 1, between); };
+    const auto along_y = [&grid, y = y](bool between) {
+      return coarse_axis(grid, 1, y, grid.coarse_points[0], between);
+    };
+    const auto along_z = [&grid, z = z](bool between) {
+      return coarse_axis(grid, 2, z, grid.coarse_points[0] * grid.coarse_points[1], between);
+    };
+    C sum;
+    if constexpr (!all) {
+      sum = product<3>(along_x(between_x), along_y(between_y), along_z(between_z));
+    } else if (between_x && between_y && between_z) {
+      sum = product<2>(along_x(true), along_y(true), along_z(true));
+    } else if (between_x) {
+      sum = between_two(along_x(true), along_y(false), along_z(false));
+    } else if (between_y) {
+      sum = between_two(along_y(true), along_x(false), along_z(false));
+    } else {
+      sum = between_two(along_z(true), along_x(false), along_y(false));
     }
-    for (int k = begin + team.rank(); k < end; k += team.size()) {
-      const int x = 2 * k + first, X = grid.first_coarse(0, x);
-      if (x >= grid.points[0]) continue;
-      typename grid_level<C>::shares of_x[near];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int a = 0; a < near; ++a) of_x[a] = grid.shares_of_cell(x, X + a);
-      C sum = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (int m = 0; m < near * near; ++m) {
-        if (of_neighbours[m] == 0 && own[m] == 0) continue;
-        const C* const line = e + grid.coarse_index(X, Y + m % near, Z + m / near);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-        for (int a = 0; a < near; ++a) {
-          const C weight = of_neighbours[m] * of_x[a].of_neighbours + own[m] * of_x[a].own;
-          if (weight != 0) sum += weight * line[a];
-        }
-      }
-      black[grid.half_index(x, y, z)] += sum / grid.diagonal(x, y, z);
-    }
+    black[i] = old + sum * inverse_diagonal;
   }
   index_type bytes(index_type) const {
     return (2 * this->grid.half_size() + this->grid.coarse_size()) * static_cast<index_type>(sizeof(C));
+  }
+
+ private:
+  /// The coarse points near a point along an axis.
+  struct coarse_axis : grid_level<C>::template shares<3> {
+    int at[3];
+
+    WHILST_HD coarse_axis(const grid_level<C>& grid, int d, int i, int stride, bool between)
+        : grid_level<C>::template shares<3>(grid.shares_of_coarse(d, i, between).linked(grid.of->at[0].link[d])) {
+      const int j = grid.coarse(d, i) - 1;
+      WHILST_UNROLLED
+      for (int t = 0; t < 3; ++t) at[t] = into_range(j + t, grid.coarse_points[d]) * stride;
+    }
+  };
+  /// By the first `near` of them along each axis.
+  template <int near>
+  WHILST_HD C product(const coarse_axis& x, const coarse_axis& y, const coarse_axis& z) const {
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int c = 0; c < near; ++c) {
+      WHILST_UNROLLED
+      for (int b = 0; b < near; ++b) {
+        const int from = z.at[c] + y.at[b];
+        const joined_line<C> joined(y, b, z, c);
+        WHILST_UNROLLED
+        for (int t = 0; t < near; ++t)
+          sum += (joined.of_own * x.own[t] + joined.of_neighbours * x.of_neighbours[t]) * e[from + x.at[t]];
+      }
+    }
+    return sum;
+  }
+  /// Of a point between coarse ones along the first axis alone: by the middle ones along the others, and beside these.
+  WHILST_HD C between_two(const coarse_axis& two, const coarse_axis& v, const coarse_axis& w) const {
+    const joined_line<C> middle(v, 1, w, 1);
+    const C beside_v[2] = {w.own[1] * v.of_neighbours[0], w.own[1] * v.of_neighbours[2]};
+    const C beside_w[2] = {v.own[1] * w.of_neighbours[0], v.own[1] * w.of_neighbours[2]};
+    C sum = 0;
+    WHILST_UNROLLED
+    for (int t = 0; t < 2; ++t) {
+      const int of_v = two.at[t] + w.at[1], of_w = two.at[t] + v.at[1];
+      const C e_middle = e[of_v + v.at[1]];
+      sum +=
+          two.of_neighbours[t] * middle.of_neighbours * e_middle +
+          two.own[t] * (middle.of_own * e_middle + beside_v[0] * e[of_v + v.at[0]] + beside_v[1] * e[of_v + v.at[2]] +
+                        beside_w[0] * e[of_w + w.at[0]] + beside_w[1] * e[of_w + w.at[2]]);
+    }
+    return sum;
   }
 };
 
@@ -255,14 +313,16 @@ struct residual_on_grid : grid_step<C> {
   const C *b, *u;
   C* t;
 
-  template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team) const {
+  WHILST_HD void operator()(index_type i) const {
     const grid_level<C>& grid = this->grid;
-    const auto u_at = [&](int x, int y, int z) { return u[grid.index(x, y, z)]; };
-    this->pieces.each(i, team, [&](int x, int y, int z) {
-      const index_type at = grid.index(x, y, z);
-      t[at] = b[at] - grid.diagonal(x, y, z) * u[at] + grid.neighbours(x, y, z, u_at);
-    });
+    const auto [x, y, z, line] = this->place_of(i);
+    const auto neighbours = [&](int d, int at, index_type stride) {
+      return (at > 0 ? u[i - stride] : C(0)) + (at < grid.last(d) ? u[i + stride] : C(0));
+    };
+    const int kind = grid.kind(x, y, z);
+    const C* const link = grid.of->at[kind].link;
+    t[i] = b[i] - grid.of->diagonal[kind] * u[i] + link[0] * neighbours(0, x, 1) +
+           link[1] * neighbours(1, y, grid.points[0]) + link[2] * neighbours(2, z, grid.index(0, 0, 1));
   }
   index_type bytes(index_type) const { return 3 * this->grid.size() * static_cast<index_type>(sizeof(C)); }
 };

@@ -89,8 +89,8 @@ struct note_other_rows {
               "Use preconditioner amg, which takes matrices of any grid or none");
 }
 
-/// The extents of the grid, and the links along its axes.
-grid_problem problem_of_corner(const first_row& row, index_type rows) {
+/// The extents of the grid, and the links along its axes. Entries may be wrong by `rounding` of the diagonal.
+grid_problem problem_of_corner(const first_row& row, index_type rows, double rounding) {
   std::array<std::pair<index_type, double>, first_row::most> entries;
   const auto axes = static_cast<std::size_t>(row.entries) - 1;
   if (row.entries < 1 || row.entries > first_row::most || (axes == 0 && rows > 1))
@@ -115,9 +115,8 @@ grid_problem problem_of_corner(const first_row& row, index_type rows) {
   if (!is_corner) refuse_matrix("the columns of row 0 are not those of a corner of a grid");
   const double diagonal = entries[0].second;
   const auto is_link = [](double value) { return value > 0; };
-  // In rounded numbers, the sum may be a little more.
   if (!std::all_of(found.of.axis, found.of.axis + axes, is_link) ||
-      !(diagonal > 0 && diagonal >= (1 - 1e-6) * sum && std::isfinite(diagonal)))
+      !(diagonal > 0 && diagonal >= (1 - rounding) * sum && std::isfinite(diagonal)))
     refuse_matrix(
         "row 0 of the matrix does not have negative entries beside a diagonal that is at least as large as "
         "all neighbours of a point are in sum");
@@ -137,15 +136,15 @@ grid_problem problem_of_matrix(const solve_request<T>& matrix) {
   run_now(std::move(looking).finish(), matrix.where);
   first_row row;
   first.download(&row);
-  const grid_problem found = problem_of_corner(row, matrix.rows);
+  // Entries may have been summed up in any order.
+  const double rounding = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const grid_problem found = problem_of_corner(row, matrix.rows, rounding);
 
   const buffer<std::uint64_t> count(matrix.where, 1);
   const double diagonal = found.diagonal();
-  // Entries may have been summed up in any order.
-  const double rounding = 64 * static_cast<double>(std::numeric_limits<T>::epsilon()) * diagonal;
   program_recorder comparing(matrix.where);
-  comparing.step("rows that differ from the first", matrix.rows, count_other_rows<T>{A, found, diagonal, rounding},
-                 note_other_rows{count.data()});
+  comparing.step("rows that differ from the first", matrix.rows,
+                 count_other_rows<T>{A, found, diagonal, rounding * diagonal}, note_other_rows{count.data()});
   run_now(std::move(comparing).finish(), matrix.where);
   std::uint64_t others = 0;
   count.download(&others);

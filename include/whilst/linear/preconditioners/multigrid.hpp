@@ -16,7 +16,8 @@ namespace whilst {
 /// @endcode
 /// A linear_solver takes it, too, and makes its own from a matrix: preconditioner "multigrid". M is symmetric and
 /// positive definite, but for rounding in the cycle's numbers. It serves one solver, which runs at `where`. Throws
-/// whilst::error on an empty grid and on settings out of range.
+/// whilst::error on an empty grid, on one of 2^31 points or more, and on settings out of range. For method cr, set
+/// options.precision to "double".
 template <class T>
 std::unique_ptr<preconditioner<T>> make_multigrid(place where, const poisson_2d_operator<T>& A,
                                                   const multigrid_options& options = {});

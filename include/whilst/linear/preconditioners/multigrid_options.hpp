@@ -8,8 +8,8 @@ namespace whilst {
 
 /// Settings of preconditioner "multigrid", for stencils on grids. As text: "multigrid,sweeps=2,precision=double".
 struct multigrid_options {
-  /// The numbers of the cycle: "float", "double", or "auto" for "float", but for "double" with method cr, whose
-  /// recurrence for M r wants the last digits.
+  /// The numbers of the cycle: "float", "double", or "auto" for "float". A linear_solver with method cr takes "auto"
+  /// for "double", since the recurrence for M r wants the last digits; make_multigrid does not know the method.
   std::string precision = "auto";
   /// How often a cycle visits coarser grids: "V" once, "W" twice.
   std::string cycle = "V";
