@@ -137,7 +137,7 @@ TEST_CASE("inner iterations in float, with inner preconditioners, under methods 
   const csr_matrix<double> of_other(A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), other);
   for (const std::string& executor : executors_with_steps()) {
     for (const char* precision : {"auto", "float"}) {
-      for (const char* inner_M : {"none", "jacobi", "amg", "fsai", "block_jacobi", "chebyshev"}) {
+      for (const char* inner_M : {"none", "jacobi", "amg", "fsai", "block_jacobi", "chebyshev", "neumann"}) {
         INFO(executor << ", " << precision << ", " << inner_M);
         const linear_solver_options options{
             .method = "flexible-cg",
@@ -199,9 +199,14 @@ TEST_CASE("inner solves of operators, beside a null space, deflation, and where 
     for (const char* method : {"flexible-cg", "fgmres"}) {
       INFO(method);
       x.assign(x.size(), 1);
-      linear_solver_options options{
-          .method = method, .preconditioner = "solve", .null_space = "constant", .executor = executor};
-      CHECK(linear_solver<double>(N, options).solve(b, x).converged());
+      linear_solver_options options{.method = method, .null_space = "constant", .executor = executor};
+      for (const char* precision : {"float", "auto"}) {
+        options.preconditioner = std::string("solve,precision=") + precision;
+        x.assign(x.size(), 1);
+        CHECK(linear_solver<double>(N, options).solve(b, x).converged());
+        const Eigen::VectorXd r = to_eigen(b) - to_eigen(N) * to_eigen(x);
+        CHECK((r.array() - r.mean()).matrix().norm() <= 1.01e-8 * to_eigen(b).norm());
+      }
       options.null_space = "none";
       options.deflation = std::vector<double>(b.size(), 1);
       x.assign(x.size(), 1);
@@ -230,6 +235,98 @@ TEST_CASE("inner solves of operators, beside a null space, deflation, and where 
   }
 }
 
+TEST_CASE("z is r where inner iterations find 0", "[linear][inner-solve][sanitizer]") {
+  // Of a cyclic shift all residuals of gmres are b until the last, and fgmres alone takes n iterations.
+  constexpr int n = 25;
+  triplets<double> shift(n), swap(2);
+  for (int i = 0; i < n; ++i) shift.row({{(i + 1) % n, 1}});
+  swap.row({{1, 1}});
+  swap.row({{0, 1}});
+  for (const std::string& executor : executors_with_steps()) {
+    const auto solved = [&](const csr_matrix<double>& A, const char* inner) {
+      INFO(executor << ", " << inner);
+      linear_solver<double> solver(A, {.method = "fgmres",
+                                       .preconditioner = std::string("solve,preconditioner=none,method=") + inner,
+                                       .executor = executor});
+      std::vector<double> x(static_cast<std::size_t>(A.rows()), 0), b = x;
+      b[0] = 1;
+      const report told = solver.solve(b, x);
+      CHECK(told.converged());
+      CHECK(told.iterations() <= A.rows());
+      CHECK(relative_residual(A, b, x) <= 1e-12);
+    };
+    for (const char* inner : {"gmres", "fgmres", "minres"}) solved(shift.matrix(), inner);
+    for (const char* inner : {"gmres,iterations=1", "minres,iterations=1", "cr,iterations=1"})
+      solved(swap.matrix(), inner);
+  }
+}
+
+TEST_CASE("a copy in float is that of a scaled matrix", "[linear][inner-solve]") {
+  const csr_matrix<double> A = inner_gallery<double>("poisson2d:16");
+  const std::vector<double> b = random_vector<double>(A.rows(), 8);
+  for (const std::string& executor : executors_with_steps()) {
+    for (const char* inner : {"cg", "chebyshev", "richardson"}) {
+      linear_solver<double> solver(A, {.method = "flexible-cg",
+                                       .preconditioner = std::string("solve,precision=float,method=") + inner,
+                                       .executor = executor});
+      std::vector<double> x(b.size(), 0), y = x;
+      const index_type iterations = solver.solve(b, x).iterations();
+      for (const double factor : {0x1p-140, -0x1p-170, 0x1p140}) {  // beyond what float holds
+        INFO(executor << ", " << inner << ", " << factor);
+        std::vector<double> values(A.values().begin(), A.values().end());
+        for (double& value : values) value *= factor;
+        solver.update_values(values);
+        y.assign(y.size(), 0);
+        const report told = solver.solve(b, y);
+        CHECK(told.converged());
+        CHECK(told.iterations() == iterations);
+        for (double& entry : y) entry *= factor;
+        CHECK((to_eigen(y) - to_eigen(x)).norm() <= 1e-6 * to_eigen(x).norm());  // rtol, 1e-8, times the condition
+      }
+    }
+  }
+}
+
+TEST_CASE("inner flexible-cg begins each application without a direction", "[linear][inner-solve]") {
+  // So it does what cg does, whatever the application before was of.
+  const csr_matrix<double> A = inner_gallery<double>("poisson2d:24");
+  const std::vector<double> b = random_vector<double>(A.rows(), 9);
+  for (const std::string& executor : executors_with_steps()) {
+    for (const char* outer : {"flexible-cg", "fgmres"}) {
+      for (const char* iterations : {"1", "2", "3"}) {
+        INFO(executor << ", " << outer << ", " << iterations);
+        const auto taken = [&](const char* inner) {
+          linear_solver<double> solver(
+              A, {.method = outer,
+                  .preconditioner = std::string("solve,rtol=0.01,iterations=") + iterations + ",method=" + inner,
+                  .executor = executor});
+          std::vector<double> x(b.size(), 0);
+          return solver.solve(b, x).iterations();
+        };
+        CHECK(std::abs(taken("flexible-cg") - taken("cg")) <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("an indefinite matrix ends a solve with inner bounds of eigenvalues", "[linear][inner-solve]") {
+  // Eigenvalues 0.5 - 2 cos(k pi / 4), above and below 0.
+  triplets<double> t(3);
+  t.row({{0, 0.5}, {1, -1}});
+  t.row({{0, -1}, {1, 0.5}, {2, -1}});
+  t.row({{1, -1}, {2, 0.5}});
+  for (const std::string& executor : executors_with_steps()) {
+    for (const char* inner :
+         {"solve,method=chebyshev,preconditioner=none", "solve,method=richardson,preconditioner=none",
+          "solve,method=gmres,preconditioner=chebyshev"}) {
+      INFO(executor << ", " << inner);
+      linear_solver<double> solver(t.matrix(), {.method = "fgmres", .preconditioner = inner, .executor = executor});
+      std::vector<double> x(3, 0), b{1, 2, 3};
+      CHECK(solver.solve(b, x).reason() == whilst::reason::indefinite_operator);
+    }
+  }
+}
+
 TEST_CASE("what an inner solve refuses", "[linear][inner-solve]") {
   const csr_matrix<double> A = inner_gallery<double>("poisson2d:3");
   const auto made = [&](const char* method, const char* text) {
@@ -241,6 +338,12 @@ TEST_CASE("what an inner solve refuses", "[linear][inner-solve]") {
   CHECK(made("fgmres", "solve,method=lsqr")
             .find("making preconditioner solve: method lsqr cannot be within another "
                   "one. Use one of cg, pipelined-cg, flexible-cg, minres") == 0);
+  CHECK(inner_message([] {
+          linear_solver<double>(2, [](whilst::stream_handle, index_type, const double*, double*) {},
+                                {.method = "fgmres", .preconditioner = "solve", .callback_memory = "host"});
+        }) ==
+        "making preconditioner solve: its preconditioner jacobi wants the diagonal, and the operator tells of products "
+        "alone. Use solve,preconditioner=none");
   CHECK(made("fgmres", "solve,method=none").find("making preconditioner solve: ") == 0);
   CHECK(made("fgmres", "solve,iterations=0") ==
         "making a linear solver: setting iterations is 0 of preconditioner solve. Use 1 to 1000");

@@ -12,7 +12,8 @@
 namespace whilst {
 namespace {
 
-using deflating::add_coordinates, deflating::combine_vectors, deflating::note_coordinates, deflating::products_of_all,
+using deflating::add_coordinates, deflating::add_sixteenth_powers, deflating::combine_vectors,
+    deflating::note_coordinates, deflating::note_largest, deflating::products_of_all, deflating::rounding,
     deflating::small_matrices, deflating::take_eigenvectors, deflating::take_inverse;
 
 /// What an application reads: made from a matrix, kept until its values change; else made anew in each solve. In the
@@ -23,6 +24,7 @@ class deflated_span {
  public:
   deflated_span(const solve_request<T>& A, const T* Z, int count, bool symmetric)
       : n_(A.rows),
+        nonzeros_(A.nonzeros),
         count_(count),
         symmetric_(symmetric),
         Z_(Z),
@@ -48,6 +50,8 @@ class deflated_span {
     if (!watch_) return record_made(run, A, factor);
     watch_->record_watch(run, values, factor, [&](recorder& inner) {
       watch_->record_scale(inner, values);
+      inner.step("the largest entry", nonzeros_, add_sixteenth_powers<T>{values, watch_->scale()},
+                 note_largest{matrices().largest});
       record_made(inner, A, watch_->scale());
     });
   }
@@ -57,20 +61,20 @@ class deflated_span {
   /// From *scale A.
   void record_made(recorder& run, const linear_operator<T>& A, const double* scale) const {
     const small_matrices E = matrices();
-    constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+    const rounding known{static_cast<double>(std::numeric_limits<T>::epsilon()), watch_ ? E.largest : nullptr};
     for (int k = 0; k < count_; ++k) A.apply(run, Z_ + k * n_, AZ_.data() + k * n_);
     run.team("E = Z'A Z", index_type{count_} * count_, products_of_all<T>{n_, count_, Z_, AZ_.data(), E.E, E.row});
     if (symmetric_) {
-      run.team("E's eigenvectors", 1, take_eigenvectors{E, epsilon, scale});
+      run.team("E's eigenvectors", 1, take_eigenvectors{E, known, scale});
     } else {
-      run.team("the inverse of E", 1, take_inverse{E, epsilon, scale});
+      run.team("the inverse of E", 1, take_inverse{E, known, scale});
     }
     run.step("Z in that basis", n_, combine_vectors<T>{n_, count_, Z_, E.combination, nullptr, left_.data()});
     run.step("A Z", n_,
              combine_vectors<T>{n_, count_, AZ_.data(), symmetric_ ? E.combination : nullptr, scale, AZ_.data()});
   }
 
-  index_type n_;
+  index_type n_, nonzeros_;
   int count_;
   bool symmetric_;
   const T* Z_;

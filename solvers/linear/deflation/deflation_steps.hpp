@@ -34,14 +34,33 @@ struct products_of_all {
   index_type bytes(index_type) const { return 2 * count * n * static_cast<index_type>(sizeof(T)); }
 };
 
+/// About the largest entry of *scale A, whose entries are of about 1 in the mean: their 16-norm, which is above it by
+/// less than 4 for any 32-bit number of them.
+template <class T>
+struct add_sixteenth_powers {
+  constant_slot<const T> values;
+  const double* scale;
+  WHILST_HD auto operator()(index_type k) const {
+    double power = *scale * static_cast<double>(values.get()[k]);
+    for (int times = 0; times < 4; ++times) power *= power;
+    return sums{power};
+  }
+  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
+};
+struct note_largest {
+  double* largest;
+  WHILST_HD void operator()(const sums<double, 1>& powers) const { *largest = sqrt(sqrt(sqrt(sqrt(powers[0])))); }
+};
+
 /// What is made of a k x k matrix E, in memory of the place.
 struct small_matrices {
   int count;
   double *E, *combination, *weights;
   double *row, *column, *unknown_of, *equation_of, *best;  ///< work
+  double* largest;                                         ///< entry of *scale A; not used where there are no entries
   plane_rotation* rotations;
 
-  static index_type numbers(int count) { return index_type{2} * count * count + index_type{6} * count; }
+  static index_type numbers(int count) { return index_type{2} * count * count + index_type{6} * count + 1; }
   small_matrices(int count, double* memory, plane_rotation* rotations)
       : count(count),
         E(memory),
@@ -52,15 +71,21 @@ struct small_matrices {
         unknown_of(column + count),
         equation_of(unknown_of + count),
         best(equation_of + count),
+        largest(best + count),
         rotations(rotations) {}
 };
 
-/// Up to that, a pivot or an eigenvalue of *scale E is rounding, and counts as lost: of A Z, whose vectors have numbers
-/// of this epsilon, or of a matrix with entries of about 1. `row` holds the squares of A Z's norms.
-WHILST_HD inline double lost_of(const small_matrices& of, double epsilon, double scale) {
+/// What the numbers of A and A Z are known to.
+struct rounding {
+  double epsilon;
+  const double* largest;  ///< entry of *scale A; null where it is about 1
+};
+/// Up to that, a pivot or an eigenvalue of *scale E is rounding, and counts as lost: of A Z, or of the entries of A
+/// that cancel in it. `row` holds the squares of A Z's norms.
+WHILST_HD inline double lost_of(const small_matrices& of, const rounding& known, double scale) {
   double largest = 0;
   for (int j = 0; j < of.count; ++j) largest = fmax(largest, of.row[j]);
-  return fmax(0x1p-52, epsilon * fabs(scale) * sqrt(largest));
+  return known.epsilon * fmax(known.largest ? *known.largest : 1, fabs(scale) * sqrt(largest));
 }
 
 /// Of a symmetric E the eigenvectors, as columns of `combination`, and the inverses of the eigenvalues as weights, 0
@@ -68,7 +93,7 @@ WHILST_HD inline double lost_of(const small_matrices& of, double epsilon, double
 struct take_eigenvectors {
   static constexpr bool whole_block = true;
   small_matrices of;
-  double epsilon;       ///< of the numbers that A Z has
+  rounding known;
   const double* scale;  ///< of E
   static constexpr int threads_wanted() { return 256; }
   template <class Team>
@@ -80,7 +105,7 @@ struct take_eigenvectors {
     });
     team.sync();
     diagonalize(team, k, k, of.E, of.combination, of.rotations);
-    const double lost = lost_of(of, epsilon, *scale);
+    const double lost = lost_of(of, known, *scale);
     for (int j = static_cast<int>(team.rank()); j < k; j += static_cast<int>(team.size())) {
       const double eigenvalue = of.E[j * k + j];
       of.weights[j] = fabs(eigenvalue) > lost ? 1 / eigenvalue : 0;
@@ -94,7 +119,7 @@ struct take_eigenvectors {
 struct take_inverse {
   static constexpr bool whole_block = true;
   small_matrices of;
-  double epsilon;       ///< of the numbers that A Z has
+  rounding known;
   const double* scale;  ///< of E
   static constexpr int threads_wanted() { return 256; }
   template <class Team>
@@ -103,7 +128,7 @@ struct take_inverse {
     const entries_of_thread square(team, k);
     square.each(k, k, [&](int i, int j) { of.E[i * k + j] *= *scale; });
     for (int i = rank; i < k; i += size) of.unknown_of[i] = of.equation_of[i] = none;
-    const double lost = lost_of(of, epsilon, *scale);
+    const double lost = lost_of(of, known, *scale);
     for (int turn = 0; turn < k; ++turn) {
       team.sync();
       for (int i = rank; i < k; i += size) of.best[i] = column_of_largest(i);

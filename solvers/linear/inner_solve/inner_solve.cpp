@@ -9,13 +9,15 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/inner_solve/inner_solve_steps.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
+#include "solvers/linear/values_watch.hpp"
 #include "whilst/linear/solve_options.hpp"
 
 namespace whilst {
 namespace {
 
-using inner_solving::begin_within, inner_solving::inner_scalars, inner_solving::limit_loop, inner_solving::narrow,
-    inner_solving::scale_residual, inner_solving::size_of_residual, inner_solving::take_solution;
+using inner_solving::begin_within, inner_solving::inner_scalars, inner_solving::judge_solution,
+    inner_solving::limit_loop, inner_solving::narrow, inner_solving::scale_residual, inner_solving::size_of_residual,
+    inner_solving::take_residual, inner_solving::take_solution;
 
 constexpr std::string_view making = "making preconditioner solve";
 
@@ -37,12 +39,12 @@ class operator_told_later final : public linear_operator<T> {
   const linear_operator<T>* A_ = nullptr;
 };
 
-/// The matrix in float, with the values of a solve.
+/// The matrix in float, with the values of a solve, times a power of two that brings them to about 1.
 template <class T>
 class float_copy {
  public:
   explicit float_copy(const solve_request<T>& of)
-      : of_(of), values_(of.where, of.nonzeros), address_(of.where, 1, std::array{values_.data()}.data()) {
+      : of_(of), watch_(of), values_(of.where, of.nonzeros), address_(of.where, 1, std::array{values_.data()}.data()) {
     request_.where = of.where;
     request_.rows = of.rows;
     request_.columns = of.columns;
@@ -51,20 +53,38 @@ class float_copy {
     request_.offsets_64 = of.offsets_64;
     request_.column_indices = of.column_indices;
     request_.values = values_.data();
-    const buffer<const T*> first(of.where, 1, &of.values);
     program_recorder run(of.where);
-    record(run, {first.data()});
+    record_copy(run, watch_.first());
+    watch_.record_first(run);
     run_now(std::move(run).finish(), of.where);
   }
   const solve_request<float>& request() const { return request_; }
+  /// For steps recorded behind `record`: although a step writes them, it has ended, as it lies in a branch.
   constant_slot<const float> values() const { return {address_.data()}; }
-  void record(recorder& run, constant_slot<const T> values) const {
-    run.step("A in float", of_.nonzeros, narrow<T>{values, values_.data()});
+  const double* unit() const { return watch_.factor(); }  ///< of the copy over *factor A
+  std::unique_ptr<linear_operator<float>> as_operator() const {
+    return request_.offsets_64 ? as_operator_of<std::int64_t>() : as_operator_of<std::int32_t>();
   }
-  index_type bytes() const { return values_.bytes() + address_.bytes(); }
+  void record(recorder& run, constant_slot<const T> values, const double* factor) const {
+    watch_.record_watch(run, values, factor, [&](recorder& inner) { record_copy(inner, values); });
+  }
+  index_type bytes() const { return watch_.bytes() + values_.bytes() + address_.bytes(); }
 
  private:
+  void record_copy(recorder& run, constant_slot<const T> values) const {
+    watch_.record_scale(run, values);
+    run.step("A in float", of_.nonzeros, narrow<T>{values, watch_.scale(), values_.data()});
+  }
+  template <class Offset>
+  std::unique_ptr<linear_operator<float>> as_operator_of() const {
+    const auto A = csr_of<Offset>(request_);
+    return make_csr_operator<float>(
+        request_.where, csr_operator<float, Offset, fixed_slot<const float>>{
+                            A.n, A.row_offsets, A.column_indices, {values_.data()}, A.lanes_a_row, A.nonzeros});
+  }
+
   solve_request<T> of_;
+  values_watch<T> watch_;
   buffer<float> values_;
   buffer<const float*> address_;
   solve_request<float> request_;
@@ -82,11 +102,8 @@ class inner_solve final : public matrix_preconditioner<T> {
     settings_.restart = options_.iterations;
     if constexpr (is_narrower) {
       copy_.emplace(matrix.on_place);
-      const solve_request<float>& A = copy_->request();
-      A_ = A.offsets_64 ? make_csr_operator<float>(A.where, csr_of<std::int64_t>(A))
-                        : make_csr_operator<float>(A.where, csr_of<std::int32_t>(A));
-      A_->read_values_from(copy_->values());
-      make_M({A}, options);
+      A_ = copy_->as_operator();
+      make_M({copy_->request()}, options);
     } else {
       auto told = std::make_unique<operator_told_later<T>>(matrix.on_place.where, matrix.on_place.rows);
       told_ = told.get();
@@ -112,12 +129,18 @@ class inner_solve final : public matrix_preconditioner<T> {
   }
   bool made_from_operator() const override { return true; }
   void prepare(recorder& run, const linear_operator<T>& A, const double* factor) const override {
-    if constexpr (!is_narrower) told_->tell(A);
+    if constexpr (!is_narrower) {
+      if (M_ && !made_M_ && !A.has_diagonal())
+        throw error(making, "its preconditioner jacobi wants the diagonal, and the operator tells of products alone",
+                    "Use solve,preconditioner=none");
+      told_->tell(A);
+    }
     prepare_by_itself(run, factor);
   }
   void prepare_by_itself(recorder& run, const double* factor) const override {
-    if constexpr (is_narrower) copy_->record(run, values_);
-    run.once("the inner limit", limit_loop{options_.iterations, factor, loop_, scalars_});
+    if constexpr (is_narrower) copy_->record(run, values_, factor);
+    run.once("the inner limit",
+             limit_loop{options_.iterations, factor, copy_ ? copy_->unit() : nullptr, loop_, scalars_});
     inner_->prepare(run);
   }
   /// A lagged M within goes by the iterations around it.
@@ -129,7 +152,8 @@ class inner_solve final : public matrix_preconditioner<T> {
     run.step("||r||", n, size_of_residual<T>{r}, begin_within{options_.rtol, loop_, scalars_});
     run.step("scale r, d = 0", n, scale_residual<T, C>{scalars_, r, r_, d_});
     inner_->record(run, loop_);
-    run.step("z = d", n, take_solution<T, C>{scalars_, loop_, r, d_, z});
+    run.step("z = d", n, take_solution<T, C>{scalars_, d_, z}, judge_solution{scalars_});
+    run.step("z = r, if d is none", n, take_residual<T>{scalars_, r, z});
   }
 
   void values_changed(const csr_matrix<T>& pattern, const T* values) override {

@@ -8,8 +8,8 @@ namespace whilst {
 
 /// Preconditioner "solve": z is what some iterations of a method find for A z = r, from z = 0. Their number depends on
 /// r, and most methods find no linear function of r: so M is for flexible methods. The loop is recorded in the body of
-/// the outer one; it costs two passes over vectors besides its iterations, since it has no true residual of its own to
-/// check.
+/// the outer one; it costs three passes over vectors besides its iterations, since it has no true residual of its own
+/// to check.
 ///
 /// method: the inner one, by name. options: with its preconditioner. Throws whilst::error where it cannot be within
 /// another.

@@ -31,31 +31,34 @@ struct add_up {
   }
 };
 
-/// Rows of the largest matrix that the shared memory of a place holds.
+/// The most rows of matrices that the shared memory of a place holds as a team has them, whichever is the largest.
 int most_rows_on([[maybe_unused]] place where) {
-  int most = row_sets::most_rows;
 #if WHILST_WITH_CUDA
-  if (where.on_host()) return most;
+  if (where.on_host()) return row_sets::most_rows;
   constexpr index_type left_to_kernel = 2048;
   const auto there = static_cast<index_type>(traits_of_device(where.device()).fast_memory_bytes) - left_to_kernel;
   const auto bytes = [](int rows) {
-    const block_jacobi::team_of_blocks one{rows, row_sets::threads};
-    return index_type{one.numbers_a_block()} * static_cast<index_type>(sizeof(double));
+    const block_jacobi::team_of_blocks of{rows, row_sets::threads};
+    return index_type{of.blocks()} * of.numbers_a_block() * static_cast<index_type>(sizeof(double));
   };
-  while (bytes(most) > there) --most;
-#endif
+  int most = 1;  // upwards: a team has two matrices of 64 rows, but one of 65
+  while (most < row_sets::most_rows && bytes(most + 1) <= there) ++most;
   return most;
+#else
+  return row_sets::most_rows;
+#endif
 }
 
 template <class T>
 subdomains subdomains_of(const solve_request<T>& matrix, const schwarz_options& options) {
   const int nodes_have = matrix.offsets_64 ? block_jacobi::natural_block<std::int64_t>(matrix)
                                            : block_jacobi::natural_block<std::int32_t>(matrix);
+  const int most = most_rows_on(matrix.where);
   return grow_subdomains(
       matrix.offsets_64 ? graph_of_matrix<std::int64_t>(matrix) : graph_of_matrix<std::int32_t>(matrix),
-      {.rows = static_cast<int>(options.rows),
+      {.rows = std::min(static_cast<int>(options.rows), most),
        .overlap = options.overlap,
-       .most = most_rows_on(matrix.where),
+       .most = most,
        .unknowns_a_node = nodes_have <= options.rows ? nodes_have : 1});
 }
 
