@@ -287,28 +287,6 @@ TEST_CASE("a copy in float is that of a scaled matrix", "[linear][inner-solve]")
   }
 }
 
-TEST_CASE("inner flexible-cg begins each application without a direction", "[linear][inner-solve]") {
-  // So it does what cg does, whatever the application before was of.
-  const csr_matrix<double> A = inner_gallery<double>("poisson2d:24");
-  const std::vector<double> b = random_vector<double>(A.rows(), 9);
-  for (const std::string& executor : executors_with_steps()) {
-    for (const char* outer : {"flexible-cg", "fgmres"}) {
-      for (const char* iterations : {"1", "2", "3"}) {
-        INFO(executor << ", " << outer << ", " << iterations);
-        const auto taken = [&](const char* inner) {
-          linear_solver<double> solver(
-              A, {.method = outer,
-                  .preconditioner = std::string("solve,rtol=0.01,iterations=") + iterations + ",method=" + inner,
-                  .executor = executor});
-          std::vector<double> x(b.size(), 0);
-          return solver.solve(b, x).iterations();
-        };
-        CHECK(std::abs(taken("flexible-cg") - taken("cg")) <= 1);
-      }
-    }
-  }
-}
-
 TEST_CASE("an indefinite matrix ends a solve with inner bounds of eigenvalues", "[linear][inner-solve]") {
   // Eigenvalues 0.5 - 2 cos(k pi / 4), above and below 0.
   triplets<double> t(3);

@@ -44,7 +44,6 @@ class method_in_parts final : public method_within<T> {
     detail::prepare_method(run, method_);
   }
   void record(recorder& run, control* loop) const override {
-    if constexpr (requires { method_.forget(run); }) method_.forget(run);
     run.loop(
         method_type::name, loop, [&](auto& inner) { method_.start(inner); },
         [&](auto& inner) { method_.iterate(inner); });

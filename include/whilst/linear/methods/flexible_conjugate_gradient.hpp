@@ -197,14 +197,9 @@ struct flexible_conjugate_gradient_loop {
     index_type bytes(index_type n) const { return n * static_cast<index_type>(2 * sizeof(X) + 3 * sizeof(T)); }
   };
 
-  /// The direction of another system.
-  template <class Run>
-  void forget(Run& run) const {
-    run.once("no direction yet", forget_direction{s});
-  }
   template <class Run>
   void prepare(Run& run) const {
-    forget(run);
+    run.once("no direction yet", forget_direction{s});
   }
   template <class Run>
   void start(Run& run) const {
