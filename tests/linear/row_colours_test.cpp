@@ -45,7 +45,7 @@ colours_found colours_of(const rows_of_pattern& pattern, const whilst::place& wh
       indices_there(where, nonzeros, indices.data());
   whilst::multigrid::level_memory kept(where, 4096), scratch(where, 4096);
   const whilst::colouring::row_colours found = whilst::colouring::colour_rows(
-      "testing", where, {n, n, nonzeros, offsets_there.data(), indices_there.data()}, kept, scratch);
+      "testing", "Use another", where, {n, n, nonzeros, offsets_there.data(), indices_there.data()}, kept, scratch);
   const auto downloaded = [&](const std::int32_t* from) {
     const buffer<std::int32_t> copied(where, n);
     whilst::program_recorder copying(where);
@@ -152,6 +152,13 @@ TEST_CASE("colours: any two neighbours differ, and places agree", "[linear][colo
     CHECK(count(on_host) <= most);
     for (const way& w : ways()) CHECK(colours_of(pattern, w.where) == on_host);
   }
+}
+
+TEST_CASE("colours: a chain of very long rows takes no round for each", "[linear][colouring]") {
+  // Rows are long by entries that are given many times; 4096 rounds are the limit.
+  rows_of_pattern pattern(5000);
+  for (std::size_t i = 1; i < pattern.size(); ++i) pattern[i].assign(2049, static_cast<int>(i - 1));
+  for (const way& w : ways()) CHECK(count(colours_of(pattern, w.where)) <= 3);
 }
 
 TEST_CASE("colours: too many are refused", "[linear][colouring]") {

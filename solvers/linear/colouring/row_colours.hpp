@@ -29,11 +29,13 @@ struct row_colours {
 /// In rounds: a row that comes before all neighbours without a colour takes the least colour that none of its
 /// neighbours has. M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic", SIAM J. Sci. Comput. 14 (1993)
 /// 654-669. Rows whose distance to the start of a tree through the graph is even come first, which makes grids red and
-/// black in two rounds; among these, and among the others, a hash decides, and very long rows come last. So the same
-/// pattern has the same colours everywhere.
+/// black in two rounds if their points are numbered along lines, or by levels; among these, and among the others, a
+/// hash decides. Very long rows come last, in the order of their hashes. So the same pattern has the same colours
+/// everywhere.
 ///
-/// Throws whilst::error, beginning with `doing`, where that takes more than row_colours::most colours.
-row_colours colour_rows(std::string_view doing, place where, const multigrid::pattern_view& A,
+/// Throws whilst::error, which begins with `doing` and ends with `cure`, where that takes more than row_colours::most
+/// colours, or more rounds than are likely for any pattern.
+row_colours colour_rows(std::string_view doing, std::string_view cure, place where, const multigrid::pattern_view& A,
                         multigrid::level_memory& kept, multigrid::level_memory& scratch);
 
 }  // namespace whilst::colouring
