@@ -86,15 +86,17 @@ struct choose_colours {
   }
 
  private:
-  /// The least colour that no neighbour has; row_colours::most if there is none.
+  /// The least colour that no neighbour has, of a very long row the greatest; row_colours::most if there is none.
   template <class Team>
   WHILST_HD std::int32_t least_free(index_type i, const Team& team) const {
     constexpr int bits = 64;
     static_assert(row_colours::most % bits == 0);
+    const bool from_top = graph.is_long(i);
+    const auto turned = [&](std::int32_t c) { return from_top ? row_colours::most - 1 - c : c; };
     for (std::int32_t first = 0; first < row_colours::most; first += bits) {
       std::uint64_t used = 0;  // by the neighbours that this thread looks at
       graph.any(i, team, [&](std::int32_t j) {
-        const std::int32_t colour = now[j];
+        const std::int32_t colour = turned(now[j]);
         if (colour >= first && colour < first + bits) used |= std::uint64_t{1} << (colour - first);
         return false;
       });
@@ -102,7 +104,7 @@ struct choose_colours {
         int of_thread = free;
         while (of_thread < bits && (used >> of_thread & 1)) ++of_thread;
         const int of_team = -team.least(-of_thread);
-        if (of_team == free) return first + free;
+        if (of_team == free) return turned(first + free);
         free = of_team;
       }
     }
@@ -110,6 +112,13 @@ struct choose_colours {
   }
 };
 
+/// Closes the gap between the colours of other rows and those of very long ones.
+struct close_gap {
+  std::int32_t *colour, begin, size;
+  WHILST_HD void operator()(index_type i) const {
+    if (colour[i] >= begin) colour[i] -= size;
+  }
+};
 struct rounds_told {
   std::int64_t uncoloured, without;  ///< rows that wait, and rows for which there is no colour
 };
@@ -190,9 +199,18 @@ row_colours colour_rows(std::string_view doing, std::string_view cure, place whe
   std::int32_t* const rows = kept.take<std::int32_t>(n).data();
   sorting.step("rows by colours", n, copy_rows{by_colour.indices, rows});
   run_now(std::move(sorting).finish(), where);
-  row_colours made{colour, rows, std::vector<std::int32_t>(row_colours::most + 1)};
-  offsets.download(made.offsets.data());
-  while (made.offsets.size() > 1 && made.offsets[made.offsets.size() - 2] == n) made.offsets.pop_back();
+  std::vector<std::int32_t> begins(row_colours::most + 1);
+  offsets.download(begins.data());
+  row_colours made{colour, rows, {0}, 0};
+  for (std::size_t c = 0; c < row_colours::most; ++c)
+    if (begins[c + 1] > begins[c]) made.offsets.push_back(begins[c + 1]);
+  while (made.very_long < made.count() &&
+         begins[static_cast<std::size_t>(made.very_long)] < begins[static_cast<std::size_t>(made.very_long) + 1])
+    ++made.very_long;
+  if (made.very_long == made.count()) return made;
+  program_recorder closing(where);
+  closing.step("colours without a gap", n, close_gap{colour, made.very_long, row_colours::most - made.count()});
+  run_now(std::move(closing).finish(), where);
   return made;
 }
 

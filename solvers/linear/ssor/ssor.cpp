@@ -147,7 +147,8 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
       const pattern_view pattern{first_rows[h + 1] - first_rows[h], n, entries[h + 1] - entries[h],
                                  offsets_ + first_rows[h], columns};
       interleaved_rows<T> half{pattern, in_order_};
-      while (1 << half.log_lanes < pattern.lanes(24)) ++half.log_lanes;
+      const int lanes = colours_.lanes_of(static_cast<int>(h) % colours_.count(), pattern.lanes(24));
+      while (1 << half.log_lanes < lanes) ++half.log_lanes;
       if (!where_.on_host()) {
         interleaved_rows<T> of_sources = half;
         of_sources.pattern.indices = parts.sources;
