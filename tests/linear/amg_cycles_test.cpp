@@ -317,6 +317,25 @@ TEST_CASE("amg: V- and W-cycles of a symmetric matrix are symmetric and definite
   }
 }
 
+TEST_CASE("amg: cycles by colours are symmetric with rounded matrices, too", "[linear][amg][sanitizer]") {
+  for (const problem& given : problems()) {
+    if (!given.symmetric || given.is_system()) continue;
+    amg_options options = given.options;
+    options.smoother = "gauss_seidel";
+    options.precision = "bfloat16";
+    for (const way& w : ways()) {
+      CAPTURE(given.name, w.name);
+      const hierarchy_there<double> there(w.where, given.A, true, options);
+      const std::vector<double> x = random_vector<double>(given.A.rows(), 1),
+                                y = random_vector<double>(given.A.rows(), 2);
+      const Eigen::VectorXd Mx = to_eigen(applied(w, there.levels, x)), My = to_eigen(applied(w, there.levels, y));
+      CHECK(std::abs(to_eigen(x).dot(My) - to_eigen(y).dot(Mx)) <=
+            rounding * std::numeric_limits<double>::epsilon() * to_eigen(x).norm() * My.norm());
+      CHECK(to_eigen(x).dot(Mx) > 0);
+    }
+  }
+}
+
 TEST_CASE("amg: the fourth kind's polynomial is the one with the least bound for V-cycles", "[linear][amg]") {
   // Of degree 2 and 3, the optimal weights of Lottes's table: x += beta_i z_i, where z_i is that of the fourth kind.
   const std::vector<std::vector<double>> weights{

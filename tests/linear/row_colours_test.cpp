@@ -45,7 +45,7 @@ colours_found colours_of(const rows_of_pattern& pattern, const whilst::place& wh
       indices_there(where, nonzeros, indices.data());
   whilst::multigrid::level_memory kept(where, 4096), scratch(where, 4096);
   const whilst::colouring::row_colours found = whilst::colouring::colour_rows(
-      "testing", where, {n, n, nonzeros, offsets_there.data(), indices_there.data()}, kept, scratch);
+      "testing", "Use another", where, {n, n, nonzeros, offsets_there.data(), indices_there.data()}, kept, scratch);
   const auto downloaded = [&](const std::int32_t* from) {
     const buffer<std::int32_t> copied(where, n);
     whilst::program_recorder copying(where);
@@ -152,6 +152,29 @@ TEST_CASE("colours: any two neighbours differ, and places agree", "[linear][colo
     CHECK(count(on_host) <= most);
     for (const way& w : ways()) CHECK(colours_of(pattern, w.where) == on_host);
   }
+}
+
+TEST_CASE("colours: very long rows have colours of their own", "[linear][colouring]") {
+  // Two that follow each other, and are not neighbours of every second of the other rows.
+  rows_of_pattern pattern = grid(1, 6000, false);
+  for (int i = 2; i < 6000; i += 2) pattern[0].push_back(i);
+  pattern[0].push_back(5999);
+  for (int i = 1; i < 5999; i += 2) pattern[5999].push_back(i);
+  for (const way& w : ways()) {
+    const colours_found found = colours_of(pattern, w.where);
+    CHECK(count(found) == 4);
+    CHECK(std::set<int>{found.colour[0], found.colour[5999]} == std::set<int>{2, 3});
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+      for (const int j : pattern[i])
+        if (static_cast<std::size_t>(j) != i) REQUIRE(found.colour[i] != found.colour[static_cast<std::size_t>(j)]);
+  }
+}
+
+TEST_CASE("colours: a chain of very long rows takes no round for each", "[linear][colouring]") {
+  // Rows are long by entries that are given many times; 4096 rounds are the limit.
+  rows_of_pattern pattern(5000);
+  for (std::size_t i = 1; i < pattern.size(); ++i) pattern[i].assign(2049, static_cast<int>(i - 1));
+  for (const way& w : ways()) CHECK(count(colours_of(pattern, w.where)) <= 3);
 }
 
 TEST_CASE("colours: too many are refused", "[linear][colouring]") {

@@ -49,20 +49,25 @@ std::vector<int> colours(const csr_matrix<T>& A) {
   const whilst::place where = whilst::place::host();
   whilst::multigrid::level_memory kept(where, 4096), scratch(where, 4096);
   const auto found = whilst::colouring::colour_rows(
-      "testing", where, {A.rows(), A.rows(), A.nonzeros(), A.row_offsets_32().data(), A.column_indices().data()}, kept,
-      scratch);
+      "testing", "Use another", where,
+      {A.rows(), A.rows(), A.nonzeros(), A.row_offsets_32().data(), A.column_indices().data()}, kept, scratch);
   return {found.colour, found.colour + A.rows()};
 }
 
 /// Y. Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed. (2003), section 10.2, with D + L + U = factor A for
 /// rows in the order of colours: M = omega (2 - omega) (D + omega U)^-1 D (D + omega L)^-1, and for k sweeps the sum of
-/// (I - M A)^j M for j < k. The diagonal counts as 1 where it is 0, and if `absolute` by its sizes.
+/// (I - M A)^j M for j < k. The diagonal counts as 1 where it is 0, and if `absolute` by its sizes, and entries between
+/// two negative ones with the other sign.
 template <class T>
 Eigen::MatrixXd exact_ssor(const csr_matrix<T>& A, double factor, const ssor_options& options, bool absolute) {
   const std::vector<int> colour = colours(A);
   const auto n = static_cast<Eigen::Index>(A.rows());
   long_matrix all = (factor * Eigen::MatrixXd(to_eigen(A))).cast<long double>();
   const long double omega = options.omega;
+  if (absolute) {
+    const auto negative = (all.diagonal().array() < 0).cast<long double>().matrix().eval();
+    all = (all.array() * (1 - 2 * (negative * negative.transpose()).array())).matrix().eval();
+  }
   long_matrix lower = long_matrix::Zero(n, n), upper = lower, D = lower;
   for (Eigen::Index i = 0; i < n; ++i) {
     long double& d = all(i, i);
@@ -137,13 +142,14 @@ TEMPLATE_TEST_CASE("ssor: M is that of the formula", "[linear][ssor]", float, do
 
 TEMPLATE_TEST_CASE("ssor: definite for every symmetric matrix", "[linear][ssor][sanitizer]", float, double) {
   using T = TestType;
-  triplets<T> t(6);  // a negative entry on the diagonal, a zero, none at all
+  triplets<T> t(7);  // negative entries on the diagonal, a zero, none at all
   t.row({{0, 2}, {1, -1}, {5, 0.5}});
-  t.row({{0, -1}, {1, -3}, {2, 1}});
+  t.row({{0, -1}, {1, -3}, {2, 1}, {6, -0.5}});
   t.row({{1, 1}, {2, 0}, {3, 2}});
   t.row({{2, 2}, {4, 1}});
   t.row({{3, 1}, {4, 4}});
   t.row({{0, 0.5}, {5, 1}});
+  t.row({{1, -0.5}, {6, -2}});
   const csr_matrix<T> A = t.matrix();
   for (const way& w : ways())
     for (const ssor_options& options : several_options) {
@@ -156,6 +162,18 @@ TEMPLATE_TEST_CASE("ssor: definite for every symmetric matrix", "[linear][ssor][
       CHECK(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(M + M.transpose()).eigenvalues().minCoeff() > 0);
       // Under a method for any matrix the diagonal keeps its signs.
       CHECK(distance_of(matrix_of(ssor_with<T>(options, false), A, w), exact_ssor(A, 1, options, false)) <= tolerance);
+    }
+}
+
+TEMPLATE_TEST_CASE("ssor: -A has the M of A where M is to be definite", "[linear][ssor][sanitizer]", float, double) {
+  using T = TestType;
+  const csr_matrix<T> A = diagonally_dominant<T>(40, 3, true, 3);
+  for (const way& w : ways())
+    for (const ssor_options& options : several_options) {
+      INFO(w.name << ", omega " << options.omega << ", " << options.sweeps << " sweeps");
+      const Eigen::MatrixXd M = matrix_of(ssor_with<T>(options, true), A, w);
+      CHECK(M == matrix_of(ssor_with<T>(options, true), A, w, -1));  // signs alone differ
+      CHECK(M == -matrix_of(ssor_with<T>(options, false), A, w, -1));
     }
 }
 

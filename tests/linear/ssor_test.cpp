@@ -109,6 +109,40 @@ TEST_CASE("ssor saves iterations, and more sweeps save more", "[linear][ssor]") 
   }
 }
 
+TEST_CASE("ssor: -A takes the iterations of A", "[linear][ssor]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:40").matrix;
+  std::vector<double> values(A.values().begin(), A.values().end());
+  for (double& value : values) value = -value;
+  const csr_matrix<double> negative(A.rows(), A.columns(), A.row_offsets_32(), A.column_indices(), values);
+  const std::vector<double> b = random_vector<double>(A.rows(), 5);
+  for (const std::string& executor : executors_with_steps()) {
+    const auto solved = [&](const csr_matrix<double>& matrix) {
+      std::vector<double> x(b.size(), 0);
+      linear_solver<double> solver(matrix, {.method = "minres", .preconditioner = "ssor", .executor = executor});
+      const report told = solver.solve(b, x);
+      CHECK(told.converged());
+      CHECK(true_residual(matrix, b, x) <= 1.01e-8);
+      return told.iterations();
+    };
+    CHECK(solved(negative) == solved(A));
+  }
+}
+
+TEST_CASE("ssor: memory is what the manual says", "[linear][ssor]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:100").matrix;
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string method : {"cg", "bicgstab"}) {
+      const linear_solver<double> solver(A, {.method = method, .preconditioner = "ssor", .executor = executor});
+      index_type bytes = 0;
+      for (const auto& part : solver.memory().items)
+        if (part.name == "the colours of ssor") bytes = part.bytes;
+      const index_type n = A.rows(), m = A.nonzeros() - n, signs = method == "cg" ? 1 : 0;
+      const index_type exact = m * (8 + 8) + n * (8 + 24 + signs), for_alignment = 10 * 256;
+      CHECK(bytes >= exact);
+      CHECK(bytes <= exact + for_alignment);
+    }
+}
+
 TEMPLATE_TEST_CASE("ssor: new values are noticed", "[linear][ssor][sanitizer]", float, double) {
   using T = TestType;
   const csr_matrix<T> A = whilst::make_gallery<T>("poisson2d:12").matrix;

@@ -49,10 +49,16 @@ struct both_ways {
 struct choose_keys {
   both_ways graph;
   std::uint32_t* parity_then_key;
-  WHILST_HD void operator()(index_type i) const {
+  WHILST_HD auto operator()(index_type i) const {
     std::uint32_t& key = parity_then_key[i];
-    key = graph.is_long(i) ? 0xffffffffu : key << 31 | random_key(i) >> 1;
+    const bool is_long = graph.is_long(i);
+    key = (is_long ? 2u : key) << 30 | random_key(i) >> 2;
+    return sums{std::int64_t{is_long}};
   }
+};
+struct tell_long_rows {
+  std::int64_t* told;
+  WHILST_HD void operator()(const sums<std::int64_t, 1>& found) const { *told = found[0]; }
 };
 struct begin_uncoloured {
   std::int32_t* colour;
@@ -80,15 +86,17 @@ struct choose_colours {
   }
 
  private:
-  /// The least colour that no neighbour has; row_colours::most if there is none.
+  /// The least colour that no neighbour has, of a very long row the greatest; row_colours::most if there is none.
   template <class Team>
   WHILST_HD std::int32_t least_free(index_type i, const Team& team) const {
     constexpr int bits = 64;
     static_assert(row_colours::most % bits == 0);
+    const bool from_top = graph.is_long(i);
+    const auto turned = [&](std::int32_t c) { return from_top ? row_colours::most - 1 - c : c; };
     for (std::int32_t first = 0; first < row_colours::most; first += bits) {
       std::uint64_t used = 0;  // by the neighbours that this thread looks at
       graph.any(i, team, [&](std::int32_t j) {
-        const std::int32_t colour = now[j];
+        const std::int32_t colour = turned(now[j]);
         if (colour >= first && colour < first + bits) used |= std::uint64_t{1} << (colour - first);
         return false;
       });
@@ -96,7 +104,7 @@ struct choose_colours {
         int of_thread = free;
         while (of_thread < bits && (used >> of_thread & 1)) ++of_thread;
         const int of_team = -team.least(-of_thread);
-        if (of_team == free) return first + free;
+        if (of_team == free) return turned(first + free);
         free = of_team;
       }
     }
@@ -104,6 +112,13 @@ struct choose_colours {
   }
 };
 
+/// Closes the gap between the colours of other rows and those of very long ones.
+struct close_gap {
+  std::int32_t *colour, begin, size;
+  WHILST_HD void operator()(index_type i) const {
+    if (colour[i] >= begin) colour[i] -= size;
+  }
+};
 struct rounds_told {
   std::int64_t uncoloured, without;  ///< rows that wait, and rows for which there is no colour
 };
@@ -123,6 +138,11 @@ struct number_rows {
   std::int32_t* offsets;
   WHILST_HD void operator()(index_type i) const { offsets[i] = static_cast<std::int32_t>(i); }
 };
+struct copy_rows {
+  const std::int32_t* from;
+  std::int32_t* to;
+  WHILST_HD void operator()(index_type k) const { to[k] = from[k]; }
+};
 struct tell_offsets {
   const std::int32_t* offsets;
   std::int32_t* told;
@@ -131,7 +151,7 @@ struct tell_offsets {
 
 }  // namespace
 
-row_colours colour_rows(std::string_view doing, place where, const multigrid::pattern_view& A,
+row_colours colour_rows(std::string_view doing, std::string_view cure, place where, const multigrid::pattern_view& A,
                         multigrid::level_memory& kept, multigrid::level_memory& scratch) {
   constexpr int rounds_at_once = 8, most_rounds = 4096;
   const index_type n = A.rows;
@@ -139,9 +159,14 @@ row_colours colour_rows(std::string_view doing, place where, const multigrid::pa
   program_recorder ordering(where);
   const both_ways graph{A, record_transpose(ordering, A, scratch, scratch).view};
   std::uint32_t* const keys = record_alternating_keys(ordering, n, graph, scratch);
-  ordering.step("the order of choosing", n, choose_keys{graph, keys});
+  const buffer<std::int64_t> long_rows_told(where, 1);
+  ordering.step("the order of choosing", n, choose_keys{graph, keys}, tell_long_rows{long_rows_told.data()});
   ordering.step("no colours", n, begin_uncoloured{colour});
   run_now(std::move(ordering).finish(), where);
+
+  std::int64_t long_rows = 0;
+  long_rows_told.download(&long_rows);
+  const int lanes = long_rows > 0 ? 32 : A.lanes(4);
 
   const buffer<rounds_told> told(where, 1);
   rounds_told found{n, 0};
@@ -149,29 +174,43 @@ row_colours colour_rows(std::string_view doing, place where, const multigrid::pa
     static_assert(rounds_at_once % 2 == 0, "the last round writes where the first one has read");
     program_recorder choosing(where);
     for (int round = 0; round < rounds_at_once; ++round) {
-      choosing.step("choose colours", n, choose_colours{graph, {keys}, colour, next, A.lanes(4)});
+      choosing.step("choose colours", n, choose_colours{graph, {keys}, colour, next, lanes});
       std::swap(colour, next);
     }
     choosing.step("rows without a colour", n, count_uncoloured{colour}, tell_rounds{told.data()});
     run_now(std::move(choosing).finish(), where);
     told.download(&found);
-    if (found.without > 0 || rounds > most_rounds)
+    if (found.without > 0)
       throw error(
           doing, "rows have so many entries that they take more than " + std::to_string(row_colours::most) + " colours",
-          "Use another preconditioner, as jacobi or ilu, or another smoother");
+          cure);
+    if (found.uncoloured > 0 && rounds + rounds_at_once >= most_rounds)
+      throw error(doing, "rows wait for each other's colours for more than " + std::to_string(most_rounds) + " rounds",
+                  cure);
   }
 
   program_recorder sorting(where);
   std::int32_t* const numbers = scratch.take<std::int32_t>(n + 1).data();
   sorting.step("numbers of rows", n + 1, number_rows{numbers});
   const multigrid::pattern_view by_colour =
-      record_transpose(sorting, {n, row_colours::most, n, numbers, colour}, kept, scratch).view;
+      record_transpose(sorting, {n, row_colours::most, n, numbers, colour}, scratch, scratch).view;
   const buffer<std::int32_t> offsets(where, row_colours::most + 1);
   sorting.step("where colours begin", row_colours::most + 1, tell_offsets{by_colour.offsets, offsets.data()});
+  std::int32_t* const rows = kept.take<std::int32_t>(n).data();
+  sorting.step("rows by colours", n, copy_rows{by_colour.indices, rows});
   run_now(std::move(sorting).finish(), where);
-  row_colours made{colour, by_colour.indices, std::vector<std::int32_t>(row_colours::most + 1)};
-  offsets.download(made.offsets.data());
-  while (made.offsets.size() > 1 && made.offsets[made.offsets.size() - 2] == n) made.offsets.pop_back();
+  std::vector<std::int32_t> begins(row_colours::most + 1);
+  offsets.download(begins.data());
+  row_colours made{colour, rows, {0}, 0};
+  for (std::size_t c = 0; c < row_colours::most; ++c)
+    if (begins[c + 1] > begins[c]) made.offsets.push_back(begins[c + 1]);
+  while (made.very_long < made.count() &&
+         begins[static_cast<std::size_t>(made.very_long)] < begins[static_cast<std::size_t>(made.very_long) + 1])
+    ++made.very_long;
+  if (made.very_long == made.count()) return made;
+  program_recorder closing(where);
+  closing.step("colours without a gap", n, close_gap{colour, made.very_long, row_colours::most - made.count()});
+  run_now(std::move(closing).finish(), where);
   return made;
 }
 

@@ -249,12 +249,13 @@ void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memo
 
 /// A matrix of the cycle; on the host that is the one in CSR.
 template <class C>
-interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values) {
+interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values,
+                                              bool rounded) {
   interleaved_rows<C> matrix{pattern, values};
   while (1 << matrix.log_lanes < pattern.lanes(24)) ++matrix.log_lanes;
   if (where_.on_host()) return matrix;
   matrix.columns = kept_.take<std::int32_t>(pattern.nonzeros).data();
-  if (options_.precision == "bfloat16") {
+  if (rounded && options_.precision == "bfloat16") {
     matrix.upper_halves = kept_.take<std::uint16_t>(pattern.nonzeros).data();
   } else {
     matrix.values = kept_.take<C>(pattern.nonzeros).data();

@@ -168,7 +168,7 @@ class hierarchy {
   void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse,
                             std::int32_t* indices = nullptr) const;
   void record_inverse(recorder& run) const;
-  interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
+  interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values, bool rounded = true);
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   // Of classical coarsening: hierarchy_of_coarse_unknowns.hpp.

@@ -10,7 +10,7 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/colouring/row_colours.hpp"
 #include "solvers/linear/multigrid/cycles/interleaved_product.hpp"
-#include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
+#include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 #include "solvers/linear/ssor/ssor_steps.hpp"
 
 namespace whilst {
@@ -35,13 +35,16 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
       : where_(matrix.where),
         A_{matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
            matrix.column_indices},
-        absolute_(symmetric),
         options_(options),
-        kept_(matrix.where, static_cast<std::size_t>(matrix.nonzeros * (8 + sizeof(T)) + matrix.rows * 32 + 4096)) {
-    level_memory scratch(where_, static_cast<std::size_t>(matrix.nonzeros * 24 + matrix.rows * 32 + 4096));
-    colours_ = colouring::colour_rows(making_ssor, where_, A_, kept_, scratch);
-    make_halves(scratch);
-    inverse_diagonal_ = kept_.take<T>(A_.rows).data();
+        of_rows_(matrix.where, static_cast<std::size_t>(matrix.rows * (20 + sizeof(T) + symmetric) + 6 * 256)),
+        of_entries_(matrix.where, 0) {
+    level_memory scratch(where_, static_cast<std::size_t>(matrix.nonzeros * 32 + matrix.rows * 32 + 8192));
+    colours_ = colouring::colour_rows(making_ssor, "Use another preconditioner, as jacobi or block_jacobi", where_, A_,
+                                      of_rows_, scratch);
+    scratch.reuse();
+    make_parts(scratch);
+    inverse_diagonal_ = of_rows_.take<T>(A_.rows).data();
+    if (symmetric) is_negative_ = of_rows_.take<bool>(A_.rows).data();
   }
 
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
@@ -49,11 +52,14 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
     if (colours_.count() > 2) other_half_ = memory.take<T>(n);
   }
   bool made_from_operator() const override { return true; }
-  /// What sweeps fetch early comes first.
+  /// What sweeps fetch early comes before their first colour, which has no entries in earlier ones, and so fetches
+  /// none.
   void prepare_by_itself(recorder& run, const double* factor) const override {
-    run.step("values by colours", entries_, copy_values<T>{values_, factor, sources_, in_order_});
     run.step("the diagonal by colours", A_.rows,
-             invert_diagonal_by_colours<T>{A_, values_, factor, absolute_, colours_.rows, inverse_diagonal_});
+             invert_diagonal_by_colours<T>{values_, factor, offsets_ + of_diagonal * A_.rows, sources_, colours_.rows,
+                                           inverse_diagonal_, is_negative_});
+    run.step("values by colours", entries_,
+             copy_values<T>{values_, factor, sources_, columns_, in_order_, A_, is_negative_});
   }
   void apply(recorder& run, const T* r, T* z) const override {
     const int last = colours_.count() - 1;
@@ -69,7 +75,7 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
     }
   }
 
-  index_type bytes() const override { return kept_.bytes(); }
+  index_type bytes() const override { return of_rows_.bytes() + of_entries_.bytes(); }
   std::string description() const override {
     const int count = colours_.count();
     char text[96];
@@ -105,46 +111,50 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
              interleaved_product<T, const T*, relax_row<T>>{half, z, put});
   }
 
-  void make_halves(level_memory& scratch) {
-    const index_type n = A_.rows;
-    const int count = colours_.count();
-    const halves_of_rows halves{A_, colours_.rows, colours_.colour};
+  void make_parts(level_memory& scratch) {
+    const index_type n = A_.rows, nonzeros = A_.nonzeros;
+    std::int32_t *const position = scratch.take<std::int32_t>(n).data(),
+                        *const numbers = scratch.take<std::int32_t>(nonzeros + 1).data(),
+                        *const row_of_parts = scratch.take<std::int32_t>(nonzeros).data();
+    program_recorder dividing(where_);
+    dividing.step("positions of rows", n, put_positions{colours_.rows, position});
+    dividing.step("parts of entries", nonzeros + 1, choose_parts{A_, colours_.colour, position, numbers, row_of_parts});
+    const multigrid::transposed_pattern parts =
+        record_transpose(dividing, {nonzeros, 3 * n, nonzeros, numbers, row_of_parts}, scratch, scratch);
+    offsets_ = of_rows_.take<std::int32_t>(3 * n + 1).data();
+    dividing.step("offsets of parts", 3 * n + 1, copy_offsets{parts.view.offsets, offsets_});
+    // The first row of each colour's halves, and the first on the diagonal.
     std::vector<std::int32_t> first_rows;
-    for (const std::int32_t of_half : {0, static_cast<std::int32_t>(n)})
-      for (int c = 0; c < count; ++c) first_rows.push_back(of_half + colours_.begin_of(c));
-    first_rows.push_back(static_cast<std::int32_t>(2 * n));
+    for (const part half : {of_earlier, of_later})
+      for (int c = 0; c < colours_.count(); ++c)
+        first_rows.push_back(static_cast<std::int32_t>(half * n) + colours_.begin_of(c));
+    first_rows.push_back(static_cast<std::int32_t>(of_diagonal * n));
     const auto begins = static_cast<index_type>(first_rows.size());
     const buffer<std::int32_t> of_colours(where_, begins, first_rows.data()), told(where_, begins);
-    std::int32_t* const counts = scratch.take<std::int32_t>(2 * n).data();
-    std::int32_t* const offsets = kept_.take<std::int32_t>(2 * n + 1).data();
-    program_recorder counting(where_);
-    counting.step("count entries of earlier and later colours", 2 * n, count_entries{halves, counts});
-    multigrid::record_offsets(counting, 2 * n, counts, offsets, scratch);
-    counting.step("where colours begin", begins, tell_begins{offsets, of_colours.data(), told.data()});
-    run_now(std::move(counting).finish(), where_);
+    dividing.step("where colours begin", begins, tell_begins{offsets_, of_colours.data(), told.data()});
+    run_now(std::move(dividing).finish(), where_);
     std::vector<std::int32_t> entries(first_rows.size());
     told.download(entries.data());
 
     entries_ = entries.back();
-    in_order_ = kept_.take<T>(entries_).data();
-    level_memory& memory_of_csr = where_.on_host() ? kept_ : scratch;
-    std::int32_t* const columns = memory_of_csr.take<std::int32_t>(entries_).data();
-    std::int32_t* const sources = memory_of_csr.take<std::int32_t>(entries_).data();
-    sources_ = where_.on_host() ? sources : kept_.take<std::int32_t>(entries_).data();
-    std::int32_t* const columns_in_order = where_.on_host() ? nullptr : kept_.take<std::int32_t>(entries_).data();
+    in_order_ = of_entries_.take<T>(entries_).data();
+    sources_ = of_entries_.take<std::int32_t>(nonzeros).data();
+    columns_ = of_entries_.take<std::int32_t>(entries_).data();
+    std::int32_t* const columns = where_.on_host() ? columns_ : scratch.take<std::int32_t>(entries_).data();
     program_recorder putting(where_);
-    putting.step("entries of earlier and later colours", 2 * n, put_entries{halves, offsets, columns, sources});
+    putting.step("entries by parts", nonzeros, put_sources{parts.sources, A_.indices, entries_, sources_, columns});
     for (std::size_t h = 0; h + 1 < first_rows.size(); ++h) {
       const pattern_view pattern{first_rows[h + 1] - first_rows[h], n, entries[h + 1] - entries[h],
-                                 offsets + first_rows[h], columns};
+                                 offsets_ + first_rows[h], columns};
       interleaved_rows<T> half{pattern, in_order_};
-      while (1 << half.log_lanes < pattern.lanes(24)) ++half.log_lanes;
+      const int lanes = colours_.lanes_of(static_cast<int>(h) % colours_.count(), pattern.lanes(24));
+      while (1 << half.log_lanes < lanes) ++half.log_lanes;
       if (!where_.on_host()) {
         interleaved_rows<T> of_sources = half;
-        of_sources.pattern.indices = sources;
+        of_sources.pattern.indices = parts.sources;
         of_sources.columns = sources_;
         of_sources.record_columns(putting);
-        half.columns = columns_in_order;
+        half.columns = columns_;
         half.values = in_order_;
         half.record_columns(putting);
       }
@@ -155,14 +165,16 @@ class symmetric_sweeps final : public matrix_preconditioner<T> {
 
   place where_;
   pattern_view A_;
-  bool absolute_;
   ssor_options options_;
-  level_memory kept_;
+  level_memory of_rows_, of_entries_;
   colouring::row_colours colours_;
   std::vector<interleaved_rows<T>> halves_;  ///< of each colour the entries in earlier ones, then those in later ones
   std::int32_t entries_ = 0;                 ///< of all of these
-  std::int32_t* sources_ = nullptr;          ///< which entry of A each is
+  std::int32_t* offsets_ = nullptr;          ///< of entries by parts
+  /// Which entry of A each is, and its column, in the order in which sweeps read them; then those on the diagonal.
+  std::int32_t *sources_ = nullptr, *columns_ = nullptr;
   T *in_order_ = nullptr, *inverse_diagonal_ = nullptr;
+  bool* is_negative_ = nullptr;  ///< the diagonal of each row; null for methods that take any M
   T* other_half_ = nullptr;
   constant_slot<const T> values_;
 };
@@ -174,7 +186,7 @@ template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_ssor(const solve_request<T>& matrix, bool symmetric,
                                                     const ssor_options& options) {
   using ssor::making_ssor;
-  constexpr index_type most_rows = index_type{1} << 30;  // a row has two halves
+  constexpr index_type most_rows = index_type{1} << 29;  // a row has three parts
   if (matrix.offsets_64 || matrix.rows >= most_rows)
     throw error(making_ssor,
                 "the matrix has " + std::to_string(matrix.rows) + " rows and " + std::to_string(matrix.nonzeros) +

@@ -8,75 +8,92 @@
 
 namespace whilst::ssor {
 
-/// The entries of A beside its diagonal, as a pattern of 2 n rows: row k has those of the k-th row in the order of
-/// colours that lie in columns of earlier colours, row n + k those in columns of later ones.
-struct halves_of_rows {
+/// A pattern of 3 n rows holds the entries of A by parts of their rows: rows k, n + k and 2 n + k are those of the k-th
+/// row in the order of colours that lie in columns of earlier colours, in columns of later ones, and on the diagonal.
+enum part { of_earlier, of_later, of_diagonal };
+
+/// The row of entry e.
+WHILST_HD inline std::int32_t row_of_entry(const multigrid::pattern_view& A, index_type e) {
+  index_type begin = 0, end = A.rows;  // offsets[begin] <= e < offsets[end]
+  while (end - begin > 1) {
+    const index_type middle = begin + (end - begin) / 2;
+    (A.offsets[middle] <= e ? begin : end) = middle;
+  }
+  return static_cast<std::int32_t>(begin);
+}
+
+struct put_positions {
+  const std::int32_t* rows;
+  std::int32_t* position;
+  WHILST_HD void operator()(index_type k) const { position[rows[k]] = static_cast<std::int32_t>(k); }
+};
+/// The row of that pattern in which each entry lies, as a matrix with one entry a row, whose transpose it then is: so
+/// no thread goes through a row, however long.
+struct choose_parts {
   multigrid::pattern_view A;
-  const std::int32_t *rows, *colour;
-
-  template <class Use>
-  WHILST_HD void each(index_type k, const Use& use) const {
-    const bool is_earlier = k < A.rows;
-    const std::int32_t i = rows[is_earlier ? k : k - A.rows], own = colour[i];
-    for (std::int32_t e = A.offsets[i]; e < A.offsets[i + 1]; ++e) {
-      const std::int32_t other = colour[A.indices[e]];
-      if (is_earlier ? other < own : other > own) use(e);
-    }
+  const std::int32_t *colour, *position;
+  std::int32_t *numbers, *row_of_parts;
+  WHILST_HD void operator()(index_type e) const {
+    numbers[e] = static_cast<std::int32_t>(e);
+    if (e == A.nonzeros) return;
+    const std::int32_t i = row_of_entry(A, e), j = A.indices[e];
+    const part lies = j == i ? of_diagonal : colour[j] < colour[i] ? of_earlier : of_later;
+    row_of_parts[e] = static_cast<std::int32_t>(lies * A.rows + position[i]);
   }
 };
-struct count_entries {
-  halves_of_rows of;
-  std::int32_t* counts;
-  WHILST_HD void operator()(index_type k) const {
-    std::int32_t count = 0;
-    of.each(k, [&](std::int32_t) { ++count; });
-    counts[k] = count;
-  }
+struct copy_offsets {
+  const std::int32_t* from;
+  std::int32_t* to;
+  WHILST_HD void operator()(index_type k) const { to[k] = from[k]; }
 };
-/// Their columns, and which entries of A they are.
-struct put_entries {
-  halves_of_rows of;
-  const std::int32_t* offsets;
-  std::int32_t *columns, *sources;
-  WHILST_HD void operator()(index_type k) const {
-    std::int32_t at = offsets[k];
-    of.each(k, [&](std::int32_t e) {
-      columns[at] = of.A.indices[e];
-      sources[at++] = e;
-    });
+/// Of the entries by parts, which entries of A they are, and of those beside the diagonal their columns.
+struct put_sources {
+  const std::int32_t *from, *indices;
+  std::int32_t beside_diagonal;
+  std::int32_t *sources, *columns;
+  WHILST_HD void operator()(index_type at) const {
+    sources[at] = from[at];
+    if (at < beside_diagonal) columns[at] = indices[from[at]];
   }
 };
 
-/// *factor A, where a sweep reads it.
+/// The inverse of the diagonal of *factor A in the order of colours; 1 where it is 0. is_negative, by rows of A, for
+/// methods that need a definite M: takes the diagonal's signs, and the inverse is that of its sizes; else null.
+template <class T>
+struct invert_diagonal_by_colours {
+  constant_slot<const T> values;
+  const double* factor;
+  const std::int32_t *begins, *sources;  ///< the diagonal's entries, which may be in parts
+  const std::int32_t* rows;
+  T* inverse;
+  bool* is_negative;
+  WHILST_HD void operator()(index_type k) const {
+    double d = 0;
+    for (std::int32_t at = begins[k]; at < begins[k + 1]; ++at) d += static_cast<double>(values.get()[sources[at]]);
+    d *= *factor;
+    inverse[k] = static_cast<T>(d == 0 ? 1 : 1 / (is_negative ? fabs(d) : d));
+    if (is_negative) is_negative[rows[k]] = d < 0;
+  }
+};
+/// *factor A, where a sweep reads it. Entries change their sign where the diagonals of row and column are negative, so
+/// that -A has the M of A.
 template <class T>
 struct copy_values {
   constant_slot<const T> values;
   const double* factor;
-  const std::int32_t* sources;
+  const std::int32_t *sources, *columns;
   T* copied;
+  multigrid::pattern_view A;
+  const bool* is_negative;
   WHILST_HD void operator()(index_type at) const {
-    copied[at] = static_cast<T>(*factor * static_cast<double>(values.get()[sources[at]]));
+    const std::int32_t e = sources[at];
+    const double a = *factor * static_cast<double>(values.get()[e]);
+    const bool turns = is_negative && is_negative[columns[at]] && is_negative[row_of_entry(A, e)];
+    copied[at] = static_cast<T>(turns ? -a : a);
   }
   index_type bytes(index_type n) const {
-    return n * (2 * static_cast<index_type>(sizeof(T)) + static_cast<index_type>(sizeof(std::int32_t)));
-  }
-};
-/// The inverse of the diagonal of *factor A, or of its sizes, in the order of colours; 1 where it is 0.
-template <class T>
-struct invert_diagonal_by_colours {
-  multigrid::pattern_view A;
-  constant_slot<const T> values;
-  const double* factor;
-  bool absolute;
-  const std::int32_t* rows;
-  T* inverse;
-  WHILST_HD void operator()(index_type k) const {
-    const std::int32_t i = rows[k];
-    double d = 0;
-    for (std::int32_t e = A.offsets[i]; e < A.offsets[i + 1]; ++e)
-      if (A.indices[e] == i) d += static_cast<double>(values.get()[e]);
-    d *= *factor;
-    inverse[k] = static_cast<T>(d == 0 ? 1 : 1 / (absolute ? fabs(d) : d));
+    const int indices = is_negative ? 2 : 1;
+    return n * (2 * static_cast<index_type>(sizeof(T)) + indices * static_cast<index_type>(sizeof(std::int32_t)));
   }
 };
 

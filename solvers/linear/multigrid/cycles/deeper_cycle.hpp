@@ -184,7 +184,7 @@ class deeper_cycle {
              const std::int32_t* colour_from_zero, const Put& put) {
     run_.step(name, here.colours.rows_of(c),
               relax_colour<C, Put>{here.matrix(), here.colours.first_row_of(c), colour_from_zero, c, v.right, v.x, put,
-                                   here.A.lanes(4)});
+                                   here.colours.lanes_of(c, here.A.lanes(4))});
   }
 
   Run& run_;

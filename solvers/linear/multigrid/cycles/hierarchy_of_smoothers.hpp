@@ -51,7 +51,8 @@ void hierarchy<C>::record_weight(recorder& run, const node_matrix<V>& A, V* M, d
 template <class C>
 void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory& scratch) {
   if (plan_.goes_by_colours())
-    fine.colours = colouring::colour_rows("making preconditioner amg", where_, fine.A, kept_, scratch);
+    fine.colours = colouring::colour_rows("making preconditioner amg", "Use another smoother, as chebyshev", where_,
+                                          fine.A, kept_, scratch);
   if (!plan_.uses_A_on(static_cast<std::size_t>(&fine - levels_.data()))) return;
   if (is_system_) {
     fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();
@@ -59,7 +60,8 @@ void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory
     fine.whole = interleaved(run, unfolded(run, fine.nodes_of_A(), nothing, 0), fine.whole_values);
   } else {
     fine.whole_values = fine.A_values;
-    fine.whole = interleaved(run, fine.A, fine.whole_values);
+    // Sweeps by colours read A as it is, and what they leave of b has to be of the same A, for M to be symmetric.
+    fine.whole = interleaved(run, fine.A, fine.whole_values, /*rounded=*/!plan_.goes_by_colours());
   }
 }
 template <class C>
