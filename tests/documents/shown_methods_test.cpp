@@ -26,7 +26,8 @@ std::string line_that_begins(const std::string& document, const std::string& wit
 }  // namespace
 
 TEST_CASE("the page about preconditioners has settings and defaults as the code has them", "[shown]") {
-  const std::string page = read(source_folder() / "docs/preconditioners.md");
+  std::string page;
+  for (const std::string& one : files_in("docs/preconditioners", ".md")) page += read(source_folder() / one);
   std::string options = whilst::options_to_string(whilst::linear_solver_options{});
   std::replace(options.begin(), options.end(), ',', '\n');
   // As the page writes it.
