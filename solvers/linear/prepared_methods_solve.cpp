@@ -201,15 +201,19 @@ class prepared_methods<T>::course {
     }
     prepared_solve<T>* const then = is_by_attempts() ? next_attempt() : next_method();
     if (!then) return nullptr;
+    pass_monitor_on(*then);
+    then->desk().count_from(all_.iterations);
+    return then;
+  }
+  void pass_monitor_on(prepared_solve<T>& then) {
     launch_desk& monitored = of_.chosen().desk();
+    if (&monitored == &then.desk()) return;  // the pair to begin with may return, without its limit
     iteration_monitor::callback tell;
     if (monitored.is_monitored())
       tell = [&monitored](const progress& now) {
         if (const auto monitor = monitored.monitor()) (*monitor)(now);
       };
-    then->desk().set_monitor(std::move(tell));
-    then->desk().count_from(all_.iterations);
-    return then;
+    then.desk().set_monitor(std::move(tell));
   }
   prepared_solve<T>* next_method() {
     const char* const method = successor_of(all_);

@@ -69,6 +69,10 @@ class attempt_list {
     solver_pair pair{std::string(named_.empty() ? method : named_), std::string(preconditioner)};
     for (const solver_attempt& one : made_)
       if (one.pair == pair && one.most_iterations == most_iterations) return;
+    if (!made_.empty() && made_.back().pair == pair) {  // it may as well go on
+      if (most_iterations == 0) made_.back().most_iterations = 0;
+      return;
+    }
     made_.push_back({std::move(pair), "", most_iterations, is_nearly_direct});
   }
   std::vector<solver_attempt> result(std::string why) && {

@@ -17,6 +17,7 @@ struct watched_values {
   int are_new;                             ///< whether the preconditioner is to be made from the present ones
   double factor;                           ///< what a product with the preconditioner is multiplied by
   double iterations_a_digit;  ///< of the first solve since it was made; 0 where a change of values has it made anew
+  int is_to_be_measured;      ///< no solve has told of it since it was made
   index_type refreshes;       ///< how often it was made anew
 };
 
@@ -113,6 +114,7 @@ class values_watch {
     WHILST_HD void operator()() const {
       if (of->are_new) {
         for (int k = 0; k < 2; ++k) of->fingerprint[k] = of->found[k];
+        of->is_to_be_measured = 1;
         of->refreshes += operator_factor != nullptr;
       }
       if (operator_factor) of->factor = of->scale / *operator_factor;
@@ -122,6 +124,7 @@ class values_watch {
     watched_values* of;
     WHILST_HD void operator()() const {
       of->iterations_a_digit = 0;
+      of->is_to_be_measured = 1;
       of->refreshes = 0;
     }
   };
@@ -133,15 +136,24 @@ class values_watch {
     double growth;
     WHILST_HD void operator()() const {
       const double iterations = static_cast<double>(loop->iteration), lowered = *first_norm / loop->residual_norm;
-      if (iterations == 0) return;
-      const double digits = fmin(log10(lowered), most_digits), expected = of->iterations_a_digit * digits;
-      if (!(lowered >= 2)) {  // it has failed
-        of->iterations_a_digit = 0;
-      } else if (of->iterations_a_digit == 0) {
+      if (iterations == 0) {
+        if (may_be_of_preconditioner(loop->why)) of->iterations_a_digit = 0;
+        return;
+      }
+      const bool tells = lowered >= 2;  // one that was nearly there to begin with may not have to lower it so far
+      const double digits = lowered > 1 ? fmin(log10(lowered), most_digits) : 0;
+      if (of->iterations_a_digit == 0) {
+        if (!tells || !of->is_to_be_measured) return;
         of->iterations_a_digit = iterations / digits;
-      } else if (iterations > growth * expected + slack) {
+        of->is_to_be_measured = 0;
+      } else if ((!tells && !converged(loop->why)) || iterations > growth * of->iterations_a_digit * digits + slack) {
         of->iterations_a_digit = 0;
       }
+    }
+    /// Whether another preconditioner may do better than one with which a solve has ended so.
+    WHILST_HD static bool may_be_of_preconditioner(reason why) {
+      return why == reason::indefinite_preconditioner || why == reason::breakdown || why == reason::stagnation ||
+             why == reason::divergence || why == reason::nan_or_infinity;
     }
   };
 

@@ -45,8 +45,8 @@ struct around_method {
       product(run, "r = b - A x", A, x, r, use, judge);
     }
   }
-  /// ||r|| or ||b||, whichever is larger, of the first residual.
-  WHILST_HD const double* first_norm() const { return s ? &s->initial_norm : nullptr; }
+  /// ||r|| of the first residual.
+  WHILST_HD const double* first_norm() const { return s ? &s->first_norm : nullptr; }
   /// Before the method's loop.
   template <class Run>
   WHILST_HD void begin_correction(Run& run) const {

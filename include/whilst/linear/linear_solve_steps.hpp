@@ -34,6 +34,7 @@ struct linear_solve_steps {
   struct scalars {
     double rhs_norm, x_norm;
     double initial_norm, last_norm;
+    double first_norm;  ///< of the residual to begin with, or HUGE_VAL until that is known
     std::uint64_t loop_nanoseconds;
     double to_x;                  ///< x += to_x * d
     double to_residual;           ///< the method's r is to_residual * r
@@ -74,7 +75,7 @@ struct linear_solve_steps {
       s->rhs_norm = norm_of({total[0], total[1], total[2]});
       s->x_norm = norm_of({total[3], total[4], total[5]});
       s->x_is_zero = s->x_norm == 0;
-      s->last_norm = HUGE_VAL;
+      s->last_norm = s->first_norm = HUGE_VAL;
       s->operator_factor = 1;
       inner->first_iteration = 0;
       // A solve that ends before the inner loop starts must keep nothing of the last one's.
@@ -173,6 +174,7 @@ struct linear_solve_steps {
       const double norm = is_finite(s->rhs_norm) ? measured : s->rhs_norm;
       outer->set_reference(s->rhs_norm, norm);
       s->initial_norm = norm > s->rhs_norm ? norm : s->rhs_norm;
+      s->first_norm = norm;
       // Nothing beats 0 if b is 0; a non-finite x is no starting point, though A may not see it.
       s->handed_norm = s->rhs_norm == 0 ? 0 : is_finite(s->x_norm) ? norm : s->x_norm;
       if (outer->check(s->handed_norm)) return;

@@ -147,6 +147,13 @@ class inner_solve final : public matrix_preconditioner<T> {
   void note_solve(recorder& run, const control* loop, const double* first_norm) const override {
     if (M_) M_->note_solve(run, loop, first_norm);
   }
+  void begin_sequence(recorder& run) const override {
+    if (M_) M_->begin_sequence(run);
+  }
+  void begin_sequence_now() override {
+    if (made_M_) made_M_->begin_sequence_now();
+  }
+  const index_type* refreshes() const override { return M_ ? M_->refreshes() : nullptr; }
   void apply(recorder& run, const T* r, T* z) const override {
     const index_type n = A_->rows();
     run.step("||r||", n, size_of_residual<T>{r}, begin_within{options_.rtol, loop_, scalars_});

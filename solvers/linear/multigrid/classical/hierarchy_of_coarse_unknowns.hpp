@@ -39,7 +39,8 @@ std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, lev
   record_splitting(splitting, depended, record_transpose(splitting, depended, scratch, scratch), made.coarse, numbers,
                    scratch);
   const mapped_columns<itself_and_fine> of_S{depended, {made.coarse}};
-  const mapped_columns<numbers_of_coarse> of_A_c{fine.A, {made.coarse}}, of_strong_A_c{depended, {made.coarse}};
+  const mapped_columns<numbers_of_coarse> of_A_c{fine.A, {fine.A, made.coarse}},
+      of_strong_A_c{depended, {depended, made.coarse}};
   const int lanes_of_S = depended.lanes(4);
   made.S = record_offsets_of(splitting, n, lanes_of_S, of_S, kept_, scratch);
   made.A_c = record_offsets_of(splitting, n, lanes, of_A_c, kept_, scratch);

@@ -108,12 +108,14 @@ struct itself_and_fine {
     return coarse[i] < 0 && coarse[j] < 0 ? j : no_column;
   }
 };
-/// The number of a coarse unknown, and of a fine one those of the coarse ones around it.
+/// The number of a coarse unknown, and of a fine one those of the coarse ones around it. Of a row that is too long there
+/// are none, as nothing is interpolated by it.
 struct numbers_of_coarse {
+  pattern_view A;
   const std::int32_t* coarse;
   WHILST_HD std::int32_t own(index_type i) const { return column(coarse[i]); }
   WHILST_HD std::int32_t operator()(index_type i, std::int32_t, std::int32_t j) const {
-    return coarse[i] < 0 ? column(coarse[j]) : no_column;
+    return coarse[i] < 0 && !A.is_too_long(i) ? column(coarse[j]) : no_column;
   }
 
  private:
