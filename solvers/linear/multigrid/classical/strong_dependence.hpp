@@ -108,8 +108,8 @@ struct itself_and_fine {
     return coarse[i] < 0 && coarse[j] < 0 ? j : no_column;
   }
 };
-/// The number of a coarse unknown, and of a fine one those of the coarse ones around it. Of a row that is too long there
-/// are none, as nothing is interpolated by it.
+/// The number of a coarse unknown, and of a fine one those of the coarse ones around it. Of a row that is too long
+/// there are none, as nothing is interpolated by it.
 struct numbers_of_coarse {
   pattern_view A;
   const std::int32_t* coarse;
