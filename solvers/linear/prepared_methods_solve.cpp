@@ -140,10 +140,12 @@ class prepared_methods<T>::course {
     }
   }
 
-  /// Where rounding hides the residual: finds it in extended precision, and corrects x.
+  /// Where rounding hides the residual: finds it in extended precision, and corrects an x that seemed to be there.
   void verify() {
     rounding_ = 0;
-    if ((!converged(all_.reason) && all_.reason != reason::attainable_accuracy) || all_.rhs_norm == 0) return;
+    if (all_.rhs_norm == 0) return;
+    const bool was_stopped = all_.reason == reason::cancelled || all_.reason == reason::deadline;
+    const bool is_near = converged(all_.reason) || all_.reason == reason::attainable_accuracy;
     // The last digit of a residual in T may be in doubt where it is just below the tolerance.
     const double tolerance = std::max(settings_.rtol * all_.rhs_norm, settings_.atol), allowed = tolerance * (1 + 1e-6);
     constexpr int most_corrections = 3;
@@ -152,12 +154,14 @@ class prepared_methods<T>::course {
       const std::optional<checked_residual> found = of_.hooks_.check(b_, x_, tolerance, r);
       if (!found) return;
       const double norm = found->norm;
+      if (!is_near && !(std::isfinite(norm) && std::isfinite(all_.residual_norm))) return;
       if (k > 0 && !(norm < all_.residual_norm)) {  // the correction did harm
         std::copy(before.begin(), before.end(), x_.begin());
         break;
       }
       all_.residual_norm = norm;
       rounding_ = found->rounding;
+      if (was_stopped || (!is_near && norm > allowed)) return;
       if (norm <= allowed) {
         if (!converged(all_.reason))
           all_.reason = tolerance > settings_.atol ? reason::converged_rtol : reason::converged_atol;

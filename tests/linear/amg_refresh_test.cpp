@@ -62,6 +62,22 @@ TEST_CASE("amg, lagged: time steps whose matrix changes little keep its levels",
   }
 }
 
+TEST_CASE("amg, lagged: levels that fail before the first iteration are made anew", "[linear][amg]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:32").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 4);
+  std::vector<double> negative(A.values().begin(), A.values().end());
+  for (double& value : negative) value = -value;
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<double> lagged(A, with_refresh("lagged", executor)), changed(A, with_refresh("changed", executor));
+    CHECK(solved_by(lagged, b).told.converged());
+    lagged.update_values(negative);
+    changed.update_values(negative);
+    CHECK(solved_by(lagged, b).told.reason() == whilst::reason::indefinite_preconditioner);
+    CHECK((solved_by(lagged, b).x == solved_by(changed, b).x));
+  }
+}
+
 TEST_CASE("amg, lagged: after a jump one solve is slow, and the next has levels of its own",
           "[linear][amg][sanitizer]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:32").matrix;

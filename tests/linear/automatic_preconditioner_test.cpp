@@ -1,5 +1,6 @@
 // Preconditioner "auto": what it solves by which pair, and that none claims what is not so.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -436,6 +437,26 @@ TEST_CASE("auto, auto solves matrices from practice", "[linear][data][auto_M]") 
       CHECK(true_residual(A, b, x) <= allowed<double>(1e-8));
     }
   }
+}
+
+TEST_CASE("auto_M: a pair that comes twice tells a monitor once", "[linear][auto_M]") {
+  // So dominant that the diagonal comes first, and so unsymmetric that minres fails by it, and tries it at last again.
+  constexpr int n = 10'500;
+  triplets<double> t(n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row{{i, 1 + 0.3 * std::sin(0.1 * i * i)}};
+    if (i > 0) row.emplace_back(i - 1, -0.17);
+    if (i + 1 < n) row.emplace_back(i + 1, 0.17);
+    t.row(row);
+  }
+  linear_solver<double> solver(t.matrix(), {.method = "minres", .preconditioner = "auto", .executor = "host"});
+  std::vector<whilst::index_type> seen;
+  solver.set_monitor([&](const whilst::progress& now) { seen.push_back(now.iteration); });
+  std::vector<double> b = random_vector<double>(n, 3), x(b.size(), 0);
+  const report told = solver.solve(b, x);
+  CHECK(!seen.empty());
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  CHECK((seen.empty() || seen.back() <= told.iterations()));
 }
 
 }  // namespace whilst_test

@@ -24,9 +24,11 @@ class kept_preconditioners {
     const preconditioner_description& kind = *chosen.description;
     const bool differs = kind.differs_for_symmetric && !method.symmetric;
     for (const kept& one : all_)
-      if (one.text == chosen.text && one.differs == differs) return *one.made;
-    all_.push_back(
-        {chosen.text, differs, !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
+      if (one.text == chosen.text && one.differs == differs && one.is_linear == method.linear_preconditioner &&
+          one.is_fixed == method.fixed_preconditioner)
+        return *one.made;
+    all_.push_back({chosen.text, differs, method.linear_preconditioner, method.fixed_preconditioner,
+                    !kind.hears_of_values, true, kind.maker<T>()(matrix, method, chosen.options)});
     tell();
     return *all_.back().made;
   }
@@ -62,6 +64,8 @@ class kept_preconditioners {
   struct kept {
     std::string text;  ///< name and settings
     bool differs;      ///< for methods that take any matrix
+    bool is_linear;    ///< for methods that need it to be; see method_needs
+    bool is_fixed;     ///< the same
     bool finds_out;    ///< about values, by itself
     bool is_current;
     std::unique_ptr<matrix_preconditioner<T>> made;
