@@ -342,4 +342,33 @@ TEST_CASE("what an inner solve refuses", "[linear][inner-solve]") {
         "rtol, preconditioner, precision");
 }
 
+TEST_CASE("solve: a sequence of solves begins for the inner M, too", "[linear][inner-solve]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:32").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 4);
+  std::vector<double> others(A.values().begin(), A.values().end());
+  for (index_type i = 0; i < A.rows(); ++i)
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+      if (A.column_indices()[static_cast<std::size_t>(k)] == i) others[static_cast<std::size_t>(k)] += 0.1;
+  const linear_solver_options options{.method = "flexible-cg",
+                                      .preconditioner = "solve,method=cg,iterations=3,preconditioner=amg",
+                                      .amg = {.coarsest_rows = 60, .refresh = "lagged"},
+                                      .rtol = 1e-8,
+                                      .executor = "host"};
+  const auto solved = [&](linear_solver<double>& solver) {
+    std::vector<double> x(b.size(), 0);
+    CHECK(solver.solve(b, x).converged());
+    return x;
+  };
+  linear_solver<double> first(A, options), later(A, options), lagged(A, options);
+  first.update_values(others);
+  for (linear_solver<double>* const one : {&later, &lagged}) {
+    solved(*one);
+    one->update_values(others);
+  }
+  later.refresh_preconditioner();
+  const std::vector<double> x = solved(first);
+  CHECK((solved(later) == x));
+  CHECK((solved(lagged) != x));  // by the levels of before
+}
+
 }  // namespace whilst_test
