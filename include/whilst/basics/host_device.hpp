@@ -45,3 +45,9 @@ WHILST_HD inline std::uint64_t now_nanoseconds() {
 #else
 #define WHILST_ROLLED
 #endif
+/// Put before a loop of a few turns whose indices choose among registers.
+#if defined(__CUDA_ARCH__)
+#define WHILST_UNROLLED _Pragma("unroll")
+#else
+#define WHILST_UNROLLED
+#endif

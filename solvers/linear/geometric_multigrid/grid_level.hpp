@@ -5,13 +5,6 @@
 #include "whilst/basics/host_device.hpp"
 #include "whilst/basics/index_type.hpp"
 
-/// Put before a loop of a few turns whose indices choose among registers.
-#if defined(__CUDA_ARCH__)
-#define WHILST_UNROLLED _Pragma("unroll")
-#else
-#define WHILST_UNROLLED
-#endif
-
 namespace whilst::geometric_multigrid {
 
 /// Coefficients of a level's operator: of its links along each axis, and what the diagonal has beyond their sum. Links

@@ -50,9 +50,7 @@ struct inverse_product {
     for (index_type from = team.rank(); from < n; from += held * team.size()) {
       if (from >= held * team.size()) e = load(from, team, [&](index_type j) { return inverse[i * n + j]; });
       const entries of_x = load(from, team, [&](index_type j) { return x[j]; });
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+      WHILST_UNROLLED
       for (int k = 0; k < held; ++k) sum[k % 4] += e.value[k] * of_x.value[k];
     }
     const C total = team.sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
@@ -64,9 +62,7 @@ struct inverse_product {
   template <class Team, class Read>
   WHILST_HD entries load(index_type from, const Team& team, const Read& read) const {
     entries e;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    WHILST_UNROLLED
     for (int k = 0; k < held; ++k) {
       const index_type j = from + k * team.size();
       e.value[k] = j < n ? read(j) : C(0);

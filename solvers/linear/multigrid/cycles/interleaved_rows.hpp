@@ -56,13 +56,9 @@ struct interleaved_rows {
     S sum = 0;
     for (std::int32_t done = at_once;; done += at_once) {
       S factor[at_once];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+      WHILST_UNROLLED
       for (int k = 0; k < at_once; ++k) factor[k] = e.column[k] >= 0 ? x[e.column[k]] : S(0);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+      WHILST_UNROLLED
       for (int k = 0; k < at_once; ++k) sum += static_cast<S>(e.value[k]) * factor[k];
       if (ballot(done < e.count) == 0) break;
       load(e, done);
@@ -140,9 +136,7 @@ struct interleaved_rows {
     if (ballot(done + half < e.count) != 0) {
       load_half<half>(e, done + half);
     } else {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+      WHILST_UNROLLED
       for (int k = half; k < at_once; ++k) {
         e.column[k] = -1;
         e.value[k] = 0;
@@ -163,9 +157,7 @@ struct interleaved_rows {
       return;
     }
     std::int32_t at[half];
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    WHILST_UNROLLED
     for (int k = 0; k < half; ++k) at[k] = place_of_next(done + k < e.count, e.next);
     load_places<first>(e.column, columns, at, std::int32_t(-1));
     if (values) {
@@ -178,16 +170,14 @@ struct interleaved_rows {
   WHILST_HD static void load_whole(Into (&into)[at_once], const From* from) {
 #if defined(__CUDA_ARCH__)
     asm("" : "+l"(from));  // one address and short distances; the compiler would work out each anew
-#pragma unroll
 #endif
+    WHILST_UNROLLED
     for (int k = 0; k < half; ++k) into[first + k] = number(read_constant(from + k * warp));
   }
   template <int first, class Into, class From>
   WHILST_HD static void load_places(Into (&into)[at_once], const From* from, const std::int32_t (&at)[half],
                                     Into if_none) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    WHILST_UNROLLED
     for (int k = 0; k < half; ++k) into[first + k] = at[k] >= 0 ? number(read_constant(from + at[k])) : if_none;
   }
   /// Bit k is set if the condition holds for lane k. All 32 take part.
