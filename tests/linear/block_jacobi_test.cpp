@@ -1,9 +1,9 @@
 // Solves with preconditioner "block_jacobi".
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/linear/preconditioned_solves.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 
@@ -199,56 +199,11 @@ TEMPLATE_TEST_CASE("block_jacobi: new values are noticed", "[linear][block_jacob
 }
 
 TEST_CASE("block_jacobi: two solvers at once", "[linear][block_jacobi]") {
-  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:20").matrix;
-  const std::vector<double> b = random_vector<double>(A.rows(), 5);
-  for (const std::string& executor : executors_with_steps()) {
-    const linear_solver_options options{.preconditioner = "block_jacobi,rows=7", .executor = executor};
-    std::vector<double> alone(b.size(), 0), one(b.size(), 0), other(b.size(), 0);
-    linear_solver<double>(A, options).solve(b, alone);
-    linear_solver<double> of_one(A, options), of_other(A, options);
-    std::thread beside([&] { of_one.solve(b, one); });
-    of_other.solve(b, other);
-    beside.join();
-    CHECK(one == alone);
-    CHECK(other == alone);
-  }
+  check_two_solvers_at_once(whilst::make_gallery<double>("poisson2d:20").matrix, "block_jacobi,rows=7");
 }
 
 TEST_CASE("block_jacobi: hostile matrices end with a reason", "[linear][block_jacobi]") {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto ends = [](const std::vector<std::vector<std::pair<int, double>>>& rows, const std::string& method,
-                       const std::string& executor) {
-    triplets<double> t(static_cast<index_type>(rows.size()));
-    for (const auto& row : rows) t.row(row);
-    const std::vector<double> b(rows.size(), 1);
-    std::vector<double> x(b.size(), 0);
-    linear_solver<double> solver(
-        t.matrix(),
-        {.method = method, .preconditioner = "block_jacobi,rows=2", .max_iterations = 50, .executor = executor});
-    const report told = solver.solve(b, x);
-    INFO(method << ", " << executor << ": " << name(told.reason()));
-    CHECK(told.reason() != reason::running);
-    if (told.converged() && !rows.empty()) CHECK(true_residual(t.matrix(), b, x) <= 1.01e-8);
-    return told.reason();
-  };
-  for (const std::string& executor : executors_with_steps())
-    for (const std::string method : {"cg", "minres", "gmres", "bicgstab"}) {
-      CHECK(ends({}, method, executor) != reason::running);
-      CHECK(converged(ends({{{0, -3}}}, method, executor)));
-      CHECK(ends({{{0, nan}, {1, 1}}, {{0, 1}, {1, 2}}}, method, executor) == reason::nan_or_infinity);
-      CHECK(!converged(ends({{{0, 1}}, {}, {{2, 1}}}, method, executor)));
-      CHECK(!converged(ends({{{0, 1}, {1, 1}}, {{0, 1}, {1, 1}}, {}}, method, executor)));
-      CHECK(converged(ends({{{0, -2}, {1, 1}}, {{0, 1}, {1, -2}}}, method, executor)));
-      // An arrow whose head is a dense row.
-      std::vector<std::vector<std::pair<int, double>>> arrow(300);
-      for (int i = 0; i < 300; ++i) {
-        arrow[0].emplace_back(i, i == 0 ? 300 : 1);
-        if (i > 0) arrow[static_cast<std::size_t>(i)] = {{0, 1}, {i, 2}};
-      }
-      CHECK(converged(ends(arrow, method, executor)));
-      // An indefinite block: never a wrong answer.
-      ends({{{0, 1}, {1, 4}}, {{0, 4}, {1, 1}}, {{2, 1}}}, method, executor);
-    }
+  check_hostile_matrices("block_jacobi,rows=2", 300);
 }
 
 TEST_CASE("block_jacobi: what does not go is refused", "[linear][block_jacobi]") {
