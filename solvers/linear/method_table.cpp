@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {

@@ -1,7 +1,7 @@
 #include "whilst/linear/program_cache.hpp"
 
 #include "solvers/host/program_pool.hpp"
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"

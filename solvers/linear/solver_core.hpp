@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "solvers/linear/automatic/prepared_methods.hpp"
 #include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/preconditioners/kept_preconditioners.hpp"
-#include "solvers/linear/prepared_methods.hpp"
 #include "solvers/linear/stored_matrix.hpp"
 #include "whilst/linear/linear_solver.hpp"
 

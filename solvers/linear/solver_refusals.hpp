@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/null_space/null_space.hpp"

@@ -1,6 +1,6 @@
 #include "solvers/linear/stored_matrix.hpp"
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 #include "solvers/linear/scaling/substituted_matrix.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 #include "whilst/linear/prepared_solve.hpp"

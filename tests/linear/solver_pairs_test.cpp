@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "solvers/linear/extended_residual.hpp"
-#include "solvers/linear/solver_pairs.hpp"
+#include "solvers/linear/automatic/extended_residual.hpp"
+#include "solvers/linear/automatic/solver_pairs.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/automatic_pairs.hpp"
 

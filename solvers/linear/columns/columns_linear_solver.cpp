@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/columns/columns_one_by_one.hpp"
 #include "solvers/linear/columns/record_columns.hpp"
 #include "solvers/linear/deflation/deflation.hpp"

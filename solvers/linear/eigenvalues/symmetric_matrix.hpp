@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst {

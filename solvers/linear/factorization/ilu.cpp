@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/factorization/triangle_solves.hpp"
 
 namespace whilst::factorization {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 
 namespace whilst {
 namespace {

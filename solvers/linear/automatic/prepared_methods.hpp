@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "solvers/linear/choose_method.hpp"
-#include "solvers/linear/extended_residual.hpp"
-#include "solvers/linear/solver_pairs.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
+#include "solvers/linear/automatic/extended_residual.hpp"
+#include "solvers/linear/automatic/solver_pairs.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 
 namespace whilst {

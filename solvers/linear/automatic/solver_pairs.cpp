@@ -1,4 +1,4 @@
-#include "solvers/linear/solver_pairs.hpp"
+#include "solvers/linear/automatic/solver_pairs.hpp"
 
 #include <algorithm>
 #include <cmath>

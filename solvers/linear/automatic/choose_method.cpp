@@ -1,4 +1,4 @@
-#include "solvers/linear/choose_method.hpp"
+#include "solvers/linear/automatic/choose_method.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "solvers/linear/prepared_methods.hpp"
+#include "solvers/linear/automatic/prepared_methods.hpp"
 
 #include <exception>
 

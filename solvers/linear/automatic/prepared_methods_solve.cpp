@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "solvers/linear/prepared_methods.hpp"
+#include "solvers/linear/automatic/prepared_methods.hpp"
 
 namespace whilst {
 namespace {
