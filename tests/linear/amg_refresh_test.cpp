@@ -62,6 +62,25 @@ TEST_CASE("amg, lagged: time steps whose matrix changes little keep its levels",
   }
 }
 
+TEST_CASE("amg, lagged: digits count from the first residual, as with a good x to begin with", "[linear][amg]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:32").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 4), other = scaled_in_half(A, 2);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<double> lagged(A, with_refresh("lagged", executor)), changed(A, with_refresh("changed", executor));
+    const index_type usual = solved_by(lagged, b).told.iterations();  // for eight digits
+    linear_solver<double> halfway(A, with_refresh("changed", executor));
+    halfway.set_tolerances(1e-4, 0);
+    for (linear_solver<double>* const one : {&lagged, &changed, &halfway}) one->update_values(other);
+    std::vector<double> x = solved_by(halfway, b).x;
+    const index_type slow = lagged.solve(b, x).iterations();
+    CAPTURE(usual, slow);
+    CHECK(2 * slow > 3 * usual / 2 + 4);  // for four digits
+    CHECK(2 * slow <= 3 * usual + 4);
+    CHECK((solved_by(lagged, b).x == solved_by(changed, b).x));
+  }
+}
+
 TEST_CASE("amg, lagged: levels that fail before the first iteration are made anew", "[linear][amg]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:32").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 4);

@@ -74,13 +74,14 @@ struct watched_solves {
   bool solve(T first, index_type iterations, double digits) {
     return solve_to(first, iterations, std::pow(10.0, -digits));
   }
-  bool solve_to(T first, index_type iterations, double last_norm) {
+  bool solve_to(T first, index_type iterations, double last_norm, whilst::reason why = whilst::reason::running) {
     set(first);
     const index_type before = value(remade);
     run(prepares);
     whilst::control ended{};
     ended.iteration = iterations;
     ended.residual_norm = last_norm;
+    ended.why = why;
     loop.upload(&ended);
     run(notes);
     return value(remade) > before;
@@ -136,6 +137,12 @@ TEST_CASE("a lagged preconditioner is made anew after a solve that failed", "[li
     CHECK_FALSE(one.solve_to(9, 62, 0));  // 1.5 * 40 + 2
     CHECK_FALSE(one.solve_to(8, 63, 0));
     CHECK(one.solve(9, 10, 5));
+    // One that was nearly there has not failed.
+    CHECK_FALSE(one.solve_to(8, 1, 0.9, whilst::reason::converged_rtol));
+    CHECK_FALSE(one.solve(9, 10, 5));
+    // One that its preconditioner ended before the first iteration has.
+    CHECK_FALSE(one.solve_to(8, 0, 1, whilst::reason::indefinite_preconditioner));
+    CHECK(one.solve(7, 10, 5));
   }
 }
 
