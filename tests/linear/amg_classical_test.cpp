@@ -311,7 +311,7 @@ TEMPLATE_TEST_CASE("classical amg: by hand", "[linear][amg]", float, double) {
     const level<TestType>& fine = made.levels.levels().front();
     REQUIRE(fine.coarse_rows > 0);
     CHECK(fine.interpolation.coarse[0] == -1);
-    CHECK(fine.interpolation.A_c.offsets[1] == 0);  // nobody reads them, and to find them takes the row's length squared
+    CHECK(fine.interpolation.A_c.offsets[1] == 0);  // to find any takes its length squared
     CHECK(fine.P.offsets[1] == 0);
     std::vector<double> x;
     CHECK(solve_classically(t.matrix(),
