@@ -76,8 +76,9 @@ json measure_multigrid(const settings& asked, bool gpu) {
       for (const char* geometric : {"multigrid", "multigrid,sweeps=2"}) preconditioners.emplace_back(geometric);
     // What is made in parallel without levels, at a size at which it may pay.
     if (given.A.rows() <= 1'000'000 && given.amg.unknowns_a_node == 1)
-      for (const char* other : {"fsai", "fsai,power=16,drop=0.1,order=random", "block_jacobi", "block_jacobi,rows=64",
-                                "ssor", "chebyshev", "amg,cycle=W", "amg,smoother=chebyshev,sweeps=2"})
+      for (const char* other :
+           {"fsai", "fsai,power=16,drop=0.1,order=random", "block_jacobi", "block_jacobi,rows=64", "ssor", "schwarz",
+            "chebyshev", "amg,coarsening=classical", "amg,cycle=W", "amg,smoother=chebyshev,sweeps=2"})
         preconditioners.emplace_back(other);
     for (const std::string& preconditioner : preconditioners) {
       json entry = way_json(how);
