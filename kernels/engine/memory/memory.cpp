@@ -26,7 +26,6 @@ void* allocate_on_host(std::size_t bytes) {
     throw out_of_memory("allocating " + std::to_string(bytes) + " bytes on the host", "there is not that much memory",
                         "Solve a smaller problem or use a larger machine");
   }
-  std::memset(memory, 0, rounded);
   return memory;
 }
 
@@ -97,11 +96,26 @@ void recorded_body::refuse(const std::string& doing) {
               "other programs, and what an objective or equations take in prepare(), are made before, too");
 }
 
-raw_buffer::raw_buffer(place where, std::size_t bytes, const void* source) : bytes_(bytes) {
+raw_buffer::raw_buffer(place where, std::size_t bytes, const void* source) {
+  allocate(where, bytes);
+  if (source && bytes) {
+    upload(source, bytes);
+  } else {
+    set_to_zero();
+  }
+}
+
+raw_buffer raw_buffer::unset(place where, std::size_t bytes) {
+  raw_buffer made;
+  made.allocate(where, bytes);
+  return made;
+}
+
+void raw_buffer::allocate(place where, std::size_t bytes) {
   recorded_body::refuse("taking " + std::to_string(bytes) + " bytes on " + name_of(where));
+  bytes_ = bytes;
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};
-    if (source) upload(source, bytes);
     return;
   }
 #if WHILST_WITH_CUDA
@@ -112,12 +126,20 @@ raw_buffer::raw_buffer(place where, std::size_t bytes, const void* source) : byt
   const std::string doing = "allocating " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device_);
   WHILST_CUDA(doing, cudaMalloc(&memory, bytes ? bytes : 1));
   memory_ = owned_in(life_, memory, cudaFree);
-  if (source && bytes) {
-    upload(source, bytes);
+#endif
+}
+
+void raw_buffer::set_to_zero() {
+  if (device_ < 0) {
+    std::memset(data(), 0, bytes_);
     return;
   }
+#if WHILST_WITH_CUDA
+  const std::string doing =
+      "setting " + std::to_string(bytes_) + " bytes on GPU " + std::to_string(device_) + " to zero";
+  const cuda::device_guard current(device_);
   cudaStream_t stream = stream_beside(life_);
-  WHILST_CUDA(doing, cudaMemsetAsync(memory, 0, bytes, stream));
+  WHILST_CUDA(doing, cudaMemsetAsync(data(), 0, bytes_, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));
 #endif
 }
@@ -157,6 +179,7 @@ shared_memory_block::shared_memory_block(place where, std::size_t bytes) {
   recorded_body::refuse("taking " + std::to_string(bytes) + " bytes of pinned memory");
   if (where.on_host()) {
     memory_ = {allocate_on_host(bytes), std::free};
+    std::memset(memory_.get(), 0, bytes);
     return;
   }
 #if WHILST_WITH_CUDA

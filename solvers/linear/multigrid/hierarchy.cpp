@@ -2,9 +2,8 @@
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
 #include <cstdio>
-#include <utility>
+#include <cstring>
 
-#include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/classical/hierarchy_of_coarse_unknowns.hpp"
 #include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
@@ -32,9 +31,8 @@ struct no_offsets {
 }  // namespace
 
 template <class C>
-void hierarchy<C>::begin(const pattern_view& A) {
-  told_ = buffer<std::int32_t>(where_, tell_sizes::most);
-  if (is_system_) return begin_system(A);
+void hierarchy<C>::begin(const pattern_view& A, recorded_stages& stages) {
+  if (is_system_) return begin_system(A, stages);
   given_ = A;
   given_values_ = kept_.take<C>(A.nonzeros).data();
   levels_.emplace_back();
@@ -42,37 +40,36 @@ void hierarchy<C>::begin(const pattern_view& A) {
   finest.A = A;
   finest.A_values = given_values_;
   if (symmetric_) return;
-  level_memory scratch(where_, usual_bytes(A));
+  level_memory scratch(kept_);
   const int lanes = A.lanes(4);
-  program_recorder counting(where_);
-  const columns_of_either of_both{A, record_transpose(counting, A, scratch, scratch).view};
-  finest.A = record_offsets_of(counting, A.rows, lanes, of_both, kept_, scratch);
-  counting.once("sizes", tell_sizes{{finest.A.offsets + A.rows}, told_.data()});
-  run_now(std::move(counting).finish(), where_);
-  program_recorder putting(where_);
-  record_columns_of(putting, finest.A, A.columns, told()[0], lanes, of_both, kept_);
-  run_now(std::move(putting).finish(), where_);
+  recorder& run = stages.steps();
+  const columns_of_either of_both{A, record_transpose(run, A, scratch, scratch).view};
+  finest.A = record_offsets_of(run, A.rows, lanes, of_both, kept_, scratch);
+  record_told(run, {finest.A.offsets + A.rows});
+  stages.run();
+  record_columns_of(run, finest.A, A.columns, told()[0], lanes, of_both, kept_);
+  stages.run();
   finest.A_values = kept_.take<C>(finest.A.nonzeros).data();
+}
+template <class C>
+void hierarchy<C>::record_told(recorder& run, const tell_sizes::places& sizes) const {
+  run.once("sizes", tell_sizes{sizes, static_cast<std::int32_t*>(told_.data())});
 }
 template <class C>
 std::array<std::int32_t, 3> hierarchy<C>::told() const {
   std::array<std::int32_t, 3> sizes{};
-  told_.download(sizes.data());
+  std::memcpy(sizes.data(), told_.data(), sizeof sizes);
   return sizes;
 }
 
 template <class C>
-void hierarchy<C>::build() {
-  level_memory scratch(where_, usual_bytes(levels_.front().A));
-  bool may_coarsen = true;
-  while (may_coarsen && levels_.back().unknowns() > options_.coarsest_rows &&
-         static_cast<int>(levels_.size()) < options_.most_levels) {
-    may_coarsen = coarsen(scratch);
-    scratch.reuse();
-  }
+void hierarchy<C>::build(recorded_stages& stages) {
+  level_memory scratch(kept_);
+  while (levels_.back().unknowns() > options_.coarsest_rows && static_cast<int>(levels_.size()) < options_.most_levels)
+    if (!coarsen(stages, scratch)) break;
   level<C>& coarsest = levels_.back();
   const index_type n = coarsest.unknowns();
-  program_recorder run(where_);
+  recorder& run = stages.steps();
   if (n <= options_.coarsest_rows) {
     coarsest_ = coarsest.A;
     if (is_system_) record_unfolded(run, coarsest);
@@ -85,7 +82,7 @@ void hierarchy<C>::build() {
     take_cycle_matrices(run, coarsest, scratch);
     record_cycle_matrices(run, coarsest);
   }
-  run_now(std::move(run).finish(), where_);
+  stages.run();
 }
 
 template <class C>
@@ -107,39 +104,39 @@ const std::int32_t* hierarchy<C>::record_aggregates(recorder& run, level<C>& fin
 /// Divides the unknowns into aggregates, or into coarse and fine ones, and finds the offsets of P's pattern: how many
 /// unknowns the coarser level has, and the pattern's size.
 template <class C>
-std::array<std::int32_t, 3> hierarchy<C>::divide(level<C>& fine, level_memory& scratch) {
+std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<C>& fine, level_memory& scratch) {
   const index_type n = fine.A.rows;
-  program_recorder dividing(where_);
+  recorder& run = stages.steps();
   const int lanes = fine.A.lanes(4);
   const index_type nonzeros = fine.A.nonzeros;
   if (!symmetric_) {
     fine.mirrored = kept_.take<std::int32_t>(nonzeros).data();
-    dividing.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
+    run.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
   }
-  if (is_classical_) return split(std::move(dividing), fine, scratch);
+  if (is_classical_) return split(stages, fine, scratch);
   fine.strong = kept_.take<std::uint8_t>(nonzeros).data();
   matrix_view<C> sizes = fine.matrix();
   if (!symmetric_) {
     C* const means = scratch.take<C>(nonzeros).data();
-    dividing.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
+    run.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
     sizes.values = means;
   }
-  const std::int32_t* const count =
-      record_aggregates(dividing, fine, sizes.values, options_.strength, fine.strong, scratch);
+  const std::int32_t* const count = record_aggregates(run, fine, sizes.values, options_.strength, fine.strong, scratch);
   const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
-  fine.P = record_offsets_of(dividing, n, lanes, of_P, kept_, scratch);
-  dividing.once("sizes", tell_sizes{{count, fine.P.offsets + n}, told_.data()});
-  run_now(std::move(dividing).finish(), where_);
+  fine.P = record_offsets_of(run, n, lanes, of_P, kept_, scratch);
+  record_told(run, {count, fine.P.offsets + n});
+  stages.run();
   return told();
 }
 
-/// Adds a level. False if the coarsest one cannot become coarser.
+/// Adds a level, whose last steps remain to be run. False if the coarsest one cannot become coarser.
 template <class C>
-bool hierarchy<C>::coarsen(level_memory& scratch) {
+bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   level<C>& fine = levels_.back();
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
-  const std::array<std::int32_t, 3> divided = is_system_ ? divide_nodes(fine, scratch) : divide(fine, scratch);
+  const std::array<std::int32_t, 3> divided =
+      is_system_ ? divide_nodes(stages, fine, scratch) : divide(stages, fine, scratch);
   const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1];
   fine.coarse_rows = coarse_rows;
   if (!is_worth_it(fine)) {
@@ -147,66 +144,63 @@ bool hierarchy<C>::coarsen(level_memory& scratch) {
     return false;
   }
 
-  program_recorder prolonging(where_);
+  recorder& run = stages.steps();
   if (is_system_) {
-    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
+    record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
   } else if (is_classical_) {
-    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, fine.interpolation.W.lanes(4),
+    record_columns_of(run, fine.P, coarse_rows, of_prolongation, fine.interpolation.W.lanes(4),
                       fine.columns_of_interpolation(options_.interpolation_entries), kept_);
   } else {
     const columns_of_prolongation<C> of_P{fine.graph(fine.matrix()), fine.aggregate};
-    record_columns_of(prolonging, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
+    record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
   }
-  fine.R = record_transpose(prolonging, fine.P, kept_, scratch);
+  fine.R = record_transpose(run, fine.P, kept_, scratch);
   const columns_of_product of_AP{fine.A, fine.P, skips_long_rows};
-  fine.AP = record_offsets_of_product(prolonging, of_AP, kept_, scratch);
-  prolonging.once("sizes", tell_sizes{{fine.AP.offsets + n}, told_.data()});
-  run_now(std::move(prolonging).finish(), where_);
+  fine.AP = record_offsets_of_product(run, of_AP, kept_, scratch);
+  record_told(run, {fine.AP.offsets + n});
+  stages.run();
 
-  program_recorder multiplying(where_);
   std::int32_t* indices_of_AP = nullptr;
   if (is_system_) {
-    record_columns_of(multiplying, fine.AP, coarse_rows, told()[0], lanes_of_product(fine.A), of_AP, kept_);
+    record_columns_of(run, fine.AP, coarse_rows, told()[0], lanes_of_product(fine.A), of_AP, kept_);
   } else {
     indices_of_AP = take_columns_of(fine.AP, coarse_rows, told()[0], kept_);
   }
-  take_values(multiplying, fine);
-  record_products(multiplying, fine, indices_of_AP);
+  take_values(run, fine);
+  record_products(run, fine, indices_of_AP);
   const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
   const int lanes_of_Q = fine.AP.lanes(8);
-  fine.Q = is_system_ ? fine.AP : record_offsets_of(multiplying, n, lanes_of_Q, of_Q, kept_, scratch);
-  fine.WT = symmetric_ ? fine.Q : record_offsets_of(multiplying, n, lanes_of_Q, of_WT, kept_, scratch);
+  fine.Q = is_system_ ? fine.AP : record_offsets_of(run, n, lanes_of_Q, of_Q, kept_, scratch);
+  fine.WT = symmetric_ ? fine.Q : record_offsets_of(run, n, lanes_of_Q, of_WT, kept_, scratch);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
-  coarse.A = record_offsets_of_product(multiplying, of_coarse, kept_, scratch);
-  multiplying.once("sizes",
-                   tell_sizes{{coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n}, told_.data()});
-  run_now(std::move(multiplying).finish(), where_);
+  coarse.A = record_offsets_of_product(run, of_coarse, kept_, scratch);
+  record_told(run, {coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n});
+  stages.run();
+  scratch.reuse();
 
   const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();
-  program_recorder filling(where_);
-  if (!is_system_) record_columns_of(filling, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
+  if (!is_system_) record_columns_of(run, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
   if (symmetric_) {
     fine.WT = fine.Q;
   } else {
-    record_columns_of(filling, fine.WT, coarse_rows, kept_of_WT, lanes_of_Q, of_WT, kept_);
+    record_columns_of(run, fine.WT, coarse_rows, kept_of_WT, lanes_of_Q, of_WT, kept_);
   }
-  fine.W = record_transpose(filling, fine.WT, kept_, scratch);
-  take_cycle_matrices(filling, fine, scratch);
-  record_cycle_matrices(filling, fine);
+  fine.W = record_transpose(run, fine.WT, kept_, scratch);
+  take_cycle_matrices(run, fine, scratch);
+  record_cycle_matrices(run, fine);
   coarse.block = coarse.coarse_block = fine.coarse_block;
   coarse.near_null = coarse_near_null_;
   std::int32_t* indices_of_coarse = nullptr;
   if (is_system_) {
     const int lanes_of_coarse = lanes_of_product(fine.R.view);
-    record_columns_of(filling, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
+    record_columns_of(run, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
     coarse.in_double.A = kept_.take<double>(coarse.nodes_of_A().nonzeros()).data();
   } else {
     indices_of_coarse = take_columns_of(coarse.A, coarse_rows, of_coarse_matrix, kept_);
     coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
   }
-  record_coarse_matrix(filling, fine, coarse, indices_of_coarse);
-  run_now(std::move(filling).finish(), where_);
+  record_coarse_matrix(run, fine, coarse, indices_of_coarse);
   levels_.push_back(coarse);
   return true;
 }

@@ -13,6 +13,7 @@
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
+#include "solvers/linear/multigrid/patterns/record_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/multigrid/systems/near_null_space.hpp"
@@ -106,14 +107,14 @@ class hierarchy {
         epsilon_(is_system_ ? epsilon : static_cast<double>(std::numeric_limits<C>::epsilon())),
         options_(options),
         plan_(make_cycle_plan("making preconditioner amg", options)),
-        kept_(where, usual_bytes(A)) {
+        kept_(where, likely_bytes(A)),
+        told_(where, sizeof(std::int32_t) * tell_sizes::most) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
-    begin(A);
-    program_recorder run(where);
-    with_given_values([&](auto* values) { record_finest(run, values); });
-    record_finest_level(run);
-    run_now(std::move(run).finish(), where);
-    build();
+    recorded_stages stages(where);
+    begin(A, stages);
+    with_given_values([&](auto* values) { record_finest(stages.steps(), values); });
+    record_finest_level(stages.steps());
+    build(stages);
   }
 
   const std::vector<level<C>>& levels() const { return levels_; }
@@ -134,21 +135,25 @@ class hierarchy {
 
   /// Records how all values follow from the given ones.
   void record_values(recorder& run) const;
-  index_type bytes() const { return kept_.bytes() + told_.bytes() + near_null_.bytes(); }
+  index_type bytes() const { return kept_.bytes() + near_null_.bytes(); }
   /// "4 levels of 1000000, 147666, 9345, 121 rows; operator complexity 1.92"
   std::string description() const;
 
  private:
   /// For patterns in CSR that steps of a cycle read on the host alone.
   level_memory& memory_of_csr(level_memory& scratch) { return where_.on_host() ? kept_ : scratch; }
-  static std::size_t usual_bytes(const pattern_view& A) {
-    return static_cast<std::size_t>(32 * A.nonzeros + 128 * A.rows) + 4096;
+  /// What all levels take, where stencils and coarsening are of the usual kind.
+  std::size_t likely_bytes(const pattern_view& A) const {
+    const index_type bytes = is_system_ ? 64 * A.nonzeros + 256 * A.rows : 24 * A.nonzeros + 900 * A.rows;
+    return static_cast<std::size_t>(bytes) + 4096;
   }
-  void begin(const pattern_view& A);
+  void begin(const pattern_view& A, recorded_stages& stages);
   void record_finest_level(recorder& run) const;
+  /// Records that the host is told of sizes, by told() after the run.
+  void record_told(recorder& run, const tell_sizes::places& sizes) const;
   std::array<std::int32_t, 3> told() const;
-  void build();
-  bool coarsen(level_memory& scratch);
+  void build(recorded_stages& stages);
+  bool coarsen(recorded_stages& stages, level_memory& scratch);
   bool is_finest(const level<C>& one) const { return &one == levels_.data(); }
   /// A coarse level that is hardly smaller is not worth its work.
   static bool is_worth_it(const level<C>& fine) {
@@ -157,7 +162,7 @@ class hierarchy {
   /// Records how a level is divided into aggregates by the sizes of its entries; returns where their number will be.
   const std::int32_t* record_aggregates(recorder& run, level<C>& fine, const C* sizes, double strength,
                                         std::uint8_t* strong, level_memory& scratch);
-  std::array<std::int32_t, 3> divide(level<C>& fine, level_memory& scratch);
+  std::array<std::int32_t, 3> divide(recorded_stages& stages, level<C>& fine, level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch);
@@ -172,13 +177,13 @@ class hierarchy {
   void record_in_order(recorder& run, const interleaved_rows<C>& matrix) const;
 
   // Of classical coarsening: hierarchy_of_coarse_unknowns.hpp.
-  std::array<std::int32_t, 3> split(program_recorder&& dividing, level<C>& fine, level_memory& scratch);
+  std::array<std::int32_t, 3> split(recorded_stages& stages, level<C>& fine, level_memory& scratch);
   void record_weights(recorder& run, const level<C>& here) const;
   void record_kept_weights(recorder& run, const level<C>& here) const;
 
   // Of systems: hierarchy_of_nodes.hpp.
-  void begin_system(const pattern_view& A);
-  std::array<std::int32_t, 3> divide_nodes(level<C>& fine, level_memory& scratch);
+  void begin_system(const pattern_view& A, recorded_stages& stages);
+  std::array<std::int32_t, 3> divide_nodes(recorded_stages& stages, level<C>& fine, level_memory& scratch);
   void take_node_values(level<C>& fine);
   void take_node_cycle_matrices(recorder& run, level<C>& fine);
   void record_finest_nodes(recorder& run) const;
@@ -213,8 +218,8 @@ class hierarchy {
   double* coarse_near_null_ = nullptr;  ///< of the level that is being made
   pattern_view coarsest_;               ///< without blocks
   piece<C> inverse_;
-  piece<double> work_;         ///< for the inverse
-  buffer<std::int32_t> told_;  ///< sizes that the host waits for
+  piece<double> work_;        ///< for the inverse
+  shared_memory_block told_;  ///< sizes that the host waits for
 };
 
 extern template class hierarchy<float>;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "whilst/basics/views.hpp"
@@ -21,8 +23,15 @@ struct piece {
 /// each by itself would take longer than filling it. What a piece holds at first is not known.
 class level_memory {
  public:
-  /// usual: bytes that are allocated at a time.
-  level_memory(place where, std::size_t usual) : where_(where), usual_(usual) {}
+  /// first: bytes that are allocated at once, for all that is likely to be taken; a quarter of it when they are used.
+  level_memory(place where, std::size_t first) : where_(where), first_(first) {}
+  /// For pieces that are needed for a while: from the ends of that memory's slabs, where there is room. One at a time.
+  explicit level_memory(level_memory& beside) : where_(beside.where_), first_(beside.first_ / 4), beside_(&beside) {}
+  ~level_memory() {
+    if (beside_) reuse();
+  }
+  level_memory(const level_memory&) = delete;
+  level_memory& operator=(const level_memory&) = delete;
 
   template <class T>
   piece<T> take(index_type count) {
@@ -32,30 +41,44 @@ class level_memory {
     return {static_cast<T*>(take_bytes(bytes)), count};
   }
   /// All pieces may be handed out again: those there are must not be used any more.
-  void reuse() { slab_ = used_ = 0; }
+  void reuse() {
+    for (slab& one : slabs_) one.begin = 0;
+    if (!beside_) return;
+    for (slab& one : beside_->slabs_) one.end = one.bytes();
+  }
   index_type bytes() const {
     index_type all = 0;
-    for (const raw_buffer& slab : slabs_) all += static_cast<index_type>(slab.bytes());
+    for (const slab& one : slabs_) all += static_cast<index_type>(one.bytes());
     return all;
   }
 
  private:
   static constexpr std::size_t alignment = 256;
+  /// Handed out from its begin, and from its end for a while.
+  struct slab {
+    raw_buffer memory;
+    std::size_t begin = 0, end = memory.bytes();
+
+    std::size_t bytes() const { return memory.bytes(); }
+    std::byte* at(std::size_t place) const { return static_cast<std::byte*>(memory.data()) + place; }
+    bool has(std::size_t wanted) const { return end - begin >= wanted; }
+  };
   void* take_bytes(std::size_t bytes) {
-    while (slab_ < slabs_.size() && slabs_[slab_].bytes() - used_ < bytes) {
-      ++slab_;
-      used_ = 0;
+    if (beside_)
+      for (slab& one : beside_->slabs_)
+        if (one.has(bytes)) return one.at(one.end -= bytes);
+    auto from = std::find_if(slabs_.begin(), slabs_.end(), [&](const slab& one) { return one.has(bytes); });
+    if (from == slabs_.end()) {
+      const std::size_t usual = (slabs_.empty() ? first_ : first_ / 4) / alignment * alignment;
+      from = slabs_.insert(from, slab{raw_buffer::unset(where_, std::max(bytes, usual))});
     }
-    if (slab_ == slabs_.size()) slabs_.emplace_back(where_, bytes > usual_ ? bytes : usual_);
-    void* const taken = static_cast<std::byte*>(slabs_[slab_].data()) + used_;
-    used_ += bytes;
-    return taken;
+    return from->at(std::exchange(from->begin, from->begin + bytes));
   }
 
   place where_;
-  std::size_t usual_;
-  std::vector<raw_buffer> slabs_;
-  std::size_t slab_ = 0, used_ = 0;  ///< which is being handed out, and how much of it has been
+  std::size_t first_;
+  level_memory* beside_ = nullptr;
+  std::vector<slab> slabs_;
 };
 
 }  // namespace whilst::multigrid

@@ -55,6 +55,8 @@ class raw_buffer {
  public:
   raw_buffer() = default;
   raw_buffer(place where, std::size_t bytes, const void* source = nullptr);
+  /// What it holds at first is not known.
+  static raw_buffer unset(place where, std::size_t bytes);
   void* data() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ ? bytes_ : 0; }
   place where() const { return device_ < 0 ? place::host() : place::gpu(device_); }
@@ -65,6 +67,9 @@ class raw_buffer {
   void download(void* target, std::size_t bytes) const;
 
  private:
+  void allocate(place where, std::size_t bytes);
+  void set_to_zero();
+
   owned_memory memory_;
   std::size_t bytes_ = 0;
   int device_ = -1;

@@ -15,63 +15,59 @@
 namespace whilst::multigrid {
 
 /// Chooses the coarse unknowns, and finds the offsets of P's pattern: how many of these there are, and the pattern's
-/// size. dividing: the steps before that.
+/// size.
 template <class C>
-std::array<std::int32_t, 3> hierarchy<C>::split(program_recorder&& dividing, level<C>& fine, level_memory& scratch) {
+std::array<std::int32_t, 3> hierarchy<C>::split(recorded_stages& stages, level<C>& fine, level_memory& scratch) {
+  recorder& run = stages.steps();
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
   extended_interpolation<C>& made = fine.interpolation;
   made.coarse = kept_.take<std::int32_t>(n).data();
   made.diagonal = kept_.take<C>(n).data();
   std::uint8_t* const strong = scratch.take<std::uint8_t>(fine.A.nonzeros).data();
-  dividing.step("diagonal", n, sum_diagonal<C>{fine.matrix(), made.diagonal, lanes});
-  dividing.step("strong entries", n,
-                mark_dependences<C>{fine.matrix(), made.diagonal, options_.strength, strong, lanes});
+  run.step("diagonal", n, sum_diagonal<C>{fine.matrix(), made.diagonal, lanes});
+  run.step("strong entries", n, mark_dependences<C>{fine.matrix(), made.diagonal, options_.strength, strong, lanes});
   const mapped_columns<strong_entries> of_depended{fine.A, {strong}};
-  pattern_view depended = record_offsets_of(dividing, n, lanes, of_depended, scratch, scratch);
-  dividing.once("sizes", tell_sizes{{depended.offsets + n}, told_.data()});
-  run_now(std::move(dividing).finish(), where_);
+  pattern_view depended = record_offsets_of(run, n, lanes, of_depended, scratch, scratch);
+  record_told(run, {depended.offsets + n});
+  stages.run();
 
   const std::int32_t strong_count = told()[0];
-  program_recorder splitting(where_);
   std::int32_t* const numbers = scratch.take<std::int32_t>(n + 1).data();
-  record_columns_of(splitting, depended, n, strong_count, lanes, of_depended, scratch);
-  record_splitting(splitting, depended, record_transpose(splitting, depended, scratch, scratch), made.coarse, numbers,
-                   scratch);
+  record_columns_of(run, depended, n, strong_count, lanes, of_depended, scratch);
+  record_splitting(run, depended, record_transpose(run, depended, scratch, scratch), made.coarse, numbers, scratch);
   const mapped_columns<itself_and_fine> of_S{depended, {made.coarse}};
   const mapped_columns<numbers_of_coarse> of_A_c{fine.A, {fine.A, made.coarse}},
       of_strong_A_c{depended, {depended, made.coarse}};
   const int lanes_of_S = depended.lanes(4);
-  made.S = record_offsets_of(splitting, n, lanes_of_S, of_S, kept_, scratch);
-  made.A_c = record_offsets_of(splitting, n, lanes, of_A_c, kept_, scratch);
-  pattern_view strong_A_c = record_offsets_of(splitting, n, lanes_of_S, of_strong_A_c, scratch, scratch);
-  splitting.once("sizes", tell_sizes{{numbers + n, made.S.offsets + n, made.A_c.offsets + n}, told_.data()});
-  run_now(std::move(splitting).finish(), where_);
+  made.S = record_offsets_of(run, n, lanes_of_S, of_S, kept_, scratch);
+  made.A_c = record_offsets_of(run, n, lanes, of_A_c, kept_, scratch);
+  pattern_view strong_A_c = record_offsets_of(run, n, lanes_of_S, of_strong_A_c, scratch, scratch);
+  record_told(run, {numbers + n, made.S.offsets + n, made.A_c.offsets + n});
+  stages.run();
 
   const auto [coarse_rows, size_of_S, size_of_A_c] = told();
   fine.coarse_rows = coarse_rows;
   if (!is_worth_it(fine)) return {};
-  program_recorder reaching(where_);
-  record_columns_of(reaching, made.S, n, size_of_S, lanes_of_S, of_S, kept_);
-  record_columns_of(reaching, made.A_c, coarse_rows, size_of_A_c, lanes, of_A_c, kept_);
+  record_columns_of(run, made.S, n, size_of_S, lanes_of_S, of_S, kept_);
+  record_columns_of(run, made.A_c, coarse_rows, size_of_A_c, lanes, of_A_c, kept_);
   const std::int32_t most_of_strong = std::min(size_of_A_c, strong_count + coarse_rows);
-  record_columns_of(reaching, strong_A_c, coarse_rows, most_of_strong, lanes_of_S, of_strong_A_c, scratch);
+  record_columns_of(run, strong_A_c, coarse_rows, most_of_strong, lanes_of_S, of_strong_A_c, scratch);
   const columns_of_product of_W{made.S, strong_A_c};
-  made.W = record_offsets_of_product(reaching, of_W, kept_, scratch);
-  reaching.once("sizes", tell_sizes{{made.W.offsets + n}, told_.data()});
-  run_now(std::move(reaching).finish(), where_);
+  made.W = record_offsets_of_product(run, of_W, kept_, scratch);
+  record_told(run, {made.W.offsets + n});
+  stages.run();
 
   const std::int32_t size_of_W = told()[0];
-  program_recorder weighing(where_);
-  record_columns_of(weighing, made.W, coarse_rows, size_of_W, lanes_of_product(made.S), of_W, kept_);
+  record_columns_of(run, made.W, coarse_rows, size_of_W, lanes_of_product(made.S), of_W, kept_);
   made.S_values = kept_.take<C>(size_of_S).data();
   made.A_c_values = kept_.take<C>(size_of_A_c).data();
   made.W_values = kept_.take<C>(size_of_W).data();
-  record_weights(weighing, fine);
-  fine.P = record_offsets_of(weighing, n, made.W.lanes(4),
-                             fine.columns_of_interpolation(options_.interpolation_entries), kept_, scratch);
-  weighing.once("sizes", tell_sizes{{fine.P.offsets + n}, told_.data()});
-  run_now(std::move(weighing).finish(), where_);
+  record_weights(run, fine);
+  fine.P = record_offsets_of(run, n, made.W.lanes(4), fine.columns_of_interpolation(options_.interpolation_entries),
+                             kept_, scratch);
+  record_told(run, {fine.P.offsets + n});
+  stages.run();
   return {coarse_rows, told()[0]};
 }
 

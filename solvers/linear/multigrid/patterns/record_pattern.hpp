@@ -19,11 +19,14 @@ inline void require_32_bits(index_type nonzeros) {
 /// Sizes that one program finds and the next one's memory depends on.
 struct tell_sizes {
   static constexpr int most = 3;
-  const std::int32_t* sizes[most];  ///< null for none
+  struct places {
+    const std::int32_t* of[most];  ///< null for none
+  };
+  places sizes;
   std::int32_t* told;
   WHILST_HD void operator()() const {
     for (int k = 0; k < most; ++k)
-      if (sizes[k]) told[k] = *sizes[k];
+      if (sizes.of[k]) told[k] = *sizes.of[k];
   }
 };
 

@@ -36,7 +36,7 @@ void record_product(recorder& run, const char* name, const Left& A, const node_m
 
 /// The finest matrix as one of nodes, and its near-null space.
 template <class C>
-void hierarchy<C>::begin_system(const pattern_view& A) {
+void hierarchy<C>::begin_system(const pattern_view& A, recorded_stages& stages) {
   const near_null_space vectors = make_near_null_space(options_, A.rows);
   options_.near_null_space.clear();
   options_.coordinates.clear();
@@ -50,14 +50,13 @@ void hierarchy<C>::begin_system(const pattern_view& A) {
   const index_type n = A.rows / finest.block;
   const columns_of_nodes of_A{A, finest.block};
   const int lanes = A.lanes(8);
-  level_memory scratch(where_, usual_bytes(A) / 8);
-  program_recorder counting(where_);
-  finest.A = record_offsets_of(counting, n, lanes, of_A, kept_, scratch);
-  counting.once("sizes", tell_sizes{{finest.A.offsets + n}, told_.data()});
-  run_now(std::move(counting).finish(), where_);
-  program_recorder putting(where_);
-  record_columns_of(putting, finest.A, n, told()[0], lanes, of_A, kept_);
-  run_now(std::move(putting).finish(), where_);
+  level_memory scratch(kept_);
+  recorder& run = stages.steps();
+  finest.A = record_offsets_of(run, n, lanes, of_A, kept_, scratch);
+  record_told(run, {finest.A.offsets + n});
+  stages.run();
+  record_columns_of(run, finest.A, n, told()[0], lanes, of_A, kept_);
+  stages.run();
   finest.in_double.A = kept_.take<double>(finest.nodes_of_A().nonzeros()).data();
 }
 template <class C>
@@ -68,39 +67,38 @@ void hierarchy<C>::record_finest_nodes(recorder& run) const {
 
 /// As divide; and the tentative prolongation, which depends on no values and so stays as it is.
 template <class C>
-std::array<std::int32_t, 3> hierarchy<C>::divide_nodes(level<C>& fine, level_memory& scratch) {
+std::array<std::int32_t, 3> hierarchy<C>::divide_nodes(recorded_stages& stages, level<C>& fine, level_memory& scratch) {
   const index_type n = fine.A.rows;
   const int b = fine.block, k = fine.coarse_block;
-  program_recorder dividing(where_);
+  recorder& run = stages.steps();
   C* const sizes = scratch.take<C>(fine.A.nonzeros).data();
   std::uint8_t* const strong = scratch.take<std::uint8_t>(fine.A.nonzeros).data();
-  dividing.step("sizes of blocks", n, sizes_of_blocks<C>{fine.nodes_of_A(), sizes, fine.A.lanes(2)});
+  run.step("sizes of blocks", n, sizes_of_blocks<C>{fine.nodes_of_A(), sizes, fine.A.lanes(2)});
   const std::int32_t* const count =
-      record_aggregates(dividing, fine, sizes, strength_share * options_.strength, strong, scratch);
+      record_aggregates(run, fine, sizes, strength_share * options_.strength, strong, scratch);
   std::int32_t *const counts = scratch.take<std::int32_t>(n).data(), *const offsets =
                                                                          kept_.take<std::int32_t>(n + 1).data();
-  dividing.step("nodes in aggregates", n, count_aggregates{fine.aggregate, counts});
-  record_offsets(dividing, n, counts, offsets, scratch);
-  dividing.once("sizes", tell_sizes{{count, offsets + n}, told_.data()});
-  run_now(std::move(dividing).finish(), where_);
+  run.step("nodes in aggregates", n, count_aggregates{fine.aggregate, counts});
+  record_offsets(run, n, counts, offsets, scratch);
+  record_told(run, {count, offsets + n});
+  stages.run();
   const std::array<std::int32_t, 3> sizes_of_T = told();
   const std::int32_t coarse_rows = sizes_of_T[0], of_T = sizes_of_T[1];
   fine.coarse_rows = coarse_rows;
   if (!is_worth_it(fine)) return {};
 
-  program_recorder spanning(where_);
   std::int32_t* const indices = kept_.take<std::int32_t>(of_T).data();
   fine.T = {n, coarse_rows, of_T, offsets, indices};
   fine.in_double.T = kept_.take<double>(fine.nodes_of_T().nonzeros()).data();
   coarse_near_null_ = kept_.take<double>(index_type{coarse_rows} * k * k).data();
-  spanning.step("aggregates of nodes", n, put_aggregates{fine.aggregate, offsets, indices});
-  const pattern_view nodes_of = record_transpose(spanning, fine.T, scratch, scratch).view;
-  spanning.step("orthonormal vectors", coarse_rows,
-                orthonormal_on_aggregates{nodes_of, b, k, fine.near_null, coarse_near_null_});
-  spanning.step("T", n, tentative_values{fine.near_null, fine.nodes_of_T()});
-  fine.P = record_offsets_of(spanning, n, fine.A.lanes(4), fine.columns_of_AT(), kept_, scratch);
-  spanning.once("sizes", tell_sizes{{count, fine.P.offsets + n}, told_.data()});
-  run_now(std::move(spanning).finish(), where_);
+  run.step("aggregates of nodes", n, put_aggregates{fine.aggregate, offsets, indices});
+  const pattern_view nodes_of = record_transpose(run, fine.T, scratch, scratch).view;
+  run.step("orthonormal vectors", coarse_rows,
+           orthonormal_on_aggregates{nodes_of, b, k, fine.near_null, coarse_near_null_});
+  run.step("T", n, tentative_values{fine.near_null, fine.nodes_of_T()});
+  fine.P = record_offsets_of(run, n, fine.A.lanes(4), fine.columns_of_AT(), kept_, scratch);
+  record_told(run, {count, fine.P.offsets + n});
+  stages.run();
   return told();
 }
 
