@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/engine/doctor.hpp"
+#include "kernels/engine/memory/spare_buffers.hpp"
 
 /// Prepares, enqueues, resumes and waits for a program on a GPU.
 
@@ -13,9 +14,12 @@ namespace whilst {
 
 program::implementation::~implementation() {
   // Nothing may be freed under a run in flight; an error here has been or will be reported to whoever waits.
-  if (!has_run || life().ended()) return;
-  const cuda::relaxed_capture_mode relaxed;
-  cudaEventSynchronize(last_run.get());
+  if (has_run && !life().ended()) {
+    const cuda::relaxed_capture_mode relaxed;
+    if (cudaEventSynchronize(last_run.get()) != cudaSuccess) return;
+  }
+  // Not what a graph refers to, though that should be gone by now.
+  if (!was_captured) leave_spare(std::move(step_memory));
 }
 
 void program::implementation::wait() const {
@@ -69,7 +73,7 @@ void program::implementation::prepare_on_gpu() {
     provide(*publisher);
     visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });
     // Kept once allocated: a graph that captured the program refers to it.
-    if (measuring && step_memory.bytes() == 0) step_memory = raw_buffer(where, static_cast<std::size_t>(memory.used()));
+    if (measuring && step_memory.bytes() == 0) step_memory = take_spare(where, static_cast<std::size_t>(memory.used()));
   }
   resources_of = [this](const recorded_step& step) {
     const auto found = resources.find(&step);

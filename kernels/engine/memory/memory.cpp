@@ -138,6 +138,7 @@ void raw_buffer::set_to_zero() {
   const std::string doing =
       "setting " + std::to_string(bytes_) + " bytes on GPU " + std::to_string(device_) + " to zero";
   const cuda::device_guard current(device_);
+  life_.require(doing);
   cudaStream_t stream = stream_beside(life_);
   WHILST_CUDA(doing, cudaMemsetAsync(data(), 0, bytes_, stream));
   WHILST_CUDA(doing, cudaStreamSynchronize(stream));

@@ -142,10 +142,10 @@ class hierarchy {
  private:
   /// For patterns in CSR that steps of a cycle read on the host alone.
   level_memory& memory_of_csr(level_memory& scratch) { return where_.on_host() ? kept_ : scratch; }
-  /// What all levels take, where stencils and coarsening are of the usual kind.
+  /// What all levels take, where stencils and coarsening are of the usual kind. Those of a grid in the plane take less.
   std::size_t likely_bytes(const pattern_view& A) const {
-    const index_type bytes = is_system_ ? 64 * A.nonzeros + 256 * A.rows : 24 * A.nonzeros + 900 * A.rows;
-    return static_cast<std::size_t>(bytes) + 4096;
+    const index_type an_entry = is_system_ ? 64 : 24, a_row = is_system_ ? 256 : A.average() > 6 ? 1000 : 400;
+    return static_cast<std::size_t>(an_entry * A.nonzeros + a_row * A.rows) + 4096;
   }
   void begin(const pattern_view& A, recorded_stages& stages);
   void record_finest_level(recorder& run) const;

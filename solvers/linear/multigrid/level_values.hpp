@@ -164,11 +164,11 @@ struct entries_of_Q {
                is_in_P ? static_cast<double>(P.values[at]) : 0.0);
   }
 
-  /// The entries of a row, each with its value; the first ones of a thread are kept.
-  class row_of_values {
+  /// The columns that are kept of a row, in order: see count_columns. A thread remembers its first entries.
+  class row {
    public:
     template <class Team>
-    WHILST_HD row_of_values(const entries_of_Q& of, index_type i, const Team& team)
+    WHILST_HD row(const entries_of_Q& of, index_type i, const Team& team)
         : of_(of),
           i_(i),
           step_(team.size()),
@@ -179,53 +179,42 @@ struct entries_of_Q {
         const std::int32_t q = begin_ + j * step_;
         if (!on_device && q >= end_) break;
         column_[j] = q < end_ ? of.AP.pattern.indices[q] : no_column;
-        value_[j] = q < end_ ? of.value(i, q, column_[j]) : 0;
+        size_[j] = q < end_ ? fabs(of.value(i, q, column_[j])) : 0;
       }
-    }
-    /// Calls use(column, value) for those that the calling thread works on.
-    template <class Use>
-    WHILST_HD void each(const Use& use) const {
-      WHILST_UNROLLED
-      for (int j = 0; j < held; ++j) {
-        if (begin_ + j * step_ >= end_) break;
-        use(column_[j], value_[j]);
-      }
-      for (std::int32_t q = begin_ + held * step_; q < end_; q += step_) {
-        const std::int32_t column = of_.AP.pattern.indices[q];
-        use(column, of_.value(i_, q, column));
-      }
-    }
-
-   private:
-    static constexpr int held = on_device ? 8 : 64;
-    const entries_of_Q& of_;
-    index_type i_;
-    std::int32_t step_, begin_, end_, column_[held];
-    double value_[held];
-  };
-
-  /// The columns that are kept of a row, in order: see count_columns.
-  class row {
-   public:
-    template <class Team>
-    WHILST_HD row(const entries_of_Q& of, index_type i, const Team& team) : all_(of, i, team) {
       double most = 0;
-      all_.each([&](std::int32_t, double value) {
-        if (fabs(value) > most) most = fabs(value);
+      each([&](std::int32_t, double size) {
+        if (size > most) most = size;
       });
       least_ = -least_share * team.least(-most);
     }
     WHILST_HD std::int32_t beyond(std::int32_t last) const {
       std::int32_t least = no_column;
-      all_.each([&](std::int32_t g, double value) {
-        if (g > last && g < least && !(fabs(value) < least_)) least = g;
+      each([&](std::int32_t g, double size) {
+        if (g > last && g < least && !(size < least_)) least = g;
       });
       return least;
     }
 
    private:
-    row_of_values all_;
-    double least_;
+    static constexpr int held = on_device ? 8 : 64;
+    /// Calls use(column, |value|) for those that the calling thread works on.
+    template <class Use>
+    WHILST_HD void each(const Use& use) const {
+      WHILST_UNROLLED
+      for (int j = 0; j < held; ++j) {
+        if (begin_ + j * step_ >= end_) break;
+        use(column_[j], size_[j]);
+      }
+      for (std::int32_t q = begin_ + held * step_; q < end_; q += step_) {
+        const std::int32_t column = of_.AP.pattern.indices[q];
+        use(column, fabs(of_.value(i_, q, column)));
+      }
+    }
+
+    const entries_of_Q& of_;
+    index_type i_;
+    std::int32_t step_, begin_, end_, column_[held];
+    double size_[held], least_;
   };
   template <class Team>
   WHILST_HD row begin(index_type i, const Team& team) const {
@@ -263,21 +252,26 @@ struct values_of_Q {
   /// Calls put(at, value) for the entries of row i that the calling thread works on.
   template <class Team, class Put>
   WHILST_HD void each(index_type i, const Team& team, const Put& put) const {
-    const typename entries_of_Q<C>::row_of_values row(all, i, team);
-    const auto entry_of_Q = [&](std::int32_t g) {
-      const std::int32_t at = Q.find(i, g);
-      return at < Q.offsets[i + 1] && Q.indices[at] == g ? at : -1;
-    };
     sums<double, 2> whole_and_kept{};
-    row.each([&](std::int32_t g, double value) {
+    each_of_all(i, team, [&](std::int32_t at, double value) {
       whole_and_kept.value[0] += value;
-      if (entry_of_Q(g) >= 0) whole_and_kept.value[1] += value;
+      if (at >= 0) whole_and_kept.value[1] += value;
     });
     whole_and_kept = team.sum(whole_and_kept);
     const double ratio = whole_and_kept[0] / whole_and_kept[1], scale = ratio > 0.5 && ratio < 2 ? ratio : 1;
-    row.each([&](std::int32_t g, double value) {
-      const std::int32_t at = entry_of_Q(g);
+    each_of_all(i, team, [&](std::int32_t at, double value) {
       if (at >= 0) put(at, static_cast<C>(scale * value));
+    });
+  }
+
+ private:
+  /// Calls use(at, value) for the entries of A P, where `at` is the entry of Q, or -1 for one that is not kept. Twice
+  /// the work takes less time than the registers for what the first call has found.
+  template <class Team, class Use>
+  WHILST_HD void each_of_all(index_type i, const Team& team, const Use& use) const {
+    all.AP.pattern.each_entry(i, team, [&](std::int32_t q, std::int32_t g) {
+      const std::int32_t at = Q.find(i, g);
+      use(at < Q.offsets[i + 1] && Q.indices[at] == g ? at : -1, all.value(i, q, g));
     });
   }
 };

@@ -65,10 +65,12 @@ class raw_buffer {
   /// memory's context is gone.
   void upload(const void* source, std::size_t bytes);
   void download(void* target, std::size_t bytes) const;
+  void set_to_zero();
+  /// Of the context that the memory belongs to, on a GPU.
+  cuda::context_life life() const { return life_; }
 
  private:
   void allocate(place where, std::size_t bytes);
-  void set_to_zero();
 
   owned_memory memory_;
   std::size_t bytes_ = 0;
