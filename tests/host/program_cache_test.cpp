@@ -396,7 +396,8 @@ double free_bytes() {
 
 }  // namespace
 
-TEST_CASE("8 threads, 1000 solves each, through one cache: all right, and no memory is lost", "[cache][threads][gpu]") {
+TEST_CASE("8 threads, 1000 solves each, through one cache: all right, and no memory is lost",
+          "[cache][threads][gpu][alone]") {
   if (no_gpu()) return;
   program_cache cache;
   for (const char* executor : {"graph", "resident"}) {
