@@ -194,6 +194,33 @@ struct lobpcg {
     index_type bytes(const column_layout& of) const { return bytes_of(of, 2); }
   };
 
+  /// W -= X X'W.
+  struct leave_x_out {
+    const scalars* s;
+    block_vectors<T> vectors;
+    const double* G;  ///< S'S, 3 m x 3 m
+    int m;
+    struct known {
+      index_type pair;
+      const entries* x;
+      entries* w;
+      bool runs = true;
+    };
+    WHILST_HD known read(index_type pair) const { return {pair, vectors.x(s->side), vectors.w(s->side)}; }
+    WHILST_HD void operator()(index_type i, index_type at, const known& here) const {
+      const entries* const x = here.x + i * (m / 2);
+      entries w = here.w[at];
+      for (int j = 0; j < 2; ++j) {
+        const double* const of_w = G + m + 2 * here.pair + j;
+        double sum = 0;
+        for (int k = 0; k < m; ++k) sum += static_cast<double>(x[k / 2][k % 2]) * of_w[k * 3 * m];
+        w.value[j] = static_cast<T>(static_cast<double>(w[j]) - sum);
+      }
+      here.w[at] = w;
+    }
+    index_type bytes(const column_layout& of) const { return bytes_of(of, 3); }
+  };
+
   /// The norms of the residuals, and which pairs are locked; returns the largest that is wanted. By one block.
   struct measure_residuals {
     static constexpr bool whole_block = true;
@@ -277,11 +304,16 @@ struct lobpcg {
     if (!M.parts) return;
     M.apply(run);
     visit_rows(run, "W = M R", of, turn_back{s, vectors, M.MR});
+    products(run);
+    visit_rows(run, "W -= X X'W", of, leave_x_out{s, vectors, ritz.G, ritz.m});
   }
-  void combine(recorder& run, bool with_w, bool with_p) const {
+  void products(recorder& run) const {
     run.team("S'S, S'A S, S = [X W P]", gram.pieces, gram_of_pieces<T>{gram, vectors, &s->side, gram_partial});
     run.step("sums of the pieces", index_type{gram.tiles()} * gram_layout::sums_a_tile,
              add_up_gram{gram, gram_partial, ritz.G, ritz.H});
+  }
+  void combine(recorder& run, bool with_w, bool with_p) const {
+    products(run);
     run.team("Rayleigh-Ritz", 1, rayleigh_ritz<T>{ritz, s, wanted, largest, with_w, with_p}, stop_where_it_failed{});
     visit_rows(run, "X, P, A X, A P, W = M (A X - X Lambda)", of,
                advance{s, vectors, ritz.X, ritz.P, ritz.m, corrected()}, partial);
