@@ -1,4 +1,5 @@
-// Several right-hand sides at once with preconditioners made from the matrix, against a direct solver and single solves.
+// Several right-hand sides at once with preconditioners made from the matrix, against a direct solver and single
+// solves.
 
 #include <cmath>
 #include <limits>
@@ -199,7 +200,8 @@ TEST_CASE("preconditioners of columns follow new values", "[linear][columns]") {
       const index_type distance = A.column_indices()[entry] - i;
       values[entry] = distance == 0 ? 202.0 : std::abs(distance) == 1 ? -100 : -1;
     }
-  const csr_matrix<double> B(A.rows(), A.rows(), A.row_offsets_32(), A.column_indices(), std::span<const double>(values));
+  const csr_matrix<double> B(A.rows(), A.rows(), A.row_offsets_32(), A.column_indices(),
+                             std::span<const double>(values));
   const std::vector<double> b = random_vector<double>(3 * A.rows(), 7);
   for (const std::string& executor : executors_with_steps())
     for (const std::string M : {"ic", "fsai", "ssor", "chebyshev"}) {

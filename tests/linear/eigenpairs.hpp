@@ -67,7 +67,8 @@ double norm_by_rows(const whilst::csr_matrix<T>& A) {
 
 /// Checks everything that a report says of vectors.
 template <class T>
-void check_pairs(const whilst::csr_matrix<T>& A, const std::vector<T>& X, const whilst::eigenvalue_report& told, double rtol) {
+void check_pairs(const whilst::csr_matrix<T>& A, const std::vector<T>& X, const whilst::eigenvalue_report& told,
+                 double rtol) {
   const auto columns = columns_of(X, A.rows());
   const double norm = norm_by_rows(A);
   CHECK(told.converged());

@@ -117,7 +117,7 @@ TEMPLATE_TEST_CASE("preconditioned eigenvalues at every scale", "[linear][eigenv
       in_float ? std::vector<double>{1e-36, 1e37} : std::vector<double>{1e-307, 1e-200, 1e200, 1e307};
   for (const std::string& executor : executors_with_steps())
     for (const double factor : factors)
-      for (const std::string& M : {"amg", "fsai", "chebyshev", "block_jacobi"}) {
+      for (const std::string M : {"amg", "fsai", "chebyshev", "block_jacobi"}) {
         INFO(executor << ", A times " << factor << ", " << M);
         const auto A = line<TestType>(60, factor);
         const auto rounded = static_cast<double>(static_cast<TestType>(factor));

@@ -30,9 +30,9 @@ namespace whilst {
 /// matrices once for four columns in float, two in double; the others are applied to one column after another, within
 /// the same program. "auto" is chosen once, from the matrix as it is given, and no other goes on where it fails.
 ///
-/// Without a preconditioner and with jacobi, conjugate gradients here predict their next scalar and recompute it (T. Chen, E. Carson, SIAM J. Sci. Comput. 42
-/// (2020)): the iterates differ from those of a linear_solver by rounding. Results of each executor have the same bits
-/// in each run, and those on the host for any number of threads.
+/// Without a preconditioner and with jacobi, conjugate gradients here predict their next scalar and recompute it (T.
+/// Chen, E. Carson, SIAM J. Sci. Comput. 42 (2020)): the iterates differ from those of a linear_solver by rounding.
+/// Results of each executor have the same bits in each run, and those on the host for any number of threads.
 template <class T>
 class columns_linear_solver : public recorded_solver {
  public:

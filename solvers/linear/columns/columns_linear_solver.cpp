@@ -84,7 +84,8 @@ struct columns_linear_solver<T>::implementation {
     options.preconditioner = M.name();
     request.settings = method_settings_of(options);
     request.systems = columns;
-    for (std::vector<double>* const vectors : {&options.amg.near_null_space, &options.amg.coordinates}) vectors->clear();
+    for (std::vector<double>* const vectors : {&options.amg.near_null_space, &options.amg.coordinates})
+      vectors->clear();
     options.block_jacobi.offsets.clear();
     at_once = std::make_unique<prepared_solve<T>>(request, record_columns(request), choice.how, options, began);
     at_once->desk().common.format = csr_format;

@@ -57,7 +57,8 @@ template <class T>
 void preconditioner_of_columns<T>::choose_automatically(std::string_view doing, const linear_solver_options& options,
                                                         const matrix_on_place<T>& matrix, solve_request<T>& request) {
   const csr_matrix<T>& given = matrix.given();
-  const csr_matrix<T> on_host = given.is_on_device() ? copied_to_host(given, given.values_data(), request.where) : given;
+  const csr_matrix<T> on_host =
+      given.is_on_device() ? copied_to_host(given, given.values_data(), request.where) : given;
   matrix_traits A = traits_of<T>(on_host, on_host.values());
   A.knows_nodes = options.amg.unknowns_a_node > 1 || !options.amg.near_null_space.empty();
   std::string skipped;

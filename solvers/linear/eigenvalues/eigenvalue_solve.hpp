@@ -114,7 +114,8 @@ struct eigenvalue_solve {
       s->exponent = s->norm > 0 ? -binary_exponent(s->norm) : 0;
       s->before = power_of_two(s->exponent / 2);
       s->after = power_of_two(s->exponent - s->exponent / 2);
-      s->factor = power_of_two(s->exponent < 1000 ? s->exponent : 1000);  // of the tiniest norms not even that is finite
+      s->factor =
+          power_of_two(s->exponent < 1000 ? s->exponent : 1000);  // of the tiniest norms not even that is finite
       s->side = 0;
       s->largest_residual = s->last_norm = HUGE_VAL;
       s->slow_restarts = 0;

@@ -36,7 +36,7 @@ struct lobpcg {
   gram_layout gram;
   int wanted;
   bool largest;
-  T* inverse_diagonal;     ///< of A as scaled; null without jacobi
+  T* inverse_diagonal;    ///< of A as scaled; null without jacobi
   columns_by_parts<T> M;  ///< instead of that
   scalars* s;
   block_vectors<T> vectors;
@@ -190,7 +190,9 @@ struct lobpcg {
       bool runs = true;
     };
     WHILST_HD known read(index_type pair) const { return {pair, vectors.w(s->side)}; }
-    WHILST_HD void operator()(index_type i, index_type at, const known& here) const { here.w[at] = MR.get(i, here.pair); }
+    WHILST_HD void operator()(index_type i, index_type at, const known& here) const {
+      here.w[at] = MR.get(i, here.pair);
+    }
     index_type bytes(const column_layout& of) const { return bytes_of(of, 2); }
   };
 

@@ -34,10 +34,9 @@ recorded_eigenvalues<T> record_with_offsets(const eigenvalue_request<T>& request
     memory.item("vectors and scalars");
     A.values = {placed.values};
     if (by.parts) by.parts->read_values_from({placed.values});
-    return std::pair(
-        placed, eigenvalue_solve<T, decltype(A)>(
-                    A, {{placed.x}, {placed.outcome}, request.wanted}, request.block_columns, request.largest,
-                    by, placed.outer, placed.inner, memory));
+    return std::pair(placed, eigenvalue_solve<T, decltype(A)>(A, {{placed.x}, {placed.outcome}, request.wanted},
+                                                              request.block_columns, request.largest, by, placed.outer,
+                                                              placed.inner, memory));
   });
   made.x = record.parameter<T*>(at.x, nullptr);
   made.values = record.parameter<const T*>(at.values, request.matrix.values);

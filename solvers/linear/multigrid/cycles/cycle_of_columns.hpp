@@ -124,8 +124,7 @@ void record_cycle_of_columns(recorder& run, const hierarchy<C>& of, const tile_v
   };
   const auto product = [&](const char* name, std::size_t k, const interleaved_rows<C>& A, const auto& put) {
     using Put = std::remove_cvref_t<decltype(put)>;
-    step(name, on_host ? A.pattern.rows : A.warps(), k,
-         interleaved_product<C, X, Put>{A, vectors.residual(k), put});
+    step(name, on_host ? A.pattern.rows : A.warps(), k, interleaved_product<C, X, Put>{A, vectors.residual(k), put});
   };
   const auto up = [&](std::size_t k, const auto& put) {
     using Put = std::remove_cvref_t<decltype(put)>;

@@ -49,8 +49,8 @@ struct interleaved_rows {
     load(e, 0);
     return e;
   }
-  /// The products of the rows with x, in x's numbers, or tiles of columns; every lane of a row receives its row's. x: an
-  /// address, or whatever gives its entries by [].
+  /// The products of the rows with x, in x's numbers, or tiles of columns; every lane of a row receives its row's. x:
+  /// an address, or whatever gives its entries by [].
   template <class X>
   WHILST_HD auto times(entries e, const X& x) const {
     using S = std::remove_cvref_t<decltype(x[0])>;
