@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 
 namespace whilst_test {
@@ -115,6 +116,16 @@ TEMPLATE_TEST_CASE("amg of several columns is amg of each", "[linear][amg][colum
         options.amg.unknowns_a_node = one.unknowns_a_node;
         check_alike(applied(A, options, w, columns, random_vector<TestType>(A.rows() * columns, 3)), name, w);
       }
+}
+
+/// With teams enough that each takes all tiles.
+TEST_CASE("amg of several columns of many rows", "[linear][amg][columns]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>(under_sanitizers ? "poisson2d:70" : "poisson3d:36").matrix;
+  for (const way& w : ways())
+    for (const std::string name : {"amg", "amg,precision=double"}) {
+      INFO(w.name << ", " << name);
+      check_alike(applied(A, {.preconditioner = name}, w, 5, random_vector<double>(5 * A.rows(), 3)), name, w);
+    }
 }
 
 TEST_CASE("preconditioners that know one vector take several in turn", "[linear][columns]") {

@@ -35,30 +35,39 @@ class tile_vectors {
   std::vector<vectors> of_level_;
 };
 
-/// A product with a tile, done for all tiles: those of a warp's rows, or of a row on the host, follow one another, and
-/// find the matrix in a cache. Product has x and put.
+/// A product with a tile, done for all tiles. An index is that of a product's team, which takes one tile after another
+/// and reads its part of the matrix once; where there are too few teams for that, so many as `groups` share the tiles.
+/// Product has x and put.
 template <class C, class Product>
 struct for_each_tile {
   static constexpr bool fetches_constants = false;
   static constexpr int blocks_wanted = 2;  // a lane holds as many entries of x as one column's does, of tiles
   Product of_first;
   index_type tiles, x_entries;  ///< x_entries: from one tile to the next
+  index_type groups;
 
   WHILST_HD int lanes_wanted() const { return of_first.lanes_wanted(); }
   template <class Team>
   WHILST_HD auto fetch(index_type i, const Team& team) const {
-    return of_first.fetch(i / tiles, team);
+    return of_first.fetch(own_index(i), team);
   }
   template <class Team, class Fetched>
   WHILST_HD void operator()(index_type i, const Team& team, const Fetched& fetched) const {
-    Product product = of_first;
-    product.x += i % tiles * x_entries;
-    product.put.tile = i % tiles;
-    product(i / tiles, team, fetched);
+    const index_type own = own_index(i);
+    for (index_type tile = i - own * groups; tile < tiles; tile += groups) {
+      Product product = of_first;
+      product.x += tile * x_entries;
+      product.put.tile = tile;
+      product(own, team, fetched);
+    }
   }
   index_type bytes(index_type) const {
     return of_first.bytes(0) + tiles * x_entries * static_cast<index_type>(sizeof(column_tile<C>));
   }
+
+ private:
+  /// A division takes as long as the product of a short row.
+  WHILST_HD index_type own_index(index_type i) const { return groups == 1 ? i : i / groups; }
 };
 
 /// y = A x, tile by tile.
@@ -120,7 +129,9 @@ void record_cycle_of_columns(recorder& run, const hierarchy<C>& of, const tile_v
   const bool on_host = run.where().on_host();
   const auto step = [&](const char* name, index_type count, std::size_t k, const auto& product) {
     using Product = std::remove_cvref_t<decltype(product)>;
-    run.step(name, count * tiles, for_each_tile<C, Product>{product, tiles, vectors.entries(k)});
+    constexpr index_type enough_teams = 4096;  // for a large GPU
+    const index_type groups = count >= enough_teams ? 1 : tiles;
+    run.step(name, count * groups, for_each_tile<C, Product>{product, tiles, vectors.entries(k), groups});
   };
   const auto product = [&](const char* name, std::size_t k, const interleaved_rows<C>& A, const auto& put) {
     using Put = std::remove_cvref_t<decltype(put)>;
