@@ -16,7 +16,6 @@
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
-#include "whilst/columns_linear_solver.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/whilst.hpp"
 
