@@ -69,7 +69,7 @@ std::string error_of_making(const linear_solver_options& options) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("three columns with a preconditioner by hand", "[linear][columns][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("three columns with a preconditioner by hand", "[linear][columns]", float, double) {
   // [2 -1 0; -1 2 -1; 0 -1 2] has these solutions of [1 0 1], [2 2 2], and [0 0 4].
   triplets<TestType> t(3);
   t.row({{0, 2}, {1, -1}});
@@ -163,7 +163,7 @@ TEST_CASE("a preconditioned column ends for itself and leaves the others alone",
 }
 
 TEST_CASE("preconditioned columns have the same bits each time, for any number of threads, and beside another solver",
-          "[linear][columns][sanitizer]") {
+          "[linear][columns]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:40").matrix;
   const std::vector<double> b = random_vector<double>(5 * A.rows(), 7);
   for (const std::string& executor : executors_with_steps()) {

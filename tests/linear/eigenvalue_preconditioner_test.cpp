@@ -40,7 +40,7 @@ std::vector<double> values_of_cube(int nx) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("eigenvalues of few rows with a preconditioner", "[linear][eigenvalues][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("eigenvalues of few rows with a preconditioner", "[linear][eigenvalues]", float, double) {
   const double rtol = reachable<TestType>;
   for (const std::string& executor : executors_with_steps())
     for (const std::string& M : made_for_eigenvalues)

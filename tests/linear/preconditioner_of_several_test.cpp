@@ -93,7 +93,7 @@ void check_alike(const both_ways<T>& M, const std::string& preconditioner, const
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("amg of several columns is amg of each", "[linear][amg][columns][sanitizer]", float, double) {
+TEMPLATE_TEST_CASE("amg of several columns is amg of each", "[linear][amg][columns]", float, double) {
   struct kind {
     const char *problem, *settings;
     int unknowns_a_node;
@@ -116,6 +116,16 @@ TEMPLATE_TEST_CASE("amg of several columns is amg of each", "[linear][amg][colum
         options.amg.unknowns_a_node = one.unknowns_a_node;
         check_alike(applied(A, options, w, columns, random_vector<TestType>(A.rows() * columns, 3)), name, w);
       }
+}
+
+TEST_CASE("amg of several columns with all that is special, once each", "[linear][amg][columns][sanitizer]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:13").matrix;
+  for (const way& w : ways())
+    for (const std::string settings : {"", ",precision=double", ",precision=bfloat16", ",most_levels=2"}) {
+      const std::string name = "amg,coarsest_rows=10" + settings;
+      INFO(w.name << ", " << name);
+      check_alike(applied(A, {.preconditioner = name}, w, 5, random_vector<double>(5 * A.rows(), 3)), name, w);
+    }
 }
 
 /// With teams enough that each takes all tiles.
