@@ -27,8 +27,8 @@ namespace whilst {
 ///
 /// Preconditioners are those of a linear_solver with a symmetric M that is the same in each iteration: none, jacobi,
 /// and all made ones but ilu, spai, solve, amg's cycles K and F and its refresh=lagged. A V-cycle of amg reads its
-/// matrices once for four columns in float, two in double; the others are applied to one column after another, within
-/// the same program. "auto" is chosen once, from the matrix as it is given, and no other goes on where it fails.
+/// matrices once for all columns; the others are applied to one column after another, within the same program. "auto"
+/// is chosen once, from the matrix as it is given, and no other goes on where it fails.
 ///
 /// Without a preconditioner and with jacobi, conjugate gradients here predict their next scalar and recompute it (T.
 /// Chen, E. Carson, SIAM J. Sci. Comput. 42 (2020)): the iterates differ from those of a linear_solver by rounding.
