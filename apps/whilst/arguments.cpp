@@ -133,7 +133,10 @@ void add_eigenpairs(CLI::App* to, eigen_options& into) {
   add(to, "--block-columns", solver.block_columns,
       "Columns that are iterated on; more than --count speed up the last pairs (default: a quarter more)",
       whole_number(1, 24, "8"));
-  add(to, "--preconditioner", solver.preconditioner, "Default none", one_of({"none", "jacobi"}));
+  add(to, "--preconditioner", solver.preconditioner,
+      "jacobi: the inverse of the diagonal; for the smallest pairs of a positive definite matrix, amg or another one "
+      "that is close to the inverse of A, with settings as for whilst solve; auto chooses one (default none)",
+      preconditioner_of_matrix());
   add(to, "--rtol", solver.rtol, "Stop at |A x - lambda x| <= rtol |A| for all pairs (default 1e-8)",
       number<double>(
           "FLOAT", [](double value) { return value >= 0 && value < 1; }, "a number from 0 to below 1, as 1e-8"));
@@ -161,7 +164,7 @@ void add_eigenpairs(CLI::App* to, eigen_options& into) {
       "Examples:\n"
       "  whilst eigen --gallery poisson2d:64 --count 4\n"
       "  whilst eigen A.mtx --largest --rtol 1e-10 --output vectors.mtx\n"
-      "  whilst eigen --gallery elasticity2d:16 --count 3 --preconditioner jacobi --max-iterations 5000\n"
+      "  whilst eigen --gallery elasticity2d:16 --count 3 --preconditioner amg\n"
       "  whilst eigen A.mtx --count 8 --block-columns 16 --json - | jq .eigenvalues\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error, as a matrix that is not\n"
       "symmetric.");

@@ -23,9 +23,9 @@ namespace {
 std::string advice(const eigen_options& options, reason why) {
   switch (why) {
     case reason::iteration_limit:
-      return options.solver.preconditioner == "none"
-                 ? "try more --block-columns, --preconditioner jacobi, or a larger --max-iterations"
-                 : "try more --block-columns, or a larger --max-iterations";
+      if (options.solver.preconditioner != "none") return "try more --block-columns, or a larger --max-iterations";
+      return fmt::format("try more --block-columns, --preconditioner {}, or a larger --max-iterations",
+                         options.largest ? "jacobi" : "auto");
     case reason::deadline:
       return "try a longer --deadline";
     case reason::nan_or_infinity:
@@ -92,7 +92,9 @@ int solve_in(const eigen_options& options) {
   std::FILE* const out = files.report.text();
   const linear_system<T> system = load_system<T>(options.about);
   const index_type rows = system.A.rows(), count = options.solver.count;
-  eigenvalue_solver<T> solver(system.A, options.solver);
+  eigenvalue_options asked = options.solver;
+  asked.amg = with_nodes(system, {.preconditioner = asked.preconditioner}).amg;
+  eigenvalue_solver<T> solver(system.A, asked);
   print_header(out, system, options, solver);
 
   std::vector<T> X(static_cast<std::size_t>(rows * count), T(0));
@@ -106,6 +108,7 @@ int solve_in(const eigen_options& options) {
   fmt::print(out, "result       {}: {}\n", name(result.reason()), result.explanation());
   const std::string cure = advice(options, result.reason());
   if (!cure.empty()) fmt::print(out, "             {}\n", cure);
+  if (!result.preconditioner_choice().empty()) fmt::print(out, "M            {}\n", result.preconditioner_choice());
   fmt::print(out, "iterations   {}, with a block of {} columns\n", result.iterations(), solver.block_columns());
   fmt::print(out, "residual     at most {:.3e} ||A||, computed here; the solver says {:.3e}; asked for {:.3g}\n",
              largest, result.relative_residual(), options.solver.rtol);

@@ -18,7 +18,6 @@ void require_what_columns_have(const solve_options& options, index_type columns)
                 "Leave the option out, or give one right-hand side");
   };
   if (options.monitor) refuse("progress");
-  if (options.explain) refuse("explanation");
   if (!options.history.empty()) refuse("history");
   if (!options.plot.empty()) refuse("plot of a history");
 }
@@ -27,6 +26,7 @@ json columns_json(const columns_report& result) {
   json document;
   document["method"] = result.method();
   document["preconditioner"] = result.preconditioner();
+  if (!result.preconditioner_choice().empty()) document["preconditioner_choice"] = result.preconditioner_choice();
   document["executor"] = result.executor();
   document["precision"] = result.precision();
   document["n"] = result.rows();
@@ -62,7 +62,7 @@ template <class T>
 int solve_columns(const linear_system<T>& system, const solve_options& options, const result_files& files) {
   require_what_columns_have(options, system.columns);
   std::FILE* const out = files.report.text();
-  columns_linear_solver<T> solver(system.A, system.columns, options.solver);
+  columns_linear_solver<T> solver(system.A, system.columns, with_nodes(system, options.solver));
   print_header(out, system, options, describe_machine(options.solver.device), solver.executor());
   fmt::print(out, "executor     {}{}\n", solver.executor(),
              solver.executor() == options.solver.executor ? "" : " (asked for: " + options.solver.executor + ")");
@@ -77,6 +77,7 @@ int solve_columns(const linear_system<T>& system, const solve_options& options, 
   document["right_side"] = system.rhs_source;
   document["columns"] = json::array();
   fmt::print(out, "result       {}\n", result.message());
+  if (!result.preconditioner_choice().empty()) fmt::print(out, "M            {}\n", result.preconditioner_choice());
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   fmt::print(out, "\n{:>6}  {:>10}  {:>11}  {:>11}  {}\n", "column", "iterations", "residual", "solver says", "reason");
   for (index_type k = 0; k < system.columns; ++k) {
@@ -95,6 +96,7 @@ int solve_columns(const linear_system<T>& system, const solve_options& options, 
   }
   fmt::print(out, "\ntime         set-up {}, solve {}\n", duration(result.setup_seconds()),
              duration(result.solve_seconds()));
+  if (options.explain) fmt::print(out, "\n{}", solver.explain());
 
   files.report.write(document);
   files.output.write_with(

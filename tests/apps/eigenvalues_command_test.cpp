@@ -86,6 +86,21 @@ TEST_CASE("whilst eigen finds the largest pairs of a model problem, and says how
   CHECK(run(with(problem, {"--quiet"})).err.empty());
 }
 
+TEST_CASE("whilst eigen with amg, whose nodes the gallery knows") {
+  const strings problem{"eigen", "--gallery", "elasticity2d:12", "--count", "3", "--executor", "host", "--json", "-"};
+  const outcome by_amg = run(with(problem, {"--preconditioner", "amg,coarsest_rows=60"})),
+                by_jacobi = run(with(problem, {"--preconditioner", "jacobi"}));
+  INFO(by_amg.err);
+  CHECK(by_amg.status == 0);
+  CHECK(contains(by_amg.err, "M            amg, "));
+  const json report = json::parse(by_amg.out), other = json::parse(by_jacobi.out);
+  CHECK(report["preconditioner"] == "amg,coarsest_rows=60");
+  CHECK(report["preconditioner_choice"].get<std::string>().find("amg, ") == 0);
+  CHECK(2 * report["iterations"].get<int>() < other["iterations"].get<int>());
+  for (int k = 0; k < 3; ++k)
+    CHECK(report["eigenvalues"][k].get<double>() == Approx(other["eigenvalues"][k].get<double>()).epsilon(1e-6));
+}
+
 TEST_CASE("what whilst eigen refuses") {
   const folder here;
   const std::string crooked =
@@ -100,7 +115,9 @@ TEST_CASE("what whilst eigen refuses") {
         {{"eigen", write_matrix(here), "--count", "3"}, "the matrix has 2 rows, and 3 pairs are wanted"},
         {{"eigen", write_matrix(here), "--count", "17"}, "--count"},
         {{"eigen", write_matrix(here), "--executor", "resident"}, "resident"},
-        {{"eigen", write_matrix(here), "--rtol", "1"}, "--rtol"}}) {
+        {{"eigen", write_matrix(here), "--rtol", "1"}, "--rtol"},
+        {{"eigen", write_matrix(here), "--preconditioner", "amgx"}, "amgx"},
+        {{"eigen", write_matrix(here), "--largest", "--preconditioner", "amg"}, "For the largest pairs use none"}}) {
     INFO(one.says);
     const outcome result = run(one.arguments);
     CHECK(result.status == 1);

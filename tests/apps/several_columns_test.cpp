@@ -70,12 +70,27 @@ TEST_CASE("a --rhs file with three columns gives a row and a solution for each")
   }
 }
 
+TEST_CASE("several columns by amg say what was made, and explain it") {
+  const folder here;
+  write_system(here);
+  const outcome result = run({"solve", here.at("A.mtx"), "--rhs", here.at("B.mtx"), "--executor", "host",
+                              "--preconditioner", "amg", "--explain", "--json", here.at("report.json")});
+  INFO(result.err);
+  CHECK(result.status == 0);
+  CHECK(contains(result.out, "M            amg, 1 level of 2 rows"));
+  CHECK(contains(result.out, "3 columns converged"));
+  CHECK(contains(result.out, "step 'the coarsest level' over 2"));
+  CHECK(contains(result.out, "preconditioner amg: V-cycle"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["preconditioner"] == "amg");
+  CHECK(report["preconditioner_choice"].get<std::string>().find("amg, 1 level") == 0);
+}
+
 TEST_CASE("several columns: what is missing is refused by name") {
   const folder here;
   write_system(here);
   const strings solve{"solve", here.at("A.mtx"), "--rhs", here.at("B.mtx"), "--executor", "host"};
-  for (const strings& more :
-       {strings{"--monitor"}, {"--explain"}, {"--history", here.at("h.csv")}, {"--plot", here.at("p.svg")}}) {
+  for (const strings& more : {strings{"--monitor"}, {"--history", here.at("h.csv")}, {"--plot", here.at("p.svg")}}) {
     const outcome result = run(with(solve, more));
     CHECK(result.status == 1);
     CHECK(contains(result.err, "--rhs has 3 columns, and there is no "));
@@ -93,9 +108,10 @@ TEST_CASE("several columns: what is missing is refused by name") {
   std::ofstream(here / "long.mtx") << "%%MatrixMarket matrix array real general\n3 2\n1\n1\n1\n1\n1\n1\n";
   CHECK(contains(run({"solve", here.at("A.mtx"), "--rhs", here.at("long.mtx"), "--executor", "host"}).err,
                  "it has 3 entries and the matrix 2 rows"));
-  const outcome by_amg = run(with(solve, {"--preconditioner", "amg"}));
-  CHECK(by_amg.status == 1);
-  CHECK(contains(by_amg.err, "there is no preconditioner called 'amg'. Use one of none, jacobi"));
+  const outcome by_ilu = run(with(solve, {"--preconditioner", "ilu"}));
+  CHECK(by_ilu.status == 1);
+  CHECK(contains(by_ilu.err,
+                 "preconditioner ilu is not symmetric, and several columns at once need one that is. Use ic"));
   const outcome limited = run(with(solve, {"--max-iterations", "1"}));
   CHECK(limited.status == 2);
   CHECK(contains(limited.out, "iteration_limit"));

@@ -233,6 +233,22 @@ TEST_CASE("the shown incomplete factors solve, and are made anew for other value
   check(-1.0 / 6);
 }
 
+TEST_CASE("the shown tones of an elastic body", "[shown]") {
+  const whilst::gallery_problem<double> body = whilst::make_gallery<double>("elasticity3d:4");
+  const whilst::csr_matrix<double>& A = body.matrix;
+  const std::vector<double>& coordinates = body.coordinates;
+  // shown: tones
+  whilst::eigenvalue_options options{.count = 4, .preconditioner = "amg"};
+  options.amg.unknowns_a_node = 3;
+  options.amg.coordinates = coordinates;  // three numbers a node
+  whilst::eigenvalue_solver<double> solver(A, options);
+  // end of shown
+  std::vector<double> X(static_cast<std::size_t>(4 * A.rows()), 0);
+  const whilst::eigenvalue_report report = solver.solve(X);
+  CHECK(report.converged());
+  CHECK(report.iterations() < 30);
+}
+
 TEST_CASE("the shown range holds the eigenvalues", "[shown]") {
   const whilst::csr_matrix<double> A = line();
   // shown: range

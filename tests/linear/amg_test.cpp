@@ -16,7 +16,6 @@
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "tests/under_sanitizers.hpp"
-#include "whilst/columns_linear_solver.hpp"
 #include "whilst/linear/linear_operator.hpp"
 #include "whilst/whilst.hpp"
 
@@ -992,14 +991,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   const std::string others =
       "there is no preconditioner called 'amg'. Use one of none, jacobi; a linear_solver also "
       "takes amg, multigrid, ilu, ic, fsai, spai";
-  CHECK(message_of([&] {
-          whilst::columns_linear_solver<double>(A, 2, {.preconditioner = "amg", .executor = "host"});
-        }).find("making a solver for several columns: " + others) == 0);
   CHECK(message_of([&] { whilst::batch_linear_solver<double>(A, 2, {.preconditioner = "amg"}); }).find(others) !=
         std::string::npos);
-  CHECK(message_of([&] {
-          whilst::eigenvalue_solver<double>(A, {.preconditioner = "amg", .executor = "host"});
-        }).find(others) != std::string::npos);
 }
 
 }  // namespace whilst_test

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numbers>
 
 #include <Eigen/Dense>
 
 #include "tests/catch.hpp"
+#include "tests/linear/eigenpairs.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/under_sanitizers.hpp"
 
@@ -25,121 +25,6 @@ using whilst::reason;
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-template <class T>
-constexpr double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-
-/// A tolerance that T reaches: a residual is rounded by a few epsilon of ||A||, more with longer rows.
-template <class T>
-constexpr double reachable = 100 * epsilon<T>;
-
-/// Vectors are combinations of 3 m columns, rounded once an entry, and made orthonormal by sums in double.
-template <class T>
-constexpr double orthonormal = 100 * epsilon<T>;
-
-/// A pair whose residual is at most rtol ||A|| has an eigenvalue within rtol ||A||; and for an eigenvalue apart from
-/// the others within the square of it over the distance. The rest is rounding of x'A x.
-template <class T>
-constexpr double value_rounding = 100 * epsilon<T>;
-
-struct found {
-  eigenvalue_report told;
-  std::vector<double> values;
-};
-
-template <class T>
-std::vector<std::vector<T>> columns_of(const std::vector<T>& X, index_type n) {
-  std::vector<std::vector<T>> columns;
-  for (std::size_t at = 0; at < X.size(); at += static_cast<std::size_t>(n))
-    columns.emplace_back(X.begin() + static_cast<std::ptrdiff_t>(at), X.begin() + static_cast<std::ptrdiff_t>(at) + n);
-  return columns;
-}
-
-/// ||A x - lambda x||, in long double.
-template <class T>
-double true_residual(const csr_matrix<T>& A, const std::vector<T>& x, double lambda) {
-  long double squares = 0;
-  for (index_type i = 0; i < A.rows(); ++i) {
-    long double r = -static_cast<long double>(lambda) * x[static_cast<std::size_t>(i)];
-    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
-      r += static_cast<long double>(A.values()[static_cast<std::size_t>(k)]) *
-           x[static_cast<std::size_t>(A.column_indices()[static_cast<std::size_t>(k)])];
-    squares += r * r;
-  }
-  return static_cast<double>(std::sqrt(squares));
-}
-
-template <class T>
-double norm_by_rows(const csr_matrix<T>& A) {
-  double most = 0;
-  for (index_type i = 0; i < A.rows(); ++i) {
-    double sum = 0;
-    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
-      sum += std::abs(static_cast<double>(A.values()[static_cast<std::size_t>(k)]));
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
-/// Checks everything that a report says of vectors.
-template <class T>
-void check_pairs(const csr_matrix<T>& A, const std::vector<T>& X, const eigenvalue_report& told, double rtol) {
-  const auto columns = columns_of(X, A.rows());
-  const double norm = norm_by_rows(A);
-  CHECK(told.converged());
-  CHECK(told.reason() == reason::converged_rtol);
-  CHECK(told.rhs_norm() == Approx(norm).epsilon(value_rounding<double>));
-  REQUIRE(told.eigenvalues.size() == columns.size());
-  REQUIRE(told.residual_norms.size() == columns.size());
-  double largest = 0;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const double residual = true_residual(A, columns[c], told.eigenvalues[c]);
-    CHECK(residual <= (1.01 * rtol + reachable<T>)*norm);
-    CHECK(std::abs(residual - told.residual_norms[c]) <= reachable<T> * norm);
-    largest = std::max(largest, told.residual_norms[c]);
-    for (std::size_t d = 0; d <= c; ++d) {
-      long double dot = 0;
-      for (std::size_t i = 0; i < columns[c].size(); ++i)
-        dot += static_cast<long double>(columns[c][i]) * columns[d][i];
-      CHECK(std::abs(static_cast<double>(dot) - (c == d ? 1 : 0)) <= orthonormal<T>);
-    }
-  }
-  CHECK(told.residual_norm() == largest);
-}
-
-/// Rows of -1, 2, -1: the k-th eigenvalue, from 1, is 2 - 2 cos(k pi / (n + 1)).
-template <class T>
-csr_matrix<T> line(int n, double factor = 1) {
-  triplets<T> t(n);
-  for (int i = 0; i < n; ++i) {
-    if (n == 1) {
-      t.row({{0, 2 * factor}});
-    } else if (i == 0) {
-      t.row({{0, 2 * factor}, {1, -factor}});
-    } else if (i == n - 1) {
-      t.row({{n - 2, -factor}, {n - 1, 2 * factor}});
-    } else {
-      t.row({{i - 1, -factor}, {i, 2 * factor}, {i + 1, -factor}});
-    }
-  }
-  return t.matrix();
-}
-std::vector<double> values_of_line(int n) {
-  std::vector<double> values;
-  for (int k = 1; k <= n; ++k) {
-    const double half = std::sin(k * std::numbers::pi / (2 * (n + 1)));
-    values.push_back(4 * half * half);
-  }
-  return values;
-}
-/// Of the 5-point Laplacian on nx x nx points: the sums of two of these; many are double.
-std::vector<double> values_of_square(int nx) {
-  const std::vector<double> of_line = values_of_line(nx);
-  std::vector<double> values;
-  for (const double one : of_line)
-    for (const double other : of_line) values.push_back(one + other);
-  std::sort(values.begin(), values.end());
-  return values;
-}
 
 template <class T>
 csr_matrix<T> diagonal(const std::vector<double>& entries) {
@@ -169,26 +54,6 @@ csr_matrix<T> random_symmetric(int n, unsigned seed) {
   // Rounded first, so that the float matrix is symmetric, too.
   const Eigen::MatrixXd rounded = half.cast<float>().cast<double>();
   return from_dense<T>(rounded + rounded.transpose());
-}
-
-template <class T>
-eigenvalue_report solve(const csr_matrix<T>& A, std::vector<T>& X, eigenvalue_options options) {
-  X.resize(static_cast<std::size_t>(A.rows() * options.count), T(0));
-  return eigenvalue_solver<T>(A, options).solve(X);
-}
-
-/// Those wanted of all eigenvalues in ascending order.
-std::vector<double> wanted(std::vector<double> all, const eigenvalue_options& options) {
-  if (options.which == "largest") std::reverse(all.begin(), all.end());
-  all.resize(static_cast<std::size_t>(options.count));
-  return all;
-}
-
-template <class T>
-void check_values(const eigenvalue_report& told, const std::vector<double>& exact, double tolerance) {
-  REQUIRE(told.eigenvalues.size() == exact.size());
-  for (std::size_t c = 0; c < exact.size(); ++c)
-    CHECK(std::abs(told.eigenvalues[c] - exact[c]) <= (tolerance + value_rounding<T>)*told.rhs_norm());
 }
 
 }  // namespace
@@ -608,7 +473,7 @@ TEST_CASE("what an eigenvalue solver refuses", "[linear][eigenvalues]") {
   CHECK_THROWS_WITH(make({.count = 11}), contains("the matrix has 10 rows, and 11 pairs are wanted"));
   CHECK_THROWS_WITH(make({.which = "middle"}), contains("there are no 'middle' eigenvalues. Use one of smallest, la"));
   CHECK_THROWS_WITH(make({.method = "power"}), contains("there is no method called 'power'. Use lobpcg"));
-  CHECK_THROWS_WITH(make({.preconditioner = "ilu"}), contains("there is no preconditioner called 'ilu'"));
+  CHECK_THROWS_WITH(make({.preconditioner = "ilut"}), contains("there is no preconditioner called 'ilut'"));
   CHECK_THROWS_WITH(make({.count = 4, .block_columns = 3}), contains("block_columns is 3. Give 4, the count, to 24"));
   CHECK_THROWS_WITH(make({.rtol = -1}), contains("rtol is negative or not finite"));
   CHECK_THROWS_WITH(make({.max_iterations = -1}), contains("max_iterations is -1"));

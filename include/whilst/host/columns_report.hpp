@@ -17,6 +17,8 @@ class columns_report : public batch_outcomes<system_outcome> {
   /// The same about one column, counted from 0: how it ended, after how many iterations, at what residual.
   std::string message(index_type column) const { return text_of((*this)[column]); }
   const std::string& preconditioner() const { return common().preconditioner; }
+  /// What was made as preconditioner, in words, and why "auto" chose it; empty for none and jacobi by name.
+  const std::string& preconditioner_choice() const { return common().preconditioner_choice; }
   index_type rows() const { return common().rows; }
   index_type nonzeros() const { return common().nonzeros; }
   /// Anything the caller should know; if the columns were solved one after another, that and why.

@@ -18,16 +18,21 @@ namespace whilst {
 ///
 /// B and X are column-major. Inside, vectors lie row by row; the program turns them on the way in and out.
 ///
-/// Method "cg", alone or with "jacobi", solves all columns at once, under executors "host", "stream" and "graph", and
-/// with format "csr" or "auto", which is csr here. By every other method, by "resident" and in other formats solve()
-/// solves one column after another with a linear_solver, and the report's note says so; enqueue() then throws. Method
-/// "auto" looks at the matrix: where it takes cg, that does not go on with another method. Limits, deadline, cancel and
-/// the rest: see recorded_solver. Limits are each column's, deadline and cancel those of the whole solve. There is no
-/// history, no progress and no monitor.
+/// Method "cg" solves all columns at once, under executors "host", "stream" and "graph", and with format "csr" or
+/// "auto", which is csr here. By every other method, by "resident" and in other formats solve() solves one column after
+/// another with a linear_solver, and the report's note says so; enqueue() then throws. Method "auto" looks at the
+/// matrix: where it takes cg, that does not go on with another method. Limits, deadline, cancel and the rest: see
+/// recorded_solver. Limits are each column's, deadline and cancel those of the whole solve. There is no history, no
+/// progress and no monitor.
 ///
-/// Conjugate gradients here predict their next scalar and recompute it (T. Chen, E. Carson, SIAM J. Sci. Comput. 42
-/// (2020)): the iterates differ from those of a linear_solver by rounding. Results of each executor have the same bits
-/// in each run, and those on the host for any number of threads.
+/// Preconditioners are those of a linear_solver with a symmetric M that is the same in each iteration: none, jacobi,
+/// and all made ones but ilu, spai, solve, amg's cycles K and F and its refresh=lagged. A V-cycle of amg reads its
+/// matrices once for all columns; the others are applied to one column after another, within the same program. "auto"
+/// is chosen once, from the matrix as it is given, and no other goes on where it fails.
+///
+/// Without a preconditioner and with jacobi, conjugate gradients here predict their next scalar and recompute it (T.
+/// Chen, E. Carson, SIAM J. Sci. Comput. 42 (2020)): the iterates differ from those of a linear_solver by rounding.
+/// Results of each executor have the same bits in each run, and those on the host for any number of threads.
 template <class T>
 class columns_linear_solver : public recorded_solver {
  public:
@@ -57,9 +62,13 @@ class columns_linear_solver : public recorded_solver {
   /// solved one after another, since the host would have to wait for each.
   columns_ticket enqueue(stream_handle stream, const T* B, T* X);
 
-  /// New values for the same pattern: see linear_solver::update_values.
+  /// New values for the same pattern: see linear_solver::update_values. A preconditioner is made anew as there.
   void update_values(std::span<const T> values);
   void set_tolerances(double rtol, double atol);
+
+  /// As of recorded_solver, with what was made as preconditioner.
+  std::string explain() const;
+  memory_table memory() const;
 
   index_type columns() const;
   /// Whether all columns are solved at once.

@@ -11,6 +11,7 @@
 #include "whilst/basics/held.hpp"
 #include "whilst/host/replayed_solver.hpp"
 #include "whilst/linear/csr_matrix.hpp"
+#include "whilst/linear/preconditioners/amg_options.hpp"
 
 namespace whilst {
 
@@ -23,9 +24,12 @@ struct eigenvalue_options {
   std::string which = "smallest";
   /// "lobpcg": locally optimal block preconditioned conjugate gradients.
   std::string method = "lobpcg";
-  /// "none" or "jacobi": the inverse of the sizes of the diagonal. For the smallest pairs of matrices whose diagonal
-  /// varies.
+  /// "none"; "jacobi": the inverse of the sizes of the diagonal, for matrices whose diagonal varies; or, for the
+  /// smallest pairs of a positive definite matrix, an M close to its inverse, "amg" most of all: those of a
+  /// columns_linear_solver, "auto" among them, with settings behind the name, "amg,strength=0.1", or in `amg`.
   std::string preconditioner = "none";
+  /// As in linear_solver_options.
+  amg_options amg = {};
   /// Columns of the block that is iterated on: `count` to 24; 0 for count plus a quarter, one at least, made even.
   /// Columns beyond count converge to nothing in particular and speed up the others: the last pair converges the
   /// faster, the farther the first eigenvalue that the block has no column for.
@@ -109,10 +113,15 @@ class eigenvalue_solver : public replayed_solver {
   eigenvalue_ticket enqueue(stream_handle stream, T* X);
 
   /// New values for the same pattern, in the order of A's values; host memory. They must be symmetric, too: throws
-  /// whilst::error where they are not, and if A is in device memory.
+  /// whilst::error where they are not, and if A is in device memory. A preconditioner is made anew as in a
+  /// linear_solver.
   void update_values(std::span<const T> values);
   /// For later solves. Throws whilst::error on a negative one.
   void set_tolerance(double rtol);
+
+  /// As of recorded_solver, with what was made as preconditioner.
+  std::string explain() const;
+  memory_table memory() const;
 
   /// Columns of the block, even.
   int block_columns() const;

@@ -99,6 +99,15 @@ class preconditioner {
   virtual float* rounded_residual() const { return nullptr; }
   /// Records z = M r for the r in rounded_residual().
   virtual void apply_to_rounded([[maybe_unused]] recorder& run, [[maybe_unused]] T* z) const {}
+  /// For apply_to_columns, instead of take_memory: the memory for so many columns of n entries.
+  virtual void take_memory_for_columns(index_type n, [[maybe_unused]] index_type columns, workspace& memory) {
+    take_memory(n, memory);
+  }
+  /// Records Z = M R for several columns of n entries, which lie one after another without gaps: here, M for each in
+  /// turn. One that reads less for all of them at once has its own.
+  virtual void apply_to_columns(recorder& run, index_type n, index_type columns, const T* R, T* Z) const {
+    for (index_type k = 0; k < columns; ++k) apply(run, R + k * n, Z + k * n);
+  }
 };
 
 /// A function that makes products: enqueues y = f(x) on a stream, which is null on the host. n: the entries of y.

@@ -8,6 +8,7 @@
 
 #include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/columns/columns_one_by_one.hpp"
+#include "solvers/linear/columns/preconditioner_of_columns.hpp"
 #include "solvers/linear/columns/record_columns.hpp"
 #include "solvers/linear/deflation/deflation.hpp"
 #include "solvers/linear/formats/formats.hpp"
@@ -53,6 +54,7 @@ template <class T>
 struct columns_linear_solver<T>::implementation {
   index_type columns, b_entries, x_entries;  ///< entries of a column
   matrix_on_place<T> matrix;
+  preconditioner_of_columns<T> M;
   std::unique_ptr<prepared_solve<T>> at_once;         ///< after all it refers to,
   std::unique_ptr<columns_one_by_one<T>> one_by_one;  ///< or this
 
@@ -78,11 +80,16 @@ struct columns_linear_solver<T>::implementation {
     const executor_choice choice = choice_for(options, A.rows(), A.is_on_device());
     matrix = matrix_on_place<T>(A, choice.where, options.check_pointers, making_columns);
     solve_request<T> request = matrix.request();
-    request.preconditioner = preconditioner_from_name(making_columns, options.preconditioner);
+    M.choose(making_columns, options, matrix, request);
+    options.preconditioner = M.name();
     request.settings = method_settings_of(options);
     request.systems = columns;
+    for (std::vector<double>* const vectors : {&options.amg.near_null_space, &options.amg.coordinates})
+      vectors->clear();
+    options.block_jacobi.offsets.clear();
     at_once = std::make_unique<prepared_solve<T>>(request, record_columns(request), choice.how, options, began);
     at_once->desk().common.format = csr_format;
+    at_once->desk().common.preconditioner_choice = M.words();
   }
 
   void check_size(const char* what, std::size_t given, index_type of_column) const {
@@ -167,11 +174,25 @@ void columns_linear_solver<T>::update_values(std::span<const T> values) {
   self.at_once->recorded().wait();
   self.matrix.update_values(values);
   self.at_once->bind_values(self.matrix.request().values);
+  if (self.M.values_changed(self.matrix.given(), values.data()))
+    self.at_once->desk().note_preconditioner(self.M.words());
 }
 template <class T>
 void columns_linear_solver<T>::set_tolerances(double rtol, double atol) {
   is_at_once() ? implementation_->at_once->set_tolerances(rtol, atol)
                : implementation_->one_by_one->set_tolerances(rtol, atol);
+}
+template <class T>
+std::string columns_linear_solver<T>::explain() const {
+  return is_at_once() ? recorded_solver::explain() + implementation_->M.explain()
+                      : implementation_->one_by_one->explain();
+}
+template <class T>
+memory_table columns_linear_solver<T>::memory() const {
+  if (!is_at_once()) return implementation_->one_by_one->memory();
+  memory_table table = recorded_solver::memory();
+  implementation_->M.add_to(table, implementation_->matrix.request().where);
+  return table;
 }
 template <class T>
 index_type columns_linear_solver<T>::columns() const {

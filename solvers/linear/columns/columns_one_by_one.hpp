@@ -36,6 +36,8 @@ class columns_one_by_one {
     const std::lock_guard alone(lock_);
     solver_.set_tolerances(rtol, atol);
   }
+  std::string explain() const { return solver_.explain(); }
+  memory_table memory() const { return solver_.memory(); }
   prepared_program& prepared() const { return solver_.prepared(); }
   prepared_program& running() const { return solver_.running(); }
 

@@ -46,7 +46,7 @@ struct columns_solve {
              memory.take<control>(of.all_columns())},
         of_all(memory.take<scalars>(1)),
         sA{A, of_all ? &of_all->operator_factor : nullptr},
-        M(M.with_memory(A.rows(), memory)),
+        M(with_memory(M, memory)),
         x(memory.take<entries>(of.entries())),
         b(memory.take<entries>(of.entries())),
         r(memory.take<entries>(of.entries())),
@@ -84,6 +84,14 @@ struct columns_solve {
   }
 
  private:
+  /// One in parts takes its memory with the method, for all columns.
+  Preconditioner with_memory(const Preconditioner& given, [[maybe_unused]] workspace& memory) const {
+    if constexpr (Preconditioner::pointwise) {
+      return given.with_memory(A.rows(), memory);
+    } else {
+      return given;
+    }
+  }
   template <class Run, class Judge>
   void residual(Run& run, const Judge& judge) const {
     visit_rows(run, "R = B - A X", of, typename steps::residual{each, A, of.pairs, b, x, r}, partial);

@@ -35,15 +35,15 @@ struct eigenvalue_solve {
   double* largest_rows;
   method_type method;
 
-  eigenvalue_solve(const Operator& A, const operands& io, index_type block_columns, bool largest, bool jacobi,
-                   control* outer, control* inner, workspace& memory)
+  eigenvalue_solve(const Operator& A, const operands& io, index_type block_columns, bool largest,
+                   const correction_by<T>& by, control* outer, control* inner, workspace& memory)
       : A(A),
         io(io),
         outer(outer),
         inner(inner),
         s(memory.take<scalars>(1)),
         largest_rows(memory.take<double>(column_layout(A.rows(), block_columns).pieces)),
-        method(A, block_columns, io.wanted, largest, jacobi, s, memory) {}
+        method(A, block_columns, io.wanted, largest, by, s, memory) {}
 
   struct start_norms {
     operands io;
@@ -114,6 +114,8 @@ struct eigenvalue_solve {
       s->exponent = s->norm > 0 ? -binary_exponent(s->norm) : 0;
       s->before = power_of_two(s->exponent / 2);
       s->after = power_of_two(s->exponent - s->exponent / 2);
+      s->factor =
+          power_of_two(s->exponent < 1000 ? s->exponent : 1000);  // of the tiniest norms not even that is finite
       s->side = 0;
       s->largest_residual = s->last_norm = HUGE_VAL;
       s->slow_restarts = 0;
@@ -223,6 +225,7 @@ struct eigenvalue_solve {
     run.loop(
         "until the true residuals agree", outer,
         [&](recorder& run) {
+          if (method.M.parts) method.M.parts->prepare_by_itself(run, &s->factor);
           method.take_in_w(run);  // from columns far from orthogonal: X is made orthonormal next
           method.project(run, outer, judge_true_residual{s, outer, inner, true});
         },

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "solvers/linear/columns/preconditioner_of_columns.hpp"
 #include "solvers/linear/eigenvalues/record_eigenvalues.hpp"
 #include "solvers/linear/eigenvalues/symmetric_matrix.hpp"
 #include "whilst/host/choose_executor.hpp"
@@ -144,6 +145,7 @@ template <class T>
 struct eigenvalue_solver<T>::implementation {
   eigenvalue_options options;
   matrix_on_place<T> matrix;
+  preconditioner_of_columns<T> M;
   std::unique_ptr<prepared_eigenvalues<T>> prepared;  ///< after all it refers to
 
   implementation(const csr_matrix<T>& A, eigenvalue_options asked) : options(std::move(asked)) {
@@ -159,8 +161,25 @@ struct eigenvalue_solver<T>::implementation {
                   "Ask for no more pairs than there are rows");
     eigenvalue_request<T> request{matrix.request(), options.count, block_columns_of(options),
                                   options.which == "largest"};
-    request.matrix.preconditioner = preconditioner_from_name(making_eigenvalues, options.preconditioner);
+    choose_preconditioner(request.matrix);
     prepared = std::make_unique<prepared_eigenvalues<T>>(request, choice.how, options, began);
+    prepared->desk().common.preconditioner_choice = M.words();
+  }
+
+  void choose_preconditioner(solve_request<T>& request) {
+    linear_solver_options asked;
+    asked.preconditioner = options.preconditioner;
+    asked.amg = options.amg;
+    const bool largest = options.which == "largest";
+    if (largest && asked.preconditioner == automatic_preconditioner) asked.preconditioner = "none";
+    if (largest && is_preconditioner_in_parts(asked))
+      throw error(making_eigenvalues,
+                  "preconditioner " + std::string(name_of_preconditioner(asked)) +
+                      " is close to the inverse of A, in which the smallest pairs are the large ones",
+                  "For the largest pairs use none or jacobi");
+    M.choose(making_eigenvalues, asked, matrix, request);
+    options.preconditioner = M.name();
+    options.amg = {};
   }
 };
 
@@ -210,11 +229,23 @@ void eigenvalue_solver<T>::update_values(std::span<const T> values) {
   self.prepared->recorded().wait();
   self.matrix.update_values(values);
   self.prepared->bind_values(self.matrix.request().values);
+  if (self.M.values_changed(self.matrix.given(), values.data()))
+    self.prepared->desk().note_preconditioner(self.M.words());
 }
 template <class T>
 void eigenvalue_solver<T>::set_tolerance(double rtol) {
   refuse_rtol("setting the tolerance of an eigenvalue solver", rtol);
   implementation_->prepared->set_tolerance(rtol);
+}
+template <class T>
+std::string eigenvalue_solver<T>::explain() const {
+  return recorded_solver::explain() + implementation_->M.explain();
+}
+template <class T>
+memory_table eigenvalue_solver<T>::memory() const {
+  memory_table table = recorded_solver::memory();
+  implementation_->M.add_to(table, implementation_->matrix.request().where);
+  return table;
 }
 template <class T>
 int eigenvalue_solver<T>::block_columns() const {

@@ -1,11 +1,19 @@
 #pragma once
 
+#include "solvers/linear/columns/columns_by_parts.hpp"
 #include "solvers/linear/eigenvalues/block_vectors.hpp"
 #include "solvers/linear/eigenvalues/rayleigh_ritz.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/operators.hpp"
 
 namespace whilst {
+
+/// The preconditioner of lobpcg: none, Jacobi, or parts that prepare by themselves.
+template <class T>
+struct correction_by {
+  bool jacobi = false;
+  preconditioner<T>* parts = nullptr;
+};
 
 /// Locally optimal block preconditioned conjugate gradients, for some of the least or greatest eigenvalues of a
 /// symmetric A: A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001). With the Ritz values Lambda of the block X,
@@ -28,16 +36,18 @@ struct lobpcg {
   gram_layout gram;
   int wanted;
   bool largest;
-  T* inverse_diagonal;  ///< of A as scaled; null without a preconditioner
+  T* inverse_diagonal;    ///< of A as scaled; null without jacobi
+  columns_by_parts<T> M;  ///< instead of that
   scalars* s;
   block_vectors<T> vectors;
   ritz_memory ritz;
   double *partial, *gram_partial;  ///< sums over pieces
 
-  lobpcg(const Operator& A, index_type block_columns, int wanted, bool largest, bool jacobi, scalars* s,
+  lobpcg(const Operator& A, index_type block_columns, int wanted, bool largest, const correction_by<T>& by, scalars* s,
          workspace& memory)
       : A(A), of(A.rows(), block_columns), gram(of), wanted(wanted), largest(largest), s(s) {
-    inverse_diagonal = jacobi ? memory.take<T>(A.rows()) : nullptr;
+    inverse_diagonal = by.jacobi ? memory.take<T>(A.rows()) : nullptr;
+    M = columns_by_parts<T>::with_memory(by.parts, of, memory);
     vectors = {memory.take<entries>(block_vectors<T>::blocks * of.entries()), of.entries()};
     ritz = ritz_memory::take(static_cast<int>(of.all_columns()), memory);
     partial = memory.take<double>(of.numbers_of_sums(3));
@@ -79,10 +89,11 @@ struct lobpcg {
     index_type bytes(const column_layout& of) const { return A.bytes() + bytes_of(of, 2); }
   };
 
-  /// W = M (A X - X Lambda) in a row; returns the squares of the residual.
+  /// W = M (A X - X Lambda) in a row, or its R = A X - X Lambda for an M in parts; returns the squares of the residual.
   struct correction {
     const scalars* s;
     const T* inverse_diagonal;
+    whole_columns<T> R;  ///< for parts
     WHILST_HD auto operator()(index_type i, index_type pair, const entries& x, const entries& Ax, entries& w) const {
       column_sums<1> squares;
       entries next;
@@ -91,7 +102,11 @@ struct lobpcg {
         squares.value[0].value[j] = r * r;
         next.value[j] = static_cast<T>(inverse_diagonal ? r * static_cast<double>(inverse_diagonal[i]) : r);
       }
-      w = next;
+      if (R.first) {
+        R.put(i, pair, next);
+      } else {
+        w = next;
+      }
       return squares;
     }
   };
@@ -164,6 +179,50 @@ struct lobpcg {
     index_type bytes(const column_layout& of) const { return A.bytes() + bytes_of(of, 3); }
   };
 
+  /// W, of an M in parts.
+  struct turn_back {
+    const scalars* s;
+    block_vectors<T> vectors;
+    whole_columns<T> MR;
+    struct known {
+      index_type pair;
+      entries* w;
+      bool runs = true;
+    };
+    WHILST_HD known read(index_type pair) const { return {pair, vectors.w(s->side)}; }
+    WHILST_HD void operator()(index_type i, index_type at, const known& here) const {
+      here.w[at] = MR.get(i, here.pair);
+    }
+    index_type bytes(const column_layout& of) const { return bytes_of(of, 2); }
+  };
+
+  /// W -= X X'W.
+  struct leave_x_out {
+    const scalars* s;
+    block_vectors<T> vectors;
+    const double* G;  ///< S'S, 3 m x 3 m
+    int m;
+    struct known {
+      index_type pair;
+      const entries* x;
+      entries* w;
+      bool runs = true;
+    };
+    WHILST_HD known read(index_type pair) const { return {pair, vectors.x(s->side), vectors.w(s->side)}; }
+    WHILST_HD void operator()(index_type i, index_type at, const known& here) const {
+      const entries* const x = here.x + i * (m / 2);
+      entries w = here.w[at];
+      for (int j = 0; j < 2; ++j) {
+        const double* const of_w = G + m + 2 * here.pair + j;
+        double sum = 0;
+        for (int k = 0; k < m; ++k) sum += static_cast<double>(x[k / 2][k % 2]) * of_w[k * 3 * m];
+        w.value[j] = static_cast<T>(static_cast<double>(w[j]) - sum);
+      }
+      here.w[at] = w;
+    }
+    index_type bytes(const column_layout& of) const { return bytes_of(of, 3); }
+  };
+
   /// The norms of the residuals, and which pairs are locked; returns the largest that is wanted. By one block.
   struct measure_residuals {
     static constexpr bool whole_block = true;
@@ -220,6 +279,7 @@ struct lobpcg {
 
   void start(recorder& run) const { run.once("the first residuals", begin{s}); }
   void iterate(recorder& run, const control* tolerance) const {
+    precondition(run);
     visit_rows(run, "A W", of, product{A, s, vectors, of.pairs, true});
     combine(run, true, true);
     run.team("the largest residual", 1, measure_residuals{of, partial, tolerance, s, wanted}, judge{s});
@@ -241,11 +301,21 @@ struct lobpcg {
   }
 
  private:
-  correction corrected() const { return {s, inverse_diagonal}; }
-  void combine(recorder& run, bool with_w, bool with_p) const {
+  correction corrected() const { return {s, inverse_diagonal, M.R}; }
+  void precondition(recorder& run) const {
+    if (!M.parts) return;
+    M.apply(run);
+    visit_rows(run, "W = M R", of, turn_back{s, vectors, M.MR});
+    products(run);
+    visit_rows(run, "W -= X X'W", of, leave_x_out{s, vectors, ritz.G, ritz.m});
+  }
+  void products(recorder& run) const {
     run.team("S'S, S'A S, S = [X W P]", gram.pieces, gram_of_pieces<T>{gram, vectors, &s->side, gram_partial});
     run.step("sums of the pieces", index_type{gram.tiles()} * gram_layout::sums_a_tile,
              add_up_gram{gram, gram_partial, ritz.G, ritz.H});
+  }
+  void combine(recorder& run, bool with_w, bool with_p) const {
+    products(run);
     run.team("Rayleigh-Ritz", 1, rayleigh_ritz<T>{ritz, s, wanted, largest, with_w, with_p}, stop_where_it_failed{});
     visit_rows(run, "X, P, A X, A P, W = M (A X - X Lambda)", of,
                advance{s, vectors, ritz.X, ritz.P, ritz.m, corrected()}, partial);

@@ -14,6 +14,7 @@ struct eigenvalue_scalars {
   double norm;                  ///< of A as given: the largest sum of the sizes of a row's entries
   int exponent;                 ///< of the power of two that scales A, half before a product and half after it
   double before, after;         ///< both halves
+  double factor;                ///< the whole, for a preconditioner, whose size does not matter
   int side;                     ///< which of two places holds X and P: the others receive the next
   double largest_residual;      ///< of the pairs wanted
   double least_so_far;          ///< in the method's loop

@@ -24,6 +24,8 @@ struct operand_addresses {
 template <class Offset, class T>
 recorded_eigenvalues<T> record_with_offsets(const eigenvalue_request<T>& request) {
   auto A = csr_of<Offset>(request.matrix);
+  const correction_by<T> by{request.matrix.preconditioner == preconditioner_kind::jacobi,
+                            request.matrix.preconditioner_parts};
   recorded_eigenvalues<T> made;
   program_recorder record(request.matrix.where);
   const auto [at, solve] = record.arena([&](arena_layout& memory) {
@@ -31,10 +33,10 @@ recorded_eigenvalues<T> record_with_offsets(const eigenvalue_request<T>& request
     const operand_addresses<T> placed(memory);
     memory.item("vectors and scalars");
     A.values = {placed.values};
-    return std::pair(
-        placed, eigenvalue_solve<T, decltype(A)>(
-                    A, {{placed.x}, {placed.outcome}, request.wanted}, request.block_columns, request.largest,
-                    request.matrix.preconditioner == preconditioner_kind::jacobi, placed.outer, placed.inner, memory));
+    if (by.parts) by.parts->read_values_from({placed.values});
+    return std::pair(placed, eigenvalue_solve<T, decltype(A)>(A, {{placed.x}, {placed.outcome}, request.wanted},
+                                                              request.block_columns, request.largest, by, placed.outer,
+                                                              placed.inner, memory));
   });
   made.x = record.parameter<T*>(at.x, nullptr);
   made.values = record.parameter<const T*>(at.values, request.matrix.values);

@@ -5,7 +5,7 @@
 
 namespace whilst {
 
-/// What to record: the matrix in CSR, which of its pairs, and by how many columns; Jacobi or none.
+/// What to record: the matrix in CSR, which of its pairs, and by how many columns; its preconditioner.
 template <class T>
 struct eigenvalue_request {
   solve_request<T> matrix;

@@ -8,6 +8,7 @@
 
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/multigrid/cycles/cycle.hpp"
+#include "solvers/linear/multigrid/cycles/cycle_of_columns.hpp"
 #include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
 #include "solvers/linear/multigrid/level_table.hpp"
 #include "solvers/linear/values_watch.hpp"
@@ -16,7 +17,8 @@ namespace whilst {
 namespace {
 
 using multigrid::cycle_vectors, multigrid::deeper_cycle_vectors, multigrid::hierarchy, multigrid::pattern_view,
-    multigrid::record_cycle, multigrid::record_deeper_cycle, multigrid::steps_of_deeper_cycle;
+    multigrid::record_cycle, multigrid::record_cycle_of_columns, multigrid::record_deeper_cycle,
+    multigrid::steps_of_deeper_cycle, multigrid::tile_vectors;
 
 template <class T, class C>
 struct scale_finest {
@@ -97,6 +99,22 @@ class amg final : public matrix_preconditioner<T> {
     }
   }
 
+  /// A plain cycle has steps for all columns.
+  void take_memory_for_columns(index_type n, index_type columns, workspace& memory) override {
+    if (levels_.plan().is_plain() && columns > 1) {
+      tiles_.take_memory(levels_, columns, memory);
+    } else {
+      take_memory(n, memory);
+    }
+  }
+  void apply_to_columns(recorder& run, index_type n, index_type columns, const T* R, T* Z) const override {
+    if (levels_.plan().is_plain() && columns > 1) {
+      record_cycle_of_columns(run, levels_, tiles_, columns, R, Z, watch_.factor());
+    } else {
+      matrix_preconditioner<T>::apply_to_columns(run, n, columns, R, Z);
+    }
+  }
+
   index_type bytes() const override { return levels_.bytes() + watch_.bytes(); }
   std::string description() const override {
     const multigrid::cycle_plan& plan = levels_.plan();
@@ -133,6 +151,7 @@ class amg final : public matrix_preconditioner<T> {
   hierarchy<C> levels_;
   constant_slot<const T> values_;  ///< those, until told of others
   cycle_vectors<C> vectors_;
+  tile_vectors<C> tiles_;
   deeper_cycle_vectors<C> deeper_vectors_;
 };
 

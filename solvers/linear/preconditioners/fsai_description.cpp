@@ -45,6 +45,7 @@ constexpr preconditioner_description description_of_approximate_inverse(const ch
           .contents = "the approximate inverse of",
           .differs_for_symmetric = false,
           .hears_of_values = false,
+          .symmetric_instead = is_fsai ? nullptr : "fsai",
           .settings = is_fsai ? settings_of_fsai : settings_of_spai,
           .check = is_fsai ? check_fsai : check_spai,
           .make_of_float = approximate_inverse_for<float, kind>,

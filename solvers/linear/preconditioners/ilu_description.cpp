@@ -65,6 +65,7 @@ preconditioner_description description_of_factors(const char* name) {
           .contents = "the factors of",
           .differs_for_symmetric = false,
           .hears_of_values = true,
+          .symmetric_instead = is_ilu ? "ic" : nullptr,
           .settings = is_ilu ? settings_of_ilu : settings_of_ic,
           .check = is_ilu ? check_ilu : check_ic,
           .make_of_float = factors_for<float, kind>,

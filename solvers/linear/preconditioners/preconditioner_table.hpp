@@ -56,6 +56,8 @@ struct preconditioner_description {
   bool hears_of_values;
   /// Whether products are enough to make it: it may be of an operator in parts.
   bool takes_operators = false;
+  /// Of one whose M is not symmetric, whatever A is: the one to name instead where it has to be; else null.
+  const char* symmetric_instead = nullptr;
   std::vector<preconditioner_setting> (*settings)(linear_solver_options& options);
   /// Throws on settings that make no sense.
   void (*check)(const refuse_setting& refuse, const linear_solver_options& options);

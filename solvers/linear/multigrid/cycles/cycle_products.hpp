@@ -25,47 +25,49 @@ struct round_vector {
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T) + sizeof(C)); }
 };
 
-/// The coarsest level: A^-1 x by rows of the inverse.
+/// The coarsest level: A^-1 x by rows of the inverse; x has numbers or tiles of columns.
 template <class C, class X, class Put>
 struct inverse_product {
   static constexpr bool fetches_constants = false;
+  using number = std::remove_cvref_t<decltype(std::declval<const X&>()[0])>;
   index_type n;
   const C* inverse;
   X x;
   Put put;
 
   /// Entries of a lane, so many at once that few waits suffice for a long row.
-  static constexpr int held = 16;
+  static constexpr int held = is_column_tile<number> ? 4 : 16;
+  template <class Number>
   struct entries {
-    C value[held];
+    Number value[held];
   };
   WHILST_HD static int lanes_wanted() { return 32; }
   template <class Team>
-  WHILST_HD entries fetch(index_type i, const Team& team) const {
-    return load(team.rank(), team, [&](index_type j) { return team.early(inverse + i * n + j); });
+  WHILST_HD entries<C> fetch(index_type i, const Team& team) const {
+    return load<C>(team.rank(), team, [&](index_type j) { return team.early(inverse + i * n + j); });
   }
   template <class Team>
-  WHILST_HD void operator()(index_type i, const Team& team, entries e) const {
-    C sum[4] = {};  // chains of additions that overlap
+  WHILST_HD void operator()(index_type i, const Team& team, entries<C> e) const {
+    number sum[4] = {0, 0, 0, 0};  // chains of additions that overlap
     for (index_type from = team.rank(); from < n; from += held * team.size()) {
-      if (from >= held * team.size()) e = load(from, team, [&](index_type j) { return inverse[i * n + j]; });
-      const entries of_x = load(from, team, [&](index_type j) { return x[j]; });
+      if (from >= held * team.size()) e = load<C>(from, team, [&](index_type j) { return inverse[i * n + j]; });
+      const entries<number> of_x = load<number>(from, team, [&](index_type j) { return x[j]; });
       WHILST_UNROLLED
-      for (int k = 0; k < held; ++k) sum[k % 4] += e.value[k] * of_x.value[k];
+      for (int k = 0; k < held; ++k) sum[k % 4] += static_cast<number>(e.value[k]) * of_x.value[k];
     }
-    const C total = team.sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    const number total = total_of(team, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     if (team.rank() == 0) put(i, total);
   }
   index_type bytes(index_type) const { return n * (n + 1) * static_cast<index_type>(sizeof(C)); }
 
  private:
-  template <class Team, class Read>
-  WHILST_HD entries load(index_type from, const Team& team, const Read& read) const {
-    entries e;
+  template <class Number, class Team, class Read>
+  WHILST_HD entries<Number> load(index_type from, const Team& team, const Read& read) const {
+    entries<Number> e;
     WHILST_UNROLLED
     for (int k = 0; k < held; ++k) {
       const index_type j = from + k * team.size();
-      e.value[k] = j < n ? read(j) : C(0);
+      e.value[k] = j < n ? read(j) : Number(0);
     }
     return e;
   }

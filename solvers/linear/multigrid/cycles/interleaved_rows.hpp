@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "solvers/linear/multigrid/cycles/column_tile.hpp"
 #include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -48,8 +49,8 @@ struct interleaved_rows {
     load(e, 0);
     return e;
   }
-  /// The products of the rows with x, in x's numbers; every lane of a row receives its row's. x: an address, or
-  /// whatever gives its entries by [].
+  /// The products of the rows with x, in x's numbers, or tiles of columns; every lane of a row receives its row's. x:
+  /// an address, or whatever gives its entries by [].
   template <class X>
   WHILST_HD auto times(entries e, const X& x) const {
     using S = std::remove_cvref_t<decltype(x[0])>;
@@ -193,7 +194,19 @@ struct interleaved_rows {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
     for (int log = 4; log >= 0; --log)
-      if (log < log_lanes) sum += __shfl_xor_sync(0xffffffffu, sum, 1 << log);
+      if (log < log_lanes) sum += of_other_lane(sum, 1 << log);
+#endif
+    return sum;
+  }
+  template <class S>
+  WHILST_HD static S of_other_lane(S sum, [[maybe_unused]] int distance) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (is_column_tile<S>) {
+      WHILST_UNROLLED
+      for (int j = 0; j < S::columns; ++j) sum.value[j] = __shfl_xor_sync(0xffffffffu, sum.value[j], distance);
+    } else {
+      sum = __shfl_xor_sync(0xffffffffu, sum, distance);
+    }
 #endif
     return sum;
   }
