@@ -75,14 +75,18 @@ std::array<std::int32_t, 3> hierarchy<C>::divide_nodes(level<C>& fine, level_mem
   C* const sizes = scratch.take<C>(fine.A.nonzeros).data();
   std::uint8_t* const strong = scratch.take<std::uint8_t>(fine.A.nonzeros).data();
   dividing.step("sizes of blocks", n, sizes_of_blocks<C>{fine.nodes_of_A(), sizes, fine.A.lanes(2)});
-  const std::int32_t* const count =
+  const std::int32_t* count =
       record_aggregates(dividing, fine, sizes, strength_share * options_.strength, strong, scratch);
+  program_recorder joining(where_);
+  program_recorder& last = is_aggressive(fine) ? joining : dividing;
+  if (is_aggressive(fine))
+    count = join_aggregates(std::move(dividing), joining, fine, {{fine.A, sizes}, strong}, count, scratch);
   std::int32_t *const counts = scratch.take<std::int32_t>(n).data(), *const offsets =
                                                                          kept_.take<std::int32_t>(n + 1).data();
-  dividing.step("nodes in aggregates", n, count_aggregates{fine.aggregate, counts});
-  record_offsets(dividing, n, counts, offsets, scratch);
-  dividing.once("sizes", tell_sizes{{count, offsets + n}, told_.data()});
-  run_now(std::move(dividing).finish(), where_);
+  last.step("nodes in aggregates", n, count_aggregates{fine.aggregate, counts});
+  record_offsets(last, n, counts, offsets, scratch);
+  last.once("sizes", tell_sizes{{count, offsets + n}, told_.data()});
+  run_now(std::move(last).finish(), where_);
   const std::array<std::int32_t, 3> sizes_of_T = told();
   const std::int32_t coarse_rows = sizes_of_T[0], of_T = sizes_of_T[1];
   fine.coarse_rows = coarse_rows;
