@@ -709,7 +709,7 @@ TEMPLATE_TEST_CASE("amg: new values are noticed", "[linear][amg][sanitizer]", fl
                                                   {"amg,coarsening=classical", 250},
                                                   {"amg,coarsening=classical", 10},
                                                   {"amg,aggressive_levels=1", 128},
-                                                  {"amg,coarsening=classical,aggressive_levels=1", 250},
+
                                                   {"amg,coarsening=classical,aggressive_levels=2", 10}}) {
       INFO(executor << ", " << settings << ", " << coarsest_rows);
       const linear_solver_options options{.preconditioner = settings,
