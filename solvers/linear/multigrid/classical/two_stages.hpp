@@ -10,7 +10,7 @@ namespace whilst::multigrid {
 /// Interpolation in two stages, for aggressive coarsening: of all unknowns from those of a first split, and of these
 /// from the ones that a second split has left. Both are extended_interpolation with the matrix of the level, the second
 /// one of rows of the first split alone. U. M. Yang, "On long-range interpolation operators for aggressive coarsening",
-/// Numer. Linear Algebra Appl. 17 (2010) 453-472, section 4.
+/// Numer. Linear Algebra Appl. 17 (2010) 453-472.
 ///
 /// The coarse unknowns of the first split keep their own numbers, so the second stage has as many rows as there are
 /// unknowns, and the weights are the product P1 P2.
