@@ -220,23 +220,25 @@ TEMPLATE_TEST_CASE("amg for elasticity: new values are noticed", "[linear][amg][
   const auto problem = make_gallery<T>("elasticity3d:2");
   const csr_matrix<T>& A = problem.matrix;
   const std::vector<T> b = random_vector<T>(A.rows(), 3), before = values_of(A), after = with_inertia(A, 0.01);
-  for (const std::string& executor : executors_with_steps()) {
-    CAPTURE(executor);
-    const linear_solver_options options =
-        with_nodes(problem, {.amg = {.coarsest_rows = 20}, .rtol = tolerance<T>, .executor = executor});
-    linear_solver<T> solver(A, options);
-    const solution<T> first = solved_by(solver, b);
-    CHECK(first.told.converged());
-    solver.update_values(after);
-    const solution<T> second = solved_by(solver, b);
-    CHECK(second.told.converged());
-    CHECK(true_residual(with_values(A, after), b, second.x) <= 1.1 * options.rtol);
-    CHECK(second.told.iterations() <= first.told.iterations());
-    linear_solver<T> made_anew(with_values(A, after), options);
-    CHECK(std::abs(solved_by(made_anew, b).told.iterations() - second.told.iterations()) <= 1);
-    solver.update_values(before);
-    CHECK(solved_by(solver, b).x == first.x);
-  }
+  for (const std::string& executor : executors_with_steps())
+    for (const std::string settings : {"amg", "amg,smoother=gauss_seidel,cycle=W", "amg,aggressive_levels=1"}) {
+      CAPTURE(executor, settings);
+      linear_solver_options options =
+          with_nodes(problem, {.amg = {.coarsest_rows = 20}, .rtol = tolerance<T>, .executor = executor});
+      options.preconditioner = settings;
+      linear_solver<T> solver(A, options);
+      const solution<T> first = solved_by(solver, b);
+      CHECK(first.told.converged());
+      solver.update_values(after);
+      const solution<T> second = solved_by(solver, b);
+      CHECK(second.told.converged());
+      CHECK(true_residual(with_values(A, after), b, second.x) <= 1.1 * options.rtol);
+      CHECK(second.told.iterations() <= first.told.iterations());
+      linear_solver<T> made_anew(with_values(A, after), options);
+      CHECK(std::abs(solved_by(made_anew, b).told.iterations() - second.told.iterations()) <= 1);
+      solver.update_values(before);
+      CHECK(solved_by(solver, b).x == first.x);
+    }
 }
 
 TEST_CASE("amg for systems: blocks that are not full, and rows that are not in order", "[linear][amg]") {
@@ -284,6 +286,8 @@ TEST_CASE("amg for systems: matrices that are hard on a set-up end with a reason
   const std::vector<double> b(n, 1.0);
   linear_solver_options options = with_nodes(problem, {.max_iterations = 300});
   options.amg.coarsest_rows = 12;
+  options.preconditioner = GENERATE("amg", "amg,smoother=gauss_seidel", "amg,aggressive_levels=2");
+  CAPTURE(options.preconditioner);
   const auto ends = [&](const csr_matrix<double>& A) {
     linear_solver<double> solver(A, options);
     return solved_by(solver, b).told;

@@ -176,10 +176,6 @@ TEST_CASE("amg: settings of cycles are checked, and told", "[linear][amg]") {
   CHECK(refusal("smoother=ilu") == making +
                                        "setting smoother is 'ilu' of preconditioner amg. Use one of spai0, l1_jacobi, "
                                        "chebyshev, chebyshev_first, gauss_seidel");
-  CHECK(refusal("unknowns_a_node=2,smoother=gauss_seidel") ==
-        making +
-            "setting smoother is 'gauss_seidel' of preconditioner amg, which is not for systems of equations. Use "
-            "one of spai0, l1_jacobi, chebyshev, chebyshev_first");
   for (const std::string sweeps : {"0", "9", "-1"})
     CHECK(refusal("sweeps=" + sweeps) == making + "setting sweeps is " + sweeps + " of preconditioner amg. Use 1 to 8");
   const auto told = [&](const std::string& settings) {

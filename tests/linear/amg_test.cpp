@@ -589,7 +589,9 @@ TEST_CASE("amg: matrices that are hard on a set-up end with a reason", "[linear]
       for (const std::string method : {"cg", "minres", "bicgstab", "gmres"})
         for (const std::string settings :
              {"amg", "amg,precision=double", "amg,coarsest_rows=10", "amg,most_levels=1,coarsest_rows=1",
-              "amg,coarsening=classical,coarsest_rows=10", "amg,coarsening=classical,strength=0,precision=double"}) {
+              "amg,coarsening=classical,coarsest_rows=10", "amg,coarsening=classical,strength=0,precision=double",
+              "amg,aggressive_levels=2,coarsest_rows=10",
+              "amg,coarsening=classical,aggressive_levels=2,coarsest_rows=10"}) {
           // The set-up is the same text everywhere: where it takes longer, half of the combinations.
           const bool is_usual = (settings == "amg" || settings.find("coarsest_rows=10") != std::string::npos) &&
                                 (method == "cg" || method == "gmres");
@@ -704,7 +706,10 @@ TEMPLATE_TEST_CASE("amg: new values are noticed", "[linear][amg][sanitizer]", fl
                                                   {"amg,precision=double", 128},
                                                   {"amg", 10},
                                                   {"amg,coarsening=classical", 250},
-                                                  {"amg,coarsening=classical", 10}}) {
+                                                  {"amg,coarsening=classical", 10},
+                                                  {"amg,aggressive_levels=1", 128},
+
+                                                  {"amg,coarsening=classical,aggressive_levels=2", 10}}) {
       INFO(executor << ", " << settings << ", " << coarsest_rows);
       const linear_solver_options options{.preconditioner = settings,
                                           .amg = {.coarsest_rows = coarsest_rows},
@@ -804,7 +809,8 @@ TEST_CASE("amg: the same bits however a solve is run", "[linear][amg]") {
   // 4096 unknowns: the host shares steps among threads.
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:64").matrix;
   const std::vector<double> b = random_vector<double>(A.rows(), 8);
-  for (const std::string settings : {"amg", "amg,coarsening=classical"}) {
+  for (const std::string settings :
+       {"amg", "amg,coarsening=classical", "amg,aggressive_levels=1", "amg,coarsening=classical,aggressive_levels=1"}) {
     std::vector<double> on_gpu;
     for (const std::string& executor : executors_with_steps()) {
       const linear_solver_options options{.preconditioner = settings, .rtol = 1e-10, .executor = executor};
@@ -967,7 +973,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   CHECK(refusal({.preconditioner = "amg,levels=2"}) ==
         making +
             "preconditioner amg has no setting called 'levels'. Use some of precision, coarsening, strength, "
-            "interpolation_entries, coarsest_rows, most_levels, cycle, smoother, sweeps, unknowns_a_node, "
+            "interpolation_entries, aggressive_levels, coarsest_rows, most_levels, cycle, smoother, sweeps, "
+            "unknowns_a_node, "
             "refresh, refresh_growth");
   CHECK(refusal({.preconditioner = "amgx"}).find("there is no preconditioner called 'amgx'") != std::string::npos);
 

@@ -1,13 +1,16 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "solvers/linear/multigrid/aggregation.hpp"
 #include "solvers/linear/multigrid/classical/hierarchy_of_coarse_unknowns.hpp"
+#include "solvers/linear/multigrid/classical/hierarchy_of_two_stages.hpp"
 #include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
 #include "solvers/linear/multigrid/cycles/hierarchy_of_smoothers.hpp"
+#include "solvers/linear/multigrid/hierarchy_of_larger_aggregates.hpp"
 #include "solvers/linear/multigrid/level_table.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/patterns/mirrored_pattern.hpp"
@@ -121,8 +124,9 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<
     run.step("sizes of entries", nonzeros, mean_sizes<C>{fine.A_values, fine.mirrored, means});
     sizes.values = means;
   }
-  const std::int32_t* const count = record_aggregates(run, fine, sizes.values, options_.strength, fine.strong, scratch);
+  const std::int32_t* count = record_aggregates(run, fine, sizes.values, options_.strength, fine.strong, scratch);
   const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
+  if (is_aggressive(fine)) count = join_aggregates(stages, fine, of_P.graph, count, scratch);
   fine.P = record_offsets_of(run, n, lanes, of_P, kept_, scratch);
   record_told(run, {count, fine.P.offsets + n});
   stages.run();
@@ -148,8 +152,8 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   if (is_system_) {
     record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
   } else if (is_classical_) {
-    record_columns_of(run, fine.P, coarse_rows, of_prolongation, fine.interpolation.W.lanes(4),
-                      fine.columns_of_interpolation(options_.interpolation_entries), kept_);
+    record_columns_of(run, fine.P, coarse_rows, of_prolongation, fine.weights().pattern.lanes(4), columns_of_P(fine),
+                      kept_);
   } else {
     const columns_of_prolongation<C> of_P{fine.graph(fine.matrix()), fine.aggregate};
     record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
@@ -274,7 +278,8 @@ void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int
   if (here.coarse_rows == 0) return;
   if (is_classical_) {
     if (!indices_of_AP) record_weights(run, here);  // else they have just been made, to choose from
-    record_kept_weights(run, here);
+    run.step("weights that are kept", n,
+             kept_weights<C>{here.weights(), here.P, here.P_values, here.weights().pattern.lanes(4)});
   } else {
     run.step("P", n,
              prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
@@ -359,9 +364,12 @@ std::string hierarchy<C>::description() const {
   for (const auto& one : levels_) rows += (rows.empty() ? "" : ", ") + std::to_string(one.unknowns());
   char complexity[32];
   std::snprintf(complexity, sizeof complexity, "%.2f", complexities<C>(*this).of_operators);
-  const std::size_t count = levels_.size();
-  return std::to_string(count) + (count == 1 ? " level of " : " levels of ") + rows + " rows; operator complexity " +
-         complexity + (is_classical_ ? "; classical coarsening" : "");
+  const auto counted = [](int count) { return std::to_string(count) + (count == 1 ? " level" : " levels"); };
+  const auto count = static_cast<int>(levels_.size());
+  const int aggressive = std::min(options_.aggressive_levels, count - 1);
+  return counted(count) + " of " + rows + " rows; operator complexity " + complexity +
+         (is_classical_ ? "; classical coarsening" : "") +
+         (aggressive > 0 ? "; aggressive on " + counted(aggressive) : "");
 }
 
 template class hierarchy<WHILST_NUMBER>;

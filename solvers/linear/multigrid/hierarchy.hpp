@@ -8,6 +8,7 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/colouring/row_colours.hpp"
 #include "solvers/linear/multigrid/classical/extended_interpolation.hpp"
+#include "solvers/linear/multigrid/classical/two_stages.hpp"
 #include "solvers/linear/multigrid/cycles/cycle_plan.hpp"
 #include "solvers/linear/multigrid/cycles/interleaved_rows.hpp"
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
@@ -37,10 +38,12 @@ struct level {
   std::uint8_t* strong = nullptr;           ///< of each entry of A
   std::int32_t* aggregate = nullptr;        ///< of each unknown; -1 for none
   extended_interpolation<C> interpolation;  ///< of classical coarsening, in place of strong and aggregate
+  two_stages<C> stages;                     ///< likewise, where that is aggressive
   index_type coarse_rows = 0;
   interleaved_rows<C> up, down;    ///< [S | Q], and W
   interleaved_rows<C> whole;       ///< A itself, without rows where the cycle does not need it
   C* whole_values = nullptr;       ///< in CSR
+  C* inverse_blocks = nullptr;     ///< of A's diagonal, of a system's smoother that goes by colours
   colouring::row_colours colours;  ///< of a smoother that goes by them
   // Of a system:
   int block = 1, coarse_block = 1;
@@ -60,8 +63,9 @@ struct level {
   node_matrix<double> nodes_of_P() const { return {P, in_double.P, block, coarse_block}; }
   node_matrix<double> nodes_of_AP() const { return {AP, in_double.AP, block, coarse_block}; }
   node_matrix<C> nodes_of_W() const { return {W.view, W_values, coarse_block, block}; }
-  largest_weights<C> columns_of_interpolation(int most) const {
-    return {{interpolation.W, interpolation.W_values}, most};
+  matrix_view<C> weights() const {
+    if (stages.product_values) return {stages.product, stages.product_values};
+    return {interpolation.W, interpolation.W_values};
   }
   columns_of_product columns_of_AT() const { return {A, T, /*skips_long_rows=*/true}; }
 
@@ -155,6 +159,7 @@ class hierarchy {
   void build(recorded_stages& stages);
   bool coarsen(recorded_stages& stages, level_memory& scratch);
   bool is_finest(const level<C>& one) const { return &one == levels_.data(); }
+  bool is_aggressive(const level<C>& fine) const { return &fine - levels_.data() < options_.aggressive_levels; }
   /// A coarse level that is hardly smaller is not worth its work.
   static bool is_worth_it(const level<C>& fine) {
     return fine.coarse_rows > 0 && fine.coarse_unknowns() * 10 <= fine.unknowns() * 9;
@@ -163,6 +168,10 @@ class hierarchy {
   const std::int32_t* record_aggregates(recorder& run, level<C>& fine, const C* sizes, double strength,
                                         std::uint8_t* strong, level_memory& scratch);
   std::array<std::int32_t, 3> divide(recorded_stages& stages, level<C>& fine, level_memory& scratch);
+  /// Divides the aggregates into aggregates of these, where coarsening is aggressive; see
+  /// hierarchy_of_larger_aggregates.hpp. Returns where the new number will be. count: where that of aggregates will be.
+  const std::int32_t* join_aggregates(recorded_stages& stages, level<C>& fine, const strong_graph<C>& graph,
+                                      const std::int32_t* count, level_memory& scratch);
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch);
@@ -178,8 +187,24 @@ class hierarchy {
 
   // Of classical coarsening: hierarchy_of_coarse_unknowns.hpp.
   std::array<std::int32_t, 3> split(recorded_stages& stages, level<C>& fine, level_memory& scratch);
+  /// Makes an interpolation to the unknowns that made.coarse numbers, of rows `among` these, or of all for null: its
+  /// patterns, and its values by steps that remain to be run. count: where the number of coarse unknowns will be.
+  /// False, and no weights, if the coarser level is not worth its work.
+  bool make_weights(recorded_stages& stages, level<C>& fine, const pattern_view& depended,
+                    extended_interpolation<C>& made, const std::int32_t* among, const std::int32_t* count,
+                    level_memory& scratch);
+  largest_weights<C> columns_of_kept(const extended_interpolation<C>& of) const {
+    return {{of.W, of.W_values}, options_.interpolation_entries};
+  }
+  largest_weights<C> columns_of_P(const level<C>& fine) const {
+    return {fine.weights(), options_.interpolation_entries};
+  }
   void record_weights(recorder& run, const level<C>& here) const;
-  void record_kept_weights(recorder& run, const level<C>& here) const;
+  void record_weights_of(recorder& run, const level<C>& here, const extended_interpolation<C>& of) const;
+  // Of two stages: hierarchy_of_two_stages.hpp.
+  std::array<std::int32_t, 3> split_twice(recorded_stages& stages, level<C>& fine, const pattern_view& depended,
+                                          std::int32_t* numbers, level_memory& scratch);
+  void record_product_of_stages(recorder& run, const level<C>& here, std::int32_t* indices = nullptr) const;
 
   // Of systems: hierarchy_of_nodes.hpp.
   void begin_system(const pattern_view& A, recorded_stages& stages);

@@ -14,6 +14,7 @@ std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& optio
           {"coarsening", &amg.coarsening},
           {"strength", &amg.strength},
           {"interpolation_entries", &amg.interpolation_entries},
+          {"aggressive_levels", &amg.aggressive_levels},
           {"coarsest_rows", &amg.coarsest_rows},
           {"most_levels", &amg.most_levels},
           {"cycle", &amg.cycle},
@@ -38,6 +39,8 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
            "Use aggregation for systems of equations");
   if (amg.interpolation_entries < 0 || amg.interpolation_entries > 1000)
     refuse("interpolation_entries is " + std::to_string(amg.interpolation_entries), "Use 1 to 1000, or 0 for all");
+  if (amg.aggressive_levels < 0 || amg.aggressive_levels > 100)
+    refuse("aggressive_levels is " + std::to_string(amg.aggressive_levels), "Use 0 to 100");
   if (!(amg.strength >= 0 && amg.strength <= 1)) refuse("strength is " + std::to_string(amg.strength), "Use 0 to 1");
   if (amg.coarsest_rows < 0 || amg.coarsest_rows > 2048)
     refuse("coarsest_rows is " + std::to_string(amg.coarsest_rows), "Use 1 to 2048, or 0 for what suits the machine");

@@ -23,6 +23,10 @@ struct amg_options {
   double strength = 0.25;
   /// Of "classical": an unknown is interpolated from so many coarse ones at most, those that weigh most; 0 for all.
   int interpolation_entries = 4;
+  /// On so many levels, from the finest on, coarsening is aggressive: unknowns of the next level are aggregates of
+  /// aggregates, or, of "classical", those that a second choice leaves of the coarse ones. Fewer of them, so less
+  /// memory and fewer bytes a cycle, but more iterations; 0 to 100.
+  int aggressive_levels = 0;
   /// The coarsest level has at most so many rows, and its matrix is inverted, which takes 3 n^3 operations
   /// each time that values have changed; 1 to 2048, or 0 for 1024 on a GPU and 256 on the host.
   index_type coarsest_rows = 0;
@@ -35,7 +39,7 @@ struct amg_options {
   /// sizes of rows, which never overshoots; "chebyshev", the polynomial of the fourth kind with optimal weights in M A,
   /// for the M of spai0; "chebyshev_first", that of the first kind; "gauss_seidel", sweeps by colours, forward before
   /// the coarse correction and backward after it, around those of "spai0". Of systems: their versions by blocks of
-  /// nodes, but no "gauss_seidel".
+  /// nodes.
   std::string smoother = "spai0";
   /// Products with A that smooth before the coarse correction and as many after it, the degree of a polynomial; 1 to 8.
   int sweeps = 1;

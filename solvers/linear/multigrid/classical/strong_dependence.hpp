@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "solvers/linear/multigrid/patterns/row_merge.hpp"
+#include "solvers/linear/multigrid/patterns/mapped_columns.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst::multigrid {
@@ -61,38 +61,6 @@ struct mark_dependences {
   WHILST_HD static double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : 0; }
 };
 
-/// The set of columns that Map makes of a row of a pattern, as columns_of_product: map.own(i), and map(i, e, j) for its
-/// entries e in column j; no_column for none.
-template <class Map>
-struct mapped_columns {
-  pattern_view A;
-  Map map;
-
-  template <class Team>
-  class row {
-   public:
-    WHILST_HD row(const mapped_columns& of, index_type i, const Team& team) : of_(of), i_(i), team_(team) {}
-    WHILST_HD std::int32_t beyond(std::int32_t last) const {
-      std::int32_t least = no_column;
-      const auto consider = [&](std::int32_t column) {
-        if (column > last && column < least) least = column;
-      };
-      consider(of_.map.own(i_));
-      of_.A.each_entry(i_, team_, [&](std::int32_t e, std::int32_t j) { consider(of_.map(i_, e, j)); });
-      return least;
-    }
-
-   private:
-    const mapped_columns& of_;
-    index_type i_;
-    const Team& team_;
-  };
-  template <class Team>
-  WHILST_HD row<Team> begin(index_type i, const Team& team) const {
-    return {*this, i, team};
-  }
-};
-
 struct strong_entries {
   const std::uint8_t* strong;
   WHILST_HD std::int32_t own(index_type) const { return no_column; }
@@ -103,10 +71,14 @@ struct strong_entries {
 /// An unknown itself, and of a fine one the fine ones around it.
 struct itself_and_fine {
   const std::int32_t* coarse;
-  WHILST_HD std::int32_t own(index_type i) const { return static_cast<std::int32_t>(i); }
+  const std::int32_t* among;  ///< not negative for the unknowns that count, the others have none; null for all
+  WHILST_HD std::int32_t own(index_type i) const { return counts(i) ? static_cast<std::int32_t>(i) : no_column; }
   WHILST_HD std::int32_t operator()(index_type i, std::int32_t, std::int32_t j) const {
-    return coarse[i] < 0 && coarse[j] < 0 ? j : no_column;
+    return counts(i) && coarse[i] < 0 && coarse[j] < 0 ? j : no_column;
   }
+
+ private:
+  WHILST_HD bool counts(index_type i) const { return !among || among[i] >= 0; }
 };
 /// The number of a coarse unknown, and of a fine one those of the coarse ones around it. Of a row that is too long
 /// there are none, as nothing is interpolated by it.

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <numbers>
 
-#include "solvers/linear/multigrid/systems/near_null_space.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst::multigrid {
@@ -66,10 +65,6 @@ cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options) {
   if (options.cycle != "V" || options.smoother != "spai0" || sweeps > 1)
     plan.words = options.cycle + "-cycle, " + std::to_string(sweeps) + (sweeps == 1 ? " sweep by " : " sweeps by ") +
                  options.smoother;
-  if (plan.goes_by_colours() && is_system(options))
-    throw error(doing,
-                "setting smoother is 'gauss_seidel' of preconditioner amg, which is not for systems of equations",
-                "Use one of spai0, l1_jacobi, chebyshev, chebyshev_first");
   if (!plan.uses_polynomial()) {
     plan.outer_weights.assign(static_cast<std::size_t>(plan.goes_by_colours() ? sweeps : sweeps - 1), 1.0);
     return plan;

@@ -15,7 +15,8 @@ namespace whilst::multigrid {
 enum class cycle_kind { V, W, F, K };
 /// A smoother is a diagonal M, or of systems one of blocks of nodes, and a polynomial in M A. spai0, l1_jacobi: x += M
 /// (b - A x), as often as there are sweeps. Chebyshev: a polynomial of that degree, with the M of spai0. Gauss-Seidel:
-/// that many sweeps by colours, forward before the coarse correction and backward after it, and next to it spai0.
+/// that many sweeps by colours, of systems by nodes, forward before the coarse correction and backward after it, and
+/// next to it spai0.
 enum class smoother_kind { spai0, l1_jacobi, chebyshev, chebyshev_first, gauss_seidel };
 inline constexpr std::array smoother_names{"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"};
 
@@ -53,8 +54,8 @@ struct cycle_plan {
   bool visits_twice(std::size_t level) const { return cycle != cycle_kind::V && level > 0 && level <= most_doubled; }
 };
 
-/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, on sweeps that are not
-/// 1 to 8, and on Gauss-Seidel for a system.
+/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, and on sweeps that are
+/// not 1 to 8.
 cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options);
 
 /// The zeros of a smoother's polynomial, which is 1 at 0, for eigenvalues up to 1; from the largest to the smallest.

@@ -182,9 +182,19 @@ class deeper_cycle {
   template <class Put>
   void relax(const char* name, const level<C>& here, const typename deeper_cycle_vectors<C>::of_level& v, int c,
              const std::int32_t* colour_from_zero, const Put& put) {
-    run_.step(name, here.colours.rows_of(c),
-              relax_colour<C, Put>{here.matrix(), here.colours.first_row_of(c), colour_from_zero, c, v.right, v.x, put,
-                                   here.colours.lanes_of(c, here.A.lanes(4))});
+    const index_type rows = here.colours.rows_of(c);
+    const std::int32_t* const first = here.colours.first_row_of(c);
+    const int lanes = here.colours.lanes_of(c, here.A.lanes(here.inverse_blocks ? 1 : 4));
+    if (!here.inverse_blocks) {
+      run_.step(name, rows, relax_colour<C, Put>{here.matrix(), first, colour_from_zero, c, v.right, v.x, put, lanes});
+      return;
+    }
+    const node_matrix<C> A{here.A, here.whole_values, here.block, here.block};
+    with_block_size(here.block, [&](auto size) {
+      run_.step(
+          name, rows,
+          relax_nodes<C, size, Put>{A, here.inverse_blocks, first, colour_from_zero, c, v.right, v.x, put, lanes});
+    });
   }
 
   Run& run_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "solvers/linear/multigrid/cycles/gauss_seidel.hpp"
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/cycles/smoother_values.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
@@ -54,14 +55,16 @@ void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory
     fine.colours = colouring::colour_rows("making preconditioner amg", "Use another smoother, as chebyshev", where_,
                                           fine.A, kept_, scratch);
   if (!plan_.uses_A_on(static_cast<std::size_t>(&fine - levels_.data()))) return;
+  // Sweeps by colours read A as it is, and what they leave of b has to be of the same A, for M to be symmetric.
+  const bool rounded = !plan_.goes_by_colours();
   if (is_system_) {
     fine.whole_values = kept_.take<C>(fine.nodes_of_A().nonzeros()).data();
     const pattern_view nothing{fine.A.rows, 0, 0, nullptr, nullptr};
-    fine.whole = interleaved(run, unfolded(run, fine.nodes_of_A(), nothing, 0), fine.whole_values);
+    fine.whole = interleaved(run, unfolded(run, fine.nodes_of_A(), nothing, 0), fine.whole_values, rounded);
+    if (plan_.goes_by_colours()) fine.inverse_blocks = kept_.take<C>(fine.unknowns() * fine.block).data();
   } else {
     fine.whole_values = fine.A_values;
-    // Sweeps by colours read A as it is, and what they leave of b has to be of the same A, for M to be symmetric.
-    fine.whole = interleaved(run, fine.A, fine.whole_values, /*rounded=*/!plan_.goes_by_colours());
+    fine.whole = interleaved(run, fine.A, fine.whole_values, rounded);
   }
 }
 template <class C>
@@ -70,6 +73,10 @@ void hierarchy<C>::record_whole_matrix(recorder& run, const level<C>& here) cons
   if (is_system_)
     run.step("A in the cycle's numbers", here.whole.pattern.nonzeros,
              round_values<C>{here.in_double.A, here.whole_values});
+  if (here.inverse_blocks)
+    with_block_size(here.block, [&](auto size) {
+      run.step("inverse blocks", here.A.rows, invert_diagonal<C, size>{here.nodes_of_A(), here.inverse_blocks});
+    });
   record_in_order(run, here.whole);
 }
 

@@ -74,8 +74,8 @@ std::array<std::int32_t, 3> hierarchy<C>::divide_nodes(recorded_stages& stages, 
   C* const sizes = scratch.take<C>(fine.A.nonzeros).data();
   std::uint8_t* const strong = scratch.take<std::uint8_t>(fine.A.nonzeros).data();
   run.step("sizes of blocks", n, sizes_of_blocks<C>{fine.nodes_of_A(), sizes, fine.A.lanes(2)});
-  const std::int32_t* const count =
-      record_aggregates(run, fine, sizes, strength_share * options_.strength, strong, scratch);
+  const std::int32_t* count = record_aggregates(run, fine, sizes, strength_share * options_.strength, strong, scratch);
+  if (is_aggressive(fine)) count = join_aggregates(stages, fine, {{fine.A, sizes}, strong}, count, scratch);
   std::int32_t *const counts = scratch.take<std::int32_t>(n).data(), *const offsets =
                                                                          kept_.take<std::int32_t>(n + 1).data();
   run.step("nodes in aggregates", n, count_aggregates{fine.aggregate, counts});
