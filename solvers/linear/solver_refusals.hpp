@@ -91,9 +91,9 @@ inline void require_bounds(std::string_view doing, const linear_solver_options& 
     throw error(doing, "method " + options.method + " does not estimate eigenvalues beside a null space",
                 "Give least_eigenvalue and greatest_eigenvalue, of M A but for the zeros, or use cg");
   const bool has_bound = options.least_eigenvalue != 0 || options.greatest_eigenvalue != 0;
-  if ((method == "chebyshev" || method == "richardson") && (has_scaling(options) || has_matching(options)) && has_bound)
+  if ((method == "chebyshev" || method == "richardson") && has_scaling(options) && has_bound)
     throw error(doing, "least_eigenvalue and greatest_eigenvalue are not those of the scaled matrix",
-                "Leave them at 0 to have them estimated, or leave scaling and a matching out");
+                "Leave them at 0 to have them estimated, or leave scaling out");
 }
 
 /// An operator that the method cannot take. parts: instead of a matrix, or null.
