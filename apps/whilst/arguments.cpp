@@ -8,6 +8,7 @@
 #include "apps/common/command_line.hpp"
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
+#include "solvers/linear/permutation/permutation.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
 
@@ -105,6 +106,10 @@ void add_problem(CLI::App* to, solve_options& into) {
   add(to, "--scaling", solver.scaling,
       "Iterate with R A C instead, whose rows, diagonal, or rows and columns are about 1 (default none)",
       one_of(scaling_names()));
+  add(to, "--permutation", solver.permutation,
+      "Iterate with rows and columns in another order: rcm or degree, or matching: large entries on the diagonal, and "
+      "scaled (default none)",
+      one_of(permutation_names()));
   add(to, "--matrix-values", solver.matrix_values,
       "float: iterate with A's values rounded to float, half the bytes (default exact)", one_of({"exact", "float"}));
   const auto tolerance = [](double most, const char* wanted) {

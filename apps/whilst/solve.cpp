@@ -145,6 +145,7 @@ int solve_in(const solve_options& options) {
   fmt::print(out, "format       {}\n", result.format_choice().empty() ? result.format() : result.format_choice());
   if (!result.preconditioner_choice().empty()) fmt::print(out, "M            {}\n", result.preconditioner_choice());
   if (options.solver.scaling != "none") fmt::print(out, "scaling      {}\n", options.solver.scaling);
+  if (options.solver.permutation != "none") fmt::print(out, "permutation  {}\n", options.solver.permutation);
   if (options.solver.matrix_values != "exact") fmt::print(out, "values       in {}\n", options.solver.matrix_values);
   if (!result.note().empty()) fmt::print(out, "note         {}\n", result.note());
   if (!system.null_space.empty())
@@ -171,6 +172,7 @@ int solve_in(const solve_options& options) {
   if (is_normal) document["true_normal_ratio"] = normal_ratio;
   document["matrix"] = system.name;
   document["scaling"] = options.solver.scaling;
+  document["permutation"] = options.solver.permutation;
   document["matrix_values"] = options.solver.matrix_values;
   document["right_side"] = system.rhs_source;
   if (system.quantity) {

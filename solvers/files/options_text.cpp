@@ -57,6 +57,7 @@ void each_field(Options& options, const Visit& visit) {
   visit("null_space_vectors", options.null_space_vectors);
   visit("format", options.format);
   visit("scaling", options.scaling);
+  visit("permutation", options.permutation);
   visit("matrix_values", options.matrix_values);
   visit("rtol", options.rtol);
   visit("atol", options.atol);

@@ -34,6 +34,7 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   check_format(doing, options.format);
   check_null_space(doing, options);
   check_scaling(doing, options);
+  check_permutation(doing, options);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
   loop_options_of(options).check(doing);
 }

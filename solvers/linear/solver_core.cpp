@@ -92,10 +92,18 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
   request.preconditioner = M ? preconditioner_kind::parts : of_M.kind;
   if (M) shown.preconditioner = "user";
   matrix_preconditioner<T>* made_M = nullptr;
-  if (!M && of_M.description)
-    made_M = &made_Ms.made(
-        {request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M, &until},
-        method.needs, of_M);
+  if (!M && of_M.description) {
+    if (const permuted_matrix<T>* const B = parts ? nullptr : matrix.permuted()) {
+      const std::vector<T> values = with_values(
+          current_values(), [&](const auto&, std::span<const T> of_A) { return B->values_from(of_A.data()); });
+      made_M = &made_Ms.made({B->request(), &B->pattern(), values.data(), chooses_M, &until}, method.needs, of_M);
+      request.values_of_M = B->values();
+    } else {
+      made_M = &made_Ms.made(
+          {request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M, &until},
+          method.needs, of_M);
+    }
+  }
   request.preconditioner_parts = M ? M.get() : made_M;
   request.settings = method_settings_of(options);
   shown.amg.near_null_space.clear();
@@ -129,11 +137,19 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
 }
 
 template <class T>
+std::string solver_core<T>::refreshed(const std::string& text, const csr_matrix<T>& pattern, const T* values) {
+  const permuted_matrix<T>* const B = matrix.permuted();
+  if (!B) return made_Ms.refresh(text, pattern, values);
+  return with_values(values, [&](const auto&, std::span<const T> of_A) {
+    return made_Ms.refresh(text, B->pattern(), B->values_from(of_A.data()).data());
+  });
+}
+template <class T>
 void solver_core<T>::tell_of_values(const csr_matrix<T>& pattern, const T* values) {
   made_Ms.note_new_values();
   if (chooses_M || !chosen_M.description || !chosen_M.description->hears_of_values) return;
   solve->wait();
-  solve->note_preconditioner(words_of(chosen_M, made_Ms.refresh(chosen_M.text, pattern, values)));
+  solve->note_preconditioner(words_of(chosen_M, refreshed(chosen_M.text, pattern, values)));
 }
 
 template <class T>
@@ -157,9 +173,9 @@ std::vector<solver_attempt> solver_core<T>::attempts_of(const csr_matrix<T>& pat
 template <class T>
 method_choice solver_core<T>::choice_for(const csr_matrix<T>& pattern, std::span<const T> values) const {
   const method_choice choice = choose_method(pattern, values);
-  if (options.scaling != "rows" || !method_from_name<T>(making_linear_solver, choice.method).needs.symmetric)
-    return choice;
-  return {"bicgstab", "since scaling rows destroys symmetry"};
+  if (!method_from_name<T>(making_linear_solver, choice.method).needs.symmetric) return choice;
+  if (has_matching(options)) return {"bicgstab", "since a matching destroys symmetry"};
+  return options.scaling == "rows" ? method_choice{"bicgstab", "since scaling rows destroys symmetry"} : choice;
 }
 
 template <class T>

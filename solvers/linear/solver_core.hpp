@@ -69,6 +69,8 @@ struct solver_core {
   preconditioner_choice choice_of(const solver_pair& pair) const;
   /// Those that the next solve reads, in memory of the place.
   const T* current_values() const { return bound_values ? bound_values : matrix.values(); }
+  /// What a preconditioner is told of a matrix: of the permuted one, if there is one.
+  std::string refreshed(const std::string& text, const csr_matrix<T>& pattern, const T* values);
   /// See prepared_methods::matrix_hooks.
   std::optional<checked_residual> check(std::span<const T> b, std::span<const T> x, double tolerance,
                                         std::vector<T>& r) const;

@@ -39,6 +39,23 @@ void require_steps(std::string_view doing, const linear_solver_options& options)
                 "Use executor graph, stream or host");
 }
 
+/// What options give in the order of A's rows, which a permutation replaces.
+inline void require_no_order_of_rows(std::string_view doing, const linear_solver_options& options) {
+  const auto refuse = [&](bool is_given, const char* name) {
+    if (is_given)
+      throw error(doing,
+                  std::string(name) + " is in the order of the matrix, not in that of " + name_of_change(options),
+                  "Leave out one of the two");
+  };
+  const linear_solver_options chosen = chosen_preconditioner(doing, options).options;
+  const std::string_view name = name_of_preconditioner(options);
+  refuse(name == "multigrid", "the grid of preconditioner multigrid");
+  refuse(name == "amg" && chosen.amg.unknowns_a_node > 1, "unknowns_a_node");
+  refuse(name == "amg" && !chosen.amg.near_null_space.empty(), "near_null_space");
+  refuse(name == "amg" && !chosen.amg.coordinates.empty(), "coordinates");
+  refuse(name == "block_jacobi" && !chosen.block_jacobi.offsets.empty(), "block_jacobi.offsets");
+}
+
 /// What has methods iterate with another matrix, beside what knows nothing of it. has_matrix: the operator is one.
 /// has_M: the preconditioner is the caller's.
 template <class T>
@@ -54,9 +71,10 @@ void require_change_of_matrix(std::string_view doing, const linear_solver_option
   if (has_deflation(options))
     throw error(doing, what + " does not go with deflation, whose vectors are of the matrix as it is",
                 "Leave out one of the two");
-  if (has_M && has_scaling(options))
+  if (has_M && (has_scaling(options) || has_permutation(options)))
     throw error(doing, what + " changes the matrix that your preconditioner is for",
-                "Leave scaling out, or use preconditioner jacobi");
+                "Leave " + what.substr(0, what.find(' ')) + " out, or use preconditioner jacobi");
+  if (has_permutation(options)) require_no_order_of_rows(doing, options);
   if (rounds_values<T>(options) && options.format != automatic_format && !has_float_values(options.format))
     throw error(doing, "format " + options.format + " does not hold values in float", "Use format sell, ell or auto");
   if (options.method == "refined-cg")
@@ -104,6 +122,11 @@ void require_shape(std::string_view doing, const linear_solver_options& options,
   if (method.needs.symmetric && options.scaling == "rows")
     throw error(doing, "scaling rows destroys symmetry, which method " + std::string(method.name) + " needs",
                 "Use scaling symmetric or equilibrate, or another method");
+  if (method.needs.symmetric && has_matching(options))
+    throw error(doing,
+                "permutation " + options.permutation + " destroys symmetry, which method " + std::string(method.name) +
+                    " needs",
+                "Use permutation rcm or degree, or a method for any square matrix, as bicgstab");
   require_bounds(doing, options, method.name);
   if (method.needs.transpose || rows == columns) return;
   std::string which;

@@ -12,22 +12,27 @@ stored_matrix<T>::stored_matrix(std::string_view doing, const csr_matrix<T>& A, 
     : csr_(A, where, options.check_pointers, doing) {
   const bool is_automatic = options.format == automatic_format;
   solve_request<T> placed = csr_.request();
-  format_ = !needs_transpose ? format_for(A, placed, options, how)
+  if (has_permutation(options))
+    permuted_ = make_permuted_matrix<T>(doing, options.permutation,
+                                        A.is_on_device() ? copied_to_host(A, A.values_data(), where) : A, placed);
+  const csr_matrix<T>& stored = permuted_ ? permuted_->pattern() : A;
+  const solve_request<T>& stored_on_place = permuted_ ? permuted_->request() : placed;
+  format_ = !needs_transpose ? format_for(stored, stored_on_place, options, how)
             : is_automatic   ? format_choice{"csr", "since no other has its transpose"}
                              : format_choice{"csr", ""};
   const bool rounds = rounds_values<T>(options);
   if (format_.format != csr_format) {
-    const bool is_copied = A.is_on_device() && needs_pattern(format_.format);
-    formatted_ = make_formatted_matrix<T>(format_.format, is_copied ? copied_to_host(A, A.values_data(), where) : A,
-                                          placed, rounds);
+    const bool is_copied = stored.is_on_device() && needs_pattern(format_.format);
+    formatted_ = make_formatted_matrix<T>(
+        format_.format, is_copied ? copied_to_host(A, A.values_data(), where) : stored, stored_on_place, rounds);
   }
   const scaling_kind scaling = scaling_from_name(doing, options.scaling);
-  if (scaling == scaling_kind::none && !rounds) return;
+  if (!changes_matrix<T>(options)) return;
   if (scaling == scaling_kind::equilibrate) {
     transpose_ = transpose_on_place<T>(A, where, placed.offsets_64);
     transpose_.put_into(placed);
   }
-  substituted_ = make_substituted_matrix<T>(scaling, placed, formatted_.get(), rounds);
+  substituted_ = make_substituted_matrix<T>(scaling, placed, formatted_.get(), rounds, permuted_.get());
 }
 
 template <class T>
@@ -49,6 +54,10 @@ std::vector<memory_item> stored_matrix<T>::memory() const {
   if (const index_type bytes = transpose_.bytes())
     items.push_back(
         {.name = "the transpose's pattern", .where = name_of(where()), .bytes = static_cast<std::size_t>(bytes)});
+  if (permuted_)
+    items.push_back({.name = "the permuted matrix",
+                     .where = name_of(where()),
+                     .bytes = static_cast<std::size_t>(permuted_->bytes())});
   if (formatted_ && formatted_->bytes() > 0)
     items.push_back({.name = "the pattern as " + format_.format,
                      .where = name_of(formatted_->where()),
@@ -57,7 +66,8 @@ std::vector<memory_item> stored_matrix<T>::memory() const {
 }
 template <class T>
 index_type stored_matrix<T>::bytes() const {
-  return csr_.bytes() + (formatted_ ? formatted_->bytes() : 0) + transpose_.bytes();
+  return csr_.bytes() + (permuted_ ? permuted_->bytes() : 0) + (formatted_ ? formatted_->bytes() : 0) +
+         transpose_.bytes();
 }
 
 template class stored_matrix<float>;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "solvers/linear/formats/formats.hpp"
+#include "solvers/linear/permutation/permuted_matrix.hpp"
 #include "solvers/linear/rectangular/transpose_on_place.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 
@@ -28,6 +29,8 @@ class stored_matrix {
   index_type columns() const { return csr_.request().columns; }
   index_type nonzeros() const { return csr_.request().nonzeros; }
   const T* values() const { return csr_.request().values; }
+  /// What methods iterate with, in its order; null for that of the matrix.
+  const permuted_matrix<T>* permuted() const { return permuted_.get(); }
   const format_choice& format() const { return format_; }  ///< empty if there is no matrix
 
   /// What to record. needs_transpose: the method's; the first such request makes the transpose.
@@ -45,6 +48,7 @@ class stored_matrix {
  private:
   matrix_on_place<T> csr_;
   format_choice format_;
+  std::unique_ptr<permuted_matrix<T>> permuted_;     ///< if the options ask for it
   std::unique_ptr<formatted_matrix<T>> formatted_;   ///< if the format is not csr
   transpose_on_place<T> transpose_;                  ///< for methods and scales that need it
   std::unique_ptr<linear_operator<T>> substituted_;  ///< if methods iterate with another one

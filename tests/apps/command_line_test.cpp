@@ -456,6 +456,20 @@ TEST_CASE("a scaling and values in float are asked for by name, and told") {
   CHECK(contains(refused.err, "scaling rows destroys symmetry, which method cg needs"));
 }
 
+TEST_CASE("a permutation is asked for by name, and told") {
+  const outcome result =
+      run(with(small_host_solve, {"--method", "bicgstab", "--permutation", "matching_rcm", "--json", "-"}));
+  INFO(result.err);
+  CHECK(result.status == 0);
+  CHECK(contains(result.err, "permutation  matching_rcm\n"));
+  const json report = json::parse(result.out);
+  CHECK(report["permutation"] == "matching_rcm");
+  CHECK(report["true_relative_residual"].get<double>() <= 1e-8);
+  const outcome refused = run(with(small_host_solve, {"--permutation", "matching"}));
+  CHECK(refused.status == 1);
+  CHECK(contains(refused.err, "permutation matching destroys symmetry, which method cg needs"));
+}
+
 TEST_CASE("float and bicgstab with jacobi solve too") {
   const outcome result = run(with(small_host_solve, {"--precision", "float", "--method", "bicgstab", "--preconditioner",
                                                      "jacobi", "--rtol", "1e-4", "--json", "-"}));

@@ -182,7 +182,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "schwarz_precision, chebyshev_degree, "
             "chebyshev_ratio, chebyshev_lanczos_steps, neumann_degree, neumann_damping, neumann_lanczos_steps, "
             "solve_method, solve_iterations, solve_rtol, solve_preconditioner, solve_precision, "
-            "deflation, null_space, null_space_vectors, format, scaling, matrix_values, rtol, atol, dtol, "
+            "deflation, null_space, null_space_vectors, format, scaling, permutation, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
             "callback_memory, device");

@@ -237,6 +237,14 @@ TEST_CASE("an operator solver has no matrix to scale or to round, and says so", 
         contains("making a solver for an operator: there is no matrix to scale or to round. Leave scaling and"));
 }
 
+TEST_CASE("an operator solver has no matrix to permute, and says so", "[linear]") {
+  const whilst::poisson_2d_operator<double> A{3, 3};
+  whilst::linear_solver_options permuted;
+  permuted.permutation = "rcm";
+  CHECK_THROWS_WITH((whilst::make_operator_solver<whilst::conjugate_gradient, double>(A, {}, permuted)),
+                    contains("making a solver for an operator: there is no matrix to permute. Leave permutation out"));
+}
+
 TEST_CASE("an operator solver projects no null space out, and says so", "[linear]") {
   const whilst::poisson_2d_operator<double> A{3, 3};
   CHECK_THROWS_WITH(

@@ -22,6 +22,7 @@ struct around_method {
   control *outer, *inner;
   scalars* s;
   T *x, *b, *r, *d, *kept;
+  T* unpermuted;  ///< b - A x, where methods get it in another order; else null
 
   WHILST_HD around_method(const Operator& A, const operands& io, control* outer, control* inner, workspace& memory)
       : around_method(A, io, outer, inner, memory.take<scalars>(1), memory) {}
@@ -39,10 +40,10 @@ struct around_method {
     const typename steps::residual use{s, b, x, d, chooses, row_factors()};
     const typename steps::judge_start judge{s, outer, inner, n, chooses, is_scaled, reduction()};
     if constexpr (chooses) {
-      product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, r, use, judge);
+      product(run, "r = b - A x", A, typename steps::x_or_probe{s, x, d}, residual(), use, judge);
     } else {
       product(run, "how large A is", sA.unscaled, d, r, typename steps::probe_sums{d}, typename steps::note_size{s, n});
-      product(run, "r = b - A x", A, x, r, use, judge);
+      product(run, "r = b - A x", A, x, residual(), use, judge);
     }
   }
   /// ||r|| of the first residual.
@@ -50,7 +51,7 @@ struct around_method {
   /// Before the method's loop.
   template <class Run>
   WHILST_HD void begin_correction(Run& run) const {
-    run.step("scale r, d = 0", A.rows(), typename steps::scale_residual{s, r, d, row_factors()},
+    run.step("scale r, d = 0", A.rows(), typename steps::scale_residual{s, residual(), r, d, row_factors()},
              typename steps::await_correction{s});
   }
   /// After it: adds d to x and judges the residual.
@@ -58,7 +59,7 @@ struct around_method {
   WHILST_HD void add_correction(Run& run, bool lowers_error) const {
     run.step("x += d", A.rows(), typename steps::add_correction{s, d, x, kept, column_factors()},
              typename steps::measure_x{s, inner});
-    product(run, "r = b - A x", A, x, r, typename steps::residual{s, b, x, d, false, row_factors()},
+    product(run, "r = b - A x", A, x, residual(), typename steps::residual{s, b, x, d, false, row_factors()},
             typename steps::judge_restart{s, outer, inner, io.settings.keep_best, lowers_error, reduction()});
   }
   template <class Run>
@@ -81,7 +82,8 @@ struct around_method {
         b(memory.vector<T>(A.rows())),
         r(memory.vector<T>(A.rows())),
         d(memory.vector<T>(A.rows())),
-        kept(memory.vector<T>(A.rows())) {}
+        kept(memory.vector<T>(A.rows())),
+        unpermuted(permutes() ? memory.vector<T>(A.rows()) : nullptr) {}
 
   /// Whether the operator runs steps before each product.
   template <class Run>
@@ -93,6 +95,21 @@ struct around_method {
       return A.substitute();
     } else {
       return A;
+    }
+  }
+  /// Where b - A x lies.
+  WHILST_HD T* residual() const {
+    if constexpr (steps::may_substitute) {
+      return permutes() ? unpermuted : r;
+    } else {
+      return r;
+    }
+  }
+  WHILST_HD bool permutes() const {
+    if constexpr (steps::may_substitute) {
+      return row_factors().sources != nullptr;
+    } else {
+      return false;
     }
   }
   WHILST_HD double reduction() const {

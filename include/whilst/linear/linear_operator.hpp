@@ -11,15 +11,18 @@ namespace whilst {
 template <class T>
 class linear_operator;
 
-/// What methods iterate with instead of an operator A: B, of the same shape and on the same place, close to R A C for
-/// diagonal matrices R and C of positive entries. A solve finds its corrections by B y = R r, x += C y, and judges them
-/// by A. Until then the norm of a residual, in the history and in progress, is the method's: ||R r||, scaled so that it
-/// begins at ||r|| with each restart.
+/// What methods iterate with instead of an operator A: B, of the same shape and on the same place, close to P R A C Q
+/// for diagonal matrices R and C of positive entries and permutations P and Q. A solve finds its corrections by
+/// B y = P R r, x += C Q y, and judges them by A. Until then the norm of a residual, in the history and in progress, is
+/// the method's: ||R r||, scaled so that it begins at ||r|| with each restart.
 template <class T>
 struct substitute_operator {
   linear_operator<T>* B = nullptr;     ///< null for A itself
   const T *R = nullptr, *C = nullptr;  ///< the diagonals, in memory of the place; null for ones
   double reduction = 0;                ///< of the residual, beyond which a restart with B's residual gains nothing
+  /// Row k of B is row rows[k] of A, and unknown j of A is unknown places[j] of B: in memory of the place that is there
+  /// before take_memory. Null for the order of A.
+  const std::int32_t *rows = nullptr, *places = nullptr;
 };
 
 /// A linear operator in parts: it records the steps that make its products. Compiled apart from the methods, so that
@@ -170,8 +173,8 @@ struct composed_operator {
   composed_transpose<T> transposed() const { return {parts}; }
   /// What methods iterate with.
   WHILST_HD composed_operator substitute() const { return {for_methods.B ? for_methods.B : parts}; }
-  WHILST_HD diagonal_factors<T> row_factors() const { return {for_methods.R}; }
-  WHILST_HD diagonal_factors<T> column_factors() const { return {for_methods.C}; }
+  WHILST_HD diagonal_factors<T> row_factors() const { return {for_methods.R, for_methods.rows}; }
+  WHILST_HD diagonal_factors<T> column_factors() const { return {for_methods.C, for_methods.places}; }
   WHILST_HD double reduction() const { return for_methods.reduction; }
 };
 

@@ -264,10 +264,12 @@ struct linear_solve_steps {
 
   struct scale_residual {
     const scalars* s;
+    const T* residual;  ///< r, or where that is to be permuted, other memory
     T *r, *d;
     factors R = {};
     WHILST_HD void operator()(index_type i) const {
-      r[i] = static_cast<T>(static_cast<double>(r[i]) * R(i) * s->to_residual);
+      const index_type from = R.from(i);
+      r[i] = static_cast<T>(static_cast<double>(residual[from]) * R(from) * s->to_residual);
       d[i] = 0;
     }
     index_type bytes(index_type n) const { return 3 * n * static_cast<index_type>(sizeof(T)); }
@@ -282,7 +284,7 @@ struct linear_solve_steps {
     T *x, *kept;
     factors C = {};
     WHILST_HD auto operator()(index_type i) const {
-      const T before = x[i], after = static_cast<T>(before + s->to_x * (C(i) * static_cast<double>(d[i])));
+      const T before = x[i], after = static_cast<T>(before + s->to_x * (C(i) * static_cast<double>(d[C.from(i)])));
       if (!may_substitute || s->keeps_x) kept[i] = before;
       x[i] = after;
       const squares xx = squares_of(after);
@@ -325,7 +327,7 @@ struct linear_solve_steps {
     const T *x, *d, *kept;
     factors C = {};
     WHILST_HD void operator()(index_type i) const {
-      io.x.get()[i] = handed_back(s, inner, may_rise, x + i, d + i, kept + i, C(i));
+      io.x.get()[i] = handed_back(s, inner, may_rise, x + i, d + C.from(i), kept + i, C(i));
     }
     index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(T)); }
   };

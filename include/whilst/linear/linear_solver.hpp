@@ -97,6 +97,15 @@ struct linear_solver_options {
   /// restart begins. Not for lsqr, lsmr, cgls and refined-cg, a null space, preconditioners other than "jacobi", nor
   /// executor "resident".
   std::string scaling = "none";
+  /// Which order rows and columns of the matrix that methods iterate with have: "none" for that of A; "rcm" or "degree"
+  /// for the same new one of both, by reverse Cuthill-McKee or minimum degree; "matching" for the columns that put
+  /// large entries on the diagonal, by a maximum product matching whose dual variables scale rows and columns besides,
+  /// unless `scaling` names scales; "matching_rcm" or "matching_degree" for both. Preconditioners are made from that
+  /// matrix. Orders and the matching's scales are found on the host when the solver is made, from the values that A has
+  /// then, and kept; each solve brings the present values into order. x, b, reasons and residuals of reports are those
+  /// of A. Not for lsqr, lsmr, cgls and refined-cg, a null space, deflation, what options give in the order of A's rows
+  /// (blocks, nodes), a preconditioner of your own, nor executor "resident"; a matching not for symmetric methods.
+  std::string permutation = "none";
   /// "exact", or "float": methods read A's values rounded to float, in half the bytes, with vectors and sums as they
   /// were, in format "sell" or "ell". Each restart begins with the exact residual and brings up to six digits. No
   /// effect on float matrices, nor where a value is beyond float's range. Not for lsqr, lsmr, cgls and refined-cg, a

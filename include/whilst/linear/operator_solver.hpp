@@ -124,6 +124,7 @@ operator_solver<T> make_operator_solver(const Operator& A, const Preconditioner&
                 "Leave them out, or use a linear_solver with an operator in parts or a callback");
   if (options.scaling != "none" || options.matrix_values != "exact")
     throw error(doing, "there is no matrix to scale or to round", "Leave scaling and matrix_values out");
+  if (options.permutation != "none") throw error(doing, "there is no matrix to permute", "Leave permutation out");
   using solve = linear_solve<T, detail::own_operator<T, Operator>, whole, Method>;
   const executor_choice choice = choose_executor(wish_of(options), A.rows(), false, {.runs = solve::runs_in_kernel});
   solve_request<T> request;

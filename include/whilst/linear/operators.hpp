@@ -146,15 +146,19 @@ struct scaled_operator {
   WHILST_HD T times_factor(T value) const { return static_cast<T>(*factor * static_cast<double>(value)); }
 };
 
-/// The entries of a diagonal matrix, in double; null for ones.
+/// The entries of a diagonal matrix, in double; null for ones. Beside it a permutation: entry i of the permuted vector
+/// is entry from(i); null for none.
 template <class T>
 struct diagonal_factors {
   const T* each = nullptr;
+  const std::int32_t* sources = nullptr;
   WHILST_HD double operator()(index_type i) const { return each ? static_cast<double>(each[i]) : 1; }
+  WHILST_HD index_type from(index_type i) const { return sources ? sources[i] : i; }
 };
 /// Those of an operator that methods iterate with as it is.
 struct no_factors {
   WHILST_HD constexpr double operator()(index_type) const { return 1; }
+  WHILST_HD constexpr index_type from(index_type i) const { return i; }
 };
 
 /// For a method that puts in the factor of a scaled operator itself, where it costs less than in each row: the operator

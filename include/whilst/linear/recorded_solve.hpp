@@ -43,6 +43,7 @@ struct solve_request {
   const linear_operator<T>* slices = nullptr;
   preconditioner_kind preconditioner = preconditioner_kind::none;
   whilst::preconditioner<T>* preconditioner_parts = nullptr;  ///< for preconditioner_kind::parts
+  constant_slot<const T> values_of_M = {};                    ///< where it finds them, if not where A does
   /// 1, or the number of systems of a batch: values, b, x and outcomes then hold the systems consecutively.
   index_type systems = 1;
   method_settings settings = {};
@@ -132,9 +133,9 @@ Operator with_values(Operator A, const solve_frame<T>& frame) {
 }
 /// The same of M. A caller's own, whatever its members are called, stays as it is.
 template <class T, class Preconditioner>
-const Preconditioner& M_with_values(const Preconditioner& M, [[maybe_unused]] const solve_frame<T>& frame) {
+const Preconditioner& M_with_values(const Preconditioner& M, [[maybe_unused]] constant_slot<const T> values) {
   if constexpr (std::is_same_v<Preconditioner, composed_preconditioner<T>>)
-    if (M.parts) M.parts->read_values_from({frame.values});
+    if (M.parts) M.parts->read_values_from(values);
   return M;
 }
 
@@ -153,8 +154,10 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
     const solve_frame<T> placed(request, memory);
     memory.item("vectors and scalars");
     const solve_frame<T> own = request.around ? request.around->within(placed, memory) : placed;
-    return std::pair(placed, solve_type(with_values(A, own), M_with_values(M, own), own.template operands<solve_type>(),
-                                        own.outer, own.inner, memory));
+    const constant_slot<const T> of_M =
+        request.values_of_M.where ? request.values_of_M : constant_slot<const T>{own.values};
+    return std::pair(placed, solve_type(with_values(A, own), M_with_values(M, of_M),
+                                        own.template operands<solve_type>(), own.outer, own.inner, memory));
   });
   recorded_solve<T> made = declare_parameters(record, request, frame, &frame.outer->settings, &frame.inner->settings);
   if (request.around) request.around->record_before(record);

@@ -93,7 +93,8 @@ std::string one_decimal(double value) {
 
 /// Whether the method has slices in the same kernels as its vectors. "auto" takes such methods first.
 bool has_slices_in_kernels(const linear_solver_options& options) {
-  if (has_scaling(options) || has_null_space(options) || has_deflation(options)) return false;
+  if (has_scaling(options) || has_permutation(options) || has_null_space(options) || has_deflation(options))
+    return false;
   for (const std::string_view method : {"auto", "cg", "minres", "bicgstab"})
     if (options.method == method) return true;
   return false;
@@ -127,7 +128,7 @@ format_choice format_for(const csr_matrix<T>& A, const solve_request<T>& placed,
   if (options.format != automatic_format) return {options.format, ""};
   if (rounds_values<T>(options)) return {"sell", "since it holds values in float"};
   if (how == executor::resident) return {"csr", "since executor resident has no other"};
-  if (options.method == "pipelined-cg" && !has_scaling(options))
+  if (options.method == "pipelined-cg" && !has_scaling(options) && !has_permutation(options))
     return {"csr", "since pipelined-cg reads it once for two products"};
   if (options.method == "refined-cg") return {"csr", "since refined-cg has a copy of its own, in float"};
   format_rule rule;

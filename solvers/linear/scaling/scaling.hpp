@@ -4,12 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "solvers/linear/permutation/permutation.hpp"
 #include "whilst/linear/linear_solver.hpp"
 
 namespace whilst {
 
-/// What the options scaling and matrix_values have methods iterate with instead of the matrix A: R A C, and values
-/// rounded to float. Either is a substitute_operator: see substituted_matrix.hpp. Methods know nothing of it.
+/// What the options scaling, permutation and matrix_values have methods iterate with instead of the matrix A: R A C,
+/// P A Q, and values rounded to float. Each is a substitute_operator: see substituted_matrix.hpp. Methods know nothing
+/// of it.
 
 enum class scaling_kind {
   none,
@@ -39,6 +41,11 @@ bool rounds_values(const linear_solver_options& options) {
 /// Whether methods iterate with another matrix than the one given.
 template <class T>
 bool changes_matrix(const linear_solver_options& options) {
+  return has_scaling(options) || has_permutation(options) || rounds_values<T>(options);
+}
+/// Whether preconditioners of the matrix cannot be made: they are for the matrix as it is, or permuted.
+template <class T>
+bool changes_values(const linear_solver_options& options) {
   return has_scaling(options) || rounds_values<T>(options);
 }
 /// "scaling rows", for messages.

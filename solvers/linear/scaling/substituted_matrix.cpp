@@ -109,8 +109,9 @@ class substituted_matrix final : public linear_operator<T> {
   static constexpr double reduction_by_float = 1e-6;
 
  public:
-  substituted_matrix(scaling_kind scaling, const solve_request<T>& csr, formatted_matrix<T>* formatted, bool rounds)
-      : scaling_(scaling), csr_(csr), formatted_(formatted), rounds_(rounds) {}
+  substituted_matrix(scaling_kind scaling, const solve_request<T>& csr, formatted_matrix<T>* formatted, bool rounds,
+                     const permuted_matrix<T>* permuted)
+      : scaling_(scaling), csr_(csr), formatted_(formatted), rounds_(rounds), permuted_(permuted) {}
 
   place where() const override { return csr_.where; }
   index_type rows() const override { return csr_.rows; }
@@ -119,7 +120,7 @@ class substituted_matrix final : public linear_operator<T> {
     given_ = values;
     exact_ = make_csr_operator<T>(csr_.where, csr_of<Offset>(csr_));
     exact_->read_values_from(values);
-    if (formatted_ && scaling_ == scaling_kind::none) formatted_->read_values_from(values);
+    if (formatted_ && !makes_values()) formatted_->read_values_from(values);
   }
   void take_memory(workspace& memory) override {
     if (scaling_ != scaling_kind::none) {
@@ -129,23 +130,26 @@ class substituted_matrix final : public linear_operator<T> {
         r_[k] = memory.take<double>(rows());
         c_[k] = memory.take<double>(rows());
       }
-      values_ = memory.take<T>(csr_.nonzeros);
+      if (!permuted_) values_ = memory.take<T>(csr_.nonzeros);
     }
     if (formatted_) {
-      if (scaling_ != scaling_kind::none) formatted_->read_values_from(slot_of_scaled_values());
+      if (makes_values()) formatted_->read_values_from(permuted_ ? permuted_->values() : slot_of_scaled_values());
       formatted_->take_memory(memory);
     } else {
       // Values in a fixed slot: a constant one is for memory that no step writes.
-      const auto A = csr_of<Offset>(csr_);
+      const auto A = csr_of<Offset>(permuted_ ? permuted_->request() : csr_);
+      const T* const values = permuted_ ? permuted_->request().values : values_;
       scaled_ = make_csr_operator<T>(csr_.where,
                                      csr_operator<T, Offset, fixed_slot<const T>>{
-                                         A.n, A.row_offsets, A.column_indices, {values_}, A.lanes_a_row, A.nonzeros});
+                                         A.n, A.row_offsets, A.column_indices, {values}, A.lanes_a_row, A.nonzeros});
     }
   }
   void prepare(recorder& run) const override {
     exact_->prepare(run);
-    if (scaling_ != scaling_kind::none) {
-      find_scales(run);
+    find_scales(run);
+    if (permuted_) {
+      permuted_->record_values(run, given_, R(), C());
+    } else if (scaling_ != scaling_kind::none) {
       run.step("the values of R A C", rows(), scale_values<T, Offset>{rows_as_stored(), given_, R_, C_, values_});
     }
     if (formatted_) {
@@ -158,13 +162,20 @@ class substituted_matrix final : public linear_operator<T> {
   }
   void apply(recorder& run, const T* x, T* y) const override { exact_->apply(run, x, y); }
   substitute_operator<T> substitute() override {
-    if (formatted_) return {formatted_, R_, C_, rounds_ ? reduction_by_float : 0};
-    return {scaled_.get(), R_, C_};
+    linear_operator<T>* const B = formatted_ ? static_cast<linear_operator<T>*>(formatted_) : scaled_.get();
+    const double reduction = rounds_ ? reduction_by_float : 0;
+    if (!permuted_) return {B, R_, C_, reduction};
+    return {B, R(), C(), reduction, permuted_->rows(), permuted_->places()};
   }
   bool has_diagonal() const override { return true; }
   void diagonal(recorder& run, T* d) const override { exact_->diagonal(run, d); }
 
  private:
+  bool makes_values() const { return permuted_ || scaling_ != scaling_kind::none; }
+  /// Of the scaling, or else of the matching.
+  const T* R() const { return scaling_ == scaling_kind::none ? permuted_->R() : R_; }
+  const T* C() const { return scaling_ == scaling_kind::none ? permuted_->C() : C_; }
+
   rows_of_entries<Offset> rows_as_stored() const {
     return {static_cast<const Offset*>(csr_.row_offsets), csr_.column_indices, nullptr};
   }
@@ -209,6 +220,7 @@ class substituted_matrix final : public linear_operator<T> {
   solve_request<T> csr_;
   formatted_matrix<T>* formatted_;
   bool rounds_;
+  const permuted_matrix<T>* permuted_;
   constant_slot<const T> given_;
   std::unique_ptr<linear_operator<T>> exact_, scaled_;  ///< A and R A C, in csr
   T *R_ = nullptr, *C_ = nullptr, *values_ = nullptr;
@@ -220,13 +232,15 @@ class substituted_matrix final : public linear_operator<T> {
 
 template <class T>
 std::unique_ptr<linear_operator<T>> make_substituted_matrix(scaling_kind scaling, const solve_request<T>& csr,
-                                                            formatted_matrix<T>* formatted, bool rounds) {
-  if (csr.offsets_64) return std::make_unique<substituted_matrix<T, std::int64_t>>(scaling, csr, formatted, rounds);
-  return std::make_unique<substituted_matrix<T, std::int32_t>>(scaling, csr, formatted, rounds);
+                                                            formatted_matrix<T>* formatted, bool rounds,
+                                                            const permuted_matrix<T>* permuted) {
+  if (csr.offsets_64)
+    return std::make_unique<substituted_matrix<T, std::int64_t>>(scaling, csr, formatted, rounds, permuted);
+  return std::make_unique<substituted_matrix<T, std::int32_t>>(scaling, csr, formatted, rounds, permuted);
 }
 template std::unique_ptr<linear_operator<WHILST_NUMBER>> make_substituted_matrix(scaling_kind,
                                                                                  const solve_request<WHILST_NUMBER>&,
-                                                                                 formatted_matrix<WHILST_NUMBER>*,
-                                                                                 bool);
+                                                                                 formatted_matrix<WHILST_NUMBER>*, bool,
+                                                                                 const permuted_matrix<WHILST_NUMBER>*);
 
 }  // namespace whilst
