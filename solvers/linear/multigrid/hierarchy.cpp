@@ -139,6 +139,7 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   level<C>& fine = levels_.back();
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
+  if (is_finest(fine)) record_longest(stages.steps(), fine.A, longest_told());
   const std::array<std::int32_t, 3> divided =
       is_system_ ? divide_nodes(stages, fine, scratch) : divide(stages, fine, scratch);
   const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1];
@@ -148,6 +149,7 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
     return false;
   }
 
+  if (is_finest(fine)) fine.A.longest = *longest_told();
   recorder& run = stages.steps();
   if (is_system_) {
     record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, fine.columns_of_AT(), kept_);
@@ -162,7 +164,9 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   const columns_of_product of_AP{fine.A, fine.P, skips_long_rows};
   fine.AP = record_offsets_of_product(run, of_AP, kept_, scratch);
   record_told(run, {fine.AP.offsets + n});
+  record_longest(run, fine.R.view, longest_told());
   stages.run();
+  fine.R.view.longest = *longest_told();
 
   std::int32_t* indices_of_AP = nullptr;
   if (is_system_) {
@@ -180,7 +184,9 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   const columns_of_product of_coarse{fine.R.view, fine.AP};
   coarse.A = record_offsets_of_product(run, of_coarse, kept_, scratch);
   record_told(run, {coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n});
+  record_longest(run, coarse.A, longest_told());
   stages.run();
+  coarse.A.longest = *longest_told();
   scratch.reuse();
 
   const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();

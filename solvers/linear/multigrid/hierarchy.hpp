@@ -14,6 +14,7 @@
 #include "solvers/linear/multigrid/cycles/largest_eigenvalue.hpp"
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
+#include "solvers/linear/multigrid/patterns/longest_row.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
@@ -112,7 +113,7 @@ class hierarchy {
         options_(options),
         plan_(make_cycle_plan("making preconditioner amg", options)),
         kept_(where, likely_bytes(A)),
-        told_(where, sizeof(std::int32_t) * tell_sizes::most) {
+        told_(where, sizeof(std::int32_t) * (tell_sizes::most + 1)) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     recorded_stages stages(where);
     begin(A, stages);
@@ -156,6 +157,8 @@ class hierarchy {
   /// Records that the host is told of sizes, by told() after the run.
   void record_told(recorder& run, const tell_sizes::places& sizes) const;
   std::array<std::int32_t, 3> told() const;
+  /// The same of a pattern's longest row.
+  std::int32_t* longest_told() const { return static_cast<std::int32_t*>(told_.data()) + tell_sizes::most; }
   void build(recorded_stages& stages);
   bool coarsen(recorded_stages& stages, level_memory& scratch);
   bool is_finest(const level<C>& one) const { return &one == levels_.data(); }

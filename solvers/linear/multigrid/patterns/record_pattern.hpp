@@ -58,8 +58,14 @@ void record_columns_of(recorder& run, pattern_view& pattern, index_type columns,
   run.step("put a row's columns", pattern.rows, put_columns<Source>{source, pattern.offsets, indices, lanes});
 }
 
-/// Threads that share a row of a product A B.
-inline int lanes_of_product(const pattern_view& A) { return A.lanes(4); }
+/// Threads that share a row of a product A B: no more than remember where they are in all rows of B, since each takes
+/// part in every step of the merge. Where some rows of A are much longer than others, those look for their places.
+inline int lanes_of_product(const pattern_view& A) {
+  int lanes = A.lanes(4);
+  if (A.longest > 0 && !A.has_few_rows(lanes))
+    while (lanes > 1 && lanes / 2 * row_merge<>::held_on_device >= A.longest) lanes /= 2;
+  return lanes;
+}
 /// The pattern of a product A B, but for its columns.
 inline pattern_view record_offsets_of_product(recorder& run, const columns_of_product& source, level_memory& kept,
                                               level_memory& scratch) {

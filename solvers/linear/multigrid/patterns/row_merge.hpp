@@ -20,10 +20,10 @@ struct no_values {};
 /// Value: what the matrices have, or no_values.
 template <class Value = no_values>
 class row_merge {
-  static constexpr int held = on_device ? 8 : 64;
   static constexpr bool has_values = !std::is_same_v<Value, no_values>;
 
  public:
+  static constexpr int held_on_device = 8, held = on_device ? held_on_device : 64;
   /// sources: where the values of A lie, null for in order.
   template <class Team>
   WHILST_HD row_merge(const matrix_view<Value>& A, const std::int32_t* sources, const matrix_view<Value>& B,

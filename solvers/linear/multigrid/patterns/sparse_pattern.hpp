@@ -12,6 +12,8 @@ namespace whilst::multigrid {
 struct pattern_view {
   index_type rows = 0, columns = 0, nonzeros = 0;
   const std::int32_t *offsets = nullptr, *indices = nullptr;
+  /// Rows have at most so many entries, rounded up to a power of two; 256 for more than 128, 0 if that is not known.
+  std::int32_t longest = 0;
 
   /// Rows longer than this are left to the smoother: few matrices have any, and what multigrid does with a row takes
   /// its length squared.
@@ -21,12 +23,12 @@ struct pattern_view {
   double average() const { return rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0; }
   /// Threads that share a row, a power of two: each has about so many entries, or fewer where there are few rows.
   int lanes(int entries_each) const {
-    constexpr index_type enough_threads = 1 << 17;
     int lanes = 1;
-    while (lanes < 32 && lanes < average() && (lanes * entries_each < average() || rows * lanes * 2 <= enough_threads))
-      lanes *= 2;
+    while (lanes < 32 && lanes < average() && (lanes * entries_each < average() || has_few_rows(2 * lanes))) lanes *= 2;
     return lanes;
   }
+  /// Whether a GPU has room for all threads if so many share a row.
+  bool has_few_rows(int lanes) const { return rows * lanes <= 1 << 17; }
   /// Calls use(e, column) for the entries e of row i that the calling thread of a team works on.
   template <class Team, class Use>
   WHILST_HD void each_entry(index_type i, const Team& team, const Use& use) const {
