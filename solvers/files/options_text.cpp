@@ -73,6 +73,28 @@ void each_field(Options& options, const Visit& visit) {
   visit("device", options.device);
 }
 
+/// Settings of amg among options of another kind.
+template <class Visit>
+void each_amg_setting(amg_options& amg, const Visit& visit) {
+  linear_solver_options of_amg;
+  of_amg.amg = amg;
+  each_setting_of(amg_description(), of_amg, visit);
+  amg = of_amg.amg;
+}
+
+template <class Visit, class Options>
+requires std::is_same_v<Options, eigenvalue_options>
+void each_field(Options& options, const Visit& visit) {
+  each_common_field(options, visit);
+  visit("count", options.count);
+  visit("which", options.which);
+  visit("preconditioner", options.preconditioner);
+  each_amg_setting(options.amg, visit);
+  visit("block_columns", options.block_columns);
+  visit("rtol", options.rtol);
+  visit("device", options.device);
+}
+
 template <class Visit, class Options>
 requires std::is_same_v<Options, minimizer_options>
 void each_field(Options& options, const Visit& visit) {
@@ -86,10 +108,7 @@ void each_field(Options& options, const Visit& visit) {
   visit("lower_bound", options.lower_bound);
   visit("hessian", options.hessian);
   visit("preconditioner", options.preconditioner);
-  linear_solver_options of_amg;
-  of_amg.amg = options.amg;
-  each_setting_of(amg_description(), of_amg, visit);
-  options.amg = of_amg.amg;
+  each_amg_setting(options.amg, visit);
   visit("typical_point", options.typical_point);
   visit("damping", options.damping);
   visit("first_damping", options.first_damping);
@@ -162,12 +181,16 @@ linear_solver_options without_commas(const linear_solver_options& options) {
   return chosen_preconditioner("writing options", options).options;
 }
 
-minimizer_options without_commas(const minimizer_options& options) {
+/// Of options whose preconditioner has settings of amg alone.
+template <class Options>
+requires requires(Options options) {
+  options.amg;
+} &&(!std::is_same_v<Options, linear_solver_options>)Options without_commas(const Options& options) {
   linear_solver_options named;
   named.preconditioner = options.preconditioner;
   named.amg = options.amg;
   const linear_solver_options apart = without_commas(named);
-  minimizer_options changed = options;
+  Options changed = options;
   changed.preconditioner = apart.preconditioner;
   changed.amg = apart.amg;
   return changed;
@@ -224,9 +247,11 @@ std::string options_to_string(const Options& given) {
 }
 
 template linear_solver_options options_from_string(std::string_view);
+template eigenvalue_options options_from_string(std::string_view);
 template minimizer_options options_from_string(std::string_view);
 template nonlinear_solver_options options_from_string(std::string_view);
 template std::string options_to_string(const linear_solver_options&);
+template std::string options_to_string(const eigenvalue_options&);
 template std::string options_to_string(const minimizer_options&);
 template std::string options_to_string(const nonlinear_solver_options&);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "whilst/linear/eigenvalue_solver.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/nonlinear/equations/nonlinear_solver.hpp"
 #include "whilst/nonlinear/minimize/minimizer.hpp"
@@ -22,7 +23,7 @@ namespace whilst {
 ///
 /// Throws whilst::error naming the key on an unknown key, with a list of all keys, on a key given twice, and on a value
 /// of the wrong type. Whether the values are in range is for the solver's constructor to check. For
-/// linear_solver_options, minimizer_options and nonlinear_solver_options.
+/// linear_solver_options, eigenvalue_options, minimizer_options and nonlinear_solver_options.
 template <class Options>
 Options options_from_string(std::string_view text);
 
@@ -32,9 +33,11 @@ template <class Options>
 std::string options_to_string(const Options& options);
 
 extern template linear_solver_options options_from_string(std::string_view);
+extern template eigenvalue_options options_from_string(std::string_view);
 extern template minimizer_options options_from_string(std::string_view);
 extern template nonlinear_solver_options options_from_string(std::string_view);
 extern template std::string options_to_string(const linear_solver_options&);
+extern template std::string options_to_string(const eigenvalue_options&);
 extern template std::string options_to_string(const minimizer_options&);
 extern template std::string options_to_string(const nonlinear_solver_options&);
 
