@@ -8,7 +8,7 @@ if(DOXYGEN_FOUND)
     list(APPEND reference ${lines})
   endforeach()
   list(TRANSFORM reference REPLACE "^#include \"(.*)\".*" "\\1")
-  list(APPEND reference whilst/whilst.hpp whilst/template_door.hpp whilst/version.hpp
+  list(APPEND reference whilst/whilst.h whilst/whilst.hpp whilst/template_door.hpp whilst/version.hpp
     whilst/basics/held.hpp whilst/basics/index_type.hpp whilst/basics/safe_norm.hpp
     whilst/derivatives/dual_functions.hpp whilst/derivatives/dual_number.hpp
     whilst/engine/control/history_record.hpp whilst/engine/executor.hpp whilst/engine/memory/memory_table.hpp

@@ -2,6 +2,7 @@
 
 option(WHILST_BUILD_APPS "Build the programs under apps/" ${PROJECT_IS_TOP_LEVEL})
 option(WHILST_BUILD_BENCHMARKS "Build the programs under benchmarks/" ${PROJECT_IS_TOP_LEVEL})
+option(WHILST_BUILD_C "Build whilst_c, a shared library with the C interface alone" ${PROJECT_IS_TOP_LEVEL})
 option(WHILST_BUILD_TESTS "Have a target whilst_tests, which the default target leaves out" ${PROJECT_IS_TOP_LEVEL})
 set(WHILST_TEST_FILES "" CACHE STRING "A regular expression: build only the test files whose paths match it")
 option(WHILST_TEST_BY_FILE "Run the tests of a file in one process, not each in one of its own: that is faster where there is a GPU" OFF)
