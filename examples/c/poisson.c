@@ -15,16 +15,16 @@ static void check(whilst_status status) {
 }
 
 /* y = A x, rows of -1, 2, -1. */
-static int second_difference(void *user, void *stream, int64_t rows, int64_t columns, const void *from, void *to) {
-  const double *x = from;
-  double *y = to;
+static int second_difference(void* user, void* stream, int64_t rows, int64_t columns, const void* from, void* to) {
+  const double* x = from;
+  double* y = to;
   (void)stream, (void)columns;
   for (int64_t i = 0; i < rows; ++i) y[i] = 2 * x[i] - (i > 0 ? x[i - 1] : 0) - (i < rows - 1 ? x[i + 1] : 0);
-  ++*(int *)user;
+  ++*(int*)user;
   return 0;
 }
 
-static int show(const char *what, const double *x, const whilst_report *report) {
+static int show(const char* what, const double* x, const whilst_report* report) {
   printf("%s: %s\n", what, whilst_report_text(report, WHILST_MESSAGE));
   printf("in the middle %.3f, exactly 125000\n", x[n / 2]);
   return whilst_report_converged(report);
@@ -44,9 +44,9 @@ int main(void) {
     b[i] = 1;
   }
 
-  whilst_matrix *matrix;
-  whilst_solver *solver;
-  whilst_report *report;
+  whilst_matrix* matrix;
+  whilst_solver* solver;
+  whilst_report* report;
   check(whilst_matrix_copy(WHILST_DOUBLE, n, n, nonzeros, row_offsets, 32, column_indices, 32, 0, values, &matrix));
   check(whilst_linear_create(matrix, "method=cg, preconditioner=jacobi, rtol=1e-10", &solver));
   check(whilst_solve(solver, b, n, x, n, &report)); /* x: the initial guess, then the solution */

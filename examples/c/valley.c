@@ -5,9 +5,9 @@
 
 #include <whilst/whilst.h>
 
-static int rosenbrock(void *user, void *stream, int64_t n, const void *point, double *value, void *gradient) {
-  const double *x = point;
-  double *g = gradient;
+static int rosenbrock(void* user, void* stream, int64_t n, const void* point, double* value, void* gradient) {
+  const double* x = point;
+  double* g = gradient;
   (void)user, (void)stream;
   *value = 0;
   for (int64_t i = 0; i < n; i += 2) {
@@ -24,8 +24,8 @@ int main(void) {
   double x[n], error = 0;
   for (int i = 0; i < n; ++i) x[i] = i % 2 ? 1 : -1.2;
 
-  whilst_solver *solver = NULL;
-  whilst_report *report = NULL;
+  whilst_solver* solver = NULL;
+  whilst_report* report = NULL;
   if (whilst_minimizer_create(WHILST_DOUBLE, WHILST_HOST, n, rosenbrock, NULL, "method=lbfgs", &solver) ||
       whilst_solve(solver, NULL, 0, x, n, &report)) {
     fprintf(stderr, "%s\n", whilst_last_error());

@@ -1,4 +1,5 @@
 !> Whilst for Fortran 2003 and later: every function of whilst/whilst.h, which says what they do, under its own name.
+!> scripts/fortran-module writes this file.
 !>
 !> Handles (whilst_matrix and so on in the header) are type(c_ptr). Arrays are passed by c_loc and need the attribute target.
 !> Texts end with c_null_char; texts of the library are read by whilst_string. Callbacks are functions with bind(C), passed
@@ -9,15 +10,16 @@ module whilst
   public
 
   integer(c_int), parameter :: WHILST_OK = 0, WHILST_ERROR = 1, WHILST_OUT_OF_MEMORY = 2, &
-    WHILST_CALLBACK_FAILED = 3, WHILST_INTERNAL_ERROR = 4
+      WHILST_CALLBACK_FAILED = 3, WHILST_INTERNAL_ERROR = 4
   integer(c_int), parameter :: WHILST_FLOAT = 1, WHILST_DOUBLE = 2
   integer(c_int), parameter :: WHILST_HOST = 1, WHILST_DEVICE = 2
   integer(c_int), parameter :: WHILST_SOLVER_EXECUTOR = 1, WHILST_SOLVER_MEMORY = 2, WHILST_SOLVER_PROGRAM = 3
   integer(c_int), parameter :: WHILST_RESIDUAL_NORM = 1, WHILST_RELATIVE_RESIDUAL = 2, WHILST_RHS_NORM = 3, &
-    WHILST_SETUP_SECONDS = 4, WHILST_SOLVE_SECONDS = 5, WHILST_LOOP_SECONDS = 6, WHILST_VALUE = 7, &
-    WHILST_EVALUATIONS = 8
+      WHILST_SETUP_SECONDS = 4, WHILST_SOLVE_SECONDS = 5, WHILST_LOOP_SECONDS = 6, WHILST_VALUE = 7, &
+      WHILST_EVALUATIONS = 8
   integer(c_int), parameter :: WHILST_MESSAGE = 1, WHILST_METHOD = 2, WHILST_PRECONDITIONER = 3, &
-    WHILST_EXECUTOR = 4, WHILST_DEVICE_NAME = 5, WHILST_NOTE = 6, WHILST_CHOICE = 7, WHILST_PRECONDITIONER_MADE = 8
+      WHILST_EXECUTOR = 4, WHILST_DEVICE_NAME = 5, WHILST_NOTE = 6, WHILST_CHOICE = 7, &
+      WHILST_PRECONDITIONER_MADE = 8
 
   interface
     function whilst_version() bind(C)

@@ -1,5 +1,5 @@
-// Functions of the caller's through the C interface: products, preconditioners, objectives, equations, and what becomes of
-// their failures; several columns and eigenvalues.
+// Functions of the caller's through the C interface: products, preconditioners, objectives, equations, and what becomes
+// of their failures; several columns and eigenvalues.
 
 #include <cmath>
 #include <numbers>
@@ -207,8 +207,8 @@ TEMPLATE_TEST_CASE("C: a minimizer finds the end of the valley", "[c]", float, d
   constexpr int n = 10;
   told user;
   c_solver solver;
-  require_ok(whilst_minimizer_create(number_of<TestType>(), WHILST_HOST, n, rosenbrock<TestType>, &user,
-                                     "method=bfgs", &solver));
+  require_ok(whilst_minimizer_create(number_of<TestType>(), WHILST_HOST, n, rosenbrock<TestType>, &user, "method=bfgs",
+                                     &solver));
   require_ok(whilst_solver_set_tolerances(solver, 0, 1e4 * std::numeric_limits<TestType>::epsilon()));
   std::vector<TestType> x(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = i % 2 ? TestType(1) : TestType(-1.2);

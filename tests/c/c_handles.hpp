@@ -82,8 +82,8 @@ inline c_solver c_linear(const c_matrix& matrix, const char* options = nullptr) 
   return made;
 }
 
-/// Checks x, which solves rows of -1, 2, -1 with right-hand sides of ones: by hand i (n + 1 - i) / 2. The error is at most
-/// the condition, below (n + 1)^2 / 2, times the relative residual that the solve was to reach.
+/// Checks x, which solves rows of -1, 2, -1 with right-hand sides of ones: by hand i (n + 1 - i) / 2. The error is at
+/// most the condition, below (n + 1)^2 / 2, times the relative residual that the solve was to reach.
 template <class T>
 void check_parabola(const std::vector<T>& x, double rtol, double times = 1) {
   const double n = static_cast<double>(x.size()), middle = (n + 1) * (n + 1) / 8;

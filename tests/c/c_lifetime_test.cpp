@@ -1,6 +1,10 @@
 // Many solves, and several threads, through the C interface.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cmath>
 #include <fstream>
 #include <thread>
 
@@ -101,9 +105,29 @@ TEST_CASE("C: threads may share a solver, which one of them destroys", "[c]") {
   }
 }
 
+TEST_CASE("C: a child process solves on the host with what its parent made", "[c]") {
+  c_matrix matrix;
+  require_ok(whilst_matrix_gallery(WHILST_DOUBLE, "poisson2d:150", &matrix));  // more than one thread has a share of
+  const c_solver solver = c_linear(matrix, "executor=host");
+  constexpr int n = 150 * 150;
+  std::vector<double> b(n, 1.0), x(n), again(n);
+  require_ok(whilst_solve(solver, b.data(), n, x.data(), n, nullptr));
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(60);  // no test runs on in a child that hangs
+    const whilst_status status = whilst_solve(solver, b.data(), n, again.data(), n, nullptr);
+    ::_exit(status == WHILST_OK && again == x ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("C: another thread cancels", "[c]") {
   constexpr int n = 2000;
-  const c_solver solver = c_linear(c_line<double>(n).copied(), "executor=host,threads=1,rtol=0,max_iterations=1000000000");
+  const c_solver solver =
+      c_linear(c_line<double>(n).copied(), "executor=host,threads=1,rtol=0,max_iterations=1000000000");
   std::vector<double> b(n, 1.0), x(n);
   for (std::size_t i = 0; i < n; ++i) b[i] = static_cast<double>(i * i % 101);
   std::atomic<bool> ended = false;

@@ -149,9 +149,8 @@ TEST_CASE("C: wrong options and callbacks are refused, and the solver is NULL", 
   refused("there is no option called 'metod'", [&](made s) { return whilst_linear_create(matrix, "metod=cg", s); });
   refused("method", [&](made s) { return whilst_linear_create(matrix, "method=gauss", s); });
   refused("matrix is NULL", [&](made s) { return whilst_linear_create(nullptr, "", s); });
-  refused("M is NULL", [&](made s) {
-    return whilst_linear_create_preconditioned(matrix, WHILST_HOST, nullptr, nullptr, "", s);
-  });
+  refused("M is NULL",
+          [&](made s) { return whilst_linear_create_preconditioned(matrix, WHILST_HOST, nullptr, nullptr, "", s); });
   refused("memory is 0", [&](made s) {
     return whilst_linear_create_preconditioned(matrix, static_cast<whilst_memory>(0), no_apply, nullptr, "", s);
   });

@@ -1,6 +1,7 @@
 # What lies below a prefix after an install: these programs, headers, documents and package files, and no others.
 # Run with -DPREFIX and -DSOURCE; -DLIBRARIES and -DDOCUMENTS, folders below the prefix; -DPROGRAMS, their names;
-# -DSAMPLES=ON if sample programs are installed, too; -DFETCHED=ON if fetched packages may install headers beside ours.
+# -DFOR_C=ON if the library for C is installed, -DSAMPLES=ON if sample programs are; -DFETCHED=ON if fetched packages may
+# install headers beside ours.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -35,7 +36,7 @@ endif()
 if(NOT FETCHED)
   require_entries(include whilst)
 endif()
-require_files_of_source(include/whilst include/whilst *.hpp)
+require_files_of_source(include/whilst include/whilst *)
 
 require_entries(${DOCUMENTS} CHANGELOG.md LICENSE README.md examples)
 require_files_of_source(${DOCUMENTS}/examples examples *)
@@ -56,15 +57,25 @@ foreach(file IN LISTS written)
   endif()
 endforeach()
 
-# A static library, or a shared one under three names.
+# A static library, or a shared one under three names; the one for C under three.
 file(GLOB libraries RELATIVE ${PREFIX}/${LIBRARIES} ${PREFIX}/${LIBRARIES}/*whilst*)
+set(for_c ${libraries})
+list(FILTER for_c INCLUDE REGEX "^libwhilst_c")
+if(FOR_C AND NOT "${for_c}" MATCHES "^libwhilst_c\\.so;libwhilst_c\\.so\\.[0-9.]+;libwhilst_c\\.so\\.[0-9.]+$")
+  message(SEND_ERROR "${PREFIX}/${LIBRARIES} has these for C: ${for_c}")
+endif()
+list(REMOVE_ITEM libraries "" ${for_c})
 if(NOT "${libraries}" MATCHES "^libwhilst\\.(a|so;libwhilst\\.so\\.[0-9.]+;libwhilst\\.so\\.[0-9.]+)$")
   message(SEND_ERROR "${PREFIX}/${LIBRARIES} has these of whilst: ${libraries}")
 endif()
 file(GLOB configurations RELATIVE ${PREFIX}/${LIBRARIES}/cmake/whilst
-  ${PREFIX}/${LIBRARIES}/cmake/whilst/whilstTargets-*.cmake)
+  ${PREFIX}/${LIBRARIES}/cmake/whilst/whilst*Targets-*.cmake)
 if(NOT configurations)
   message(SEND_ERROR "${PREFIX}/${LIBRARIES}/cmake/whilst has no whilstTargets-CONFIGURATION.cmake")
 endif()
+set(targets_for_c "")
+if(FOR_C)
+  set(targets_for_c whilst_cTargets.cmake)
+endif()
 require_entries(${LIBRARIES}/cmake/whilst
-  whilstConfig.cmake whilstConfigVersion.cmake whilstTargets.cmake ${configurations})
+  whilstConfig.cmake whilstConfigVersion.cmake whilstTargets.cmake ${targets_for_c} ${configurations})
