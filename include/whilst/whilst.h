@@ -32,11 +32,14 @@
 #endif
 
 #ifdef __cplusplus
+#define WHILST_INT : int  // any int may come from C, and is refused in words
 extern "C" {
+#else
+#define WHILST_INT
 #endif
 
 /// What became of a call.
-typedef enum whilst_status {
+typedef enum whilst_status WHILST_INT {
   WHILST_OK = 0,
   WHILST_ERROR = 1,            ///< misuse, bad input, or CUDA failed: whilst_last_error() says what and how to cure it
   WHILST_OUT_OF_MEMORY = 2,    ///< of the host or of a GPU
@@ -45,10 +48,10 @@ typedef enum whilst_status {
 } whilst_status;
 
 /// The type of the numbers in vectors and values.
-typedef enum whilst_number { WHILST_FLOAT = 1, WHILST_DOUBLE = 2 } whilst_number;
+typedef enum whilst_number WHILST_INT { WHILST_FLOAT = 1, WHILST_DOUBLE = 2 } whilst_number;
 
 /// Where arrays lie, or where a callback works.
-typedef enum whilst_memory { WHILST_HOST = 1, WHILST_DEVICE = 2 } whilst_memory;
+typedef enum whilst_memory WHILST_INT { WHILST_HOST = 1, WHILST_DEVICE = 2 } whilst_memory;
 
 typedef struct whilst_matrix whilst_matrix;  ///< A sparse matrix: see whilst_matrix_copy().
 typedef struct whilst_solver whilst_solver;  ///< A recorded loop, replayed by each solve: see whilst_linear_create().
@@ -210,7 +213,7 @@ WHILST_API whilst_status whilst_solver_progress(whilst_solver* solver, int64_t* 
 WHILST_API whilst_status whilst_solver_bytes(whilst_solver* solver, int64_t* host_bytes, int64_t* gpu_bytes);
 
 /// What a solver can tell.
-typedef enum whilst_solver_text_kind {
+typedef enum whilst_solver_text_kind WHILST_INT {
   WHILST_SOLVER_EXECUTOR = 1,  ///< "host", "stream", "graph" or "resident"
   WHILST_SOLVER_MEMORY = 2,    ///< a table of its memory
   WHILST_SOLVER_PROGRAM = 3    ///< what was recorded, as a tree
@@ -253,7 +256,7 @@ WHILST_API const char* whilst_report_reason_name(const whilst_report* report);
 WHILST_API int64_t whilst_report_iterations(const whilst_report* report);
 
 /// The numbers of a report.
-typedef enum whilst_report_number_kind {
+typedef enum whilst_report_number_kind WHILST_INT {
   WHILST_RESIDUAL_NORM = 1,      ///< ||b - A x||, recomputed; ||g|| of a minimizer, ||F|| of equations
   WHILST_RELATIVE_RESIDUAL = 2,  ///< the same divided by ||b||; by its value at the start where there is no b
   WHILST_RHS_NORM = 3,           ///< ||b||
@@ -268,7 +271,7 @@ typedef enum whilst_report_number_kind {
 WHILST_API double whilst_report_number(const whilst_report* report, whilst_report_number_kind what);
 
 /// The texts of a report.
-typedef enum whilst_report_text_kind {
+typedef enum whilst_report_text_kind WHILST_INT {
   WHILST_MESSAGE = 1,             ///< one line: how it ended, after how many iterations, at what residual
   WHILST_METHOD = 2,              ///< the method that ran
   WHILST_PRECONDITIONER = 3,      ///< likewise

@@ -10,6 +10,7 @@
 
 namespace whilst_test {
 
+using whilst::eigenvalue_options;
 using whilst::linear_solver_options;
 using whilst::minimizer_options;
 using whilst::nonlinear_solver_options;
@@ -61,6 +62,7 @@ TEST_CASE("each option has a key", "[options]") {
                                              members<whilst::inner_solve_options>());
   CHECK(keys<minimizer_options>() ==
         members<minimizer_options>() - 2 + members<whilst::descent_tolerances>() + members<whilst::amg_options>());
+  CHECK(keys<eigenvalue_options>() == members<eigenvalue_options>() - 1 + members<whilst::amg_options>());
   CHECK(keys<nonlinear_solver_options>() ==
         members<nonlinear_solver_options>() - 1 + members<whilst::nonlinear_tolerances>());
 }
@@ -123,6 +125,12 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   const std::string of_minimizer = options_to_string(minimizer_options{.preconditioner = "amg,most_levels=3"});
   CHECK(options_from_string<minimizer_options>(of_minimizer).preconditioner == "amg");
   CHECK(options_from_string<minimizer_options>(of_minimizer).amg.most_levels == 3);
+  const eigenvalue_options eigenvalues{
+      .count = 3, .which = "largest", .preconditioner = "amg,strength=0.1", .block_columns = 8, .rtol = 1e-5};
+  const auto read_back = options_from_string<eigenvalue_options>(options_to_string(eigenvalues));
+  CHECK(read_back.amg.strength == 0.1);
+  CHECK((read_back.count == 3 && read_back.which == "largest" && read_back.block_columns == 8));
+  CHECK((read_back.preconditioner == "amg" && read_back.rtol == 1e-5));
   const std::string of_ilu = options_to_string(linear_solver_options{.preconditioner = "ilu,drop=0.1,pivoting=0.5"});
   CHECK(of_ilu.find("preconditioner=ilu,amg_") != std::string::npos);
   CHECK(of_ilu.find("ilu_drop=0.1,") != std::string::npos);
