@@ -2,6 +2,7 @@
 // of their failures; several columns and eigenvalues.
 
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 #include <stdexcept>
 
@@ -254,6 +255,22 @@ TEMPLATE_TEST_CASE("C: equations are solved", "[c]", float, double) {
     require_ok(whilst_ticket_wait(ticket, nullptr));
     check_ones(x, 200 * epsilon);
   }
+}
+
+TEST_CASE("C: functions in host memory run on the host, whatever the environment wishes", "[c]") {
+  ::setenv("WHILST_EXECUTOR", "graph", 1);
+  told user;
+  c_solver minimizer, equations, by_products;
+  const whilst_status statuses[]{
+      whilst_minimizer_create(WHILST_DOUBLE, WHILST_HOST, 2, rosenbrock<double>, &user, "", &minimizer),
+      whilst_equations_create(WHILST_DOUBLE, WHILST_HOST, 2, ring<double>, &user, "", &equations),
+      whilst_linear_create_operator(WHILST_DOUBLE, WHILST_HOST, 2, 2, second_difference<double>, nullptr, nullptr,
+                                    &user, "", &by_products)};
+  ::unsetenv("WHILST_EXECUTOR");
+  for (const whilst_status status : statuses) require_ok(status);
+  for (whilst_solver* const solver : {static_cast<whilst_solver*>(minimizer), static_cast<whilst_solver*>(equations),
+                                      static_cast<whilst_solver*>(by_products)})
+    CHECK(std::string(whilst_solver_text(solver, WHILST_SOLVER_EXECUTOR)) == "host");
 }
 
 TEMPLATE_TEST_CASE("C: several columns at once", "[c]", float, double) {

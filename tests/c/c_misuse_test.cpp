@@ -184,6 +184,14 @@ TEST_CASE("C: wrong options and callbacks are refused, and the solver is NULL", 
   check_refused(whilst_linear_create(matrix, "", nullptr), "solver is NULL");
 }
 
+TEST_CASE("C: too little memory has a status of its own", "[c]") {
+  constexpr std::int64_t n = std::int64_t{1} << 60;  // vectors of more bytes than can be counted
+  c_solver solver;
+  check_refused(
+      whilst_linear_create_operator(WHILST_DOUBLE, WHILST_HOST, n, n, no_apply, nullptr, nullptr, nullptr, "", &solver),
+      "whilst_linear_create_operator: ", WHILST_OUT_OF_MEMORY);
+}
+
 TEST_CASE("C: callbacks for a GPU are refused where there is none", "[c]") {
   int stream = 0;
   require_ok(whilst_executor_available("stream", -1, &stream));
