@@ -13,12 +13,12 @@
 ///   library never follows the pointer. Where a function that makes a handle fails, it writes NULL.
 /// - **Errors.** A function that can fail returns a whilst_status; whilst_last_error() then says what is wrong and
 ///   what to do about it. No exception leaves a function. How a solve ended is no error: the report says it.
-/// - **Threads.** Every function may be called from any thread at any time, also with a handle that another thread uses
-///   or destroys: what a call works with lives until it returns. Two threads that solve with one solver wait for each
-///   other; solvers of their own run at once. `whilst_solver_cancel` and the functions of tickets wait for no one.
-/// - **Numbers.** Vectors and values are `float` or `double` arrays as the whilst_number says with which the matrix or
-/// the
-///   solver was made. They are passed as void *, so that the compiler cannot tell one from the other: be careful.
+/// - **Threads.** Every function but whilst_solver_set_monitor() may be called from any thread at any time, also with a
+///   handle that another thread uses or destroys: what a call works with lives until it returns. Two threads that solve
+///   with one solver wait for each other; solvers of their own run at once. whilst_solver_cancel() and the functions of
+///   tickets but whilst_ticket_wait() wait for no one.
+/// - **Numbers.** Vectors and values are `float` or `double` arrays, of the whilst_number that the matrix or the solver
+///   was made with. They are passed as void *, so that the compiler cannot tell one from the other: be careful.
 /// - **Options** are text, as of `whilst solve` and `whilst::options_from_string`: "method=cg, preconditioner=amg,
 ///   rtol=1e-10". NULL and "" mean all defaults. docs/linear.md and docs/nonlinear.md list them.
 
@@ -198,8 +198,8 @@ WHILST_API whilst_status whilst_solver_set_max_iterations(whilst_solver* solver,
 WHILST_API whilst_status whilst_solver_set_deadline(whilst_solver* solver, double seconds);
 
 /// Has later solves call `monitor`, on the solving thread: after each iteration on the host, about every millisecond on
-/// a GPU. NULL for none. Not for several columns. It may cancel and ask for progress, and call no other function with
-/// this solver.
+/// a GPU. NULL for none. Not for several columns. It may cancel, ask for progress, set another monitor, destroy the
+/// solver, and call no other function with it. Do not set one while another thread solves with the solver.
 WHILST_API whilst_status whilst_solver_set_monitor(whilst_solver* solver, whilst_monitor monitor, void* user);
 
 /// Stops the solve that runs and those that wait for their turn, with reason "cancelled". Harmless if there is none.
