@@ -9,6 +9,8 @@
 #include <petscksp.h>
 #include <whilst/adapters/petsc.hpp>
 
+#include "../memory.hpp"
+
 namespace {
 
 bool passed = true;
@@ -214,6 +216,17 @@ void null_space() {
   must(MatDestroy(&A));
 }
 
+void memory() {
+  solver one(plate(4), "method=cg,preconditioner=jacobi"), theirs(plate(4), "method=cg", PCJACOBI);
+  const auto both = [&] {
+    for (solver* const each : {&one, &theirs}) {
+      must(MatScale(each->A, 1));
+      each->solve();
+    }
+  };
+  expect(keeps_its_memory(10000, both), "memory stays the same");
+}
+
 PetscInt calls = 0;
 PetscErrorCode count_calls(KSP, PetscInt, PetscReal, void*) {
   ++calls;
@@ -291,6 +304,7 @@ int main(int argument_count, char** arguments) {
   ends();
   misuse();
   from_command_line();
+  memory();
   must(PetscFinalize());
   return passed ? 0 : 1;
 }
