@@ -31,12 +31,14 @@ class IterativeSolver;
 
 }  // namespace whilst::eigen
 
-/// What Eigen's base class asks of a solver.
+/// @cond
+// What Eigen's base class asks of a solver.
 template <class M, class Method, int UpLo, class P>
 struct Eigen::internal::traits<whilst::eigen::IterativeSolver<M, Method, UpLo, P>> {
   using MatrixType = M;
   using Preconditioner = P;
 };
+/// @endcond
 
 namespace whilst::eigen {
 
