@@ -278,6 +278,7 @@ TEST_CASE("options of solvers for Eigen", "[adapters][eigen]") {
   CHECK(solver.options().preconditioner == "ssor");
   CHECK(solver.tolerance() == 1e-6);
   CHECK_THROWS_WITH(solver.setOptions("preconditioner=nothing, rtol=1"), contains("nothing"));
+  CHECK(solver.options().preconditioner == "ssor");
   CHECK(solver.tolerance() == 1e-6);
   CHECK_THROWS_WITH(solver.setOptions("method=gmres"), contains("LinearSolver"));
   CHECK_THROWS_WITH(solver.setOptions("speed=high"), contains("speed"));

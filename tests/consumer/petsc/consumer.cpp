@@ -168,6 +168,14 @@ void changes() {
   theirs.solve();
   must(MatScale(theirs.A, 3));
   expect(theirs.solve() == KSP_CONVERGED_RTOL && theirs.distance(3) <= 1.01, "with PETSc's preconditioner, too");
+  // The factors that the host makes, which solves read as they are.
+  solver factors(plate(12), "method=cg,preconditioner=ic"), fresh(plate(12), "method=cg,preconditioner=ic");
+  factors.solve();
+  must(MatShift(factors.A, 30));
+  must(MatShift(fresh.A, 30));
+  factors.solve();
+  fresh.solve();
+  expect(factors.iterations() == fresh.iterations(), "a preconditioner is made from the new values");
   // A new entry, for which the matrix's arrays move.
   must(MatSetOption(one.A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   must(MatSetValue(one.A, 0, 77, -0.5, INSERT_VALUES));
