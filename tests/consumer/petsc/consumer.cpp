@@ -233,6 +233,8 @@ void memory() {
     }
   };
   expect(keeps_its_memory(10000, both), "memory stays the same");
+  const auto all = [] { solver(plate(3), "method=cg", PCJACOBI).solve(); };
+  expect(keeps_its_memory(3000, all), "a KSP gives its memory back");
 }
 
 PetscInt calls = 0;
