@@ -1,9 +1,10 @@
 import os
+import re
 
 from conan import ConanFile
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.build import check_min_cppstd
-from conan.tools.files import copy
+from conan.tools.files import copy, load
 
 required_conan_version = ">=2.0"
 ROOT = os.path.join("..", "..")
@@ -11,7 +12,6 @@ ROOT = os.path.join("..", "..")
 
 class Whilst(ConanFile):
     name = "whilst"
-    version = "@VERSION@"
     description = "Iterative solvers whose whole loop runs on the GPU"
     license = "Apache-2.0"
     package_type = "library"
@@ -19,6 +19,10 @@ class Whilst(ConanFile):
     options = {"shared": [True, False], "fPIC": [True, False], "with_cuda": [True, False]}
     default_options = {"shared": False, "fPIC": True, "with_cuda": False}
     implements = ["auto_shared_fpic"]
+
+    def set_version(self):
+        header = load(self, os.path.join(self.recipe_folder, ROOT, "include/whilst/version.hpp"))
+        self.version = re.search(r'version = "([0-9.]+)"', header)[1]
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, ROOT)
