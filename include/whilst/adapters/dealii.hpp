@@ -18,6 +18,7 @@
 #include <deal.II/lac/sparse_matrix.h>
 #include <deal.II/lac/vector.h>
 
+#include "whilst/adapters/method_names.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/files/options_text.hpp"
 #include "whilst/linear/csr_matrix.hpp"
@@ -65,7 +66,7 @@ csr_matrix<T> from_dealii(const ::dealii::SparseMatrix<Number>& A) {
 /// preconditioner by its own, on the host; such a loop is recorded in each solve.
 ///
 /// @tparam VectorType dealii::Vector<double> or dealii::Vector<float>.
-/// @tparam Method its name is `Method::name`; where that is empty the options name one.
+/// @tparam Method one of whilst::methods.
 template <class VectorType, class Method>
 class Solver {
  public:
@@ -78,9 +79,9 @@ class Solver {
   /// max_iterations, which are the control's. Throws whilst::error on an unknown key or value, and on another method.
   explicit Solver(::dealii::SolverControl& control, std::string_view options = "") : control_(&control) {
     linear_solver_options start;
-    start.method = Method::name.empty() ? "auto" : Method::name;
+    start.method = Method::name;
     options_ = options_from_string<linear_solver_options>(options, start);
-    if (!Method::name.empty() && options_.method != Method::name)
+    if (!std::is_same_v<Method, methods::any> && options_.method != Method::name)
       throw error("making a solver for deal.II",
                   "this class is method '" + start.method + "', and the options name '" + options_.method + "'",
                   "Leave the method out, or use whilst::dealii::SolverAny");
@@ -160,25 +161,6 @@ class Solver {
   linear_solver_options options_;
   whilst::report report_;
 };
-
-/// The names of methods, as types.
-namespace methods {
-struct cg {
-  static constexpr std::string_view name = "cg";
-};
-struct minres {
-  static constexpr std::string_view name = "minres";
-};
-struct bicgstab {
-  static constexpr std::string_view name = "bicgstab";
-};
-struct gmres {
-  static constexpr std::string_view name = "gmres";
-};
-struct any {
-  static constexpr std::string_view name = "";
-};
-}  // namespace methods
 
 /// Method "cg", in the place of dealii::SolverCG.
 template <class VectorType = ::dealii::Vector<double>>

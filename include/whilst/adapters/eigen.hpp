@@ -17,6 +17,7 @@
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 
+#include "whilst/adapters/method_names.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/files/options_text.hpp"
 #include "whilst/linear/columns_linear_solver.hpp"
@@ -41,34 +42,6 @@ struct Eigen::internal::traits<whilst::eigen::IterativeSolver<M, Method, UpLo, P
 /// @endcond
 
 namespace whilst::eigen {
-
-/// The names of methods, as types.
-namespace methods {
-struct cg {
-  static constexpr std::string_view name = "cg";
-};
-struct minres {
-  static constexpr std::string_view name = "minres";
-};
-struct bicgstab {
-  static constexpr std::string_view name = "bicgstab";
-};
-struct bicgstabl {
-  static constexpr std::string_view name = "bicgstabl";
-};
-struct idr {
-  static constexpr std::string_view name = "idr";
-};
-struct gmres {
-  static constexpr std::string_view name = "gmres";
-};
-struct cgls {
-  static constexpr std::string_view name = "cgls";
-};
-struct any {  ///< the one that the options name
-  static constexpr std::string_view name = "auto";
-};
-}  // namespace methods
 
 namespace detail {
 
@@ -116,7 +89,7 @@ Eigen::ComputationInfo info_of(reason why, double relative_residual, T tolerance
 /// @tparam Matrix an Eigen::SparseMatrix of float or double in either storage order, or a matrix-free type as Eigen's
 ///   documentation describes it: derived from Eigen::EigenBase, with a product. A product runs on the host, and so does
 ///   its solver. On a GPU: whilst::linear_solver with an operator of its own.
-/// @tparam Method one of whilst::eigen::methods.
+/// @tparam Method one of whilst::methods.
 /// @tparam UpLo the triangle that is read of a symmetric matrix, or Eigen::Lower | Eigen::Upper for all of it.
 /// @tparam Preconditioner Eigen::DiagonalPreconditioner is Whilst's "jacobi", Eigen::IdentityPreconditioner its "none";
 ///   setOptions names any other of Whilst's in their place. Other types are Eigen's own, such as
