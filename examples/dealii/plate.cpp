@@ -35,7 +35,7 @@ int main() {
   b = 1. / ((side + 1) * (side + 1));
 
   dealii::SolverControl control(1000, 1e-10 * b.l2_norm());
-  whilst::dealii::SolverCG<> solver(control, "preconditioner=ssor");  // was dealii::SolverCG
-  solver.solve(A, u, b, dealii::PreconditionIdentity());              // throws if it fails
+  whilst::deal_ii::SolverCG<> solver(control, "preconditioner=ssor");  // was dealii::SolverCG
+  solver.solve(A, u, b, dealii::PreconditionIdentity());               // throws if it fails
   std::printf("%u iterations, in the middle %.4f\n", control.last_step(), u[n / 2]);
 }

@@ -25,7 +25,7 @@
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"
 
-namespace whilst::dealii {
+namespace whilst::deal_ii {
 
 /// A copy of a matrix of deal.II by rows, in the precision of a solve. The entries keep deal.II's order in a row.
 template <class T, class Number>
@@ -54,7 +54,7 @@ csr_matrix<T> from_dealii(const ::dealii::SparseMatrix<Number>& A) {
 ///
 /// @code
 ///   SolverControl control(1000, 1e-10 * b.l2_norm());
-///   whilst::dealii::SolverCG<> solver(control, "preconditioner=amg");
+///   whilst::deal_ii::SolverCG<> solver(control, "preconditioner=amg");
 ///   solver.solve(A, x, b, PreconditionIdentity());
 /// @endcode
 /// The control is checked twice: with the first residual's norm, and at the end. Its limit and its tolerance, an
@@ -84,7 +84,7 @@ class Solver {
     if (!std::is_same_v<Method, methods::any> && options_.method != Method::name)
       throw error("making a solver for deal.II",
                   "this class is method '" + start.method + "', and the options name '" + options_.method + "'",
-                  "Leave the method out, or use whilst::dealii::SolverAny");
+                  "Leave the method out, or use whilst::deal_ii::SolverAny");
   }
 
   /// x holds the initial guess and receives the solution. Throws SolverControl::NoConvergence, and whilst::error where
@@ -178,4 +178,4 @@ using SolverGMRES = Solver<VectorType, methods::gmres>;
 template <class VectorType = ::dealii::Vector<double>>
 using SolverAny = Solver<VectorType, methods::any>;
 
-}  // namespace whilst::dealii
+}  // namespace whilst::deal_ii

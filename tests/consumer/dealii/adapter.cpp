@@ -108,26 +108,26 @@ void solves() {
   PreconditionSSOR<SparseMatrix<double>> ssor, ssor_with_wind;
   ssor.initialize(one.A, 1.2);
   ssor_with_wind.initialize(with_wind.A, 1.);
-  check<whilst::dealii::SolverCG<>>("cg", one, one.A, none);
-  check<whilst::dealii::SolverCG<>>("cg with a preconditioner of Whilst's", one, one.A, none, "preconditioner=ssor");
-  check<whilst::dealii::SolverCG<>>("cg with deal.II's SSOR", one, one.A, ssor);
-  check<whilst::dealii::SolverCG<Vector<float>>>("cg in float", in_float, in_float.A, none);
-  check<whilst::dealii::SolverMinRes<>>("minres", one, product{&one.A}, none);
-  check<whilst::dealii::SolverMinRes<>>("a product with SSOR", one, product{&one.A}, ssor);
-  check<whilst::dealii::SolverBicgstab<>>("bicgstab", with_wind, with_wind.A, ssor_with_wind);
-  check<whilst::dealii::SolverGMRES<>>("gmres", with_wind, with_wind.A, none, "restart=50");
-  check<whilst::dealii::SolverAny<>>("auto", with_wind, with_wind.A, none);
-  check<whilst::dealii::SolverAny<>>("idr", with_wind, with_wind.A, none, "method=idr");
+  check<whilst::deal_ii::SolverCG<>>("cg", one, one.A, none);
+  check<whilst::deal_ii::SolverCG<>>("cg with a preconditioner of Whilst's", one, one.A, none, "preconditioner=ssor");
+  check<whilst::deal_ii::SolverCG<>>("cg with deal.II's SSOR", one, one.A, ssor);
+  check<whilst::deal_ii::SolverCG<Vector<float>>>("cg in float", in_float, in_float.A, none);
+  check<whilst::deal_ii::SolverMinRes<>>("minres", one, product{&one.A}, none);
+  check<whilst::deal_ii::SolverMinRes<>>("a product with SSOR", one, product{&one.A}, ssor);
+  check<whilst::deal_ii::SolverBicgstab<>>("bicgstab", with_wind, with_wind.A, ssor_with_wind);
+  check<whilst::deal_ii::SolverGMRES<>>("gmres", with_wind, with_wind.A, none, "restart=50");
+  check<whilst::deal_ii::SolverAny<>>("auto", with_wind, with_wind.A, none);
+  check<whilst::deal_ii::SolverAny<>>("idr", with_wind, with_wind.A, none, "method=idr");
 
   SolverControl theirs(1000, rtol * one.b.l2_norm()), ours(1000, rtol * one.b.l2_norm());
   one.x = 0;
   SolverCG<>(theirs).solve(one.A, one.x, one.b, ssor);
   one.x = 0;
-  whilst::dealii::SolverCG<>(ours).solve(one.A, one.x, one.b, ssor);
+  whilst::deal_ii::SolverCG<>(ours).solve(one.A, one.x, one.b, ssor);
   expect(std::abs(int(theirs.last_step()) - int(ours.last_step())) <= 1, "as many iterations as deal.II's cg");
   // New values on the same pattern, and another matrix.
   one.A *= 3;
-  check<whilst::dealii::SolverCG<>>("new values", one, one.A, none);
+  check<whilst::deal_ii::SolverCG<>>("new values", one, one.A, none);
 }
 
 void controls() {
@@ -135,7 +135,7 @@ void controls() {
   const PreconditionIdentity none;
   SolverControl limited(3, 1e-12);
   try {
-    whilst::dealii::SolverCG<>(limited).solve(one.A, one.x, one.b, none);
+    whilst::deal_ii::SolverCG<>(limited).solve(one.A, one.x, one.b, none);
     expect(false, "a limit is a failure");
   } catch (const SolverControl::NoConvergence& failure) {
     Vector<double> r(one.b.size());
@@ -145,28 +145,28 @@ void controls() {
   }
   one.x = 0;
   IterationNumberControl counted(3, 1e-12);
-  whilst::dealii::SolverCG<>(counted).solve(one.A, one.x, one.b, none);
+  whilst::deal_ii::SolverCG<>(counted).solve(one.A, one.x, one.b, none);
   expect(counted.last_step() == 3, "a number of iterations is a success");
   one.x = 1;
   ReductionControl reduced(1000, 1e-300, 1e-6);
-  whilst::dealii::SolverCG<>(reduced).solve(one.A, one.x, one.b, none);
+  whilst::deal_ii::SolverCG<>(reduced).solve(one.A, one.x, one.b, none);
   expect(reduced.last_value() <= 1e-6 * reduced.initial_value() && reduced.last_value() > 1e-9, "a reduction is met");
   one.b = 0;
   one.x = 0;
   SolverControl zero(10, 1e-12);
-  whilst::dealii::SolverCG<>(zero).solve(one.A, one.x, one.b, none);
+  whilst::deal_ii::SolverCG<>(zero).solve(one.A, one.x, one.b, none);
   expect(zero.last_step() == 0, "b = 0 needs no iteration");
 }
 
 void misuse() {
   plate<double> one(5);
   SolverControl control(100, 1e-8);
-  refused("there is no option called 'speed'", [&] { whilst::dealii::SolverCG<>(control, "speed=high"); });
-  refused("this class is method 'cg'", [&] { whilst::dealii::SolverCG<>(control, "method=gmres"); });
+  refused("there is no option called 'speed'", [&] { whilst::deal_ii::SolverCG<>(control, "speed=high"); });
+  refused("this class is method 'cg'", [&] { whilst::deal_ii::SolverCG<>(control, "method=gmres"); });
   PreconditionJacobi<SparseMatrix<double>> jacobi;
   jacobi.initialize(one.A);
   refused("two preconditioners",
-          [&] { whilst::dealii::SolverCG<>(control, "preconditioner=amg").solve(one.A, one.x, one.b, jacobi); });
+          [&] { whilst::deal_ii::SolverCG<>(control, "preconditioner=amg").solve(one.A, one.x, one.b, jacobi); });
 }
 
 void memory() {
@@ -175,7 +175,7 @@ void memory() {
   expect(keeps_its_memory(10000,
                           [&] {
                             one.x = 0;
-                            whilst::dealii::SolverCG<>(control).solve(one.A, one.x, one.b, PreconditionIdentity());
+                            whilst::deal_ii::SolverCG<>(control).solve(one.A, one.x, one.b, PreconditionIdentity());
                           }),
          "memory stays the same");
 }
