@@ -105,6 +105,25 @@ TEST_CASE("hostile matrices are permuted, or refused by the row's name", "[permu
     bad.row({{1, 1}});
     CHECK(solved(bad.matrix(), two, permuted_by("matching", "gmres", "jacobi", executor)).told.reason() ==
           whilst::reason::nan_or_infinity);
+    // Values that come later find an order that suits them.
+    triplets<double> spoiled(5), sound(5);
+    for (int i = 0; i < 5; ++i) {
+      const auto row = [&](double beside) {
+        return i < 4 ? std::vector<std::pair<int, double>>{{i, 1e-3}, {i + 1, beside}}
+                     : std::vector<std::pair<int, double>>{{0, beside}, {4, 1e-3}};
+      };
+      spoiled.row(row(i == 2 ? std::numeric_limits<double>::quiet_NaN() : 2));
+      sound.row(row(2));
+    }
+    const csr_matrix<double> later = sound.matrix();
+    whilst::linear_solver<double> kept(spoiled.matrix(), permuted_by("matching", "bicgstab", "jacobi", executor));
+    std::vector<double> x(5, 0.0);
+    const std::vector<double> ones(5, 1.0);
+    CHECK(kept.solve(ones, x).reason() == whilst::reason::nan_or_infinity);
+    kept.update_values(later.values());
+    x.assign(5, 0.0);
+    CHECK(kept.solve(ones, x).iterations() <= 5);
+    CHECK(relative_residual(later, ones, x) <= 1.001e-8);
     // Singular by its values alone: x stays finite.
     triplets<double> singular(2);
     singular.row({{0, 1}, {1, 2}});
