@@ -225,7 +225,7 @@ void null_space() {
 }
 
 void memory() {
-  solver one(plate(4), "method=cg,preconditioner=jacobi"), theirs(plate(4), "method=cg", PCJACOBI);
+  solver one(plate(4), "method=cg,preconditioner=jacobi,executor=host"), theirs(plate(4), "method=cg", PCJACOBI);
   const auto both = [&] {
     for (solver* const each : {&one, &theirs}) {
       must(MatScale(each->A, 1));
