@@ -86,10 +86,7 @@ class any_equations final : public any_solver {
 };
 
 nonlinear_solver_options equations_options(const char* text) {
-  auto options = options_from_string<nonlinear_solver_options>(text_of(text));
-  // The library's default needs a Jacobian.
-  if (text_of(text).find("method") == std::string::npos) options.method = "broyden";
-  return options;
+  return options_from_string<nonlinear_solver_options>(text_of(text), {.method = "broyden"});  // needs no Jacobian
 }
 
 }  // namespace
