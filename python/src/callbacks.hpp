@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 #include "whilst/host/replayed_solver.hpp"
 
@@ -41,8 +41,8 @@ nb::object array_of(const T* numbers, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, T>(data, {size}, owner));
 }
 
-/// A Python function from a vector of `inputs` entries to one of n, as the library's callback for host memory. The function
-/// must return a contiguous array of the same type and n entries: the Python side converts and checks.
+/// A Python function from a vector of `inputs` entries to one of n, as the library's callback for host memory. The
+/// function must return a contiguous array of the same type and n entries: the Python side converts and checks.
 template <class T>
 std::function<void(stream_handle, index_type, const T*, T*)> vector_function(nb::object function, index_type inputs) {
   return [call = shared_function(std::move(function)), inputs](stream_handle, index_type n, const T* x, T* y) {
@@ -54,8 +54,8 @@ std::function<void(stream_handle, index_type, const T*, T*)> vector_function(nb:
   };
 }
 
-/// Lets Python handle signals now and then, so that Ctrl-C stops a solve: throws what the handler raised. Effective on the main
-/// thread, which alone handles signals in Python.
+/// Lets Python handle signals now and then, so that Ctrl-C stops a solve: throws what the handler raised. Effective on
+/// the main thread, which alone handles signals in Python.
 class signal_check {
  public:
   void operator()() {

@@ -2,8 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <chrono>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +42,8 @@ linear_solver_options read_options(const std::string& text, const std::string& p
 
 /// Solves on this thread without the GIL; `look`, if any, sees each iteration.
 template <class T>
-report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look, bool check_signals) {
+report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look,
+                  bool check_signals) {
   const std::span<T> unknowns(x.data(), x.shape(0));
   std::optional<shared_function> tell;
   if (!look.is_none()) tell.emplace(look);
@@ -82,10 +83,11 @@ report wait_for(const ticket& solve) {
 }
 
 template <class T, class Offset>
-csr_matrix<T> borrowed(index_type rows, index_type columns, const input<Offset>& offsets, const input<std::int32_t>& indices,
-                       const input<T>& values) {
+csr_matrix<T> borrowed(index_type rows, index_type columns, const input<Offset>& offsets,
+                       const input<std::int32_t>& indices, const input<T>& values) {
   const nb::gil_scoped_release free_others;
-  return csr_matrix<T>::borrow(rows, columns, span_of<Offset>(offsets), span_of<std::int32_t>(indices), span_of<T>(values));
+  return csr_matrix<T>::borrow(rows, columns, span_of<Offset>(offsets), span_of<std::int32_t>(indices),
+                               span_of<T>(values));
 }
 
 template <class T>
@@ -93,20 +95,20 @@ void bind_matrix(nb::module_& module, const char* name) {
   using matrix = csr_matrix<T>;
   // The arrays live as long as the matrix: argument 3 on are kept alive by argument 0, what is returned.
   nb::class_<matrix>(module, name)
-      .def_static("borrow", &borrowed<T, std::int32_t>, nb::arg("rows"), nb::arg("columns"), nb::arg("offsets").noconvert(),
-                  nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
-                  nb::keep_alive<0, 5>())
-      .def_static("borrow", &borrowed<T, std::int64_t>, nb::arg("rows"), nb::arg("columns"), nb::arg("offsets").noconvert(),
-                  nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
-                  nb::keep_alive<0, 5>())
+      .def_static("borrow", &borrowed<T, std::int32_t>, nb::arg("rows"), nb::arg("columns"),
+                  nb::arg("offsets").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>())
+      .def_static("borrow", &borrowed<T, std::int64_t>, nb::arg("rows"), nb::arg("columns"),
+                  nb::arg("offsets").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>())
       .def_static("on_device",
                   [](index_type rows, index_type columns, index_type nonzeros, bool wide, std::uintptr_t offsets,
                      std::uintptr_t indices, std::uintptr_t values) {
                     if (wide)
-                      return matrix::on_device(rows, columns, nonzeros, at<std::int64_t>(offsets), at<std::int32_t>(indices),
-                                               at<T>(values));
-                    return matrix::on_device(rows, columns, nonzeros, at<std::int32_t>(offsets), at<std::int32_t>(indices),
-                                             at<T>(values));
+                      return matrix::on_device(rows, columns, nonzeros, at<std::int64_t>(offsets),
+                                               at<std::int32_t>(indices), at<T>(values));
+                    return matrix::on_device(rows, columns, nonzeros, at<std::int32_t>(offsets),
+                                             at<std::int32_t>(indices), at<T>(values));
                   })
       .def_prop_ro("rows", &matrix::rows)
       .def_prop_ro("columns", &matrix::columns)
@@ -128,7 +130,8 @@ linear_solver<T> made_solver(const nb::object& A, index_type rows, index_type co
   }
   auto product = vector_function<T>(std::move(apply), columns);
   if (!apply_transposed.is_none())
-    return linear_solver<T>(rows, columns, std::move(product), vector_function<T>(std::move(apply_transposed), rows), options);
+    return linear_solver<T>(rows, columns, std::move(product), vector_function<T>(std::move(apply_transposed), rows),
+                            options);
   if (!M.is_none()) return linear_solver<T>(rows, std::move(product), vector_function<T>(std::move(M), rows), options);
   return linear_solver<T>(rows, std::move(product), options);
 }
@@ -137,32 +140,36 @@ template <class T>
 void bind_solver(nb::module_& module, const char* name) {
   using solver = linear_solver<T>;
   nb::class_<solver>(module, name)
-      .def("__init__",
-           [](solver* made, const nb::object& A, index_type rows, index_type columns, nb::object apply,
-              nb::object apply_transposed, nb::object M, const std::string& text, const std::string& preconditioner) {
-             new (made) solver(made_solver<T>(A, rows, columns, std::move(apply), std::move(apply_transposed), std::move(M),
-                                              text, preconditioner));
-           },
-           nb::arg("A").none(), nb::arg("rows"), nb::arg("columns"), nb::arg("apply").none(),
-           nb::arg("apply_transposed").none(), nb::arg("M").none(), nb::arg("options"), nb::arg("preconditioner"),
-           nb::keep_alive<1, 2>())
-      .def("solve",
-           [](solver& self, const input<T>& b, const output<T>& x, const nb::object& look, bool check_signals) {
-             return fields_of(solve_with(self, b, x, look, check_signals));
-           },
-           nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none(), nb::arg("check_signals"))
-      .def("enqueue",
-           [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
-             const nb::gil_scoped_release free_others;
-             return self.enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b), const_cast<T*>(at<T>(x)));  // NOLINT
-           },
-           nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::keep_alive<0, 1>())
-      .def("update_values",
-           [](solver& self, const input<T>& values) {
-             const nb::gil_scoped_release free_others;
-             self.update_values(span_of<T>(values));
-           },
-           nb::arg("values").noconvert())
+      .def(
+          "__init__",
+          [](solver* made, const nb::object& A, index_type rows, index_type columns, nb::object apply,
+             nb::object apply_transposed, nb::object M, const std::string& text, const std::string& preconditioner) {
+            new (made) solver(made_solver<T>(A, rows, columns, std::move(apply), std::move(apply_transposed),
+                                             std::move(M), text, preconditioner));
+          },
+          nb::arg("A").none(), nb::arg("rows"), nb::arg("columns"), nb::arg("apply").none(),
+          nb::arg("apply_transposed").none(), nb::arg("M").none(), nb::arg("options"), nb::arg("preconditioner"),
+          nb::keep_alive<1, 2>())
+      .def(
+          "solve",
+          [](solver& self, const input<T>& b, const output<T>& x, const nb::object& look, bool check_signals) {
+            return fields_of(solve_with(self, b, x, look, check_signals));
+          },
+          nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none(), nb::arg("check_signals"))
+      .def(
+          "enqueue",
+          [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
+            const nb::gil_scoped_release free_others;
+            return self.enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b), const_cast<T*>(at<T>(x)));  // NOLINT
+          },
+          nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::keep_alive<0, 1>())
+      .def(
+          "update_values",
+          [](solver& self, const input<T>& values) {
+            const nb::gil_scoped_release free_others;
+            self.update_values(span_of<T>(values));
+          },
+          nb::arg("values").noconvert())
       .def("update_matrix",
            [](solver& self, const csr_matrix<T>& A) {
              const nb::gil_scoped_release free_others;
@@ -179,23 +186,24 @@ void bind_solver(nb::module_& module, const char* name) {
       .def("nbytes", [](const solver& self) { return self.bytes(); });
 
   // Once, from the cache of whilst::solve, which copies the matrix that it keeps.
-  module.def("solve_cached",
-             [](const csr_matrix<T>& A, const input<T>& b, const output<T>& x, const std::string& text,
-                const std::string& preconditioner, const nb::object& look) {
-               const linear_solver_options options = read_options(text, preconditioner);
-               std::optional<lease<linear_solver<T>>> borrowed;
-               {
-                 const nb::gil_scoped_release free_others;
-                 borrowed.emplace(default_cache().borrow(A, options));
-               }
-               const bool on_host = (*borrowed)->executor() == "host";
-               return fields_of(solve_with(**borrowed, b, x, look, on_host));
-             },
-             nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
-             nb::arg("look").none());
+  module.def(
+      "solve_cached",
+      [](const csr_matrix<T>& A, const input<T>& b, const output<T>& x, const std::string& text,
+         const std::string& preconditioner, const nb::object& look) {
+        const linear_solver_options options = read_options(text, preconditioner);
+        std::optional<lease<linear_solver<T>>> borrowed;
+        {
+          const nb::gil_scoped_release free_others;
+          borrowed.emplace(default_cache().borrow(A, options));
+        }
+        const bool on_host = (*borrowed)->executor() == "host";
+        return fields_of(solve_with(**borrowed, b, x, look, on_host));
+      },
+      nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
+      nb::arg("look").none());
   module.def("solve_cached_on_device",
-             [](const csr_matrix<T>& A, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x, const std::string& text,
-                const std::string& preconditioner) {
+             [](const csr_matrix<T>& A, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x,
+                const std::string& text, const std::string& preconditioner) {
                const linear_solver_options options = read_options(text, preconditioner);
                std::optional<lease<linear_solver<T>>> borrowed;
                std::optional<ticket> started;
@@ -203,7 +211,7 @@ void bind_solver(nb::module_& module, const char* name) {
                  const nb::gil_scoped_release free_others;
                  borrowed.emplace(default_cache().borrow(A, options));
                  started.emplace((*borrowed)->enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b),  // NOLINT
-                                                      const_cast<T*>(at<T>(x))));                           // NOLINT
+                                                      const_cast<T*>(at<T>(x))));                         // NOLINT
                }
                return fields_of(wait_for(*started));
              });

@@ -1,6 +1,7 @@
 #include "python/src/reports.hpp"
 
-#include <string>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "python/src/callbacks.hpp"

@@ -7,14 +7,19 @@ import sys
 import pytest
 import scipy.sparse.linalg
 import scipy.sparse.linalg._isolve as isolve
-
 import whilst
 
 REPLACED = ("bicgstab", "cg", "cgs", "gmres", "lsmr", "lsqr", "minres", "tfqmr")
 TESTS = ("test_iterative", "test_lsmr", "test_lsqr", "test_minres")
 
 # Tests that cannot pass, by parts of their names, beside those with complex numbers.
-KNOWN = ("TestGMRES::test_abi", "TestGMRES::test_callback", "test_defective_precond_breakdown", "test_precond_inverse", "testComplex")
+KNOWN = (
+    "TestGMRES::test_abi",
+    "TestGMRES::test_callback",
+    "test_defective_precond_breakdown",
+    "test_precond_inverse",
+    "testComplex",
+)
 OTHERS = ("bicg", "gcrotmk", "lgmres", "qmr")
 
 

@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as linalg
+import whilst
 from conftest import convection, poisson, relative_residual
 
-import whilst
-
 SYMMETRIC = [whilst.cg, whilst.pipelined_cg, whilst.flexible_cg, whilst.refined_cg, whilst.cr, whilst.minres]
-ANY_SQUARE = [whilst.bicgstab, whilst.bicgstabl, whilst.idr, whilst.gmres, whilst.fgmres, whilst.cgs, whilst.tfqmr, whilst.solve]
+ANY_SQUARE = [
+    whilst.bicgstab,
+    whilst.bicgstabl,
+    whilst.idr,
+    whilst.gmres,
+    whilst.fgmres,
+    whilst.cgs,
+    whilst.tfqmr,
+    whilst.solve,
+]
 SCIPY_HAS = ["cg", "minres", "bicgstab", "gmres", "cgs", "tfqmr"]
 
 
@@ -220,7 +228,11 @@ def test_operators():
             calls.append(x)  # which may be kept
             return A @ x
 
-    for operator in (Operator(), linalg.aslinearoperator(A), linalg.LinearOperator(A.shape, lambda x: A @ x, dtype=float)):
+    for operator in (
+        Operator(),
+        linalg.aslinearoperator(A),
+        linalg.LinearOperator(A.shape, lambda x: A @ x, dtype=float),
+    ):
         x, info = whilst.bicgstab(operator, b, rtol=1e-9)
         assert info == 0 and relative_residual(A, b, x) <= 1e-9
     assert all(np.isfinite(kept).all() for kept in calls)
@@ -284,7 +296,9 @@ def test_hostile_matrices():
 
 
 def test_duplicates_count_as_their_sum():
-    A = sparse.csr_array((np.array([1.0, 1.0, 4.0, 1.0, 1.0]), np.array([0, 0, 1, 0, 1]), np.array([0, 2, 5])), shape=(2, 2))
+    A = sparse.csr_array(
+        (np.array([1.0, 1.0, 4.0, 1.0, 1.0]), np.array([0, 0, 1, 0, 1]), np.array([0, 2, 5])), shape=(2, 2)
+    )
     A.has_canonical_format = False
     x, info = whilst.gmres(A, [2.0, 6.0], rtol=1e-12, M="jacobi")  # [[2, 0], [1, 5]]
     assert info == 0

@@ -4,9 +4,8 @@ import gc
 
 import numpy as np
 import pytest
-from conftest import poisson
-
 import whilst
+from conftest import poisson
 
 MOST_GROWTH = 4 << 20  # bytes; an array of 400 doubles lost in each solve would be 32 MB
 

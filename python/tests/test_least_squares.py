@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as linalg
-
 import whilst
 
 FUNCTIONS = [whilst.lsqr, whilst.lsmr, whilst.cgls]

@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as linalg
-from conftest import convection, poisson, relative_residual
-
 import whilst
+from conftest import convection, poisson, relative_residual
 
 
 def test_many_right_hand_sides(generator):
     A = poisson(10)
     solver = whilst.LinearSolver(A, "cg", "jacobi", rtol=1e-10)
-    assert solver.shape == (100, 100) and solver.dtype == np.float64 and solver.executor in ("host", "stream", "graph", "resident")
+    assert (
+        solver.shape == (100, 100)
+        and solver.dtype == np.float64
+        and solver.executor in ("host", "stream", "graph", "resident")
+    )
     assert solver.report is None
     for _ in range(3):
         b = generator.standard_normal(100)
@@ -57,7 +60,14 @@ def test_every_option_by_its_default():
         if text:
             whilst.LinearSolver(poisson(3), **({} if key in ("method", "preconditioner") else {key: text}))
     solver = whilst.LinearSolver(
-        poisson(6), "cg", "amg,strength=0.1", amg_coarsest_rows=4, keep_best=False, deadline=5.0, deflation=np.ones(36), threads=np.int64(1)
+        poisson(6),
+        "cg",
+        "amg,strength=0.1",
+        amg_coarsest_rows=4,
+        keep_best=False,
+        deadline=5.0,
+        deflation=np.ones(36),
+        threads=np.int64(1),
     )
     assert solver.solve(np.ones(36))[1].converged
     with pytest.raises(TypeError, match="no option called 'rtoll'"):

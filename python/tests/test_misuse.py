@@ -12,12 +12,11 @@ import weakref
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+import whilst
 from conftest import poisson, relative_residual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-
-import whilst
 
 ANY_DTYPE = st.one_of(
     arrays.floating_dtypes(), arrays.integer_dtypes(), arrays.boolean_dtypes(), arrays.complex_number_dtypes(),
@@ -40,7 +39,9 @@ def test_any_right_hand_side(b):
 
 @settings(deadline=None, max_examples=150)
 @given(
-    b=arrays.arrays(dtype=st.sampled_from([np.float32, np.float64]), shape=(6, 5), elements=st.floats(-100, 100, width=32)),
+    b=arrays.arrays(
+        dtype=st.sampled_from([np.float32, np.float64]), shape=(6, 5), elements=st.floats(-100, 100, width=32)
+    ),
     rows=st.slices(6),
     column=st.integers(0, 4),
 )
@@ -129,7 +130,9 @@ INTERRUPTED = """
 
 
 def test_ctrl_c_ends_a_solve():
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(INTERRUPTED)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED)], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.split("\n")[:4] == [
         "solver interrupted True", "function interrupted True", "operator interrupted True", "iteration_limit"
     ], done.stderr  # fmt: skip

@@ -25,6 +25,7 @@ from .functions import (
 )
 from .least_squares_functions import cgls, lsmr, lsqr
 from .linear_solver import LinearSolver, Ticket
+from .optimize import OptimizeResult, least_squares, minimize, root
 from .report import Report
 
 Error.__module__ = "whilst"
@@ -32,6 +33,10 @@ Error.__module__ = "whilst"
 __all__ = [
     "DEFAULTS",
     "Error",
+    "OptimizeResult",
+    "least_squares",
+    "minimize",
+    "root",
     "LinearSolver",
     "Report",
     "Ticket",

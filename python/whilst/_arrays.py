@@ -57,7 +57,9 @@ def to_numpy(array, what):
         try:
             return np.from_dlpack(array)
         except (BufferError, RuntimeError, TypeError) as problem:
-            raise TypeError(f"{what} cannot be read by DLPack: {problem}. Detach it, or pass numpy.asarray of it") from problem
+            raise TypeError(
+                f"{what} cannot be read by DLPack: {problem}. Detach it, or pass numpy.asarray of it"
+            ) from problem
     try:
         return np.asarray(array)
     except ValueError as problem:  # ragged lists

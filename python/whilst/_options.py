@@ -6,6 +6,9 @@ from . import _core
 
 #: Every option of a linear solver and its default, as text.
 DEFAULTS = dict(one.split("=", 1) for one in _core.default_options().split(","))
+#: The same of minimize and least_squares, and of root.
+MINIMIZE_DEFAULTS = dict(one.split("=", 1) for one in _core.default_minimizer_options().split(","))
+ROOT_DEFAULTS = dict(one.split("=", 1) for one in _core.default_root_options().split(","))
 
 
 def _text(key, value):
@@ -30,7 +33,7 @@ def _text(key, value):
     return " ".join(map(repr, numbers.ravel().tolist()))
 
 
-def options_text(options):
+def options_text(options, known=DEFAULTS):
     """The options, a dictionary, in the library's form.
 
     Raises
@@ -39,6 +42,6 @@ def options_text(options):
         For an option that does not exist, as Python does for arguments.
     """
     for key in options:
-        if key not in DEFAULTS:
-            raise TypeError(f"there is no option called {key!r}. Use one of {', '.join(DEFAULTS)}")
+        if key not in known:
+            raise TypeError(f"there is no option called {key!r}. Use one of {', '.join(known)}")
     return ",".join(f"{key}={_text(key, value)}" for key, value in options.items() if value is not None)

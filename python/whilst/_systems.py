@@ -134,7 +134,9 @@ class System:
     def dtype_with(self, b_dtype):
         """The type in which A x = b is solved."""
         if self.dtype is None:
-            self.dtype = real_dtype(np.asarray(self.source.matvec(np.zeros(self.shape[1], b_dtype))).dtype, "A.matvec(x)")
+            self.dtype = real_dtype(
+                np.asarray(self.source.matvec(np.zeros(self.shape[1], b_dtype))).dtype, "A.matvec(x)"
+            )
         return common_dtype(self.dtype, b_dtype)
 
     def product(self, dtype):

@@ -94,15 +94,23 @@ cg = _square_method("cg", "cg", "Solves A x = b by conjugate gradients, for symm
 pipelined_cg = _square_method(
     "pipelined_cg", "pipelined-cg", "Solves A x = b by pipelined conjugate gradients, for symmetric definite A."
 )
-flexible_cg = _square_method("flexible_cg", "flexible-cg", "Solves A x = b by conjugate gradients with an M that may change.")
-refined_cg = _square_method("refined_cg", "refined-cg", "Solves A x = b by conjugate gradients in float32, refined in float64.")
+flexible_cg = _square_method(
+    "flexible_cg", "flexible-cg", "Solves A x = b by conjugate gradients with an M that may change."
+)
+refined_cg = _square_method(
+    "refined_cg", "refined-cg", "Solves A x = b by conjugate gradients in float32, refined in float64."
+)
 cr = _square_method("cr", "cr", "Solves A x = b by conjugate residuals, for symmetric A.")
 bicgstab = _square_method("bicgstab", "bicgstab", "Solves A x = b by stabilized biconjugate gradients.")
 bicgstabl = _square_method("bicgstabl", "bicgstabl", "Solves A x = b by BiCGStab(l); option polynomial_degree is l.")
 idr = _square_method("idr", "idr", "Solves A x = b by IDR(s); option shadow_dimension is s.")
 cgs = _square_method("cgs", "cgs", "Solves A x = b by conjugate gradients squared.")
-chebyshev = _square_method("chebyshev", "chebyshev", "Solves A x = b by Chebyshev's iteration, for symmetric definite A.")
-richardson = _square_method("richardson", "richardson", "Solves A x = b by Richardson's iteration, for symmetric definite A.")
+chebyshev = _square_method(
+    "chebyshev", "chebyshev", "Solves A x = b by Chebyshev's iteration, for symmetric definite A."
+)
+richardson = _square_method(
+    "richardson", "richardson", "Solves A x = b by Richardson's iteration, for symmetric definite A."
+)
 
 
 def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M="auto", callback=None, callback_type="x", **options):
@@ -112,7 +120,9 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M="auto", callbac
 solve.__doc__ = _DOC.format(summary="Solves A x = b by a method and a preconditioner chosen from the matrix.")
 
 
-def tfqmr(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x", show=False, **options):
+def tfqmr(
+    A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x", show=False, **options
+):
     x, info = _solve("tfqmr", A, b, x0, rtol, atol, limit_of(maxiter, None), M, callback, callback_type, options)
     if show:
         print(
@@ -162,13 +172,35 @@ def _restarted(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, call
 
 
 def gmres(
-    A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None, **options
+    A,
+    b,
+    x0=None,
+    *,
+    rtol=1e-5,
+    atol=0.0,
+    restart=None,
+    maxiter=None,
+    M=None,
+    callback=None,
+    callback_type=None,
+    **options,
 ):
     return _restarted("gmres", A, b, x0, rtol, atol, restart, maxiter, M, callback, callback_type, options)
 
 
 def fgmres(
-    A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None, **options
+    A,
+    b,
+    x0=None,
+    *,
+    rtol=1e-5,
+    atol=0.0,
+    restart=None,
+    maxiter=None,
+    M=None,
+    callback=None,
+    callback_type=None,
+    **options,
 ):
     return _restarted("fgmres", A, b, x0, rtol, atol, restart, maxiter, M, callback, callback_type, options)
 

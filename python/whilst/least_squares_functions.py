@@ -63,7 +63,9 @@ def _onetolerance(atol, btol):
     return min(given, default=float(np.finfo(float).eps))
 
 
-def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None, **options):
+def lsqr(
+    A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None, **options
+):
     """Minimizes ``||b - A x||^2 + damp^2 ||x - x0||^2`` by LSQR, for A of any shape and rank.
 
     Parameters and the ten values returned are those of SciPy's ``lsqr``, with these differences: the smaller of `atol` and `btol`

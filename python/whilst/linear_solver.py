@@ -277,7 +277,9 @@ class LinearSolver:
         if hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
             system = System(values)
             if system.shape != self.shape:
-                raise ValueError(f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same")
+                raise ValueError(
+                    f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same"
+                )
             matrix = system.matrix(self._dtype)
             if not matrix.is_on_device and not self._matrix.is_on_device and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
@@ -338,7 +340,9 @@ class _Alone:
 
     def __enter__(self):
         if self._solver._solving == threading.get_ident():
-            raise _core.Error("using a solver: one of its own callbacks asks for another solve. Make a second solver for that")
+            raise _core.Error(
+                "using a solver: one of its own callbacks asks for another solve. Make a second solver for that"
+            )
         self._solver._lock.acquire()
         self._solver._solving = threading.get_ident()
 
