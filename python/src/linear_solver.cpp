@@ -77,6 +77,7 @@ report wait_for(const ticket& solve) {
     }
   } catch (...) {
     solve.cancel();
+    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
     throw;
   }
   return solve.wait();

@@ -30,25 +30,31 @@ NB_MODULE(_core, module) {
       nullptr);
   module.def("default_options", [] { return whilst::options_to_string(whilst::linear_solver_options{}); });
   module.def(
-      "reset", [] { whilst::reset(); }, nb::call_guard<nb::gil_scoped_release>());
-  module.def("describe_cache", [] { return whilst::default_cache().describe(); });
-  module.def("machine", [] {
-    const whilst::machine_description found = [] {
-      const nb::gil_scoped_release free_others;
-      return whilst::describe_machine();
-    }();
-    nb::dict executors;
-    for (const whilst::executor_availability& one : found.executors)
-      executors[one.name.c_str()] =
-          one.available ? nb::object(nb::bool_(true)) : nb::object(nb::str(one.why_not.c_str()));
-    nb::dict made;
-    made["processor"] = found.processor;
-    made["threads"] = found.threads;
-    made["cuda_build"] = found.cuda_build;
-    made["device"] = found.device;
-    made["executors"] = executors;
-    return made;
-  });
+      "reset", [] { whilst::reset(); }, nb::call_guard<nb::gil_scoped_release>(),
+      "Drops every recording that the functions keep, and its memory.");
+  module.def(
+      "describe_cache", [] { return whilst::default_cache().describe(); },
+      "What the functions keep from one call to the next: counters, and a line for each kind of recording.");
+  module.def(
+      "machine",
+      [] {
+        const whilst::machine_description found = [] {
+          const nb::gil_scoped_release free_others;
+          return whilst::describe_machine();
+        }();
+        nb::dict executors;
+        for (const whilst::executor_availability& one : found.executors)
+          executors[one.name.c_str()] =
+              one.available ? nb::object(nb::bool_(true)) : nb::object(nb::str(one.why_not.c_str()));
+        nb::dict made;
+        made["processor"] = found.processor;
+        made["threads"] = found.threads;
+        made["cuda_build"] = found.cuda_build;
+        made["device"] = found.device;
+        made["executors"] = executors;
+        return made;
+      },
+      "What this machine can run: a dictionary. Its executors are True, or a sentence that says why not.");
   whilst::python::bind_linear_solvers(module);
   whilst::python::bind_nonlinear_solvers(module);
 }

@@ -104,15 +104,18 @@ class GpuVector:
                 raise ValueError(f"{what} has gaps between its entries. Pass a contiguous copy")
 
 
-def zeros_like_on_gpu(array):
-    """A new array of zeros of the same library, shape and type on the same GPU."""
-    library = sys.modules.get(type(array).__module__.partition(".")[0])
-    if library is None or not hasattr(library, "zeros_like") or library.__name__.startswith("jax"):
+def zeros_on_gpu(array, size):
+    """A new vector of zeros of the array's library and type, on its GPU."""
+    if hasattr(array, "new_zeros"):  # PyTorch
+        return array.new_zeros(size)
+    library = type(array).__module__.partition(".")[0]
+    if library not in ("cupy", "cupyx"):
         raise TypeError(
             f"Whilst cannot make a {type(array).__name__} to write the solution to. Pass CuPy arrays or PyTorch tensors, or use "
             "LinearSolver.enqueue with an x of your own"
         )
-    return library.zeros_like(array)
+    with array.device:
+        return sys.modules["cupy"].zeros(size, dtype=array.dtype)
 
 
 def current_stream(array):

@@ -1,12 +1,16 @@
 """What the functions share: arguments checked, and one solve with them."""
 
+import threading
+import weakref
+from collections import OrderedDict
+
 import numpy as np
 
 from . import _core
-from ._arrays import GpuVector, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy, zeros_like_on_gpu
+from ._arrays import GpuVector, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy
 from ._options import options_text
 from ._systems import System, preconditioner
-from .linear_solver import gpu_vector_of, make_core, vector_of
+from .linear_solver import LinearSolver, gpu_vector_of, make_core, start_on_gpu, vector_of
 from .report import Report
 
 _LARGEST = 1e300  # stands for an infinite tolerance, which the library refuses
@@ -32,11 +36,36 @@ def limit_of(maxiter, usual):
     return int(maxiter)
 
 
+_MOST_KEPT = 8
+_kept = OrderedDict()
+_kept_lock = threading.Lock()
+
+
+def kept_solver(A, system, method, M, options):
+    """A LinearSolver for a matrix on a GPU, the same as last time for the same object with the same arrays and options.
+
+    The library's cache finds a matrix on a GPU by its addresses, and a library with a memory pool gives them to the next matrix. So
+    solvers are kept here as long as A lives, the last few of them.
+    """
+    key = (id(A), method, M, options_text(options), *system.addresses())
+    with _kept_lock:
+        if key in _kept and _kept[key][0]() is A:
+            _kept.move_to_end(key)
+            return _kept[key][1]
+    solver = LinearSolver(system, method, M, dtype=system.dtype, **options)
+    system.source = None  # its arrays stay
+    with _kept_lock:
+        _kept[key] = (weakref.ref(A, lambda _: _kept.pop(key, None)), solver)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return solver
+
+
 class Problem:
     """A x = b with all that a solve needs."""
 
     def __init__(self, method, A, b, x0, M, options):
-        self.method, self.b, self.options = method, b, dict(options)
+        self.method, self.A, self.b, self.options = method, A.source if isinstance(A, System) else A, b, dict(options)
         for taken in ("method", "preconditioner", "rtol", "atol", "max_iterations"):
             if taken in options:
                 raise TypeError(
@@ -61,6 +90,10 @@ class Problem:
         self.right = vector_of(b, rows, self.dtype, "b")
         self.M = preconditioner(M, self.system.shape, self.dtype)
         self.given_M = M
+        if self.system.on_gpu and self.M[1] is not None:
+            raise TypeError(
+                "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners"
+            )
         if isinstance(x0, str):
             if x0 != "Mb" or self.M[0] not in ("none", "user"):
                 raise ValueError(f"x0 is {x0!r}. Give an array, None, or 'Mb' where M is no name")
@@ -71,6 +104,11 @@ class Problem:
 
     def solve(self, rtol, atol, limit, look=None):
         """One solve from x0: (x, Report)."""
+        if self.system.on_gpu:  # and b is not
+            options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(
+                self.right, self.start, callback=look
+            )
         x = self.start.copy()
         options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
         if self.M[1] is None and self._matrix is not None:
@@ -83,17 +121,16 @@ class Problem:
 
     def solve_on_gpu(self, x0, rtol, atol, limit):
         """The same with b and x on a GPU, in the stream in which b's library works now."""
-        x = zeros_like_on_gpu(self.b)
-        if x0 is not None:
-            x[...] = x0
-        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
-        to = gpu_vector_of(x, self.system.shape[1], self.dtype, "x0")
+        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+        if self.system.on_gpu:
+            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(self.b, x0)
+        x = start_on_gpu(self.b, x0, self.system.shape[1], self.dtype)
         fields = _core.solve_cached_on_device(
             self.system.matrix(self.dtype),
             current_stream(self.b),
             self.right.address,
-            to.address,
-            options_text(options),
+            GpuVector(x, "x").address,
+            options_text({"method": self.method, **options}),
             self.M[0],
         )
         return x, Report(**fields)

@@ -109,6 +109,10 @@ class System:
             )
         return _MATRICES[dtype].borrow(*self.shape, offsets, indices, contiguous(values, dtype))
 
+    def addresses(self):
+        """Where the offsets and values of a matrix on a GPU lie, as they were given."""
+        return (GpuVector(self._csr[0], "A").address, GpuVector(self._csr[2], "A").address)
+
     def values(self):
         """The values of a matrix in host memory."""
         return self._csr[2]

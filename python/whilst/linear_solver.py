@@ -14,7 +14,7 @@ from ._arrays import (
     same_kind,
     stream_address,
     to_numpy,
-    zeros_like_on_gpu,
+    zeros_on_gpu,
 )
 from ._options import options_text
 from ._systems import System, preconditioner
@@ -42,6 +42,17 @@ def gpu_vector_of(array, size, dtype, what):
     if vector.dtype != dtype:
         raise TypeError(f"{what} has numbers of type {vector.dtype}, and the system is solved in {dtype}. Convert it")
     return vector
+
+
+def start_on_gpu(b, x0, size, dtype):
+    """A new array for x on b's GPU, of b's library, with x0 in it."""
+    x = zeros_on_gpu(b, size)
+    if x0 is not None:
+        if not is_on_gpu(x0):
+            raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
+        gpu_vector_of(x0, size, dtype, "x0")
+        x[...] = x0.reshape(size)
+    return x
 
 
 class Functions:
@@ -153,7 +164,7 @@ class LinearSolver:
         self._solving = None
         self._seconds = float("inf")
         self._report = None
-        self._system = system = System(A)
+        self._system = system = System.of(A)
         if dtype is not None:
             self._dtype = np.dtype(dtype)
             if self._dtype not in _SOLVERS:
@@ -207,13 +218,7 @@ class LinearSolver:
         if is_on_gpu(b):
             if callback is not None:
                 raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
-            x = zeros_like_on_gpu(b)
-            if rows != columns:
-                x = x[:columns] if rows > columns else type(b)
-                if x is type(b):
-                    raise TypeError("x is longer than b. Use enqueue with an x of your own")
-            if x0 is not None:
-                x[...] = x0
+            x = start_on_gpu(b, x0, columns, self._dtype)
             self._report = self.enqueue(b, x).wait()
             return x, self._report
         right = vector_of(b, rows, self._dtype, "b")
@@ -281,7 +286,7 @@ class LinearSolver:
                     f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same"
                 )
             matrix = system.matrix(self._dtype)
-            if not matrix.is_on_device and not self._matrix.is_on_device and not system.has_pattern_of(self._system):
+            if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
             with self._alone():
                 self._core.update_matrix(matrix)
