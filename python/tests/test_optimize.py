@@ -23,6 +23,8 @@ def test_minimize_rosenbrock():
             np.testing.assert_allclose(done.x, 1, atol=1e-6)
             assert done.fun < 1e-12 and np.linalg.norm(done.jac) < 1e-7
     assert "success: True" in repr(done)
+    default = whilst.minimize(optimize.rosen, START, jac=optimize.rosen_der)
+    assert default.success and 1e-9 < np.linalg.norm(default.jac) <= 1e-5  # the usual gtol
 
 
 def test_minimize_ways_to_give_the_gradient():
