@@ -49,6 +49,8 @@ def test_arguments_are_those_of_scipy(name):
     import inspect
 
     ours, theirs = (inspect.signature(getattr(module, name)).parameters for module in (whilst, linalg))
+    if "tol" in theirs:
+        pytest.skip("this SciPy still has the arguments of old")
     assert list(theirs) == [key for key in ours if key in theirs]  # in the same order
     for key, parameter in theirs.items():
         assert ours[key].kind == parameter.kind and ours[key].default == parameter.default, key

@@ -13,7 +13,9 @@ FUNCTIONS = [whilst.lsqr, whilst.lsmr, whilst.cgls]
 
 @pytest.fixture
 def problem(generator):
-    A = sparse.random_array((60, 20), density=0.3, rng=generator, format="csr") + sparse.eye_array(60, 20)
+    A = sparse.csr_array(generator.standard_normal((60, 20)) * (generator.random((60, 20)) < 0.3)) + sparse.eye_array(
+        60, 20
+    )
     return A.tocsr(), generator.standard_normal(60)
 
 

@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as arrays
 
 ANY_DTYPE = st.one_of(
     arrays.floating_dtypes(), arrays.integer_dtypes(), arrays.boolean_dtypes(), arrays.complex_number_dtypes(),
-    arrays.unicode_string_dtypes(), arrays.datetime64_dtypes(), st.just(np.dtype(object)),
+    arrays.unicode_string_dtypes(), arrays.datetime64_dtypes(),
 )  # fmt: skip
 
 
