@@ -3,6 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+from hypothesis import settings
+
+# The same examples in every run, and nothing written.
+settings.register_profile("whilst", derandomize=True, database=None, deadline=None)
+settings.load_profile("whilst")
 
 
 def poisson(n, dtype=np.float64):
