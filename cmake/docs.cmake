@@ -9,6 +9,8 @@ if(DOXYGEN_FOUND)
   endforeach()
   list(TRANSFORM reference REPLACE "^#include \"(.*)\".*" "\\1")
   list(APPEND reference whilst/whilst.hpp whilst/template_door.hpp whilst/version.hpp
+    whilst/adapters/dealii.hpp whilst/adapters/eigen.hpp whilst/adapters/method_names.hpp
+    whilst/adapters/petsc.hpp
     whilst/basics/held.hpp whilst/basics/index_type.hpp whilst/basics/safe_norm.hpp
     whilst/derivatives/dual_functions.hpp whilst/derivatives/dual_number.hpp
     whilst/engine/control/history_record.hpp whilst/engine/executor.hpp whilst/engine/memory/memory_table.hpp

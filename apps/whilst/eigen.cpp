@@ -30,6 +30,9 @@ std::string advice(const eigen_options& options, reason why) {
       return "try a longer --deadline";
     case reason::nan_or_infinity:
       return "look for NaN and infinity in the matrix";
+    case reason::indefinite_operator:
+    case reason::indefinite_preconditioner:
+      return "try --preconditioner none, or jacobi";
     case reason::attainable_accuracy:
       return options.about.precision == "float" ? "try --precision double, or a larger --rtol" : "try a larger --rtol";
     default:

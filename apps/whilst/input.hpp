@@ -44,11 +44,12 @@ double norm_of(const std::vector<T>& entries) {
 }
 
 /// These options, with nodes and their coordinates where the gallery knows them and preconditioner amg says no other,
-/// or auto may choose that.
+/// or auto may choose that. Not with a permutation, which knows nothing of nodes.
 template <class T>
 linear_solver_options with_nodes(const linear_system<T>& system, linear_solver_options options) {
   const std::string& M = options.preconditioner;
   if ((!M.starts_with("amg") && M != "auto") || M.find("unknowns_a_node") != std::string::npos) return options;
+  if (options.permutation != "none") return options;
   options.amg.unknowns_a_node = system.unknowns_a_node;
   options.amg.coordinates = system.coordinates;
   return options;

@@ -62,6 +62,7 @@ struct program::implementation {
   cuda::event last_run;
   unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 if unknown
   bool has_run = false, was_captured = false;
+  bool may_run_unmarked = false;  ///< after a launch that failed: there is no event to wait for
 
   const cuda::context_life& life() const { return last_run.get_deleter().life; }
 

@@ -19,7 +19,7 @@ program::implementation::~implementation() {
     if (cudaEventSynchronize(last_run.get()) != cudaSuccess) return;
   }
   // Not what a graph refers to, though that should be gone by now.
-  if (!was_captured) leave_spare(std::move(step_memory));
+  if (!was_captured && !may_run_unmarked) leave_spare(std::move(step_memory));
 }
 
 void program::implementation::wait() const {
@@ -204,7 +204,8 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
   } catch (...) {
     // Work launched before the failure must still be waited for.
-    if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) mark();
+    may_run_unmarked = WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) != cudaSuccess;
+    if (!may_run_unmarked) mark();
     throw;
   }
   mark();

@@ -196,7 +196,11 @@ void read_option(std::string_view key, std::string_view value, Options& options)
 
 template <class Options>
 Options options_from_string(std::string_view text) {
-  Options options;
+  return options_from_string(text, Options());
+}
+
+template <class Options>
+Options options_from_string(std::string_view text, Options options) {
   std::set<std::string_view> given;
   for (std::string_view rest = trimmed(text); !rest.empty();) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
@@ -224,8 +228,11 @@ std::string options_to_string(const Options& given) {
 }
 
 template linear_solver_options options_from_string(std::string_view);
+template linear_solver_options options_from_string(std::string_view, linear_solver_options);
 template minimizer_options options_from_string(std::string_view);
+template minimizer_options options_from_string(std::string_view, minimizer_options);
 template nonlinear_solver_options options_from_string(std::string_view);
+template nonlinear_solver_options options_from_string(std::string_view, nonlinear_solver_options);
 template std::string options_to_string(const linear_solver_options&);
 template std::string options_to_string(const minimizer_options&);
 template std::string options_to_string(const nonlinear_solver_options&);

@@ -117,9 +117,10 @@ struct linear_solver<T>::implementation : solver_core<T> {
                   "preconditioner " + chosen_M.name + " is for A, and method " + options.method + " wants one for A'A",
                   "Use none or jacobi, or another method");
     if (changes_values<T>(options))
-      throw error(making_linear_solver,
-                  name_of_change(options) + " changes the matrix that preconditioner " + chosen_M.name + " is for",
-                  "Leave out one of the two");
+      throw error(
+          making_linear_solver,
+          name_of_change_of_values(options) + " changes the matrix that preconditioner " + chosen_M.name + " is for",
+          "Leave out one of the two");
   }
 
   /// Null for "auto".

@@ -156,7 +156,9 @@ template <class T>
 template <class F>
 auto solver_core<T>::with_values(const T* values, F f) const {
   const csr_matrix<T>& A = matrix.given();
-  if (!A.is_on_device()) return f(A, std::span<const T>(values, static_cast<std::size_t>(A.nonzeros())));
+  // A solver on a GPU has copies there of what a matrix in host memory was given with, and later values alone.
+  if (matrix.where().on_host() || (!A.is_on_device() && values == A.values_data()))
+    return f(A, std::span<const T>(values, static_cast<std::size_t>(A.nonzeros())));
   const csr_matrix<T> copy = copied_to_host(A, values, matrix.where());
   return f(copy, copy.values());
 }

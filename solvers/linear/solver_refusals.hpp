@@ -39,21 +39,26 @@ void require_steps(std::string_view doing, const linear_solver_options& options)
                 "Use executor graph, stream or host");
 }
 
-/// What options give in the order of A's rows, which a permutation replaces.
+/// What options give in the order of A's rows, which a permutation replaces; for M, and for the M of preconditioner
+/// solve.
 inline void require_no_order_of_rows(std::string_view doing, const linear_solver_options& options) {
   const auto refuse = [&](bool is_given, const char* name) {
     if (is_given)
-      throw error(doing,
-                  std::string(name) + " is in the order of the matrix, not in that of " + name_of_change(options),
-                  "Leave out one of the two");
+      throw error(
+          doing,
+          std::string(name) + " is in the order of the matrix, not in that of permutation " + options.permutation,
+          "Leave out one of the two");
   };
-  const linear_solver_options chosen = chosen_preconditioner(doing, options).options;
-  const std::string_view name = name_of_preconditioner(options);
-  refuse(name == "multigrid", "the grid of preconditioner multigrid");
-  refuse(name == "amg" && chosen.amg.unknowns_a_node > 1, "unknowns_a_node");
-  refuse(name == "amg" && !chosen.amg.near_null_space.empty(), "near_null_space");
-  refuse(name == "amg" && !chosen.amg.coordinates.empty(), "coordinates");
-  refuse(name == "block_jacobi" && !chosen.block_jacobi.offsets.empty(), "block_jacobi.offsets");
+  preconditioner_choice M = chosen_preconditioner(doing, options);
+  if (M.name == "solve") {
+    M.options.preconditioner = M.options.solve.preconditioner;
+    M = chosen_preconditioner(doing, M.options);
+  }
+  refuse(M.name == "multigrid", "the grid of preconditioner multigrid");
+  refuse(M.name == "amg" && M.options.amg.unknowns_a_node > 1, "unknowns_a_node");
+  refuse(M.name == "amg" && !M.options.amg.near_null_space.empty(), "near_null_space");
+  refuse(M.name == "amg" && !M.options.amg.coordinates.empty(), "coordinates");
+  refuse(M.name == "block_jacobi" && !M.options.block_jacobi.offsets.empty(), "block_jacobi.offsets");
 }
 
 /// What has methods iterate with another matrix, beside what knows nothing of it. has_matrix: the operator is one.

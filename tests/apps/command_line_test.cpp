@@ -465,6 +465,12 @@ TEST_CASE("a permutation is asked for by name, and told") {
   const json report = json::parse(result.out);
   CHECK(report["permutation"] == "matching_rcm");
   CHECK(report["true_relative_residual"].get<double>() <= 1e-8);
+  // Nodes and coordinates, which the gallery knows, are in another order.
+  const strings elastic{"solve", "--gallery", "elasticity2d:6", "--executor", "host", "--permutation", "rcm"};
+  const outcome by_amg = run(with(elastic, {"--preconditioner", "amg", "--rtol", "1e-6"}));
+  INFO(by_amg.err);
+  CHECK(by_amg.status == 0);
+
   const outcome refused = run(with(small_host_solve, {"--permutation", "matching"}));
   CHECK(refused.status == 1);
   CHECK(contains(refused.err, "permutation matching destroys symmetry, which method cg needs"));

@@ -30,6 +30,15 @@ std::string write_matrix(const folder& here) {
 
 }  // namespace
 
+TEST_CASE("whilst eigen tells what to do where a preconditioner wants a definite matrix") {
+  const folder here;
+  const std::string A =
+      here.with("B.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 4\n2 2 1\n");
+  const outcome result = run({"eigen", A, "--count", "1", "--executor", "host", "--preconditioner", "chebyshev"});
+  CHECK(contains(result.out, "indefinite_operator: the matrix is not definite"));
+  CHECK(contains(result.out, "try --preconditioner none, or jacobi\n"));
+}
+
 TEST_CASE("whilst eigen prints a row for each pair, and writes vectors and a report") {
   const folder here;
   for (const char* precision : {"double", "float"}) {

@@ -66,5 +66,8 @@ file(GLOB configurations RELATIVE ${PREFIX}/${LIBRARIES}/cmake/whilst
 if(NOT configurations)
   message(SEND_ERROR "${PREFIX}/${LIBRARIES}/cmake/whilst has no whilstTargets-CONFIGURATION.cmake")
 endif()
+if(NOT EXISTS ${PREFIX}/${LIBRARIES}/pkgconfig/whilst.pc)
+  message(SEND_ERROR "there is no ${PREFIX}/${LIBRARIES}/pkgconfig/whilst.pc")
+endif()
 require_entries(${LIBRARIES}/cmake/whilst
   whilstConfig.cmake whilstConfigVersion.cmake whilstTargets.cmake ${configurations})

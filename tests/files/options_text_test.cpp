@@ -200,4 +200,15 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
   CHECK(linear(",").find("'' is no option") != std::string::npos);
 }
 
+TEST_CASE("options not named keep the values of the start", "[options]") {
+  linear_solver_options start;
+  start.method = "minres";
+  start.rtol = 1e-3;
+  const auto read = options_from_string<linear_solver_options>("rtol=1e-5, restart=7", start);
+  CHECK(read.method == "minres");
+  CHECK(read.rtol == 1e-5);
+  CHECK(read.restart == 7);
+  CHECK(options_from_string<linear_solver_options>("", start) == start);
+}
+
 }  // namespace whilst_test

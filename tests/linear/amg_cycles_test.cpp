@@ -216,6 +216,9 @@ std::vector<problem> problems() {
   options = {.coarsest_rows = 8, .unknowns_a_node = 2, .coordinates = beam.coordinates};
   all.push_back({"a beam", beam.matrix, true, options});
   all.push_back({"a beam, for a method for any matrix", beam.matrix, false, options});
+  options.most_levels = 2;
+  all.push_back({"a beam whose coarsest level only smooths", beam.matrix, true, options});
+  options.most_levels = amg_options().most_levels;
   options.aggressive_levels = 1;
   all.push_back({"a beam of large aggregates", beam.matrix, true, options});
   all.push_back({"a line of large aggregates", line, true, {.aggressive_levels = 1, .coarsest_rows = 2}});

@@ -221,6 +221,30 @@ TEST_CASE("preconditioners of columns follow new values", "[linear][columns]") {
     }
 }
 
+TEST_CASE("what auto has chosen for columns takes any new values", "[linear][columns]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  const std::vector<double> b = random_vector<double>(2 * A.rows(), 7);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    columns_linear_solver<double> solver(A, 2, {.method = "cg", .preconditioner = "auto", .executor = executor});
+    const auto solved_with = [&](const std::vector<double>& values, reason expected) {
+      solver.update_values(values);
+      std::vector<double> x(b.size(), 0);
+      const columns_report told = solver.solve(b, x);
+      INFO(told.message());
+      CHECK(told.preconditioner() == "ic");
+      for (index_type k = 0; k < 2; ++k) CHECK(told[k].reason == expected);
+      return x;
+    };
+    const std::vector<double> values(A.values().begin(), A.values().end());
+    const std::vector<double> first = solved_with(values, reason::converged_rtol);
+    // The least eigenvalue of A is 0.04.
+    solved_with(with_diagonal(A, 3.0), reason::indefinite_operator);
+    solved_with(with_diagonal(A, std::numeric_limits<double>::quiet_NaN()), reason::nan_or_infinity);
+    CHECK(solved_with(values, reason::converged_rtol) == first);
+  }
+}
+
 TEST_CASE("enqueued columns with a preconditioner", "[linear][columns][sanitizer]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:20").matrix;
   const std::vector<double> b = random_vector<double>(3 * A.rows(), 7);
@@ -306,7 +330,8 @@ TEST_CASE("matrices that no preconditioner of columns suits end with a reason", 
       CHECK(!converged(ends({{{0, 1}}, {}, {{2, 1}}}, M, executor)));
       CHECK(!converged(ends({{{0, 1}, {1, 1}}, {{0, 1}, {1, 1}}, {}}, M, executor)));
       CHECK(converged(ends({{{0, -2}, {1, 1}}, {{0, 1}, {1, -2}}}, M, executor)));
-      CHECK(ends({{{0, 1}, {1, 4}}, {{0, 4}, {1, 1}}, {{2, 1}}}, M, executor) != reason::running);
+      const reason of_indefinite = ends({{{0, 1}, {1, 4}}, {{0, 4}, {1, 1}}, {{2, 1}}}, M, executor);
+      CHECK((of_indefinite == reason::indefinite_operator || of_indefinite == reason::indefinite_preconditioner));
     }
 }
 

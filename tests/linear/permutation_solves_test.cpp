@@ -105,6 +105,25 @@ TEST_CASE("hostile matrices are permuted, or refused by the row's name", "[permu
     bad.row({{1, 1}});
     CHECK(solved(bad.matrix(), two, permuted_by("matching", "gmres", "jacobi", executor)).told.reason() ==
           whilst::reason::nan_or_infinity);
+    // Values that come later find an order that suits them.
+    triplets<double> spoiled(5), sound(5);
+    for (int i = 0; i < 5; ++i) {
+      const auto row = [&](double beside) {
+        return i < 4 ? std::vector<std::pair<int, double>>{{i, 1e-3}, {i + 1, beside}}
+                     : std::vector<std::pair<int, double>>{{0, beside}, {4, 1e-3}};
+      };
+      spoiled.row(row(i == 2 ? std::numeric_limits<double>::quiet_NaN() : 2));
+      sound.row(row(2));
+    }
+    const csr_matrix<double> later = sound.matrix();
+    whilst::linear_solver<double> kept(spoiled.matrix(), permuted_by("matching", "bicgstab", "jacobi", executor));
+    std::vector<double> x(5, 0.0);
+    const std::vector<double> ones(5, 1.0);
+    CHECK(kept.solve(ones, x).reason() == whilst::reason::nan_or_infinity);
+    kept.update_values(later.values());
+    x.assign(5, 0.0);
+    CHECK(kept.solve(ones, x).iterations() <= 5);
+    CHECK(relative_residual(later, ones, x) <= 1.001e-8);
     // Singular by its values alone: x stays finite.
     triplets<double> singular(2);
     singular.row({{0, 1}, {1, 2}});
@@ -129,7 +148,7 @@ TEST_CASE("hostile matrices are permuted, or refused by the row's name", "[permu
 }
 
 TEST_CASE("sizes beyond float's range are scaled to within it", "[permutation]") {
-  // Scales are at most 2^60 in float: R A C then is not about 1, and the solve ends anyhow.
+  // Scales are at most 2^60 in float: R A C then is not about 1, and the solve converges anyhow.
   for (const double size : {1e-30, 1e-18, 1e18, 1e30}) {
     triplets<float> t(3);
     t.row({{0, 0}, {1, size}});
@@ -138,8 +157,10 @@ TEST_CASE("sizes beyond float's range are scaled to within it", "[permutation]")
     std::vector<float> x(3, 0.0f);
     linear_solver_options options = permuted_by("matching", "gmres", "jacobi");
     options.rtol = 1e-5;
-    linear_solver<float>(t.matrix(), options).solve({1, 1, 1}, x);
-    for (const float value : x) CHECK(std::isfinite(value));
+    CHECK(linear_solver<float>(t.matrix(), options).solve({1, 1, 1}, x).converged());
+    CHECK(x[0] == Approx(4).epsilon(10 * options.rtol));
+    CHECK(x[1] == Approx(1 / size).epsilon(10 * options.rtol));
+    CHECK(x[2] == Approx(-0.5).epsilon(10 * options.rtol));
   }
 }
 
@@ -201,6 +222,43 @@ TEST_CASE("what does not go with a permutation is refused by name", "[permutatio
                     o.block_jacobi.offsets = {0, 8, 16};
                   }),
              contains("block_jacobi.offsets is in the order of the matrix, not in that of permutation rcm"));
+  // The same for the M of preconditioner solve.
+  const linear_solver_options inner = permuted_by("rcm", "flexible-cg", "solve");
+  CHECK_THAT(with(inner, [](auto& o) { o.preconditioner = "solve,preconditioner=multigrid"; }),
+             contains("the grid of preconditioner multigrid is in"));
+  CHECK_THAT(with(inner,
+                  [](auto& o) {
+                    o.solve.preconditioner = "amg";
+                    o.amg.unknowns_a_node = 2;
+                  }),
+             contains("unknowns_a_node is in"));
+  CHECK_THAT(with(inner,
+                  [](auto& o) {
+                    o.solve.preconditioner = "amg";
+                    o.amg.coordinates.assign(32, 1.0);
+                  }),
+             contains("coordinates is in"));
+  CHECK_THAT(with(inner, [](auto& o) { o.solve.preconditioner = "amg,unknowns_a_node=2"; }),
+             contains("unknowns_a_node is in"));
+  CHECK_THAT(with(inner,
+                  [](auto& o) {
+                    o.preconditioner = "solve,preconditioner=block_jacobi";
+                    o.block_jacobi.offsets = {0, 8, 16};
+                  }),
+             contains("block_jacobi.offsets is in"));
+  // Where two options change the matrix, the one that matters is named.
+  CHECK_THAT(with(rcm,
+                  [](auto& o) {
+                    o.scaling = "symmetric";
+                    o.preconditioner = "multigrid";
+                  }),
+             contains("not in that of permutation rcm"));
+  CHECK_THAT(with(rcm,
+                  [](auto& o) {
+                    o.matrix_values = "float";
+                    o.preconditioner = "ic";
+                  }),
+             contains("matrix_values float changes the matrix that preconditioner ic is for"));
   CHECK_THAT(with(matched, [](auto& o) { o.scaling = "symmetric"; }), contains("scaling symmetric is by the diagonal"));
   CHECK_THAT(with(matched,
                   [](auto& o) {

@@ -53,6 +53,16 @@ inline std::vector<std::string> executors_with_steps() {
   return names;
 }
 
+/// The values of a matrix with another diagonal.
+template <class T>
+std::vector<T> with_diagonal(const whilst::csr_matrix<T>& A, T diagonal) {
+  std::vector<T> values(A.values().begin(), A.values().end());
+  for (whilst::index_type i = 0; i < A.rows(); ++i)
+    for (whilst::index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+      if (A.column_indices()[static_cast<std::size_t>(k)] == i) values[static_cast<std::size_t>(k)] = diagonal;
+  return values;
+}
+
 template <class T>
 std::vector<T> random_vector(whilst::index_type n, unsigned seed) {
   std::mt19937 generator(seed);

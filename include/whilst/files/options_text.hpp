@@ -25,6 +25,9 @@ namespace whilst {
 /// linear_solver_options, minimizer_options and nonlinear_solver_options.
 template <class Options>
 Options options_from_string(std::string_view text);
+/// The same, but options not named keep the values they have in `start`.
+template <class Options>
+Options options_from_string(std::string_view text, Options start);
 
 /// The inverse: every option in the same form, with enough digits to read the same options back. Settings behind the
 /// name of a preconditioner are written as keys; throws whilst::error on wrong ones.
@@ -32,8 +35,11 @@ template <class Options>
 std::string options_to_string(const Options& options);
 
 extern template linear_solver_options options_from_string(std::string_view);
+extern template linear_solver_options options_from_string(std::string_view, linear_solver_options);
 extern template minimizer_options options_from_string(std::string_view);
+extern template minimizer_options options_from_string(std::string_view, minimizer_options);
 extern template nonlinear_solver_options options_from_string(std::string_view);
+extern template nonlinear_solver_options options_from_string(std::string_view, nonlinear_solver_options);
 extern template std::string options_to_string(const linear_solver_options&);
 extern template std::string options_to_string(const minimizer_options&);
 extern template std::string options_to_string(const nonlinear_solver_options&);

@@ -11,7 +11,7 @@
 namespace whilst {
 namespace {
 
-constexpr std::size_t smallest = std::size_t{1} << 14, largest = std::size_t{1} << 20, most_kept = 16;
+constexpr std::size_t smallest_spare = std::size_t{1} << 14, largest_spare = std::size_t{1} << 20, most_spare = 16;
 
 struct spare_buffers {
   std::mutex lock;
@@ -26,29 +26,36 @@ spare_buffers& all_spare() {
 }  // namespace
 
 raw_buffer take_spare(place where, std::size_t bytes) {
-  const std::size_t size = std::bit_ceil(std::max(bytes, smallest));
+  const std::size_t size = std::bit_ceil(std::max(bytes, smallest_spare));
+  const cuda::context_life now = cuda::context_life::current();
   raw_buffer taken;
   {
     spare_buffers& spare = all_spare();
     const std::lock_guard hold(spare.lock);
-    std::erase_if(spare.all, [](const raw_buffer& one) { return one.life().ended(); });
     const auto found = std::find_if(spare.all.begin(), spare.all.end(), [&](const raw_buffer& one) {
-      return one.bytes() == size && one.where() == where && one.life() == cuda::context_life::current();
+      return one.bytes() == size && one.where() == where && one.life() == now;
     });
-    if (found == spare.all.end()) return raw_buffer(where, size > largest ? bytes : size);
-    taken = std::move(*found);
-    spare.all.erase(found);
+    if (found != spare.all.end()) {
+      taken = std::move(*found);
+      spare.all.erase(found);
+    }
   }
+  if (!taken.data()) return raw_buffer(where, size > largest_spare ? bytes : size);
   taken.set_to_zero();
   return taken;
 }
 
 void leave_spare(raw_buffer used) noexcept try {
-  if (used.bytes() < smallest || used.bytes() > largest || !std::has_single_bit(used.bytes())) return;
+  if (used.bytes() < smallest_spare || used.bytes() > largest_spare || !std::has_single_bit(used.bytes())) return;
   if (used.life() == cuda::context_life() || used.life().ended()) return;  // or it could not be told later
   spare_buffers& spare = all_spare();
+  raw_buffer oldest;  // to be freed without the lock
   const std::lock_guard hold(spare.lock);
-  if (spare.all.size() < most_kept) spare.all.push_back(std::move(used));
+  if (spare.all.size() == most_spare) {
+    oldest = std::move(spare.all.front());
+    spare.all.erase(spare.all.begin());
+  }
+  spare.all.push_back(std::move(used));
 } catch (...) {
   return;  // it is freed
 }

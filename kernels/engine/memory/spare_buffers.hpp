@@ -12,7 +12,7 @@ namespace whilst {
 /// after another, and for each CUDA would take as long to allocate and to free as for several kernels.
 raw_buffer take_spare(place where, std::size_t bytes);
 
-/// Leaves a buffer that nothing in flight uses for the next. Frees it if it is large, or if there are many.
+/// Leaves a buffer that nothing in flight uses for the next. Frees it if it is large, and the oldest if there are many.
 void leave_spare(raw_buffer used) noexcept;
 
 #endif

@@ -36,8 +36,8 @@ struct row_colours {
 /// hash decides. Very long rows come last, in the order of their hashes, and have other colours than the rest, so that
 /// a warp can go through each, unless colours run out. So the same pattern has the same colours everywhere.
 ///
-/// Throws whilst::error, which begins with `doing` and ends with `cure`, where that takes more than row_colours::most
-/// colours, or more rounds than are likely for any pattern.
+/// Runs at once, so what fills the pattern must have run. Throws whilst::error, which begins with `doing` and ends with
+/// `cure`, where that takes more than row_colours::most colours, or more rounds than are likely for any pattern.
 row_colours colour_rows(std::string_view doing, std::string_view cure, place where, const multigrid::pattern_view& A,
                         multigrid::level_memory& kept, multigrid::level_memory& scratch);
 

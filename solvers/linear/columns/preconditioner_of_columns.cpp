@@ -69,7 +69,7 @@ void preconditioner_of_columns<T>::choose_automatically(std::string_view doing, 
     if (why_.empty()) why_ = attempt.why;
     try {
       chosen_ = chosen_preconditioner(doing, one);
-      make(doing, {request, &given, request.values, /*is_bounded=*/true}, request);
+      make(doing, {request, &given, request.values, true, nullptr, /*is_bounded_once=*/true}, request);
       why_ += skipped;
       return;
     } catch (const error& problem) {

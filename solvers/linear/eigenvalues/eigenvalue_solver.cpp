@@ -68,6 +68,10 @@ std::string_view eigenvalue_report::explanation() const {
       return "rounding keeps a residual above the tolerance";
     case reason::breakdown:
       return "the block spans fewer directions than pairs are wanted";
+    case reason::indefinite_operator:
+      return "the matrix is not definite, as its preconditioner demands";
+    case reason::indefinite_preconditioner:
+      return "the preconditioner is not positive definite";
     default:
       return sentence(reason());
   }
@@ -139,6 +143,13 @@ class prepared_eigenvalues final : public prepared_program {
   recorded_eigenvalues<T> made_;
 };
 
+/// If not, an M close to the inverse of A leads away from the smallest pairs.
+template <class T>
+bool may_be_positive_definite(const matrix_on_place<T>& matrix) {
+  const csr_matrix<T>& A = matrix.given();
+  return has_positive_diagonal(A.is_on_device() ? copied_to_host(A, A.values_data(), matrix.request().where) : A);
+}
+
 }  // namespace
 
 template <class T>
@@ -171,7 +182,8 @@ struct eigenvalue_solver<T>::implementation {
     asked.preconditioner = options.preconditioner;
     asked.amg = options.amg;
     const bool largest = options.which == "largest";
-    if (largest && asked.preconditioner == automatic_preconditioner) asked.preconditioner = "none";
+    if (asked.preconditioner == automatic_preconditioner && (largest || !may_be_positive_definite(matrix)))
+      asked.preconditioner = "none";
     if (largest && is_preconditioner_in_parts(asked))
       throw error(making_eigenvalues,
                   "preconditioner " + std::string(name_of_preconditioner(asked)) +

@@ -31,4 +31,17 @@ void require_symmetric(std::string_view doing, const csr_matrix<T>& A, place whe
   require_symmetric(doing, A.is_on_device() ? copied_to_host(A, A.values_data(), where) : A);
 }
 
+/// Of one in host memory. Entries at one position count as their sum.
+template <class T>
+bool has_positive_diagonal(const csr_matrix<T>& A) {
+  for (index_type i = 0; i < A.rows(); ++i) {
+    double entry = 0;
+    for (index_type k = A.row_offset(i); k < A.row_offset(i + 1); ++k)
+      if (A.column_indices()[static_cast<std::size_t>(k)] == i)
+        entry += static_cast<double>(A.values()[static_cast<std::size_t>(k)]);
+    if (!(entry > 0)) return false;
+  }
+  return true;
+}
+
 }  // namespace whilst

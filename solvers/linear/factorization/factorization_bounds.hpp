@@ -14,6 +14,7 @@ struct factorization_bounds {
   double most_growth = std::numeric_limits<double>::infinity();             ///< see growth_of_solves
   /// Where the time is found after which nothing is made any more; null for none. Read whenever factors are made.
   const std::chrono::steady_clock::time_point* until = nullptr;
+  bool hold_once = false;  ///< the first factors alone are bounded, not those of new values
 };
 
 /// Counts what a part of making factors takes.

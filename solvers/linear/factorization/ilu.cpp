@@ -84,6 +84,7 @@ class ilu final : public matrix_preconditioner<T> {
       const factorization_bounds& bounds)
       : where_(where), kind_(kind), options_(options), bounds_(bounds), view_(where, 1) {
     values_changed(pattern, values);
+    if (bounds.hold_once) bounds_ = {.until = bounds.until};
   }
 
   void values_changed(const csr_matrix<T>& pattern, const T* values) override {

@@ -80,6 +80,7 @@ void hierarchy<C>::build(recorded_stages& stages) {
     work_ = kept_.take<double>(dense_elimination::work_size(n));
     record_inverse(run);
   } else {
+    stages.run();  // colours are found at once, from its pattern
     take_values(run, coarsest);
     record_products(run, coarsest);
     take_cycle_matrices(run, coarsest, scratch);

@@ -149,8 +149,14 @@ class hierarchy {
   level_memory& memory_of_csr(level_memory& scratch) { return where_.on_host() ? kept_ : scratch; }
   /// What all levels take, where stencils and coarsening are of the usual kind. Those of a grid in the plane take less.
   std::size_t likely_bytes(const pattern_view& A) const {
-    const index_type an_entry = is_system_ ? 64 : 24, a_row = is_system_ ? 256 : A.average() > 6 ? 1000 : 400;
-    return static_cast<std::size_t>(an_entry * A.nonzeros + a_row * A.rows) + 4096;
+    const double an_entry = is_system_ ? 64 : 24, a_row = is_system_ ? 256 : A.average() > 6 ? 1000 : 400;
+    const double share = options_.most_levels == 1         ? 0.1
+                         : options_.aggressive_levels == 0 ? 1
+                         : is_classical_                   ? 0.7
+                                                           : 0.35;
+    return static_cast<std::size_t>(an_entry * static_cast<double>(A.nonzeros) +
+                                    share * a_row * static_cast<double>(A.rows)) +
+           4096;
   }
   void begin(const pattern_view& A, recorded_stages& stages);
   void record_finest_level(recorder& run) const;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "whilst/basics/error.hpp"
 #include "whilst/basics/views.hpp"
 #include "whilst/engine/memory/memory.hpp"
 
@@ -20,7 +21,8 @@ struct piece {
 };
 
 /// Memory of a place that is handed out in pieces and released at once: a set-up takes a hundred arrays, and allocating
-/// each by itself would take longer than filling it. What a piece holds at first is not known.
+/// each by itself would take longer than filling it. What a piece holds at first is not known. Where there is not
+/// enough memory for a whole slab, slabs are smaller.
 class level_memory {
  public:
   /// first: bytes that are allocated at once, for all that is likely to be taken; a quarter of it when they are used.
@@ -69,10 +71,20 @@ class level_memory {
         if (one.has(bytes)) return one.at(one.end -= bytes);
     auto from = std::find_if(slabs_.begin(), slabs_.end(), [&](const slab& one) { return one.has(bytes); });
     if (from == slabs_.end()) {
-      const std::size_t usual = (slabs_.empty() ? first_ : first_ / 4) / alignment * alignment;
-      from = slabs_.insert(from, slab{raw_buffer::unset(where_, std::max(bytes, usual))});
+      from = slabs_.insert(from, slab{new_slab(bytes)});
     }
     return from->at(std::exchange(from->begin, from->begin + bytes));
+  }
+
+  raw_buffer new_slab(std::size_t bytes) {
+    for (std::size_t size = slabs_.empty() ? first_ : first_ / 4;; size /= 2) {
+      const std::size_t whole = std::max(bytes, size / alignment * alignment);
+      try {
+        return raw_buffer::unset(where_, whole);
+      } catch (const out_of_memory&) {
+        if (whole == bytes) throw;
+      }
+    }
   }
 
   place where_;

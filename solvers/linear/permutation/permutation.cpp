@@ -55,10 +55,13 @@ permutation find_permutation(std::string_view doing, std::string_view name, cons
   factorization::sparse_rows pattern = factorization::sparse_rows_of(A, ones.data());
   result.rows = result.columns = factorization::in_turn(A.rows());
   if (name.starts_with("matching")) {
-    const factorization::sparse_rows values = factorization::sparse_rows_of(A, A.values_data());
+    // A solve tells of NaN, and values that come later are to find an order that suits them.
+    std::vector<T> finite(A.values().begin(), A.values().end());
+    std::replace_if(
+        finite.begin(), finite.end(), [](T value) { return !std::isfinite(value); }, T(1));
+    const factorization::sparse_rows values = factorization::sparse_rows_of(A, finite.data());
     factorization::matching found = factorization::maximum_product_matching(values);
-    if (std::all_of(A.values().begin(), A.values().end(), [](T value) { return std::isfinite(value); }))
-      require_perfect_matching(doing, values, found);
+    require_perfect_matching(doing, values, found);
     result.columns = std::move(found.column_of_row);
     result.scales = std::move(found.scales);
     const std::vector<double> zeros(result.columns.size(), 0.0);

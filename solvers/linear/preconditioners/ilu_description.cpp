@@ -54,6 +54,7 @@ std::unique_ptr<matrix_preconditioner<T>> factors_for(const matrix_to_preconditi
   factorization::factorization_bounds bounds;
   if (matrix.is_bounded) bounds = bounds_of(options.ilu);
   bounds.until = matrix.until;
+  bounds.hold_once = matrix.is_bounded_once;
   return make_ilu<T>(matrix.on_place.where, *matrix.pattern, matrix.values, kind, options.ilu, bounds);
 }
 

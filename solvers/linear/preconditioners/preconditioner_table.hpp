@@ -38,6 +38,7 @@ struct matrix_to_precondition {
   bool is_bounded = false;  ///< what takes too much to make is refused: preconditioner "auto" has others
   /// Where the time is found after which nothing is made any more; null for none. It outlives what is made.
   const std::chrono::steady_clock::time_point* until = nullptr;
+  bool is_bounded_once = false;  ///< new values are not refused: nothing else would take its place
 };
 
 template <class T>

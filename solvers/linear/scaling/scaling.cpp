@@ -21,8 +21,11 @@ void check_scaling(std::string_view doing, const linear_solver_options& options)
 }
 
 std::string name_of_change(const linear_solver_options& options) {
-  if (has_scaling(options)) return "scaling " + options.scaling;
-  return has_permutation(options) ? "permutation " + options.permutation : "matrix_values " + options.matrix_values;
+  if (has_permutation(options) && !has_scaling(options)) return "permutation " + options.permutation;
+  return name_of_change_of_values(options);
+}
+std::string name_of_change_of_values(const linear_solver_options& options) {
+  return has_scaling(options) ? "scaling " + options.scaling : "matrix_values " + options.matrix_values;
 }
 
 }  // namespace whilst

@@ -48,8 +48,9 @@ template <class T>
 bool changes_values(const linear_solver_options& options) {
   return has_scaling(options) || rounds_values<T>(options);
 }
-/// "scaling rows", for messages.
+/// "scaling rows", for messages: the first of those that changes_matrix has, and of those that changes_values has.
 std::string name_of_change(const linear_solver_options& options);
+std::string name_of_change_of_values(const linear_solver_options& options);
 /// Throws whilst::error on values of these options that are none of those known.
 void check_scaling(std::string_view doing, const linear_solver_options& options);
 
