@@ -64,6 +64,33 @@ install_build_packages() {
   install_packages g++ cmake ninja-build zlib1g-dev libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev catch2
 }
 
+# python_arguments: what configure needs to build the Python module and its tests. Makes a virtual environment in the build
+# folder for that; where it cannot, says why the module is left out.
+python_arguments=()
+prepare_python() {
+  local environment=$build_dir/python-environment log=$build_dir/python-environment.log
+  local python=$environment/bin/python needs=(nanobind numpy scipy pytest hypothesis)
+  left_out() { say "The Python module is left out: $*"; }
+  command -v python3 >/dev/null || { left_out "there is no python3" && return; }
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { left_out "python3 is older than 3.9" && return; }
+  if ! python3 -c 'import ensurepip, os, sysconfig
+os.stat(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' 2>/dev/null; then
+    install_packages python3-venv python3-dev
+  fi
+  if ! "$python" -c 'import hypothesis, nanobind, numpy, pytest, scipy' 2>/dev/null; then
+    [ "${WHILST_PACKAGES:-}" != keep ] || { left_out "WHILST_PACKAGES=keep, and $environment is not complete" && return; }
+    mkdir -p "$build_dir"
+    say "Installing ${needs[*]} in $environment/ (log: $log)"
+    if ! { python3 -m venv "$environment" && "$python" -m pip install --disable-pip-version-check "${needs[@]}"; } \
+      </dev/null >"$log" 2>&1; then
+      left_out "$(tail -n 1 "$log")" && return
+    fi
+  fi
+  if ! grep -q '^WHILST_BUILD_PYTHON:BOOL=ON' "$build_dir/CMakeCache.txt" 2>/dev/null; then
+    python_arguments=(-DWHILST_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$(cd "$environment" && pwd)/bin/python")
+  fi
+}
+
 # configure ARGUMENT...: makes the build folder. One that is there already is left to configure itself again when it must.
 configure() {
   local arguments=("$@") first_time=

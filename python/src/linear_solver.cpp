@@ -1,0 +1,239 @@
+#include "python/src/linear_solver.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "python/src/callbacks.hpp"
+#include "python/src/reports.hpp"
+#include "whilst/files/options_text.hpp"
+#include "whilst/linear/linear_solver.hpp"
+#include "whilst/linear/program_cache.hpp"
+
+namespace whilst::python {
+namespace {
+
+template <class T>
+using input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> span_of(const input<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+template <class T>
+const T* at(std::uintptr_t address) {
+  return reinterpret_cast<const T*>(address);  // NOLINT: the way in which Python protocols give pointers
+}
+
+/// A preconditioner's name may have settings with commas behind it, which the text of other options cannot hold.
+linear_solver_options read_options(const std::string& text, const std::string& preconditioner) {
+  auto options = options_from_string<linear_solver_options>(text);
+  options.preconditioner = preconditioner;
+  return options;
+}
+
+/// Solves on this thread without the GIL; `look`, if any, sees each iteration.
+template <class T>
+report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look,
+                  bool check_signals) {
+  const std::span<T> unknowns(x.data(), x.shape(0));
+  std::optional<shared_function> tell;
+  if (!look.is_none()) tell.emplace(look);
+  const nb::gil_scoped_release free_others;
+  if (!tell && !check_signals) return solver.solve(span_of<T>(b), unknowns);
+
+  struct restored {
+    linear_solver<T>& solver;
+    ~restored() { solver.set_monitor({}); }
+  } const unmonitored_again{solver};
+  solver.set_monitor([tell, check = signal_check()](const progress& now) mutable {
+    check();
+    if (!tell) return;
+    const nb::gil_scoped_acquire hold;
+    tell->get()(now.iteration, now.residual_norm);
+  });
+  return solver.solve(span_of<T>(b), unknowns);
+}
+
+/// Waits for a solve without the GIL; Ctrl-C cancels it.
+report wait_for(const ticket& solve) {
+  const nb::gil_scoped_release free_others;
+  const auto began = std::chrono::steady_clock::now();
+  signal_check check;
+  try {
+    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
+      if (solve.done()) return solve.wait();
+    while (!solve.done()) {
+      check();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  } catch (...) {
+    solve.cancel();
+    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
+    throw;
+  }
+  return solve.wait();
+}
+
+template <class T, class Offset>
+csr_matrix<T> borrowed(index_type rows, index_type columns, const input<Offset>& offsets,
+                       const input<std::int32_t>& indices, const input<T>& values) {
+  const nb::gil_scoped_release free_others;
+  return csr_matrix<T>::borrow(rows, columns, span_of<Offset>(offsets), span_of<std::int32_t>(indices),
+                               span_of<T>(values));
+}
+
+template <class T>
+void bind_matrix(nb::module_& module, const char* name) {
+  using matrix = csr_matrix<T>;
+  // The arrays live as long as the matrix: argument 3 on are kept alive by argument 0, what is returned.
+  nb::class_<matrix>(module, name)
+      .def_static("borrow", &borrowed<T, std::int32_t>, nb::arg("rows"), nb::arg("columns"),
+                  nb::arg("offsets").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>())
+      .def_static("borrow", &borrowed<T, std::int64_t>, nb::arg("rows"), nb::arg("columns"),
+                  nb::arg("offsets").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>())
+      .def_static("on_device",
+                  [](index_type rows, index_type columns, index_type nonzeros, bool wide, std::uintptr_t offsets,
+                     std::uintptr_t indices, std::uintptr_t values) {
+                    if (wide)
+                      return matrix::on_device(rows, columns, nonzeros, at<std::int64_t>(offsets),
+                                               at<std::int32_t>(indices), at<T>(values));
+                    return matrix::on_device(rows, columns, nonzeros, at<std::int32_t>(offsets),
+                                             at<std::int32_t>(indices), at<T>(values));
+                  })
+      .def_prop_ro("rows", &matrix::rows)
+      .def_prop_ro("columns", &matrix::columns)
+      .def_prop_ro("nonzeros", &matrix::nonzeros)
+      .def_prop_ro("is_on_device", &matrix::is_on_device);
+}
+
+/// A: a matrix; or None, and `apply` and, where it is not None, `apply_transposed` are its products.
+template <class T>
+linear_solver<T> made_solver(const nb::object& A, index_type rows, index_type columns, nb::object apply,
+                             nb::object apply_transposed, nb::object M, const std::string& text,
+                             const std::string& preconditioner) {
+  const linear_solver_options options = read_options(text, preconditioner);
+  if (!A.is_none()) {
+    const csr_matrix<T> matrix = nb::cast<csr_matrix<T>>(A);
+    if (!M.is_none()) return linear_solver<T>(matrix, vector_function<T>(std::move(M), rows), options);
+    const nb::gil_scoped_release free_others;
+    return linear_solver<T>(matrix, options);
+  }
+  auto product = vector_function<T>(std::move(apply), columns);
+  if (!apply_transposed.is_none())
+    return linear_solver<T>(rows, columns, std::move(product), vector_function<T>(std::move(apply_transposed), rows),
+                            options);
+  if (!M.is_none()) return linear_solver<T>(rows, std::move(product), vector_function<T>(std::move(M), rows), options);
+  return linear_solver<T>(rows, std::move(product), options);
+}
+
+template <class T>
+void bind_solver(nb::module_& module, const char* name) {
+  using solver = linear_solver<T>;
+  nb::class_<solver>(module, name)
+      .def(
+          "__init__",
+          [](solver* made, const nb::object& A, index_type rows, index_type columns, nb::object apply,
+             nb::object apply_transposed, nb::object M, const std::string& text, const std::string& preconditioner) {
+            new (made) solver(made_solver<T>(A, rows, columns, std::move(apply), std::move(apply_transposed),
+                                             std::move(M), text, preconditioner));
+          },
+          nb::arg("A").none(), nb::arg("rows"), nb::arg("columns"), nb::arg("apply").none(),
+          nb::arg("apply_transposed").none(), nb::arg("M").none(), nb::arg("options"), nb::arg("preconditioner"),
+          nb::keep_alive<1, 2>())
+      .def(
+          "solve",
+          [](solver& self, const input<T>& b, const output<T>& x, const nb::object& look, bool check_signals) {
+            return fields_of(solve_with(self, b, x, look, check_signals));
+          },
+          nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none(), nb::arg("check_signals"))
+      .def(
+          "enqueue",
+          [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
+            const nb::gil_scoped_release free_others;
+            return self.enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b), const_cast<T*>(at<T>(x)));  // NOLINT
+          },
+          nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::keep_alive<0, 1>())
+      .def(
+          "update_values",
+          [](solver& self, const input<T>& values) {
+            const nb::gil_scoped_release free_others;
+            self.update_values(span_of<T>(values));
+          },
+          nb::arg("values").noconvert())
+      .def("update_matrix",
+           [](solver& self, const csr_matrix<T>& A) {
+             const nb::gil_scoped_release free_others;
+             self.update_values(A);
+           })
+      .def("set_tolerances", &solver::set_tolerances)
+      .def("set_max_iterations", [](solver& self, index_type limit) { self.set_max_iterations(limit); })
+      .def("set_deadline", [](solver& self, double seconds) { self.set_deadline(seconds); })
+      .def("refresh_preconditioner", &solver::refresh_preconditioner, nb::call_guard<nb::gil_scoped_release>())
+      .def("cancel", [](solver& self) { self.cancel(); })
+      .def("executor", [](const solver& self) { return self.executor(); })
+      .def("explain", [](const solver& self) { return self.explain(); })
+      .def("memory", [](const solver& self) { return self.memory().text(); })
+      .def("nbytes", [](const solver& self) { return self.bytes(); });
+
+  // Once, from the cache of whilst::solve, which copies the matrix that it keeps.
+  module.def(
+      "solve_cached",
+      [](const csr_matrix<T>& A, const input<T>& b, const output<T>& x, const std::string& text,
+         const std::string& preconditioner, const nb::object& look) {
+        const linear_solver_options options = read_options(text, preconditioner);
+        std::optional<lease<linear_solver<T>>> borrowed;
+        {
+          const nb::gil_scoped_release free_others;
+          borrowed.emplace(default_cache().borrow(A, options));
+        }
+        const bool on_host = (*borrowed)->executor() == "host";
+        return fields_of(solve_with(**borrowed, b, x, look, on_host));
+      },
+      nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
+      nb::arg("look").none());
+  module.def("solve_cached_on_device",
+             [](const csr_matrix<T>& A, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x,
+                const std::string& text, const std::string& preconditioner) {
+               const linear_solver_options options = read_options(text, preconditioner);
+               std::optional<lease<linear_solver<T>>> borrowed;
+               std::optional<ticket> started;
+               {
+                 const nb::gil_scoped_release free_others;
+                 borrowed.emplace(default_cache().borrow(A, options));
+                 started.emplace((*borrowed)->enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b),  // NOLINT
+                                                      const_cast<T*>(at<T>(x))));                         // NOLINT
+               }
+               return fields_of(wait_for(*started));
+             });
+}
+
+}  // namespace
+
+void bind_linear_solvers(nb::module_& module) {
+  nb::class_<ticket>(module, "Ticket")
+      .def("progress",
+           [](const ticket& self) {
+             const progress now = self.progress();
+             return nb::make_tuple(now.iteration, now.residual_norm, now.running);
+           })
+      .def("cancel", &ticket::cancel)
+      .def("done", &ticket::done)
+      .def("wait", [](const ticket& self) { return fields_of(wait_for(self)); });
+  bind_matrix<float>(module, "MatrixFloat");
+  bind_matrix<double>(module, "MatrixDouble");
+  bind_solver<float>(module, "SolverFloat");
+  bind_solver<double>(module, "SolverDouble");
+}
+
+}  // namespace whilst::python

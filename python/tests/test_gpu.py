@@ -1,0 +1,108 @@
+"""Arrays on a GPU: CuPy's and PyTorch's. Left out where the library, the GPU or a build with CUDA is missing."""
+
+import numpy as np
+import pytest
+import whilst
+from conftest import poisson, relative_residual
+
+TOLERANCE = 1e-10
+has_gpu = whilst.machine()["executors"].get("stream") is True
+pytestmark = pytest.mark.skipif(not has_gpu, reason=f"no GPU: {whilst.machine()['executors'].get('stream')}")
+
+
+class OfCuPy:
+    def __init__(self):
+        self.library = pytest.importorskip("cupy")
+
+    def matrix(self, A):
+        from cupyx.scipy import sparse
+
+        return sparse.csr_matrix(
+            (self.vector(A.data), self.library.asarray(A.indices), self.library.asarray(A.indptr)), shape=A.shape
+        )
+
+    def vector(self, array):
+        return self.library.asarray(array)
+
+    def numpy(self, array):
+        return self.library.asnumpy(array)
+
+    def stream(self):
+        return self.library.cuda.Stream(non_blocking=True)
+
+
+class OfPyTorch:
+    def __init__(self):
+        self.library = pytest.importorskip("torch")
+        if not self.library.cuda.is_available():
+            pytest.skip("PyTorch has no GPU")
+
+    def matrix(self, A):
+        arrays = (
+            self.library.as_tensor(array) for array in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data)
+        )
+        return self.library.sparse_csr_tensor(*arrays, size=A.shape).cuda()
+
+    def vector(self, array):
+        return self.library.as_tensor(array).cuda()
+
+    def numpy(self, array):
+        return array.cpu().numpy()
+
+    def stream(self):
+        return self.library.cuda.Stream()
+
+
+@pytest.fixture(params=[OfCuPy, OfPyTorch], ids=["cupy", "torch"])
+def on_gpu(request):
+    return request.param()
+
+
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, TOLERANCE), (np.float32, 1e-4)])
+def test_function(on_gpu, dtype, rtol, generator):
+    A, b = poisson(30, dtype), generator.standard_normal(900).astype(dtype)
+    right = on_gpu.vector(b)
+    for matrix in (on_gpu.matrix(A), A):
+        x, info = whilst.cg(matrix, right, rtol=rtol, M="jacobi")
+        assert info == 0 and type(x) is type(right)
+        assert relative_residual(A, b, on_gpu.numpy(x)) <= rtol * 1.001
+    again, info = whilst.cg(on_gpu.matrix(A), right, x, rtol=rtol)
+    assert info == 0
+    x, info = whilst.cg(on_gpu.matrix(A), b, rtol=rtol)  # b in host memory
+    assert info == 0 and isinstance(x, np.ndarray)
+
+
+def test_enqueue_on_a_stream(on_gpu, generator):
+    A, b = poisson(30), generator.standard_normal(900)
+    solver = whilst.LinearSolver(on_gpu.matrix(A), rtol=TOLERANCE)
+    right, x, stream = on_gpu.vector(b), on_gpu.vector(np.zeros(900)), on_gpu.stream()
+    on_gpu.library.cuda.Device().synchronize() if isinstance(on_gpu, OfCuPy) else on_gpu.library.cuda.synchronize()
+    ticket = solver.enqueue(right, x, stream)
+    report = ticket.wait()
+    assert report.converged and ticket.done() and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE
+    x, report = solver.solve(right)
+    assert report.converged and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE
+
+
+def test_update_values(on_gpu):
+    A, b = poisson(30), np.ones(900)
+    solver = whilst.LinearSolver(on_gpu.matrix(A), rtol=TOLERANCE)
+    solver.update_values(on_gpu.matrix(A * 3.0))
+    x, report = solver.solve(on_gpu.vector(b))
+    assert report.converged and relative_residual(A * 3.0, b, on_gpu.numpy(x)) <= TOLERANCE
+
+
+def test_misuse(on_gpu):
+    A, b = on_gpu.matrix(poisson(5)), on_gpu.vector(np.ones(25))
+    with pytest.raises(TypeError, match="type float32"):
+        whilst.cg(A, on_gpu.vector(np.ones(25, np.float32)))
+    with pytest.raises(ValueError, match="b has shape"):
+        whilst.cg(A, on_gpu.vector(np.ones(24)))
+    with pytest.raises(ValueError, match="gaps"):
+        whilst.cg(A, on_gpu.vector(np.ones(50))[::2])
+    with pytest.raises(TypeError, match="function of arrays in host memory"):
+        whilst.cg(A, b, M=lambda r: r)
+    with pytest.raises(TypeError, match="no callback"):
+        whilst.cg(A, b, callback=print)
+    with pytest.raises(TypeError, match="solver's GPU"):
+        whilst.LinearSolver(A).enqueue(np.ones(25), np.zeros(25))

@@ -1,0 +1,167 @@
+"""How arrays on a GPU are passed on, without a GPU: arrays that say they lie on one and lie in host memory, where executor host
+reads them all the same."""
+
+import ctypes
+import gc
+
+import numpy as np
+import pytest
+from conftest import poisson, relative_residual
+
+import whilst
+from whilst import _core, _problem, _systems
+
+TOLERANCE = 1e-10
+
+
+class Array:
+    """As PyTorch's and CuPy's: an interface, and what the package asks of it."""
+
+    def __init__(self, array, read_only=False):
+        self.array, self.read_only = np.asarray(array), read_only
+
+    @property
+    def __cuda_array_interface__(self):
+        made = self.array.__array_interface__
+        return {**made, "data": (made["data"][0], self.read_only), "stream": 1}
+
+    dtype = property(lambda self: self.array.dtype)
+    shape = property(lambda self: self.array.shape)
+
+    def new_zeros(self, size):
+        return Array(np.zeros(size, self.dtype))
+
+    def reshape(self, size):
+        return Array(self.array.reshape(size))
+
+    def astype(self, dtype):
+        return Array(self.array.astype(dtype))
+
+    def __setitem__(self, key, other):
+        self.array[key] = other.array
+
+
+class Matrix:
+    format, has_canonical_format = "csr", True
+
+    def __init__(self, A, indices=np.int32):
+        self.shape, self.indptr, self.indices, self.data = (
+            A.shape,
+            Array(A.indptr),
+            Array(A.indices.astype(indices)),
+            Array(A.data.copy()),
+        )
+
+    def tocsr(self):
+        return self
+
+
+def numbers(address, size, kind):
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (size,))
+
+
+class OnDevice:
+    made = 0
+
+    @classmethod
+    def on_device(cls, rows, columns, nonzeros, wide, offsets, indices, values):
+        cls.made += 1
+        return _core.MatrixDouble.borrow(
+            rows,
+            columns,
+            numbers(offsets, rows + 1, ctypes.c_int64 if wide else ctypes.c_int32),
+            numbers(indices, nonzeros, ctypes.c_int32),
+            numbers(values, nonzeros, ctypes.c_double),
+        )
+
+
+@pytest.fixture(autouse=True)
+def host_stands_for_gpu(monkeypatch):
+    monkeypatch.setenv("WHILST_EXECUTOR", "host")
+    monkeypatch.setitem(_systems._MATRICES, np.dtype(np.float64), OnDevice)
+    monkeypatch.setattr(OnDevice, "borrow", _core.MatrixDouble.borrow, raising=False)
+    monkeypatch.setattr(OnDevice, "made", 0)
+    _problem._kept.clear()
+
+
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_function_with_matrix_and_vectors_on_a_gpu(indices, generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    matrix, right = Matrix(A, indices), Array(b)
+    x, info = whilst.cg(matrix, right, rtol=TOLERANCE, M="jacobi")
+    assert info == 0 and isinstance(x, Array) and relative_residual(A, b, x.array) <= TOLERANCE
+    same, info = whilst.cg(matrix, right, x, rtol=TOLERANCE, M="jacobi")
+    assert info == 0
+    np.testing.assert_array_equal(same.array, x.array)
+    assert OnDevice.made == 1  # kept
+    matrix.data.array *= 2  # the values at the same place
+    x, info = whilst.cg(matrix, right, rtol=TOLERANCE, M="jacobi")
+    assert relative_residual(2 * A, b, x.array) <= TOLERANCE and OnDevice.made == 1
+    x, info = whilst.gmres(matrix, right, rtol=TOLERANCE)
+    assert info == 0 and relative_residual(2 * A, b, x.array) <= TOLERANCE
+    x, info = whilst.cg(matrix, b, rtol=TOLERANCE)  # b in host memory
+    assert info == 0 and isinstance(x, np.ndarray) and relative_residual(2 * A, b, x) <= TOLERANCE
+
+
+def test_another_matrix_at_the_same_addresses_is_another():
+    A = poisson(5)
+    first, second = Matrix(A), Matrix(A)
+    second.indptr, second.indices, second.data = first.indptr, first.indices, first.data
+    whilst.cg(first, Array(np.ones(25)))
+    whilst.cg(second, Array(np.ones(25)))
+    assert OnDevice.made == 2 and len(_problem._kept) == 2
+    del first, second
+    gc.collect()
+    assert not _problem._kept  # and with them their arrays
+    for k in range(20):
+        kept = [Matrix(poisson(3)) for _ in range(k)]
+        for matrix in kept:
+            whilst.cg(matrix, Array(np.ones(9)))
+        assert len(_problem._kept) <= 8
+
+
+def test_matrix_in_host_memory(generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    x, info = whilst.cg(A, Array(b), rtol=TOLERANCE)
+    assert info == 0 and isinstance(x, Array) and relative_residual(A, b, x.array) <= TOLERANCE
+
+
+def test_solver_and_enqueue(generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    solver = whilst.LinearSolver(Matrix(A), rtol=TOLERANCE)
+    x, report = solver.solve(Array(b))
+    assert report.converged and relative_residual(A, b, x.array) <= TOLERANCE
+    for stream in (None, 0):
+        to = Array(np.zeros(100))
+        ticket = solver.enqueue(Array(b), to, stream)
+        assert ticket.wait().converged
+        np.testing.assert_array_equal(to.array, x.array)
+    solver.update_values(Matrix(A * 2.0))
+    assert relative_residual(2 * A, b, solver.solve(Array(b))[0].array) <= TOLERANCE
+    solver.update_values(A.data * 3)
+    assert relative_residual(3 * A, b, solver.solve(Array(b), Array(np.ones(100)))[0].array) <= TOLERANCE
+    with pytest.raises(ValueError, match="read-only"):
+        solver.enqueue(Array(b), Array(np.zeros(100), read_only=True))
+    with pytest.raises(TypeError, match="stream is"):
+        solver.enqueue(Array(b), Array(np.zeros(100)), "0")
+
+
+def test_misuse():
+    A, b = Matrix(poisson(5)), Array(np.ones(25))
+    for wrong, kind, problem in (
+        (lambda: whilst.cg(A, Array(np.ones(25, np.float32))), TypeError, "type float32"),
+        (lambda: whilst.cg(A, Array(np.ones(24))), ValueError, "b has shape"),
+        (lambda: whilst.cg(A, Array(np.ones(50)[::2])), ValueError, "gaps"),
+        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "function of arrays in host memory"),
+        (lambda: whilst.cg(A, np.ones(25), M=lambda r: r), TypeError, "function of arrays in host memory"),
+        (lambda: whilst.cg(A, b, callback=print), TypeError, "no callback"),
+        (lambda: whilst.cg(A, b, np.ones(25)), TypeError, "x0 does not lie on a GPU"),
+        (lambda: whilst.cg(A, b, "Mb"), TypeError, "x0 does not lie on a GPU"),
+        (lambda: whilst.cg(A, b, Array(np.ones(24))), ValueError, "x0 has shape"),
+        (lambda: whilst.cg(poisson(5), np.ones(25), Array(np.ones(25))), TypeError, "lies on a GPU"),
+        (lambda: whilst.cg(b, b), TypeError, "dense matrix on a GPU"),
+        (lambda: whilst.lsqr(poisson(5), b), TypeError, "b lies on a GPU"),
+        (lambda: whilst.cg(Matrix(poisson(5).astype(complex)), b), TypeError, "complex"),
+    ):
+        with pytest.raises(kind, match=problem):
+            wrong()

@@ -1,0 +1,140 @@
+"""Arrays of other libraries: what they are, where they lie, and how to read them without a copy."""
+
+import sys
+
+import numpy as np
+
+_REAL = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64"}
+_ON_GPU = (2, 13)  # DLPack's numbers for memory of CUDA devices
+_COMPLEX_CURE = (
+    "Whilst solves real systems. Solve the real one of twice the size, [[Re A, -Im A], [Im A, Re A]] for [Re x, Im x]"
+)
+
+
+def is_on_gpu(array):
+    """Whether the array lies in the memory of a GPU."""
+    if getattr(array, "__cuda_array_interface__", None) is not None:
+        return True
+    device = getattr(array, "__dlpack_device__", None)
+    return device is not None and not isinstance(array, np.ndarray) and device()[0] in _ON_GPU
+
+
+def real_dtype(dtype, what):
+    """The dtype that stands for this one: float32 stays, every other real one becomes float64, as in SciPy.
+
+    Raises
+    ------
+    TypeError
+        If numbers of this type are not real.
+    """
+    dtype = np.dtype(dtype)
+    if dtype in _REAL:
+        return dtype
+    if dtype.kind == "c":
+        raise TypeError(f"{what} has complex numbers. {_COMPLEX_CURE}")
+    if dtype.kind not in "biuf":
+        raise TypeError(f"{what} has numbers of type {dtype}. Give float32, float64, or what converts to it")
+    return np.dtype(np.float64)
+
+
+def common_dtype(*dtypes):
+    """float32 if all are, else float64."""
+    return np.dtype(np.float32) if all(d == np.float32 for d in dtypes) else np.dtype(np.float64)
+
+
+def contiguous(array, dtype):
+    """The array itself, or a copy of it that the core can read: of this type, without gaps, aligned."""
+    return np.require(array, dtype, ("C", "ALIGNED"))
+
+
+def to_numpy(array, what):
+    """A NumPy array of anything array-like in host memory, without a copy where there is one already."""
+    if isinstance(array, np.ndarray):
+        return np.asarray(array)  # np.matrix, too
+    if is_on_gpu(array):
+        raise TypeError(f"{what} lies on a GPU, and the matrix does not. Put both on the same device")
+    if hasattr(array, "__dlpack__"):
+        try:
+            return np.from_dlpack(array)
+        except (BufferError, RuntimeError, TypeError) as problem:
+            raise TypeError(
+                f"{what} cannot be read by DLPack: {problem}. Detach it, or pass numpy.asarray of it"
+            ) from problem
+    try:
+        return np.asarray(array)
+    except ValueError as problem:  # ragged lists
+        raise TypeError(f"{what} is no array: {problem}") from problem
+
+
+def same_kind(result, like):
+    """The NumPy array as an array of the library that `like` is from, without a copy."""
+    if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__") or isinstance(like, np.generic):
+        return result
+    library = sys.modules.get(type(like).__module__.partition(".")[0])
+    for owner in (library, getattr(library, "dlpack", None), getattr(library, "numpy", None)):
+        convert = getattr(owner, "from_dlpack", None)
+        if convert is not None:
+            return convert(result)
+    return result
+
+
+class GpuVector:
+    """A vector in the memory of a GPU, read by ``__cuda_array_interface__``; `array` is kept alive."""
+
+    def __init__(self, array, what):
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is None:
+            raise TypeError(
+                f"{what} lies on a GPU but has no __cuda_array_interface__. Pass it as a CuPy array or a PyTorch tensor"
+            )
+        self.array = array
+        self.shape = tuple(interface["shape"])
+        self.dtype = np.dtype(interface["typestr"])
+        self.address, self.read_only = interface["data"]
+        self.stream = interface.get("stream")
+        self.size = int(np.prod(self.shape, dtype=np.int64))
+        strides = interface.get("strides")
+        if strides is not None and self.size > 1:
+            expected = []
+            step = self.dtype.itemsize
+            for extent in reversed(self.shape):
+                expected.insert(0, step)
+                step *= extent
+            if any(s != e for s, e, n in zip(strides, expected, self.shape) if n > 1):
+                raise ValueError(f"{what} has gaps between its entries. Pass a contiguous copy")
+
+
+def zeros_on_gpu(array, size):
+    """A new vector of zeros of the array's library and type, on its GPU."""
+    if hasattr(array, "new_zeros"):  # PyTorch
+        return array.new_zeros(size)
+    library = type(array).__module__.partition(".")[0]
+    if library not in ("cupy", "cupyx"):
+        raise TypeError(
+            f"Whilst cannot make a {type(array).__name__} to write the solution to. Pass CuPy arrays or PyTorch tensors, or use "
+            "LinearSolver.enqueue with an x of your own"
+        )
+    with array.device:
+        return sys.modules["cupy"].zeros(size, dtype=array.dtype)
+
+
+def current_stream(array):
+    """The stream in which the array's library works now, as an address; 0, the default stream, if it does not say."""
+    library = type(array).__module__.partition(".")[0]
+    if library == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    if library in ("cupy", "cupyx"):
+        return sys.modules["cupy"].cuda.get_current_stream().ptr
+    return GpuVector(array, "the array").stream or 0
+
+
+def stream_address(stream, array):
+    """The address of a stream: an integer, a stream of CuPy or PyTorch, or None for the array's own."""
+    if stream is None:
+        return current_stream(array)
+    for name in ("ptr", "cuda_stream", "handle"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    if isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0:
+        return stream
+    raise TypeError(f"stream is {stream!r}. Give a stream of CuPy or PyTorch, its address, or None for the current one")

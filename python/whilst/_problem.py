@@ -1,0 +1,151 @@
+"""What the functions share: arguments checked, and one solve with them."""
+
+import threading
+import weakref
+from collections import OrderedDict
+
+import numpy as np
+
+from . import _core
+from ._arrays import GpuVector, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy
+from ._options import options_text
+from ._systems import System, preconditioner
+from .linear_solver import LinearSolver, gpu_vector_of, make_core, start_on_gpu, vector_of
+from .report import Report
+
+_LARGEST = 1e300  # stands for an infinite tolerance, which the library refuses
+
+
+def tolerance(name, value):
+    """A tolerance as the library takes it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}. Give a number that is not negative") from None
+    if not number >= 0:
+        raise ValueError(f"{name} is {value!r}. Give a number that is not negative")
+    return min(number, _LARGEST)
+
+
+def limit_of(maxiter, usual):
+    """A limit of iterations; `usual` for None."""
+    if maxiter is None:
+        return usual
+    if isinstance(maxiter, bool) or int(maxiter) != maxiter or maxiter < 0:
+        raise ValueError(f"maxiter is {maxiter!r}. Give a whole number that is not negative")
+    return int(maxiter)
+
+
+_MOST_KEPT = 8
+_kept = OrderedDict()
+_kept_lock = threading.Lock()
+
+
+def kept_solver(A, system, method, M, options):
+    """A LinearSolver for a matrix on a GPU, the same as last time for the same object with the same arrays and options.
+
+    The library's cache finds a matrix on a GPU by its addresses, and a library with a memory pool gives them to the next matrix. So
+    solvers are kept here as long as A lives, the last few of them.
+    """
+    key = (id(A), method, M, options_text(options), *system.addresses())
+    with _kept_lock:
+        if key in _kept and _kept[key][0]() is A:
+            _kept.move_to_end(key)
+            return _kept[key][1]
+    solver = LinearSolver(system, method, M, dtype=system.dtype, **options)
+    system.source = None  # its arrays stay
+    with _kept_lock:
+        _kept[key] = (weakref.ref(A, lambda _: _kept.pop(key, None)), solver)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return solver
+
+
+class Problem:
+    """A x = b with all that a solve needs."""
+
+    def __init__(self, method, A, b, x0, M, options):
+        self.method, self.A, self.b, self.options = method, A.source if isinstance(A, System) else A, b, dict(options)
+        for taken in ("method", "preconditioner", "rtol", "atol", "max_iterations"):
+            if taken in options:
+                raise TypeError(
+                    f"{taken} is no option here: the function has arguments for it. Use LinearSolver for options by name"
+                )
+        self.system = System.of(A)
+        rows, columns = self.system.shape
+        self.square = rows == columns
+        self.on_gpu = is_on_gpu(b)
+        if self.on_gpu:
+            self.dtype = self.system.dtype or GpuVector(b, "b").dtype
+            self.M = preconditioner(M, self.system.shape, self.dtype)
+            if self.M[1] is not None or not self.system.is_matrix:
+                raise TypeError(
+                    "b lies on a GPU, and A or M is a function of arrays in host memory. Pass b in host memory, or a sparse "
+                    "matrix and the name of a preconditioner"
+                )
+            self.right = gpu_vector_of(b, rows, self.dtype, "b")
+            return
+        b = to_numpy(b, "b")
+        self.dtype = self.system.dtype_with(real_dtype(b.dtype, "b"))
+        self.right = vector_of(b, rows, self.dtype, "b")
+        self.M = preconditioner(M, self.system.shape, self.dtype)
+        self.given_M = M
+        if self.system.on_gpu and self.M[1] is not None:
+            raise TypeError(
+                "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners"
+            )
+        if isinstance(x0, str):
+            if x0 != "Mb" or self.M[0] not in ("none", "user"):
+                raise ValueError(f"x0 is {x0!r}. Give an array, None, or 'Mb' where M is no name")
+            x0 = self.M[1](self.right) if self.M[1] is not None else self.right
+        self.start = np.zeros(columns, self.dtype) if x0 is None else vector_of(x0, columns, self.dtype, "x0")
+        self._core = None
+        self._matrix = self.system.matrix(self.dtype) if self.system.is_matrix else None
+
+    def solve(self, rtol, atol, limit, look=None):
+        """One solve from x0: (x, Report)."""
+        if self.system.on_gpu:  # and b is not
+            options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(
+                self.right, self.start, callback=look
+            )
+        x = self.start.copy()
+        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
+        if self.M[1] is None and self._matrix is not None:
+            solve = _core.solve_cached
+            return x, Report(**solve(self._matrix, self.right, x, options_text(options), self.M[0], look))
+        if self._core is None:
+            self._core, self._kept = make_core(self.system, self.dtype, self.method, self.given_M, options)
+        self._core.set_max_iterations(limit)
+        return x, Report(**self._core.solve(self.right, x, look, True))
+
+    def solve_on_gpu(self, x0, rtol, atol, limit):
+        """The same with b and x on a GPU, in the stream in which b's library works now."""
+        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+        if self.system.on_gpu:
+            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(self.b, x0)
+        x = start_on_gpu(self.b, x0, self.system.shape[1], self.dtype)
+        fields = _core.solve_cached_on_device(
+            self.system.matrix(self.dtype),
+            current_stream(self.b),
+            self.right.address,
+            GpuVector(x, "x").address,
+            options_text({"method": self.method, **options}),
+            self.M[0],
+        )
+        return x, Report(**fields)
+
+    def solve_calling(self, callback, every, rtol, atol, limit):
+        """The same with callback(x) after every so many iterations.
+
+        The library keeps iterates to itself. A solve with a limit of k ends with the k-th, to the bit, so there is one solve for
+        each call: the price of a callback is quadratic in the number of calls.
+        """
+        done = 0
+        while True:
+            done = min(done + every, limit)
+            x, report = self.solve(rtol, atol, done)
+            if report.iterations:
+                callback(same_kind(np.array(x), self.b))
+            if report.reason != "iteration_limit" or done == limit:
+                return x, report

@@ -1,0 +1,356 @@
+"""A solver that is recorded once and solves many times."""
+
+import threading
+import weakref
+
+import numpy as np
+
+from . import _core
+from ._arrays import (
+    GpuVector,
+    contiguous,
+    is_on_gpu,
+    real_dtype,
+    same_kind,
+    stream_address,
+    to_numpy,
+    zeros_on_gpu,
+)
+from ._options import options_text
+from ._systems import System, preconditioner
+from .report import Report
+
+_SOLVERS = {np.dtype(np.float32): _core.SolverFloat, np.dtype(np.float64): _core.SolverDouble}
+_LEAST_SQUARES = ("lsqr", "lsmr", "cgls")
+_LONG = 0.02  # seconds of a solve on a GPU after which later ones look for Ctrl-C, which adds up to a millisecond
+
+
+def vector_of(array, size, dtype, what):
+    """A contiguous vector of that many entries, in host memory; reads the caller's where it is one."""
+    vector = to_numpy(array, what)
+    if vector.shape not in ((size,), (size, 1)):
+        raise ValueError(f"{what} has shape {vector.shape}. The matrix asks for ({size},)")
+    real_dtype(vector.dtype, what)
+    return contiguous(vector.reshape(size), dtype)
+
+
+def gpu_vector_of(array, size, dtype, what):
+    """The same on a GPU, where nothing is converted."""
+    vector = GpuVector(array, what)
+    if vector.shape not in ((size,), (size, 1)):
+        raise ValueError(f"{what} has shape {vector.shape}. The matrix asks for ({size},)")
+    if vector.dtype != dtype:
+        raise TypeError(f"{what} has numbers of type {vector.dtype}, and the system is solved in {dtype}. Convert it")
+    return vector
+
+
+def start_on_gpu(b, x0, size, dtype):
+    """A new array for x on b's GPU, of b's library, with x0 in it."""
+    x = zeros_on_gpu(b, size)
+    if x0 is not None:
+        if not is_on_gpu(x0):
+            raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
+        gpu_vector_of(x0, size, dtype, "x0")
+        x[...] = x0.reshape(size)
+    return x
+
+
+class Functions:
+    """The Python functions that a core's solver calls, kept by the core's owner.
+
+    The core holds weak references: Python's collector does not see into it, and a function that refers to the owner of its solver
+    would keep both forever.
+    """
+
+    def __init__(self, **functions):
+        self._functions = functions
+
+    def caller(self, name):
+        if self._functions[name] is None:
+            return None
+        mine = weakref.ref(self)
+        return lambda vector: mine()._functions[name](vector)
+
+
+def make_core(system, dtype, method, M, options):
+    """The core's solver, and what its owner must keep: the matrix that it reads, and the functions that it calls."""
+    name, function = preconditioner(M, system.shape, dtype)
+    options = {"method": method, **options}
+    if function is not None or not system.is_matrix:
+        if system.on_gpu:
+            raise TypeError(
+                "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners"
+            )
+        options.setdefault("callback_memory", "host")
+    matrix = system.matrix(dtype) if system.is_matrix else None
+    apply = apply_transposed = None
+    if not system.is_matrix:
+        apply = system.product(dtype)
+        if method in _LEAST_SQUARES or system.shape[0] != system.shape[1]:
+            apply_transposed = system.transposed_product(dtype)
+            if function is not None:
+                raise TypeError(
+                    "a least-squares method takes no preconditioner beside an operator without a matrix. Leave M out"
+                )
+    functions = Functions(A=apply, A_transposed=apply_transposed, M=function)
+    callers = (functions.caller(key) for key in ("A", "A_transposed", "M"))
+    core_name = "none" if function is not None else name  # the library finds a name for functions
+    return _SOLVERS[dtype](matrix, *system.shape, *callers, options_text(options), core_name), (matrix, functions)
+
+
+class Ticket:
+    """A solve that was enqueued; made by :meth:`LinearSolver.enqueue`. Keeps b and x alive."""
+
+    def __init__(self, core, *keep):
+        self._core = core
+        self._keep = keep
+
+    def done(self):
+        """Whether the solve has completed: then :meth:`wait` does not block."""
+        return self._core.done()
+
+    def cancel(self):
+        """Asks this solve to stop; harmless once it has."""
+        self._core.cancel()
+
+    def progress(self):
+        """``(iteration, residual_norm, running)``, without stopping the solve."""
+        return self._core.progress()
+
+    def wait(self):
+        """Waits for the solve and returns its :class:`Report`. Ctrl-C cancels it."""
+        return Report(**self._core.wait())
+
+    def __repr__(self):
+        return f"<whilst.Ticket: {'done' if self.done() else 'running'}>"
+
+
+class LinearSolver:
+    """Solves A x = b, or min ``||b - A x||``, for one matrix and many right-hand sides.
+
+    The loop is recorded when the solver is made and replayed by each solve.
+
+    Parameters
+    ----------
+    A : sparse matrix, array or operator
+        A SciPy or CuPy sparse matrix (CSR is read without a copy), a PyTorch sparse CSR tensor, a dense matrix, or anything with
+        ``shape`` and ``matvec``, and ``rmatvec`` where the method needs it. On the host, solves read the arrays of a CSR matrix of
+        float32 or float64 in place.
+    method : str
+        ``"cg"``, ``"minres"``, ``"bicgstab"``, ``"gmres"``, ``"lsqr"``, ``"auto"`` and so on.
+    preconditioner : str, matrix, operator or function, optional
+        The name of one of Whilst's, with settings behind it if you like, ``"amg,strength=0.1"``; or M, close to the inverse of A:
+        a matrix, an operator with ``matvec``, or a function of r.
+    dtype : numpy.dtype, optional
+        float32 or float64; by default A's, if it is one of them, else float64.
+    **options
+        Every other option of the library's: ``rtol``, ``atol``, ``max_iterations``, ``executor``, ``deadline``, ``restart``,
+        ``threads``, ``deflation`` and so on. ``whilst.DEFAULTS`` lists all.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments of a wrong type or shape.
+    whilst.Error
+        For what the library refuses, with the cure.
+
+    Notes
+    -----
+    Threads may share a solver: it solves for one at a time, without the GIL. Functions given to it get arrays that they may keep.
+    """
+
+    def __init__(self, A, method="cg", preconditioner=None, *, dtype=None, **options):
+        self._lock = threading.Lock()
+        self._solving = None
+        self._seconds = float("inf")
+        self._report = None
+        self._system = system = System.of(A)
+        if dtype is not None:
+            self._dtype = np.dtype(dtype)
+            if self._dtype not in _SOLVERS:
+                raise TypeError(f"dtype is {self._dtype}. Give float32 or float64")
+        else:
+            self._dtype = system.dtype_with(np.dtype(np.float32))
+        self._core, (self._matrix, self._functions) = make_core(system, self._dtype, method, preconditioner, options)
+        self._method = method
+
+    @property
+    def shape(self):
+        """Rows and columns of A."""
+        return self._system.shape
+
+    @property
+    def dtype(self):
+        """The type of b and x within the solver: float32 or float64."""
+        return self._dtype
+
+    @property
+    def executor(self):
+        """What runs the loop: ``"host"``, ``"stream"``, ``"graph"`` or ``"resident"``."""
+        return self._core.executor()
+
+    @property
+    def report(self):
+        """The :class:`Report` of the last :meth:`solve`; None before the first."""
+        return self._report
+
+    def solve(self, b, x0=None, *, callback=None):
+        """Solves for one right-hand side.
+
+        Parameters
+        ----------
+        b : array
+            An entry a row, in host memory or on the solver's GPU.
+        x0 : array, optional
+            The initial guess, which is not written to; zero by default.
+        callback : function, optional
+            Called with the number of iterations and the residual norm; an exception from it ends the solve. Solves from host
+            memory alone.
+
+        Returns
+        -------
+        x : array
+            The solution, in an array of the library that b is from.
+        report : Report
+            How the solve ended.
+        """
+        rows, columns = self.shape
+        if is_on_gpu(b):
+            if callback is not None:
+                raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
+            x = start_on_gpu(b, x0, columns, self._dtype)
+            self._report = self.enqueue(b, x).wait()
+            return x, self._report
+        right = vector_of(b, rows, self._dtype, "b")
+        x = np.zeros(columns, self._dtype) if x0 is None else vector_of(x0, columns, self._dtype, "x0").copy()
+        with self._alone():
+            check = self.executor == "host" or self._seconds > _LONG
+            report = Report(**self._core.solve(right, x, callback, check))
+            self._seconds = report.solve_seconds
+        self._report = report
+        return same_kind(x, b), report
+
+    def enqueue(self, b, x, stream=None):
+        """Enqueues a solve on a stream and returns without waiting.
+
+        Parameters
+        ----------
+        b, x : array
+            Contiguous, of the solver's type, on its GPU (in host memory under executor ``"host"``, where the solve has ended
+            when this returns). x holds the initial guess and receives the solution.
+        stream : optional
+            A stream of CuPy or PyTorch, or its address; by default the one in which x's library works now.
+
+        Returns
+        -------
+        Ticket
+        """
+        rows, columns = self.shape
+        if is_on_gpu(x):
+            to, of = gpu_vector_of(x, columns, self._dtype, "x"), gpu_vector_of(b, rows, self._dtype, "b")
+            if to.read_only:
+                raise ValueError("x is read-only. Pass an array that can be written to")
+            with self._alone():
+                ticket = self._core.enqueue(stream_address(stream, x), of.address, to.address)
+            return Ticket(ticket, self, b, x)
+        if self.executor != "host":
+            raise TypeError("enqueue needs b and x on the solver's GPU. Use solve for arrays in host memory")
+        if not isinstance(x, np.ndarray) and not hasattr(x, "__dlpack__"):
+            raise TypeError(f"x is a {type(x).__name__}, into which nothing can be written. Pass an array")
+        to, of = to_numpy(x, "x"), vector_of(b, rows, self._dtype, "b")
+        if to.shape not in ((columns,), (columns, 1)):
+            raise ValueError(f"x has shape {to.shape}. The matrix asks for ({columns},)")
+        if to.dtype != self._dtype or not to.flags.c_contiguous or not to.flags.writeable or not to.flags.aligned:
+            raise TypeError(f"x is not a contiguous array of {self._dtype} that can be written to. Make it one")
+        with self._alone():
+            return Ticket(self._core.enqueue(0, of.ctypes.data, to.ctypes.data), self, of, to)
+
+    def update_values(self, values):
+        """New values for the same pattern; nothing is recorded again.
+
+        Parameters
+        ----------
+        values : array or sparse matrix
+            A value for each nonzero of A in CSR order, in host memory; or a matrix with A's pattern, anywhere.
+
+        Notes
+        -----
+        On the host the values of a matrix are read in place. Those of an array are copied.
+        """
+        if not self._system.is_matrix:
+            raise TypeError("the solver was made from an operator without a matrix, which has no values to update")
+        if hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
+            system = System(values)
+            if system.shape != self.shape:
+                raise ValueError(
+                    f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same"
+                )
+            matrix = system.matrix(self._dtype)
+            if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
+                raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
+            with self._alone():
+                self._core.update_matrix(matrix)
+            self._updated = system, matrix  # read in place by solves on the host
+            return
+        vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
+        with self._alone():
+            self._core.update_values(vector)
+
+    def set_tolerances(self, rtol, atol=0.0):
+        """Tolerances of later solves: they stop at ``||b - A x|| <= max(rtol ||b||, atol)``."""
+        self._core.set_tolerances(rtol, atol)
+
+    def set_max_iterations(self, limit):
+        """The most iterations of later solves."""
+        self._core.set_max_iterations(limit)
+
+    def set_deadline(self, seconds):
+        """The most seconds that the loop of a later solve may run; ``float("inf")`` for any."""
+        self._core.set_deadline(seconds)
+
+    def refresh_preconditioner(self):
+        """Has the next solve make a lagged preconditioner anew if the matrix has changed since it was made."""
+        self._core.refresh_preconditioner()
+
+    def cancel(self):
+        """Stops the solve in flight, if any; callable from any thread."""
+        self._core.cancel()
+
+    def explain(self):
+        """The recorded loop as a readable tree."""
+        return self._core.explain()
+
+    def memory(self):
+        """A table of the memory that the solver uses."""
+        return self._core.memory()
+
+    @property
+    def nbytes(self):
+        """Bytes of its place's memory that the solver holds."""
+        return self._core.nbytes()
+
+    def __repr__(self):
+        rows, columns = self.shape
+        return f"<whilst.LinearSolver: {self._method}, {rows} x {columns}, {self._dtype}, on {self.executor}>"
+
+    def _alone(self):
+        return _Alone(self)
+
+
+class _Alone:
+    """The solver for one thread, which its own callbacks cannot ask for another solve."""
+
+    def __init__(self, solver):
+        self._solver = solver
+
+    def __enter__(self):
+        if self._solver._solving == threading.get_ident():
+            raise _core.Error(
+                "using a solver: one of its own callbacks asks for another solve. Make a second solver for that"
+            )
+        self._solver._lock.acquire()
+        self._solver._solving = threading.get_ident()
+
+    def __exit__(self, *_):
+        self._solver._solving = None
+        self._solver._lock.release()
