@@ -1,5 +1,11 @@
 from spack.package import *
 
+try:  # since Spack 1.0
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+except ImportError:
+    pass
+
 
 class Whilst(CMakePackage, CudaPackage):
     """Iterative solvers whose whole loop runs on the GPU."""

@@ -350,6 +350,19 @@ TEST_CASE("ends of solves for Eigen", "[adapters][eigen]") {
   CHECK(x[0] == 0.5);
   whilst::eigen::BiCGSTAB<matrix> square;
   CHECK_THROWS_AS(square.compute(rectangular), whilst::error);
+
+  // A matrix that is refused leaves nothing behind for one of its pattern.
+  Eigen::Matrix3d path, complete;
+  path << 1, -1, 0, -1, 2, -1, 0, -1, 1;
+  complete << 2, -1, -1, -1, 2, -1, -1, -1, 2;
+  const Eigen::Vector3d balanced(1, 1, -2);
+  whilst::eigen::LinearSolver<matrix> singular;
+  singular.setTolerance(1e-10);
+  singular.setOptions("method=cg,null_space=constant").compute(matrix(path.sparseView()));
+  const matrix refused((complete + Eigen::Matrix3d::Identity()).sparseView());
+  CHECK_THROWS_AS(singular.compute(refused), whilst::error);
+  const Eigen::VectorXd within = singular.compute(matrix(complete.sparseView())).solve(balanced);
+  CHECK((complete * within - balanced).norm() <= 2e-10 * balanced.norm());
 }
 
 }  // namespace whilst_test

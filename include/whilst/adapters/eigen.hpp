@@ -206,6 +206,10 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
     if constexpr (!is_matrix_free) {
       const csr_matrix<Scalar> now = detail::rows_of<UpLo>(this->matrix());
       const bool known = solver_ && now.has_pattern_of(*matrix_);
+      if (!known) {  // if recording fails, there is no solver, and none of another pattern
+        solver_.reset();
+        columns_.reset();
+      }
       matrix_ = now;
       if (known) {
         solver_->update_values(now);

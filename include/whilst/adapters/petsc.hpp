@@ -252,6 +252,12 @@ inline void state::solve(KSP ksp) {
   PetscBool is_transposed = ksp->transpose_solve;
   if (is_transposed)
     throw error("solving by a KSP of type whilst", "it has no solves with the transpose", "Transpose the matrix");
+  PetscInt entries_of_b = 0, entries_of_x = 0;
+  check(VecGetLocalSize(ksp->vec_rhs, &entries_of_b));
+  check(VecGetLocalSize(ksp->vec_sol, &entries_of_x));
+  if (entries_of_b != entries_of_x)
+    throw error("solving by a KSP of type whilst", "the matrix is rectangular",
+                "Use KSPLSQR, or whilst::linear_solver");
   set_up(ksp);  // values may have changed since
   if (ksp->guess_zero) check(VecSet(ksp->vec_sol, 0));
   solver_->set_tolerances(static_cast<double>(ksp->rtol), static_cast<double>(ksp->abstol));
