@@ -129,8 +129,8 @@ typedef int (*whilst_monitor)(void* user, int64_t iteration, double residual_nor
 /// under executor "host"; the matrix may be destroyed first all the same.
 WHILST_API whilst_status whilst_linear_create(const whilst_matrix* matrix, const char* options, whilst_solver** solver);
 
-/// The same with a preconditioner of your own, z = M r. `memory`: where it works; WHILST_HOST runs the solve on the
-/// host.
+/// The same with a preconditioner of your own, z = M r, square with as many rows as A has columns. `memory`: where it
+/// works; WHILST_HOST runs the solve on the host.
 WHILST_API whilst_status whilst_linear_create_preconditioned(const whilst_matrix* matrix, whilst_memory memory,
                                                              whilst_apply M, void* user, const char* options,
                                                              whilst_solver** solver);

@@ -125,7 +125,7 @@ linear_solver<T> made_solver(const nb::object& A, index_type rows, index_type co
   const linear_solver_options options = read_options(text, preconditioner);
   if (!A.is_none()) {
     const csr_matrix<T> matrix = nb::cast<csr_matrix<T>>(A);
-    if (!M.is_none()) return linear_solver<T>(matrix, vector_function<T>(std::move(M), rows), options);
+    if (!M.is_none()) return linear_solver<T>(matrix, vector_function<T>(std::move(M), columns), options);
     const nb::gil_scoped_release free_others;
     return linear_solver<T>(matrix, options);
   }
@@ -176,9 +176,14 @@ void bind_solver(nb::module_& module, const char* name) {
              const nb::gil_scoped_release free_others;
              self.update_values(A);
            })
-      .def("set_tolerances", &solver::set_tolerances)
-      .def("set_max_iterations", [](solver& self, index_type limit) { self.set_max_iterations(limit); })
-      .def("set_deadline", [](solver& self, double seconds) { self.set_deadline(seconds); })
+      // These wait for the solve of another thread, which asks for the GIL meanwhile.
+      .def("set_tolerances", &solver::set_tolerances, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "set_max_iterations", [](solver& self, index_type limit) { self.set_max_iterations(limit); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "set_deadline", [](solver& self, double seconds) { self.set_deadline(seconds); },
+          nb::call_guard<nb::gil_scoped_release>())
       .def("refresh_preconditioner", &solver::refresh_preconditioner, nb::call_guard<nb::gil_scoped_release>())
       .def("cancel", [](solver& self) { self.cancel(); })
       .def("executor", [](const solver& self) { return self.executor(); })

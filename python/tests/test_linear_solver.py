@@ -219,3 +219,56 @@ def test_the_gil_is_released():
         threading.Event().wait(0.001)
     thread.join()
     assert len(ticks) > 20  # the solve takes a second or so, and this thread ran meanwhile
+
+
+def test_settings_wait_for_a_solve_of_another_thread():
+    """Which asks for the GIL meanwhile: neither may hold what the other waits for."""
+    A = poisson(20)
+    began = threading.Event()
+
+    def product(x):
+        began.set()
+        return A @ x
+
+    solver = whilst.LinearSolver(linalg.LinearOperator(A.shape, product, dtype=np.float64), "cg", rtol=1e-10)
+    solving = threading.Thread(target=lambda: solver.solve(np.ones(400)))
+    solving.start()
+    began.wait()
+    solver.set_tolerances(1e-6)
+    solver.set_max_iterations(100)
+    solver.set_deadline(60.0)
+    solving.join(60)
+    assert not solving.is_alive()
+
+
+def test_values_of_rows_in_another_order():
+    sorted_rows = poisson(6).tocsr()
+    A = sorted_rows.copy()
+    for i in range(A.shape[0]):
+        here = slice(A.indptr[i], A.indptr[i + 1])
+        A.indices[here], A.data[here] = A.indices[here][::-1].copy(), A.data[here][::-1].copy()
+    A.has_sorted_indices = False
+    A.data *= np.linspace(1, 2, A.nnz)
+    solver = whilst.LinearSolver(A, "bicgstab", rtol=1e-10)
+    b = np.ones(36)
+    new = A.data * 3
+    solver.update_values(new)
+    x, report = solver.solve(b)
+    assert report.converged
+    other = sparse.csr_matrix((new, A.indices, A.indptr), A.shape)
+    assert np.linalg.norm(b - other @ x) <= 1e-9 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (5, 12)])
+def test_preconditioner_of_least_squares(shape, generator):
+    A = sparse.csr_matrix(generator.standard_normal(shape))
+    b = generator.standard_normal(shape[0])
+    scale = np.linspace(1, 2, shape[1])
+    x, report = whilst.LinearSolver(A, "lsmr", lambda r: scale * r, rtol=1e-12).solve(b)
+    assert report.converged and x.shape == (shape[1],)
+    assert np.linalg.norm(A.T @ (b - A @ x)) <= 1e-8 * np.linalg.norm(A.T @ b)
+
+
+def test_an_array_option_of_two_dimensions_is_refused():
+    with pytest.raises(ValueError, match="one vector after another"):
+        whilst.LinearSolver(poisson(4), deflation=np.ones((16, 2)))

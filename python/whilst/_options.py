@@ -30,6 +30,10 @@ def _text(key, value):
         raise TypeError(
             f"{key} is of type {type(value).__name__}. Give a number, a text, True or False, or an array of numbers"
         )
+    if numbers.ndim > 1:
+        raise ValueError(
+            f"{key} has shape {numbers.shape}. Give one vector after another: V.T.ravel() for the columns of V"
+        )
     return " ".join(map(repr, numbers.ravel().tolist()))
 
 

@@ -33,7 +33,7 @@ class System:
         if hasattr(A, "tocsr"):
             csr = A if getattr(A, "format", "") == "csr" else A.tocsr()
             self._take(csr.shape, csr.indptr, csr.indices, csr.data, csr)
-        elif hasattr(A, "crow_indices"):
+        elif hasattr(A, "crow_indices") and "sparse_csr" in str(getattr(A, "layout", "sparse_csr")):
             if A.dim() != 2:
                 raise ValueError(f"A has {A.dim()} dimensions. Give a matrix")
             self._take(tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), None)
@@ -68,9 +68,10 @@ class System:
             self._csr = (offsets, indices, values)
             return
         if csr is not None and not getattr(csr, "has_canonical_format", True):
-            csr = csr.copy()  # the caller's stays as it is
-            csr.sum_duplicates()
-            offsets, indices, values = csr.indptr, csr.indices, csr.data
+            added = csr.copy()  # the caller's stays as it is
+            added.sum_duplicates()
+            if added.nnz != csr.nnz:  # else the rows are in another order alone, which the core takes
+                offsets, indices, values = added.indptr, added.indices, added.data
         offsets, indices = to_numpy(offsets, "A's row offsets"), to_numpy(indices, "A's column indices")
         values = to_numpy(values, "A's values")
         self.dtype = real_dtype(values.dtype, "A")
@@ -185,6 +186,7 @@ def preconditioner(M, shape, dtype):
         raise TypeError(
             f"M is a {type(M).__name__}. Give the name of a preconditioner, a matrix, something with matvec, or a function"
         )
-    if hasattr(M, "shape") and tuple(M.shape) != tuple(shape):
-        raise ValueError(f"M has shape {tuple(M.shape)} and A {tuple(shape)}. They must be the same")
-    return "user", checked_function(apply, shape[0], dtype, "M r")
+    n = shape[1]  # of a matrix for least squares, too
+    if hasattr(M, "shape") and tuple(M.shape) != (n, n):
+        raise ValueError(f"M has shape {tuple(M.shape)} and A {tuple(shape)}. It must be ({n}, {n})")
+    return "user", checked_function(apply, n, dtype, "M r")

@@ -161,6 +161,7 @@ class LinearSolver:
 
     def __init__(self, A, method="cg", preconditioner=None, *, dtype=None, **options):
         self._lock = threading.Lock()
+        self._updated = None
         self._solving = None
         self._seconds = float("inf")
         self._report = None
@@ -252,7 +253,7 @@ class LinearSolver:
                 raise ValueError("x is read-only. Pass an array that can be written to")
             with self._alone():
                 ticket = self._core.enqueue(stream_address(stream, x), of.address, to.address)
-            return Ticket(ticket, self, b, x)
+            return Ticket(ticket, self, b, x, self._updated)
         if self.executor != "host":
             raise TypeError("enqueue needs b and x on the solver's GPU. Use solve for arrays in host memory")
         if not isinstance(x, np.ndarray) and not hasattr(x, "__dlpack__"):
@@ -289,8 +290,10 @@ class LinearSolver:
             if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
             with self._alone():
+                # Solves on the host read it in place: both are kept in case the core fails half-way.
+                self._updated = self._updated, system, matrix
                 self._core.update_matrix(matrix)
-            self._updated = system, matrix  # read in place by solves on the host
+                self._updated = system, matrix
             return
         vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
         with self._alone():

@@ -26,16 +26,26 @@ all_handles& every_handle() {
   return *all;
 }
 
-std::string& thread_error() {
-  thread_local std::string text;
-  return text;
+/// This thread's text; null once that has been destroyed, as destructors that run after it may find.
+std::string* thread_error() {
+  thread_local bool has_ended = false;  // lives as long as the thread
+  struct kept {
+    bool& ended;
+    std::string text{};
+    ~kept() { ended = true; }
+  };
+  if (has_ended) return nullptr;
+  thread_local kept error{has_ended};
+  return &error.text;
 }
 
 whilst_status note_failure(const char* function, const char* text, whilst_status status) noexcept {
+  std::string* const noted = thread_error();
+  if (!noted) return status;
   try {
-    thread_error() = std::string(function) + ": " + text;
+    *noted = std::string(function) + ": " + text;
   } catch (...) {
-    thread_error().clear();
+    noted->clear();
   }
   return status;
 }
@@ -94,7 +104,10 @@ extern "C" {
 
 const char* whilst_version(void) { return whilst::version; }
 
-const char* whilst_last_error(void) { return whilst::c::thread_error().c_str(); }
+const char* whilst_last_error(void) {
+  const std::string* const noted = whilst::c::thread_error();
+  return noted ? noted->c_str() : "";
+}
 
 whilst_status whilst_executor_available(const char* executor, int device, int* available) {
   using namespace whilst::c;

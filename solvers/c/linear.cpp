@@ -132,7 +132,7 @@ whilst_status whilst_linear_create_preconditioned(const whilst_matrix* matrix, w
   return guarded_making(__func__, solver, "solver", [&] {
     given(M, "M");
     with_matrix(matrix, [&]<class T>(const whilst::csr_matrix<T>& A) {
-      whilst::linear_solver<T> made(A, called<T>("M", M, user, A.rows(), A.rows()),
+      whilst::linear_solver<T> made(A, called<T>("M", M, user, A.columns(), A.columns()),
                                     options_of_callbacks(options, memory));
       make_solver_handle(solver, std::make_shared<any_linear<T>>(std::move(made), A.rows(), A.columns(), A.nonzeros()));
     });

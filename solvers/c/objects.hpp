@@ -38,10 +38,13 @@ struct report_content {
   std::vector<column_outcome> columns;
 };
 
+class any_solver;
+
 struct ticket_content {
   std::function<report_content()> wait;
   std::function<bool()> done;
   std::function<void()> cancel;
+  std::weak_ptr<any_solver> solver{};  ///< kept while one of these runs, though another thread destroys its handle
 };
 
 /// A vector as a caller gives it: numbers of the solver's type.

@@ -9,6 +9,17 @@ std::shared_ptr<any_solver> solver_behind(const whilst_solver* handle) {
   return content_of<any_solver>(handle, "solver");
 }
 
+/// A ticket, and its solver for as long as it is asked.
+struct asked_ticket {
+  std::shared_ptr<ticket_content> content;
+  std::shared_ptr<any_solver> solver;
+
+  explicit asked_ticket(const whilst_ticket* ticket)
+      : content(content_of<ticket_content>(ticket, "ticket")), solver(content->solver.lock()) {
+    if (!solver) refuse("the solver that made it was destroyed", "Keep the solver until its tickets are done");
+  }
+};
+
 std::int64_t bytes_where(const memory_table& table, bool on_host) {
   std::int64_t sum = 0;
   for (const memory_item& item : table.items)
@@ -85,7 +96,9 @@ whilst_status whilst_solve(whilst_solver* solver, const void* b, int64_t b_lengt
 whilst_status whilst_enqueue(whilst_solver* solver, void* stream, const void* b, void* x, whilst_ticket** ticket) {
   using namespace whilst::c;
   return guarded_making(__func__, ticket, "ticket", [&] {
-    auto enqueued = solver_behind(solver)->enqueue(static_cast<whilst::stream_handle>(stream), b, x);
+    const std::shared_ptr<any_solver> behind = solver_behind(solver);
+    auto enqueued = behind->enqueue(static_cast<whilst::stream_handle>(stream), b, x);
+    enqueued.solver = behind;
     make_handle(std::make_shared<ticket_content>(std::move(enqueued)), ticket);
   });
 }
@@ -165,18 +178,18 @@ whilst_status whilst_ticket_wait(const whilst_ticket* ticket, whilst_report** re
   using namespace whilst::c;
   return guarded(__func__, [&] {
     if (report) *report = nullptr;
-    make_report_handle(report, content_of<ticket_content>(ticket, "ticket")->wait());
+    make_report_handle(report, asked_ticket(ticket).content->wait());
   });
 }
 
 whilst_status whilst_ticket_done(const whilst_ticket* ticket, int* done) {
   using namespace whilst::c;
-  return guarded(__func__, [&] { *given(done, "done") = content_of<ticket_content>(ticket, "ticket")->done(); });
+  return guarded(__func__, [&] { *given(done, "done") = asked_ticket(ticket).content->done(); });
 }
 
 whilst_status whilst_ticket_cancel(const whilst_ticket* ticket) {
   using namespace whilst::c;
-  return guarded(__func__, [&] { content_of<ticket_content>(ticket, "ticket")->cancel(); });
+  return guarded(__func__, [&] { asked_ticket(ticket).content->cancel(); });
 }
 
 whilst_status whilst_ticket_destroy(whilst_ticket** ticket) {

@@ -2,7 +2,10 @@
 // of their failures; several columns and eigenvalues.
 
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -148,6 +151,29 @@ TEST_CASE("C: least squares from a function and its transpose", "[c]") {
   const double within = 100 * std::numeric_limits<double>::epsilon();
   CHECK(std::abs(x[0] - 7.0 / 3) <= 1e3 * within);
   CHECK(std::abs(x[1] - 4.0 / 3) <= 1e3 * within);
+}
+
+TEST_CASE("C: a preconditioner of least squares has A's columns", "[c]") {
+  // x + z = 1, y = 2, and nothing else is asked of x and z: the solution of least norm.
+  const std::int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
+  const double values[] = {1, 1, 1}, b[2] = {1, 2};
+  c_matrix A;
+  require_ok(whilst_matrix_copy(WHILST_DOUBLE, 2, 3, 3, offsets, 32, columns, 32, 0, values, &A));
+  struct sizes {
+    std::int64_t rows = 0, columns = 0;
+  } seen;
+  const whilst_apply same = [](void* user, void*, std::int64_t rows, std::int64_t columns, const void* r, void* z) {
+    *static_cast<sizes*>(user) = {rows, columns};
+    std::memcpy(z, r, static_cast<std::size_t>(columns) * sizeof(double));
+    return 0;
+  };
+  c_solver solver;
+  require_ok(whilst_linear_create_preconditioned(A, WHILST_HOST, same, &seen, "method=lsmr,rtol=1e-12", &solver));
+  double x[3] = {};
+  require_ok(whilst_solve(solver, b, 2, x, 3, nullptr));
+  CHECK((seen.rows == 3 && seen.columns == 3));
+  const double within = 1e3 * std::numeric_limits<double>::epsilon();
+  CHECK((std::abs(x[0] - 0.5) <= within && std::abs(x[1] - 2) <= within && std::abs(x[2] - 0.5) <= within));
 }
 
 TEST_CASE("C: a callback that fails ends the solve, and the next one goes well", "[c]") {
