@@ -75,7 +75,7 @@ prepare_python() {
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { left_out "python3 is older than 3.9" && return; }
   if ! python3 -c 'import ensurepip, os, sysconfig
 os.stat(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' 2>/dev/null; then
-    install_packages python3-venv python3-dev
+    (install_packages python3-venv python3-dev) || { left_out "python3-venv and python3-dev are missing" && return; }
   fi
   if ! "$python" -c 'import hypothesis, nanobind, numpy, pytest, scipy' 2>/dev/null; then
     [ "${WHILST_PACKAGES:-}" != keep ] || { left_out "WHILST_PACKAGES=keep, and $environment is not complete" && return; }
