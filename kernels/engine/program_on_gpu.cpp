@@ -204,8 +204,11 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
   } catch (...) {
     // Work launched before the failure must still be waited for.
-    may_run_unmarked = WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) != cudaSuccess;
-    if (!may_run_unmarked) mark();
+    if (WHILST_CUDA_ATTEMPT(cudaEventRecord(last_run.get(), stream)) == cudaSuccess) {
+      mark();
+    } else {
+      may_run_unmarked = true;
+    }
     throw;
   }
   mark();
