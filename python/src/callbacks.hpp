@@ -71,4 +71,18 @@ class signal_check {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
 };
 
+/// Has a monitor see the iterations of a solver while this lives.
+class monitored {
+ public:
+  monitored(replayed_solver& solver, std::function<void(const progress&)> monitor) : solver_(solver) {
+    solver_.set_monitor(std::move(monitor));
+  }
+  ~monitored() { solver_.set_monitor({}); }
+  monitored(const monitored&) = delete;
+  monitored& operator=(const monitored&) = delete;
+
+ private:
+  replayed_solver& solver_;
+};
+
 }  // namespace whilst::python

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "python/src/called_functions.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
 #include "whilst/basics/error.hpp"
@@ -57,4 +58,5 @@ NB_MODULE(_core, module) {
       "What this machine can run: a dictionary. Its executors are True, or a sentence that says why not.");
   whilst::python::bind_linear_solvers(module);
   whilst::python::bind_nonlinear_solvers(module);
+  whilst::python::bind_called_functions(module);
 }

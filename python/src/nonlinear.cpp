@@ -49,13 +49,6 @@ called_objective<double>::product_callback hessian_product(const nb::object& fun
   };
 }
 
-nb::dict fields_of_descent(const descent_report& done, const std::string& message) {
-  nb::dict fields = fields_of(done);
-  fields["message"] = nb::str(message.data(), message.size());
-  fields["evaluations"] = done.evaluations;
-  return fields;
-}
-
 nb::dict minimize(nb::object evaluate, const nb::object& product, const point& x, const std::string& options) {
   const auto n = static_cast<index_type>(x.shape(0));
   const called_objective<double> function(place::host(), n, value_and_gradient(std::move(evaluate)),

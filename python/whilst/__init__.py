@@ -26,6 +26,7 @@ from .functions import (
 from .least_squares_functions import cgls, lsmr, lsqr
 from .linear_solver import LinearSolver, Ticket
 from .optimize import OptimizeResult, least_squares, minimize, root
+from .recorded import LeastSquaresSolver, Minimizer, RecordedSolver, RootSolver
 from .report import Report
 
 Error.__module__ = "whilst"
@@ -33,11 +34,15 @@ Error.__module__ = "whilst"
 __all__ = [
     "DEFAULTS",
     "Error",
+    "LeastSquaresSolver",
+    "LinearSolver",
+    "Minimizer",
     "OptimizeResult",
+    "RecordedSolver",
+    "RootSolver",
     "least_squares",
     "minimize",
     "root",
-    "LinearSolver",
     "Report",
     "Ticket",
     "__version__",

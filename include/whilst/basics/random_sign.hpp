@@ -14,9 +14,9 @@ WHILST_HD inline int random_sign(index_type i) {
   return mixed >> 63 ? 1 : -1;
 }
 
-/// From -1 to 1, by a hash of i that has no patterns: the entries of a vector that has a share in every eigenvector.
-/// Signs will not do for a few unknowns, where they may be symmetric as the matrix is. G. L. Steele, D. Lea, C. H. Flood,
-/// OOPSLA 2014, the finalizer of figure 16.
+/// From -1 to 1, by a hash of i without patterns: the entries of a vector with a share in every eigenvector. Signs will
+/// not do for a few unknowns, where they may be as symmetric as the matrix is. The hash is splitmix64's: G. L. Steele,
+/// D. Lea, C. H. Flood, OOPSLA 2014.
 WHILST_HD inline double random_entry(index_type i) {
   std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
