@@ -1,9 +1,11 @@
 """Matrices of other libraries as Whilst takes them."""
 
+from copy import copy
+
 import numpy as np
 
 from . import _core
-from ._arrays import GpuVector, common_dtype, contiguous, is_on_gpu, real_dtype, to_numpy
+from ._arrays import GpuVector, common_dtype, contiguous, is_on_gpu, real_dtype, to_numpy, wait_for
 
 _MATRICES = {np.dtype(np.float32): _core.MatrixFloat, np.dtype(np.float64): _core.MatrixDouble}
 _MOST_COLUMNS = np.iinfo(np.int32).max
@@ -109,6 +111,18 @@ class System:
                 *self.shape, at[2].size, at[0].dtype == np.int64, at[0].address, at[1].address, at[2].address
             )
         return _MATRICES[dtype].borrow(*self.shape, offsets, indices, contiguous(values, dtype))
+
+    def wait_for_arrays(self, stream=None):
+        """Waits until the arrays of a matrix on a GPU are written, unless that is in `stream`."""
+        if self.on_gpu:
+            for array in self._csr:
+                wait_for(array, stream)
+
+    def with_values(self, values):
+        """The same pattern with other values. Matrices on a GPU."""
+        other = copy(self)
+        other.source, other._csr = None, (*self._csr[:2], values)
+        return other
 
     def addresses(self):
         """Where the offsets and values of a matrix on a GPU lie, as they were given."""

@@ -12,11 +12,14 @@ from ._arrays import (
     is_on_gpu,
     real_dtype,
     same_kind,
+    current_stream,
     stream_address,
     to_numpy,
+    wait_for,
+    writable,
     zeros_on_gpu,
 )
-from ._options import options_text
+from ._options import limit_of, options_text, tolerance
 from ._systems import System, preconditioner
 from .report import Report
 
@@ -82,6 +85,7 @@ def make_core(system, dtype, method, M, options):
                 "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners"
             )
         options.setdefault("callback_memory", "host")
+    system.wait_for_arrays()  # what is made of them is made in other streams
     matrix = system.matrix(dtype) if system.is_matrix else None
     apply = apply_transposed = None
     if not system.is_matrix:
@@ -240,7 +244,8 @@ class LinearSolver:
             Contiguous, of the solver's type, on its GPU (in host memory under executor ``"host"``, where the solve has ended
             when this returns). x holds the initial guess and receives the solution.
         stream : optional
-            A stream of CuPy or PyTorch, or its address; by default the one in which x's library works now.
+            A stream of CuPy or PyTorch, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
+            the one in which x's library works now, once b is written.
 
         Returns
         -------
@@ -251,14 +256,19 @@ class LinearSolver:
             to, of = gpu_vector_of(x, columns, self._dtype, "x"), gpu_vector_of(b, rows, self._dtype, "b")
             if to.read_only:
                 raise ValueError("x is read-only. Pass an array that can be written to")
+            if stream is None:
+                stream = current_stream(x)
+                wait_for(b, stream)
+            else:
+                stream = stream_address(stream)
             with self._alone():
-                ticket = self._core.enqueue(stream_address(stream, x), of.address, to.address)
+                ticket = self._core.enqueue(stream, of.address, to.address)
             return Ticket(ticket, self, b, x, self._updated)
         if self.executor != "host":
             raise TypeError("enqueue needs b and x on the solver's GPU. Use solve for arrays in host memory")
         if not isinstance(x, np.ndarray) and not hasattr(x, "__dlpack__"):
             raise TypeError(f"x is a {type(x).__name__}, into which nothing can be written. Pass an array")
-        to, of = to_numpy(x, "x"), vector_of(b, rows, self._dtype, "b")
+        to, of = writable(x, "x"), vector_of(b, rows, self._dtype, "b")
         if to.shape not in ((columns,), (columns, 1)):
             raise ValueError(f"x has shape {to.shape}. The matrix asks for ({columns},)")
         if to.dtype != self._dtype or not to.flags.c_contiguous or not to.flags.writeable or not to.flags.aligned:
@@ -272,16 +282,20 @@ class LinearSolver:
         Parameters
         ----------
         values : array or sparse matrix
-            A value for each nonzero of A in CSR order, in host memory; or a matrix with A's pattern, anywhere.
+            A value for each nonzero of A in CSR order, in host memory or, as A, on a GPU; or a matrix with A's pattern, anywhere.
 
         Notes
         -----
-        On the host the values of a matrix are read in place. Those of an array are copied.
+        On the host, and on a GPU from a GPU, the values of a matrix are read in place, and so are those of an array on a GPU.
+        Those of an array in host memory are copied.
         """
         if not self._system.is_matrix:
             raise TypeError("the solver was made from an operator without a matrix, which has no values to update")
-        if hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
-            system = System(values)
+        of_array = self._system.on_gpu and is_on_gpu(values)
+        if of_array:
+            gpu_vector_of(values, self._matrix.nonzeros, self._dtype, "values")
+        if of_array or isinstance(values, System) or hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
+            system = self._system.with_values(values) if of_array else System.of(values)
             if system.shape != self.shape:
                 raise ValueError(
                     f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same"
@@ -289,6 +303,7 @@ class LinearSolver:
             matrix = system.matrix(self._dtype)
             if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
+            system.wait_for_arrays()
             with self._alone():
                 # Solves on the host read it in place: both are kept in case the core fails half-way.
                 self._updated = self._updated, system, matrix
@@ -301,11 +316,11 @@ class LinearSolver:
 
     def set_tolerances(self, rtol, atol=0.0):
         """Tolerances of later solves: they stop at ``||b - A x|| <= max(rtol ||b||, atol)``."""
-        self._core.set_tolerances(rtol, atol)
+        self._core.set_tolerances(tolerance("rtol", rtol), tolerance("atol", atol))
 
     def set_max_iterations(self, limit):
         """The most iterations of later solves."""
-        self._core.set_max_iterations(limit)
+        self._core.set_max_iterations(limit_of(limit, None, "limit"))
 
     def set_deadline(self, seconds):
         """The most seconds that the loop of a later solve may run; ``float("inf")`` for any."""
