@@ -3,10 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "python/src/gil.hpp"
@@ -55,6 +57,27 @@ std::function<void(stream_handle, index_type, const T*, T*)> vector_function(nb:
     if (static_cast<index_type>(numbers.shape(0)) != n) throw std::logic_error("a callback's result was not checked");
     if (n) std::memcpy(y, numbers.data(), static_cast<std::size_t>(n) * sizeof(T));
   };
+}
+
+/// Waits for a solve without the GIL; Ctrl-C cancels it.
+template <class Ticket>
+auto wait_for(const Ticket& solve) {
+  signal_check check;
+  const without_gil free_others;
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
+      if (solve.done()) return solve.wait();
+    while (!solve.done()) {
+      check();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  } catch (...) {
+    solve.cancel();
+    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
+    throw;
+  }
+  return solve.wait();
 }
 
 }  // namespace whilst::python

@@ -2,50 +2,27 @@
 
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
 #include "python/src/reports.hpp"
 #include "whilst/engine/memory/cuda.hpp"
-#include "whilst/files/options_text.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"
 
 namespace whilst::python {
 namespace {
 
-template <class T>
-using input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-std::span<const T> span_of(const input<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-template <class T>
-const T* at(std::uintptr_t address) {
-  return reinterpret_cast<const T*>(address);  // NOLINT: the way in which Python protocols give pointers
-}
-
 /// Waits for what is enqueued on a stream; at once in a build without CUDA.
 void wait_for_stream([[maybe_unused]] stream_handle stream) {
 #if WHILST_WITH_CUDA
   WHILST_CUDA("waiting for the stream that writes an array", cudaStreamSynchronize(stream));
 #endif
-}
-
-/// A preconditioner's name may have settings with commas behind it, which the text of other options cannot hold.
-linear_solver_options read_options(const std::string& text, const std::string& preconditioner) {
-  auto options = options_from_string<linear_solver_options>(text);
-  options.preconditioner = preconditioner;
-  return options;
 }
 
 /// What `start` returns, which solves on this thread without the GIL; `look`, if any, sees each iteration, and Ctrl-C
@@ -75,28 +52,7 @@ auto watched(linear_solver<T>& solver, const nb::object& look, bool check_signal
 template <class T>
 report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look,
                   bool check_signals) {
-  return watched(solver, look, check_signals,
-                 [&] { return solver.solve(span_of<T>(b), std::span<T>(x.data(), x.shape(0))); });
-}
-
-/// Waits for a solve without the GIL; Ctrl-C cancels it.
-report wait_for(const ticket& solve) {
-  signal_check check;
-  const without_gil free_others;
-  const auto began = std::chrono::steady_clock::now();
-  try {
-    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
-      if (solve.done()) return solve.wait();
-    while (!solve.done()) {
-      check();
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  } catch (...) {
-    solve.cancel();
-    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
-    throw;
-  }
-  return solve.wait();
+  return watched(solver, look, check_signals, [&] { return solver.solve(span_of<T>(b), span_to<T>(x)); });
 }
 
 template <class T, class Offset>
@@ -177,10 +133,8 @@ void bind_solver(nb::module_& module, const char* name) {
           "enqueue",
           [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
             // On the host it solves at once.
-            return watched(self, nb::none(), self.executor() == "host", [&] {
-              return self.enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b),  // NOLINT
-                                  const_cast<T*>(at<T>(x)));                          // NOLINT
-            });
+            return watched(self, nb::none(), self.executor() == "host",
+                           [&] { return self.enqueue(stream_at(stream), at<T>(b), to<T>(x)); });
           },
           nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::keep_alive<0, 1>())
       .def(
@@ -235,8 +189,7 @@ void bind_solver(nb::module_& module, const char* name) {
                {
                  const without_gil free_others;
                  borrowed.emplace(default_cache().borrow(A, options));
-                 started.emplace((*borrowed)->enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b),  // NOLINT
-                                                      const_cast<T*>(at<T>(x))));                         // NOLINT
+                 started.emplace((*borrowed)->enqueue(stream_at(stream), at<T>(b), to<T>(x)));
                }
                return fields_of(wait_for(*started));
              });
@@ -249,7 +202,7 @@ void bind_linear_solvers(nb::module_& module) {
       "wait_for_stream",
       [](std::uintptr_t stream) {
         const without_gil free_others;
-        wait_for_stream(reinterpret_cast<stream_handle>(stream));  // NOLINT
+        wait_for_stream(stream_at(stream));
       },
       nb::arg("stream"));
   nb::class_<ticket>(module, "Ticket")

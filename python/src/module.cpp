@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "python/src/batches.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
@@ -57,5 +58,6 @@ NB_MODULE(_core, module) {
       },
       "What this machine can run: a dictionary. Its executors are True, or a sentence that says why not.");
   whilst::python::bind_linear_solvers(module);
+  whilst::python::bind_batches(module);
   whilst::python::bind_nonlinear_solvers(module);
 }

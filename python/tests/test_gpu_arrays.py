@@ -223,6 +223,24 @@ def test_solver_and_enqueue(generator):
         solver.enqueue(Array(b), Array(np.zeros(100)), "0")
 
 
+def test_batch(generator):
+    A, b = poisson(4), generator.standard_normal((6, 16))
+    values = A.data * generator.uniform(0.5, 2, (6, 1))
+    solver = whilst.BatchSolver(A, rtol=TOLERANCE)
+    expected, _ = solver.solve(values, b)
+    x, report = solver.solve(Array(values), Array(b))
+    assert report and isinstance(x, Array)
+    np.testing.assert_array_equal(x.array, expected)
+    again, report = solver.solve(Array(values), Array(b), x)
+    assert (report.iterations == 0).all()
+    with pytest.raises(TypeError, match="values does not lie on a GPU"):
+        solver.solve(values, Array(b))
+    with pytest.raises(TypeError, match="type float32"):
+        solver.solve(Array(values.astype(np.float32)), Array(b))
+    with pytest.raises(TypeError, match="several right-hand sides on a GPU"):
+        whilst.LinearSolver(A).solve(Array(b.T.copy()))
+
+
 def test_misuse():
     A, b = Matrix(poisson(5)), Array(np.ones(25))
     for wrong, kind, problem in (

@@ -119,7 +119,7 @@ class System:
                 wait_for(array, stream)
 
     def with_values(self, values):
-        """The same pattern with other values. Matrices on a GPU."""
+        """The same pattern with other values."""
         other = copy(self)
         other.source, other._csr = None, (*self._csr[:2], values)
         return other

@@ -21,6 +21,7 @@ from ._arrays import (
 )
 from ._options import limit_of, options_text, tolerance
 from ._systems import System, preconditioner
+from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
 
 _SOLVERS = {np.dtype(np.float32): _core.SolverFloat, np.dtype(np.float64): _core.SolverDouble}
@@ -178,6 +179,9 @@ class LinearSolver:
             self._dtype = system.dtype_with(np.dtype(np.float32))
         self._core, (self._matrix, self._functions) = make_core(system, self._dtype, method, preconditioner, options)
         self._method = method
+        self._preconditioner, self._options = preconditioner, dict(options)
+        self._settings = {}  # what later solves have, by the core's name for setting it
+        self._of_columns = {}  # the core's solvers of several right-hand sides, by their number
 
     @property
     def shape(self):
@@ -200,14 +204,15 @@ class LinearSolver:
         return self._report
 
     def solve(self, b, x0=None, *, callback=None):
-        """Solves for one right-hand side.
+        """Solves for one right-hand side, or for several at once.
 
         Parameters
         ----------
         b : array
-            An entry a row, in host memory or on the solver's GPU.
+            An entry a row, in host memory or on the solver's GPU; or an array of shape (rows, k) in host memory, whose columns are
+            k right-hand sides. Method ``"cg"`` solves 64 of them at once, with a product that reads A once for all.
         x0 : array, optional
-            The initial guess, which is not written to; zero by default.
+            The initial guess, of x's shape, which is not written to; zero by default.
         callback : function, optional
             Called with the number of iterations and the residual norm; an exception from it ends the solve. Solves from host
             memory alone.
@@ -215,11 +220,13 @@ class LinearSolver:
         Returns
         -------
         x : array
-            The solution, in an array of the library that b is from.
-        report : Report
-            How the solve ended.
+            The solution, in an array of the library that b is from; with a column for each of b's.
+        report : Report or BatchReport
+            How the solve ended; a :class:`BatchReport` for several right-hand sides.
         """
         rows, columns = self.shape
+        if len(getattr(b, "shape", ())) == 2 and b.shape[1] != 1:
+            return self._solve_columns(b, x0, callback)
         if is_on_gpu(b):
             if callback is not None:
                 raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
@@ -234,6 +241,57 @@ class LinearSolver:
             self._seconds = report.solve_seconds
         self._report = report
         return same_kind(x, b), report
+
+    def _solve_columns(self, b, x0, callback):
+        if is_on_gpu(b):
+            raise TypeError("several right-hand sides on a GPU. Solve for one contiguous column after another")
+        if callback is not None:
+            raise TypeError("no callback is called for several right-hand sides. Solve for one column after another")
+        rows, columns = self.shape
+        right, number = to_numpy(b, "b"), b.shape[1]
+        real_dtype(right.dtype, "b")
+        if right.shape[0] != rows or number < 1:
+            raise ValueError(f"b has shape {right.shape}. The matrix asks for ({rows},) or ({rows}, k)")
+        x = np.zeros((columns, number), self._dtype, order="F")
+        if x0 is not None:
+            start = to_numpy(x0, "x0")
+            real_dtype(start.dtype, "x0")
+            if start.shape != x.shape:
+                raise ValueError(f"x0 has shape {start.shape}. The right-hand sides ask for {x.shape}")
+            x[...] = start
+        named = self._preconditioner is None or isinstance(self._preconditioner, str)
+        reports = []
+        if self._system.is_matrix and not self._system.on_gpu and named:
+            for first in range(0, number, MOST_COLUMNS):
+                some = slice(first, min(first + MOST_COLUMNS, number))
+                part = np.require(right[:, some], self._dtype, "F").reshape(-1, order="F")
+                with self._alone():
+                    core = self._core_of(some.stop - some.start)
+                    fields = core.solve(part, x[:, some].reshape(-1, order="F"))
+                reports.append(BatchReport(**fields))
+        else:
+            for k in range(number):
+                x[:, k], report = self.solve(np.ascontiguousarray(right[:, k]), x[:, k])
+                reports.append(report)
+        self._report = joined(reports, "column")
+        return same_kind(x, b), self._report
+
+    def _core_of(self, columns):
+        """The core's solver of that many right-hand sides."""
+        if columns not in self._of_columns:
+            options = {"method": self._method, **self._options}
+            core = make_columns(self._matrix, columns, self._dtype, options, self._preconditioner or "none")
+            for name, settings in self._settings.items():
+                getattr(core, name)(*settings)
+            self._of_columns[columns] = core
+        return self._of_columns[columns]
+
+    def _set(self, name, *settings):
+        """For all later solves."""
+        getattr(self._core, name)(*settings)
+        self._settings[name] = settings
+        for core in list(self._of_columns.values()):
+            getattr(core, name)(*settings)
 
     def enqueue(self, b, x, stream=None):
         """Enqueues a solve on a stream and returns without waiting.
@@ -309,22 +367,27 @@ class LinearSolver:
                 self._updated = self._updated, system, matrix
                 self._core.update_matrix(matrix)
                 self._updated = system, matrix
+                self._matrix = matrix
+                self._of_columns.clear()
             return
         vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
         with self._alone():
             self._core.update_values(vector)
+            if not self._system.on_gpu:
+                self._matrix = self._system.with_values(vector.copy()).matrix(self._dtype)
+                self._of_columns.clear()
 
     def set_tolerances(self, rtol, atol=0.0):
         """Tolerances of later solves: they stop at ``||b - A x|| <= max(rtol ||b||, atol)``."""
-        self._core.set_tolerances(tolerance("rtol", rtol), tolerance("atol", atol))
+        self._set("set_tolerances", tolerance("rtol", rtol), tolerance("atol", atol))
 
     def set_max_iterations(self, limit):
         """The most iterations of later solves."""
-        self._core.set_max_iterations(limit_of(limit, None, "limit"))
+        self._set("set_max_iterations", limit_of(limit, None, "limit"))
 
     def set_deadline(self, seconds):
         """The most seconds that the loop of a later solve may run; ``float("inf")`` for any."""
-        self._core.set_deadline(seconds)
+        self._set("set_deadline", seconds)
 
     def refresh_preconditioner(self):
         """Has the next solve make a lagged preconditioner anew if the matrix has changed since it was made."""
@@ -333,6 +396,8 @@ class LinearSolver:
     def cancel(self):
         """Stops the solve in flight, if any; callable from any thread."""
         self._core.cancel()
+        for core in list(self._of_columns.values()):
+            core.cancel()
 
     def explain(self):
         """The recorded loop as a readable tree."""
