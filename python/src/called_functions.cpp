@@ -3,10 +3,10 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
 #include "python/src/reports.hpp"
 #include "whilst/files/options_text.hpp"
@@ -22,18 +22,13 @@ namespace {
 std::uintptr_t address_of(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: the way in which Python protocols give pointers
 }
-template <class T>
-T* at(std::uintptr_t address) {
-  return reinterpret_cast<T*>(address);  // NOLINT
-}
-
 /// A Python function of the addresses of a stream and of memory, as a callback of the library's with these pointers.
 template <class... Pointers>
 struct enqueued {
   explicit enqueued(nb::object function) : call(std::move(function)) {}
   void operator()(stream_handle stream, index_type, Pointers... memory) const {
-    const nb::gil_scoped_acquire hold;
-    call.get()(address_of(stream), address_of(memory)...);
+    const with_gil hold;
+    call(address_of(stream), address_of(memory)...);
   }
   shared_function call;
 };
@@ -68,11 +63,12 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
       .def(
           "solve",
           [](Called& self, std::uintptr_t stream, std::uintptr_t x, bool check_signals) {
+            signal_check check;
             const auto done = [&] {
-              const nb::gil_scoped_release free_others;
-              if (!check_signals) return self.solver.solve(at<CUstream_st>(stream), at<T>(x));
-              const monitored look(self.solver, [check = signal_check()](const progress&) mutable { check(); });
-              return self.solver.solve(at<CUstream_st>(stream), at<T>(x));
+              const without_gil free_others;
+              if (!check_signals || !check.may_throw()) return self.solver.solve(stream_at(stream), to<T>(x));
+              const monitored look(self.solver, [&](const progress&) { check(); });
+              return self.solver.solve(stream_at(stream), to<T>(x));
             }();
             return all_fields_of(done);
           },
@@ -80,8 +76,8 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
       .def(
           "enqueue",
           [](Called& self, std::uintptr_t stream, std::uintptr_t x) {
-            const nb::gil_scoped_release free_others;
-            return self.solver.enqueue(at<CUstream_st>(stream), at<T>(x));
+            const without_gil free_others;
+            return self.solver.enqueue(stream_at(stream), to<T>(x));
           },
           nb::arg("stream"), nb::arg("x"), nb::keep_alive<0, 1>())
       // These wait for the solve of another thread, which asks for the GIL meanwhile.
@@ -89,16 +85,16 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
           "set_tolerances",
           [](Called& self, const std::string& text) {
             const auto read = options_from_string<typename Called::options>(text);
-            const nb::gil_scoped_release free_others;
+            const without_gil free_others;
             self.solver.set_tolerances(read.tolerances);
           },
           nb::arg("options"))
       .def(
           "set_max_iterations", [](Called& self, index_type limit) { self.solver.set_max_iterations(limit); },
-          nb::call_guard<nb::gil_scoped_release>())
+          nb::call_guard<without_gil>())
       .def(
           "set_deadline", [](Called& self, double seconds) { self.solver.set_deadline(seconds); },
-          nb::call_guard<nb::gil_scoped_release>())
+          nb::call_guard<without_gil>())
       .def("cancel", [](Called& self) { self.solver.cancel(); })
       .def("executor", [](const Called& self) { return self.solver.executor(); })
       .def("explain", [](const Called& self) { return self.solver.explain(); })

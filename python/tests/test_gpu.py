@@ -101,7 +101,7 @@ def test_misuse(on_gpu):
     with pytest.raises(ValueError, match="gaps"):
         whilst.cg(A, on_gpu.vector(np.ones(50))[::2])
     with pytest.raises(TypeError, match="function of arrays in host memory"):
-        whilst.cg(A, b, M=lambda r: r)
+        whilst.cg(A, np.ones(25), M=lambda r: r)
     with pytest.raises(TypeError, match="no callback"):
         whilst.cg(A, b, callback=print)
     with pytest.raises(TypeError, match="solver's GPU"):

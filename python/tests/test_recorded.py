@@ -294,3 +294,98 @@ def test_arrays_of_other_libraries_are_refused():
     for solver in (whilst.Minimizer, whilst.LeastSquaresSolver, whilst.RootSolver):
         with pytest.raises(TypeError, match="array on a GPU"):
             solver(lambda x: x, np.ones(3))
+
+
+class SecondDifference:
+    """2 u - neighbours on n points of a line, for the arrays of any library."""
+
+    def __init__(self, n, dtype=np.float64):
+        self.shape, self.dtype, self.calls = (n, n), np.dtype(dtype), 0
+
+    def matvec(self, u):
+        self.calls += 1
+        v = 2 * u
+        v[1:] -= u[:-1]
+        v[:-1] -= u[1:]
+        return v
+
+    rmatvec = matvec
+
+
+def parabola(n):
+    """Where SecondDifference is 1."""
+    i = np.arange(1.0, n + 1)
+    return i * (n + 1 - i) / 2
+
+
+def arrays_of(library):
+    """(to the GPU, back) for PyTorch or CuPy."""
+    made = pytest.importorskip(library)
+    if library == "torch":
+        if not made.cuda.is_available():
+            pytest.skip("PyTorch has no GPU")
+        return lambda array: tensor(made, array), lambda array: array.cpu().numpy()
+    return made.asarray, made.asnumpy
+
+
+@on_gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_linear_solver_of_functions(library):
+    to_gpu, back = arrays_of(library)
+    n, A = 60, SecondDifference(60)
+    b = to_gpu(np.ones(n))
+    for M in (None, lambda r: r / 2):
+        solver = whilst.LinearSolver(A, "cg", M, like=b, rtol=1e-12)
+        assert solver.executor == "graph"
+        calls = A.calls
+        x, report = solver.solve(b)
+        again, _ = solver.solve(b)
+        assert report.converged and type(x) is type(b) and A.calls == calls
+        np.testing.assert_allclose(back(x), parabola(n), rtol=1e-9)
+        np.testing.assert_array_equal(back(again), back(x))
+    x, info = whilst.cg(A, b, rtol=1e-12)
+    assert info == 0
+    np.testing.assert_allclose(back(x), parabola(n), rtol=1e-9)
+    x, info = whilst.gmres(A, b, rtol=1e-12, M=lambda r: r / 2)
+    assert info == 0
+    np.testing.assert_allclose(back(x), parabola(n), rtol=1e-9)
+    solver = whilst.LinearSolver(A, "lsqr", like=b, rtol=1e-12)
+    x, report = solver.solve(b)
+    assert report.converged
+    np.testing.assert_allclose(back(x), parabola(n), rtol=1e-6)
+    in_float = to_gpu(np.ones(n, np.float32))
+    x, info = whilst.cg(SecondDifference(n, np.float32), in_float, rtol=1e-4)
+    assert info == 0
+    with pytest.raises(TypeError, match="solved in float32"):
+        whilst.LinearSolver(A, like=b, dtype=np.float32)
+    with pytest.raises(ValueError, match="has shape"):
+        whilst.LinearSolver(A, "cg", lambda r: r[:3], like=b)
+
+
+@on_gpu
+def test_a_matrix_with_a_function_as_its_preconditioner(torch):
+    from conftest import poisson, relative_residual
+
+    A, b = poisson(20), np.ones(400)
+    right = tensor(torch, b)
+    scale = tensor(torch, A.diagonal())
+    x, info = whilst.cg(A, right, rtol=1e-10, M=lambda r: r / scale)  # the matrix in host memory
+    assert info == 0 and relative_residual(A, b, x.cpu().numpy()) <= 1.001e-10
+
+
+@on_gpu
+def test_streams_within_a_function(torch):
+    side = torch.cuda.Stream()
+
+    def fun(x):
+        here = torch.cuda.current_stream()
+        side.wait_stream(here)
+        with torch.cuda.stream(side):
+            first = (x[0::2] ** 2).sum()
+        second = (x[1::2] ** 2).sum()
+        here.wait_stream(side)
+        return first + second
+
+    x0 = tensor(torch, start(1000))
+    done = whilst.Minimizer(fun, x0, tol=1e-10).solve(x0)
+    assert done.success and float(done.x.abs().max()) <= 1e-9

@@ -5,6 +5,7 @@ Functions have SciPy's names, arguments and return values; :class:`LinearSolver`
 
 from ._core import Error, __version__, describe_cache, machine, reset
 from ._options import DEFAULTS
+from .batches import BatchReport, BatchSolver
 from .functions import (
     bicgstab,
     bicgstabl,
@@ -32,6 +33,8 @@ from .report import Report
 Error.__module__ = "whilst"
 
 __all__ = [
+    "BatchReport",
+    "BatchSolver",
     "DEFAULTS",
     "Error",
     "LeastSquaresSolver",

@@ -26,15 +26,28 @@ def refused(what, problem, cure):
     return _core.Error(f"recording {what}: {problem}. {cure}")
 
 
-class TorchFunctions:
+class _Functions:
+    def recorded(self, function, shape, dtype, what):
+        """A function of one vector, of that shape as a matrix, as the core calls it."""
+        if dtype != self.dtype:
+            raise TypeError(
+                f"{what} has arrays of {self.dtype}, and the system is solved in {dtype}. Convert one of them"
+            )
+        call = Call(self, lambda x: (function(self.copy(x)),), shape[1], {what: (shape[0], dtype)})
+        call.rehearse(what, self.ones(shape[1]))
+        return call
+
+
+class TorchFunctions(_Functions):
     """PyTorch's: memory for what functions make comes from a pool of their own, which a recorded loop goes on using."""
 
     differentiates = True
 
     def __init__(self, like):
         self.torch = torch = sys.modules["torch"]
-        self.device = like.device
-        self.dtype = np.dtype(GpuVector(like, "x0").dtype)
+        like = like.detach()
+        self.device, self._torch_dtype = like.device, like.dtype
+        self.dtype = GpuVector(like, "x0").dtype
         self._pool = torch.cuda.MemPool()
         self._kept = []
 
@@ -47,6 +60,9 @@ class TorchFunctions:
 
     def copy(self, array):
         return array.detach().clone(memory_format=self.torch.contiguous_format)
+
+    def ones(self, size):
+        return self.torch.ones(size, dtype=self._torch_dtype, device=self.device)
 
     def to_numpy(self, array):
         return array.detach().cpu().numpy()
@@ -215,7 +231,7 @@ def _watching_operations(torch, what, kept):
     return Watch()
 
 
-class CupyFunctions:
+class CupyFunctions(_Functions):
     """CuPy's, likewise. They come with their derivatives."""
 
     differentiates = False
@@ -235,6 +251,10 @@ class CupyFunctions:
 
     def copy(self, array):
         return self.cupy.array(array, order="C", copy=True)
+
+    def ones(self, size):
+        with self.device:
+            return self.cupy.ones(size, self.dtype)
 
     def to_numpy(self, array):
         return self.cupy.asnumpy(array)

@@ -147,7 +147,8 @@ class RecordedSolver:
             )
         if vector.read_only:
             raise ValueError("x is read-only. Pass an array that can be written to")
-        return Ticket(self._core.enqueue(stream_address(stream, x), vector.address), self, x)
+        stream = current_stream(x) if stream is None else stream_address(stream)
+        return Ticket(self._core.enqueue(stream, vector.address), self, x)
 
     def set_max_iterations(self, limit):
         """The most steps of later solves."""
