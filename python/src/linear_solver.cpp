@@ -18,9 +18,13 @@
 namespace whilst::python {
 namespace {
 
-/// Waits for what is enqueued on a stream; at once in a build without CUDA.
-void wait_for_stream([[maybe_unused]] stream_handle stream) {
+/// Waits for what is enqueued on a stream of the GPU on which the array lies; at once in a build without CUDA.
+void wait_for_stream([[maybe_unused]] stream_handle stream, [[maybe_unused]] const void* array) {
 #if WHILST_WITH_CUDA
+  cudaPointerAttributes found{};
+  WHILST_CUDA("asking where an array lies", cudaPointerGetAttributes(&found, array));
+  std::optional<cuda::device_guard> there;
+  if (found.type == cudaMemoryTypeDevice || found.type == cudaMemoryTypeManaged) there.emplace(found.device);
   WHILST_CUDA("waiting for the stream that writes an array", cudaStreamSynchronize(stream));
 #endif
 }
@@ -194,13 +198,10 @@ void bind_solver(nb::module_& module, const char* name) {
 }  // namespace
 
 void bind_linear_solvers(nb::module_& module) {
-  module.def(
-      "wait_for_stream",
-      [](std::uintptr_t stream) {
-        const without_gil free_others;
-        wait_for_stream(stream_at(stream));
-      },
-      nb::arg("stream"));
+  module.def("wait_for_stream", [](std::uintptr_t stream, std::uintptr_t array) {
+    const without_gil free_others;
+    wait_for_stream(stream_at(stream), at<char>(array));
+  });
   nb::class_<ticket>(module, "Ticket")
       .def("progress",
            [](const ticket& self) {

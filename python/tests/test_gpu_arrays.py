@@ -133,7 +133,7 @@ def test_kept_solvers_serve_every_tolerance_and_limit(generator):
 
 def test_what_other_streams_write_is_awaited(monkeypatch):
     waited = []
-    monkeypatch.setattr(_core, "wait_for_stream", waited.append)
+    monkeypatch.setattr(_core, "wait_for_stream", lambda stream, address: waited.append(stream))
     A, b = poisson(5), np.ones(25)
     matrix = Matrix(A)
     matrix.data.stream = 7

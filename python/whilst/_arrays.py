@@ -153,7 +153,7 @@ def wait_for(array, stream=None):
         return
     producer = current_stream(array)
     if stream is None or (producer or _LEGACY) != (stream or _LEGACY):
-        _core.wait_for_stream(producer)
+        _core.wait_for_stream(producer, GpuVector(array, "the array").address)
 
 
 def stream_address(stream):

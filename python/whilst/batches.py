@@ -6,8 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from ._arrays import contiguous, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy, wait_for, zeros_on_gpu
-from ._arrays import GpuVector
+from ._arrays import (
+    GpuVector,
+    contiguous,
+    current_stream,
+    is_on_gpu,
+    real_dtype,
+    same_kind,
+    to_numpy,
+    wait_for,
+    zeros_on_gpu,
+)
 from ._options import options_text
 from ._systems import System
 

@@ -9,10 +9,10 @@ from . import _core
 from ._arrays import (
     GpuVector,
     contiguous,
+    current_stream,
     is_on_gpu,
     real_dtype,
     same_kind,
-    current_stream,
     stream_address,
     to_numpy,
     wait_for,
