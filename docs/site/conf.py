@@ -20,11 +20,9 @@ exclude_patterns = ["docs/site", "build*", "out", ".*", "dist"]
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
               "contents", "cpp_reference", "diagrams", "source_pages"]  # the latter four are beside this file
-nitpicky = False
-suppress_warnings = []
+toc_object_entries = False  # thousands of entries, which every page would repeat: half of the build
 
 myst_heading_anchors = 6  # as GitHub names them
-myst_enable_extensions = []
 highlight_language = "none"  # a block without a language is output
 
 html_theme = "furo"

@@ -8,7 +8,9 @@ import subprocess
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -55,6 +57,10 @@ def tidy(folder):
         if compound.get("kind") == "file":
             name = compound.find("compoundname")
             name.text = paths[compound.get("id")] = compound.find("location").get("file")
+        for one in compound.iter():  # Breathe makes a paragraph of each line
+            if one.tag in {"para", "computeroutput", "ref", "bold", "emphasis"}:
+                one.text, one.tail = (text.replace("\n", " ") if text and text.strip() else text
+                                      for text in (one.text, one.tail))
         names = {one.text for one in compound.findall("innerclass")}
         for one in compound.findall("innernamespace"):
             compound.remove(one)
@@ -67,7 +73,9 @@ def tidy(folder):
                 instantiation = definition.startswith("template ") and member.find("templateparamlist") is None
                 again = member.get("kind") == "typedef" and definition.split()[1:2] in (["enum"], ["struct"]) \
                     and member.findtext("name") == definition.split()[-2]
-                if instantiation or again or "detail::" in definition:
+                texts = "".join("".join(member.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription"))
+                macro = member.get("kind") == "define" and not texts
+                if instantiation or again or macro or "detail::" in definition:
                     section.remove(member)
                 initial = member.find("initializer")
                 if initial is not None and "requires" in "".join(initial.itertext()):
@@ -80,6 +88,29 @@ def tidy(folder):
         if compound.get("refid") in paths:
             compound.find("name").text = paths[compound.get("refid")]
     index.write(folder / "index.xml", encoding="utf-8", xml_declaration=True)
+
+
+class PagesNamed(SphinxPostTransform):
+    """Headers and docstrings name pages, as docs/linear.md: links."""
+
+    default_priority = 4
+
+    def run(self):
+        if not self.env.docname.startswith("docs/reference/"):
+            return
+        for text in list(self.document.findall(nodes.Text)):
+            parts = re.split(r"\b(docs/[\w/-]+)\.md\b", text)
+            if len(parts) == 1 or isinstance(text.parent, nodes.literal_block):
+                continue
+            made = [nodes.Text(parts[0])]
+            for page, after in zip(parts[1::2], parts[2::2]):
+                if page not in self.env.all_docs:
+                    log.warning("%s.md is named, and there is no such page", page, location=text.parent)
+                    continue
+                title = self.env.titles[page].astext()
+                uri = self.app.builder.get_relative_uri(self.env.docname, page)
+                made += [nodes.reference("", title, internal=True, refuri=uri), nodes.Text(after)]
+            text.parent.replace(text, made)
 
 
 class Header(SphinxDirective):
@@ -114,7 +145,9 @@ def start(app):
 
 def setup(app):
     app.add_directive("header", Header)
+    app.add_post_transform(PagesNamed)
     app.connect("builder-inited", start, priority=1)
     app.config.breathe_default_project = "whilst"
+    app.config.breathe_show_include = False
     app.config.breathe_domain_by_extension = {"h": "c"}
     return {"parallel_read_safe": False}

@@ -23,7 +23,7 @@ def to_dot(chart):
             dot.append(f'{node[1]} [{shape}, label="{node[3]}"];')
         elif edge := EDGE.fullmatch(line.strip()):
             style = "dashed" if edge[2] == "-.->" else "solid"
-            dot.append(f'{edge[1]} -> {edge[4]} [style={style}, label="{edge[3] or ""}"];')
+            dot.append(f'{edge[1]} -> {edge[4]} [style={style}, label="{" " + edge[3] if edge[3] else ""}"];')
         else:
             direction = None
         if direction is None:
