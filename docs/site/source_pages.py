@@ -45,7 +45,7 @@ class Files(SphinxPostTransform):
                 link.replace_self(reference_to(self.app, self.env.docname, path, link.children))
         for link in list(self.document.findall(pending_xref)):
             path = os.path.normpath(os.path.join(os.path.dirname(self.env.docname), link["reftarget"]))
-            if link["reftype"] == "myst" and (Path(self.app.srcdir) / path).is_dir():
+            if link["reftype"] == "myst" and link.get("refdomain") != "doc" and (Path(self.app.srcdir) / path).is_dir():
                 link.replace_self(reference_to(self.app, self.env.docname, path, link.children))
 
 
