@@ -26,8 +26,8 @@ class Whilst(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, ROOT)
-        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "docs/Doxyfile.in",
-                        "include/*", "kernels/*", "solvers/*", "examples/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "include/*", "kernels/*",
+                        "solvers/*", "examples/*"):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
 
     def layout(self):

@@ -45,6 +45,12 @@ def test_every_name_is_documented():
                     assert getattr(value, member).__doc__, f"{name}.{member}"
 
 
+def test_every_name_is_in_the_reference():
+    page = (ROOT / "docs/reference/python.rst").read_text()
+    shown = re.findall(r"^\.\. (?:auto(?:function|class|exception)|data):: (\w+)$", page, re.M)
+    assert sorted(shown) == sorted(name for name in whilst.__all__ if name != "__version__")
+
+
 def test_every_method_has_a_function():
     methods = re.findall(r"^\| \[`([\w-]+)`\]\(methods/", (ROOT / "docs/linear.md").read_text(), re.M)
     assert len(methods) >= 18

@@ -52,7 +52,7 @@ inline std::vector<std::string> files_in(const std::string& folder, const std::s
 /// README and its like, and all pages below docs.
 inline std::vector<std::string> documents() {
   std::vector<std::string> names = files_in("", ".md");
-  for (const char* const folder : {"docs", "docs/methods", "docs/preconditioners"})
+  for (const char* const folder : {"docs", "docs/methods", "docs/preconditioners", "docs/tutorials"})
     for (const std::string& page : files_in(folder, ".md")) names.push_back(page);
   return names;
 }

@@ -1,0 +1,153 @@
+"""The C++ and C references: Doxygen reads the headers that docs/reference/*.rst name, Breathe shows what it found.
+
+A page says `.. header:: whilst/linear/linear_solver.hpp`; a header of include/whilst whose contents no page shows is a warning.
+"""
+
+import re
+import subprocess
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+log = logging.getLogger(__name__)
+SECTIONS = "briefdescription detaileddescription define enum typedef innerclass public-type public-static-attrib public-attrib " \
+           "public-func public-static-func func var"
+
+
+def headers_shown(root):
+    """By the pages, in their order."""
+    pages = sorted((root / "docs/reference").glob("*.rst"))
+    return [name for page in pages for name in re.findall(r"^\.\. header:: (\S+)", page.read_text(encoding="utf-8"), re.M)]
+
+
+def headers_public(root):
+    """What the headers directly in include/whilst hold or include, as {that one: it}."""
+    found = {}
+    for door in sorted((root / "include/whilst").glob("*.hpp")):
+        for name in re.findall(r'^#include "(whilst/.*?)"', door.read_text(encoding="utf-8"), re.M):
+            if "/" in name.removeprefix("whilst/") and "// IWYU" not in name:
+                found.setdefault(name, f"whilst/{door.name}")
+    return found
+
+
+def run_doxygen(root, out, version):
+    out.mkdir(parents=True, exist_ok=True)
+    settings = (root / "docs/site/Doxyfile").read_text(encoding="utf-8")
+    inputs = " ".join(f'"{root}/include/{name}"' for name in headers_shown(root))
+    settings += f'PROJECT_NUMBER = {version}\nINPUT = {inputs}\nOUTPUT_DIRECTORY = "{out}"\n' \
+                f'STRIP_FROM_PATH = "{root}/include"\nSTRIP_FROM_INC_PATH = "{root}/include"\n'
+    done = subprocess.run(["doxygen", "-"], input=settings, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ExtensionError(f"Doxygen: {done.stderr}")
+
+
+def tidy(folder):
+    """Leaves out what is no declaration of its own, or not public, and names files by their paths."""
+    paths = {}
+    for file in sorted(folder.glob("*.xml")):
+        tree = xml.parse(file)
+        compound = tree.getroot().find("compounddef")
+        if compound is None:
+            continue
+        if compound.get("kind") == "file":
+            name = compound.find("compoundname")
+            name.text = paths[compound.get("id")] = compound.find("location").get("file")
+        for one in compound.iter():  # Breathe makes a paragraph of each line
+            if one.tag in {"para", "computeroutput", "ref", "bold", "emphasis"}:
+                one.text, one.tail = (text.replace("\n", " ") if text and text.strip() else text
+                                      for text in (one.text, one.tail))
+        names = {one.text for one in compound.findall("innerclass")}
+        for one in compound.findall("innernamespace"):
+            compound.remove(one)
+        for one in compound.findall("innerclass"):
+            if one.get("prot") == "private" or one.text.rpartition("::")[0] in names or "detail::" in one.text:
+                compound.remove(one)
+        for section in compound.findall("sectiondef"):
+            for member in section.findall("memberdef"):
+                definition = member.findtext("definition") or ""
+                instantiation = definition.startswith("template ") and member.find("templateparamlist") is None
+                again = member.get("kind") == "typedef" and definition.split()[1:2] in (["enum"], ["struct"]) \
+                    and member.findtext("name") == definition.split()[-2]
+                texts = "".join("".join(member.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription"))
+                macro = member.get("kind") == "define" and not texts
+                if instantiation or again or macro or "detail::" in definition:
+                    section.remove(member)
+                initial = member.find("initializer")
+                if initial is not None and "requires" in "".join(initial.itertext()):
+                    member.remove(initial)
+            if not section.findall("memberdef"):
+                compound.remove(section)
+        tree.write(file, encoding="utf-8", xml_declaration=True)
+    index = xml.parse(folder / "index.xml")
+    for compound in index.getroot():
+        if compound.get("refid") in paths:
+            compound.find("name").text = paths[compound.get("refid")]
+    index.write(folder / "index.xml", encoding="utf-8", xml_declaration=True)
+
+
+class PagesNamed(SphinxPostTransform):
+    """Headers and docstrings name pages, as docs/linear.md: links."""
+
+    default_priority = 4
+
+    def run(self):
+        if not self.env.docname.startswith("docs/reference/"):
+            return
+        for text in list(self.document.findall(nodes.Text)):
+            parts = re.split(r"\b(docs/[\w/-]+)\.md\b", text)
+            if len(parts) == 1 or isinstance(text.parent, nodes.literal_block):
+                continue
+            made = [nodes.Text(parts[0])]
+            for page, after in zip(parts[1::2], parts[2::2]):
+                if page not in self.env.all_docs:
+                    log.warning("%s.md is named, and there is no such page", page, location=text.parent)
+                    continue
+                title = self.env.titles[page].astext()
+                uri = self.app.builder.get_relative_uri(self.env.docname, page)
+                made += [nodes.reference("", title, internal=True, refuri=uri), nodes.Text(after)]
+            text.parent.replace(text, made)
+
+
+class Header(SphinxDirective):
+    """.. header:: PATH: a section of its own with all that the header declares."""
+
+    required_arguments = 1
+
+    def run(self):
+        path = self.arguments[0]
+        include = self.env.app.whilst_doors.get(path, path)
+        title = include.removeprefix("whilst/") if include != path else path.removeprefix("whilst/")
+        if title in self.env.temp_data.setdefault("header_titles", set()):
+            title = path.removeprefix("whilst/")
+        self.env.temp_data["header_titles"].add(title)
+        text = f"{title}\n{'-' * len(title)}\n\n``#include <{include}>``\n\n"
+        text += f".. doxygenfile:: {path}\n   :sections: {SECTIONS}\n"
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def start(app):
+    root = Path(app.srcdir)
+    app.whilst_doors = headers_public(root)
+    shown = headers_shown(root)
+    for name, door in app.whilst_doors.items():
+        if name not in shown:
+            log.warning("%s, which %s includes, is on no page of docs/reference", name, door)
+    out = Path(app.doctreedir).parent / "doxygen"
+    run_doxygen(root, out, app.config.release)
+    tidy(out / "xml")
+    app.config.breathe_projects = {"whilst": str(out / "xml")}
+
+
+def setup(app):
+    app.add_directive("header", Header)
+    app.add_post_transform(PagesNamed)
+    app.connect("builder-inited", start, priority=1)
+    app.config.breathe_default_project = "whilst"
+    app.config.breathe_show_include = False
+    app.config.breathe_domain_by_extension = {"h": "c"}
+    return {"parallel_read_safe": False}
