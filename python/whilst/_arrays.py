@@ -1,5 +1,6 @@
 """Arrays of other libraries: what they are, where they lie, and how to read them without a copy."""
 
+import math
 import sys
 
 import numpy as np
@@ -110,7 +111,7 @@ class GpuVector:
         self.dtype = np.dtype(interface["typestr"])
         self.address, self.read_only = interface["data"]
         self.stream = interface.get("stream")
-        self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.size = math.prod(self.shape)
         strides = interface.get("strides")
         if strides is not None and self.size > 1:
             expected = []

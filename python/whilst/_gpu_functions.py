@@ -1,6 +1,7 @@
 """Functions of arrays on a GPU, PyTorch's and CuPy's, as the library's loops call them: with addresses, while a loop is recorded."""
 
 import contextlib
+import math
 import sys
 import warnings
 
@@ -332,6 +333,6 @@ class Call:
         interface = result.__cuda_array_interface__
         if np.dtype(interface["typestr"]).kind != "f":
             raise TypeError(f"{what} has numbers of type {np.dtype(interface['typestr'])}. They must be real")
-        if int(np.prod(interface["shape"], dtype=np.int64)) != size:
+        if math.prod(interface["shape"]) != size:
             raise ValueError(f"{what} has shape {tuple(interface['shape'])}. It must have {size} entries")
         return result.reshape(size)

@@ -111,11 +111,11 @@ class Problem:
         options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
         if self.M[1] is None and self._matrix is not None:
             solve = _core.solve_cached
-            return x, Report(**solve(self._matrix, self.right, x, options_text(options), self.M[0], look))
+            return x, Report.of(solve(self._matrix, self.right, x, options_text(options), self.M[0], look))
         if self._core is None:
             self._core, self._kept = make_core(self.system, self.dtype, self.method, self.given_M, options)
         self._core.set_max_iterations(limit)
-        return x, Report(**self._core.solve(self.right, x, look, True))
+        return x, Report.of(self._core.solve(self.right, x, look, True))
 
     def solve_on_gpu(self, x0, rtol, atol, limit):
         """The same with b and x on a GPU, in the stream in which b's library works now."""
@@ -134,7 +134,7 @@ class Problem:
             options_text({"method": self.method, **options}),
             self.M[0],
         )
-        return x, Report(**fields)
+        return x, Report.of(fields)
 
     def solve_calling(self, callback, every, rtol, atol, limit):
         """The same with callback(x) after every so many iterations.

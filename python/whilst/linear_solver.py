@@ -136,7 +136,7 @@ class Ticket:
 
     def wait(self):
         """Waits for the solve and returns its :class:`Report`. Ctrl-C cancels it."""
-        return Report(**self._core.wait())
+        return Report.of(self._core.wait())
 
     def __repr__(self):
         return f"<whilst.Ticket: {'done' if self.done() else 'running'}>"
@@ -258,7 +258,7 @@ class LinearSolver:
         x = np.zeros(columns, self._dtype) if x0 is None else vector_of(x0, columns, self._dtype, "x0").copy()
         with self._alone():
             check = self.executor == "host" or self._seconds > _LONG
-            report = Report(**self._core.solve(right, x, callback, check))
+            report = Report.of(self._core.solve(right, x, callback, check))
             self._seconds = report.solve_seconds
         self._report = report
         return same_kind(x, b), report
@@ -289,7 +289,7 @@ class LinearSolver:
                 with self._alone():
                     core = self._core_of(some.stop - some.start)
                     fields = core.solve(part, x[:, some].reshape(-1, order="F"))
-                reports.append(BatchReport(**fields))
+                reports.append(BatchReport.of(fields))
         else:
             for k in range(number):
                 x[:, k], report = self.solve(np.ascontiguousarray(right[:, k]), x[:, k])
