@@ -9,8 +9,9 @@ import numpy as np
 from . import _core
 from ._arrays import GpuVector, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy
 from ._options import options_text
+from ._parts import gpu_vector_of, make_core, start_on_gpu, vector_of
 from ._systems import System, preconditioner
-from .linear_solver import LinearSolver, gpu_vector_of, make_core, start_on_gpu, vector_of
+from .linear_solver import LinearSolver
 from .report import Report
 
 _MOST_KEPT = 8

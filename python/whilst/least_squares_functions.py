@@ -6,9 +6,9 @@ import numpy as np
 
 from ._arrays import is_on_gpu, real_dtype, same_kind, to_numpy
 from ._options import limit_of, tolerance
+from ._parts import vector_of
 from ._problem import Problem
 from ._systems import System
-from .linear_solver import vector_of
 
 
 def _damped(system, damp, b, x0, dtype):
