@@ -214,14 +214,14 @@ def _watching_operations(torch, what, kept):
                     f"the shape of what {operation} makes depends on values, which the host must wait for",
                     "Use a mask and torch.where",
                 )
-            result = operation(*args, **(kwargs or {}))
-            if (
-                operation.overloadpacket in (aten._to_copy, aten.copy_)
-                and len({tensor.device for tensor in given + tensors(result)}) > 1
-            ):
+            devices = {tensor.device.type for tensor in given}
+            if kwargs and kwargs.get("device") is not None:
+                devices.add(kwargs["device"].type)
+            if operation.overloadpacket in (aten._to_copy, aten.copy_) and len(devices) > 1:
                 raise refused(
                     what, f"{operation} copies between host memory and the GPU", "Make and move tensors before, once"
                 )
+            result = operation(*args, **(kwargs or {}))
             for tensor in given:
                 if tensor.is_cuda and storage(tensor) not in made and storage(tensor) not in known:
                     known.add(storage(tensor))

@@ -191,10 +191,10 @@ class BatchSolver:
                 stream = current_stream(x)
                 wait_for(values, stream)
                 addresses = given["values"].address, given["b"].address, GpuVector(x, "x").address
-                return x, BatchReport.of(self._core.solve_on_device(stream, *addresses))
+                return x, BatchReport(**self._core.solve_on_device(stream, *addresses))
             x = np.zeros(shape, self._dtype) if x0 is None else given["x0"].copy()
             fields = self._core.solve(given["values"].reshape(-1), given["b"].reshape(-1), x.reshape(-1))
-        return same_kind(x, b), BatchReport.of(fields)
+        return same_kind(x, b), BatchReport(**fields)
 
     def _on_host(self, array, shape, what):
         array = to_numpy(array, what)

@@ -199,7 +199,7 @@ class LinearSolver:
                 with self._alone():
                     core = self._core_of(some.stop - some.start)
                     fields = core.solve(part, x[:, some].reshape(-1, order="F"))
-                reports.append(BatchReport.of(fields))
+                reports.append(BatchReport(**fields))
         else:
             for k in range(number):
                 x[:, k], report = self.solve(np.ascontiguousarray(right[:, k]), x[:, k])
