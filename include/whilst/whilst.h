@@ -219,7 +219,8 @@ typedef enum whilst_solver_text_kind WHILST_INT {
   WHILST_SOLVER_PROGRAM = 3    ///< what was recorded, as a tree
 } whilst_solver_text_kind;
 
-/// A text about a solver, NULL on an error. The text is the library's, and valid until the thread's next call of this.
+/// A text about a solver, NULL on an error. The text is the library's; it is valid until the same thread calls this
+/// again, for any solver, or ends, and whether or not the solver is destroyed meanwhile. Copy it to keep it.
 WHILST_API const char* whilst_solver_text(whilst_solver* solver, whilst_solver_text_kind what);
 
 /// Gives a solver back; waits for what it has enqueued. Its tickets can then only be destroyed. Where another thread is

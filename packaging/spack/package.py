@@ -17,6 +17,7 @@ class Whilst(CMakePackage, CudaPackage):
     version("@VERSION@", sha256="@SHA256@")
 
     variant("shared", default=True, description="Build a shared library")
+    variant("c", default=True, description="Build the library for C, Fortran and Julia")
     variant("apps", default=True, description="Build the command line")
 
     depends_on("cxx", type="build")
@@ -33,6 +34,7 @@ class Whilst(CMakePackage, CudaPackage):
     def cmake_args(self):
         args = [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
+            self.define_from_variant("WHILST_BUILD_C", "c"),
             self.define_from_variant("WHILST_BUILD_APPS", "apps"),
             self.define_from_variant("WHILST_CUDA", "cuda"),
             self.define("WHILST_BUILD_BENCHMARKS", False),

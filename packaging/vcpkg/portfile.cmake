@@ -8,10 +8,15 @@ set(with_cuda OFF)
 if("cuda" IN_LIST FEATURES)
   set(with_cuda ON)
 endif()
+set(with_c OFF)
+if("c" IN_LIST FEATURES)
+  set(with_c ON)
+endif()
 vcpkg_cmake_configure(
   SOURCE_PATH "${source}"
   OPTIONS
     -DWHILST_CUDA=${with_cuda}
+    -DWHILST_BUILD_C=${with_c}
     -DWHILST_BUILD_APPS=OFF
     -DWHILST_BUILD_BENCHMARKS=OFF
     -DWHILST_BUILD_TESTS=OFF)

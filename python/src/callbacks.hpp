@@ -8,23 +8,28 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
+#include "python/src/gil.hpp"
 #include "whilst/host/replayed_solver.hpp"
 
 namespace whilst::python {
-
-namespace nb = nanobind;
 
 /// A Python function that any thread may copy, keep and release, with or without the GIL.
 class shared_function {
  public:
   explicit shared_function(nb::object function)
       : function_(new nb::object(std::move(function)), [](nb::object* last) {
-          const nb::gil_scoped_acquire hold;
+          const with_gil hold;
           delete last;
         }) {}
   const nb::object& get() const { return *function_; }
+  /// With the GIL.
+  template <class... Arguments>
+  nb::object operator()(Arguments&&... arguments) const {
+    return outlived_by_python([&] { return get()(std::forward<Arguments>(arguments)...); });
+  }
 
  private:
   std::shared_ptr<nb::object> function_;
@@ -46,29 +51,47 @@ nb::object array_of(const T* numbers, std::size_t size) {
 template <class T>
 std::function<void(stream_handle, index_type, const T*, T*)> vector_function(nb::object function, index_type inputs) {
   return [call = shared_function(std::move(function)), inputs](stream_handle, index_type n, const T* x, T* y) {
-    const nb::gil_scoped_acquire hold;
-    const nb::object result = call.get()(array_of(x, static_cast<std::size_t>(inputs)));
+    const with_gil hold;
+    const nb::object result = call(array_of(x, static_cast<std::size_t>(inputs)));
     const auto numbers = nb::cast<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(result, false);
     if (static_cast<index_type>(numbers.shape(0)) != n) throw std::logic_error("a callback's result was not checked");
     if (n) std::memcpy(y, numbers.data(), static_cast<std::size_t>(n) * sizeof(T));
   };
 }
 
-/// Lets Python handle signals now and then, so that Ctrl-C stops a solve: throws what the handler raised. Effective on
-/// the main thread, which alone handles signals in Python.
-class signal_check {
- public:
-  void operator()() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    const nb::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-    next_ = std::chrono::steady_clock::now() + interval;
+/// Waits for a solve without the GIL; Ctrl-C cancels it.
+template <class Ticket>
+auto wait_for(const Ticket& solve) {
+  signal_check check;
+  const without_gil free_others;
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
+      if (solve.done()) return solve.wait();
+    while (!solve.done()) {
+      check();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  } catch (...) {
+    solve.cancel();
+    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
+    throw;
   }
+  return solve.wait();
+}
+
+/// Has a monitor see the iterations of a solver while this lives.
+class monitored {
+ public:
+  monitored(replayed_solver& solver, std::function<void(const progress&)> monitor) : solver_(solver) {
+    solver_.set_monitor(std::move(monitor));
+  }
+  ~monitored() { solver_.set_monitor({}); }
+  monitored(const monitored&) = delete;
+  monitored& operator=(const monitored&) = delete;
 
  private:
-  static constexpr std::chrono::milliseconds interval{50};
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + interval;
+  replayed_solver& solver_;
 };
 
 }  // namespace whilst::python

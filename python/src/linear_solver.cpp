@@ -2,91 +2,63 @@
 
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
 #include "python/src/reports.hpp"
-#include "whilst/files/options_text.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"
 
 namespace whilst::python {
 namespace {
 
-template <class T>
-using input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-std::span<const T> span_of(const input<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-template <class T>
-const T* at(std::uintptr_t address) {
-  return reinterpret_cast<const T*>(address);  // NOLINT: the way in which Python protocols give pointers
+/// Waits for what is enqueued on a stream of the GPU on which the array lies; at once in a build without CUDA.
+void wait_for_stream([[maybe_unused]] stream_handle stream, [[maybe_unused]] const void* array) {
+#if WHILST_WITH_CUDA
+  cudaPointerAttributes found{};
+  WHILST_CUDA("asking where an array lies", cudaPointerGetAttributes(&found, array));
+  std::optional<cuda::device_guard> there;
+  if (found.type == cudaMemoryTypeDevice || found.type == cudaMemoryTypeManaged) there.emplace(found.device);
+  WHILST_CUDA("waiting for the stream that writes an array", cudaStreamSynchronize(stream));
+#endif
 }
 
-/// A preconditioner's name may have settings with commas behind it, which the text of other options cannot hold.
-linear_solver_options read_options(const std::string& text, const std::string& preconditioner) {
-  auto options = options_from_string<linear_solver_options>(text);
-  options.preconditioner = preconditioner;
-  return options;
+/// What `start` returns, which solves on this thread without the GIL; `look`, if any, sees each iteration, and Ctrl-C
+/// ends the solve where `check_signals` is true.
+template <class T, class Start>
+auto watched(linear_solver<T>& solver, const nb::object& look, bool check_signals, Start start) {
+  std::optional<shared_function> tell;
+  if (!look.is_none()) tell.emplace(look);
+  std::optional<signal_check> check;
+  if (check_signals) check.emplace();
+  const without_gil free_others;
+  if (!tell && !(check && check->may_throw())) return start();
+
+  const monitored sees(solver, [tell, check](const progress& now) mutable {
+    if (check) (*check)();
+    if (!tell) return;
+    const with_gil hold;
+    (*tell)(now.iteration, now.residual_norm);
+  });
+  return start();
 }
 
-/// Solves on this thread without the GIL; `look`, if any, sees each iteration.
 template <class T>
 report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look,
                   bool check_signals) {
-  const std::span<T> unknowns(x.data(), x.shape(0));
-  std::optional<shared_function> tell;
-  if (!look.is_none()) tell.emplace(look);
-  const nb::gil_scoped_release free_others;
-  if (!tell && !check_signals) return solver.solve(span_of<T>(b), unknowns);
-
-  struct restored {
-    linear_solver<T>& solver;
-    ~restored() { solver.set_monitor({}); }
-  } const unmonitored_again{solver};
-  solver.set_monitor([tell, check = signal_check()](const progress& now) mutable {
-    check();
-    if (!tell) return;
-    const nb::gil_scoped_acquire hold;
-    tell->get()(now.iteration, now.residual_norm);
-  });
-  return solver.solve(span_of<T>(b), unknowns);
-}
-
-/// Waits for a solve without the GIL; Ctrl-C cancels it.
-report wait_for(const ticket& solve) {
-  const nb::gil_scoped_release free_others;
-  const auto began = std::chrono::steady_clock::now();
-  signal_check check;
-  try {
-    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
-      if (solve.done()) return solve.wait();
-    while (!solve.done()) {
-      check();
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  } catch (...) {
-    solve.cancel();
-    static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
-    throw;
-  }
-  return solve.wait();
+  return watched(solver, look, check_signals, [&] { return solver.solve(span_of<T>(b), span_to<T>(x)); });
 }
 
 template <class T, class Offset>
 csr_matrix<T> borrowed(index_type rows, index_type columns, const input<Offset>& offsets,
                        const input<std::int32_t>& indices, const input<T>& values) {
-  const nb::gil_scoped_release free_others;
+  const without_gil free_others;
   return csr_matrix<T>::borrow(rows, columns, span_of<Offset>(offsets), span_of<std::int32_t>(indices),
                                span_of<T>(values));
 }
@@ -126,7 +98,7 @@ linear_solver<T> made_solver(const nb::object& A, index_type rows, index_type co
   if (!A.is_none()) {
     const csr_matrix<T> matrix = nb::cast<csr_matrix<T>>(A);
     if (!M.is_none()) return linear_solver<T>(matrix, vector_function<T>(std::move(M), columns), options);
-    const nb::gil_scoped_release free_others;
+    const without_gil free_others;
     return linear_solver<T>(matrix, options);
   }
   auto product = vector_function<T>(std::move(apply), columns);
@@ -160,31 +132,32 @@ void bind_solver(nb::module_& module, const char* name) {
       .def(
           "enqueue",
           [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
-            const nb::gil_scoped_release free_others;
-            return self.enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b), const_cast<T*>(at<T>(x)));  // NOLINT
+            // On the host it solves at once.
+            return watched(self, nb::none(), self.executor() == "host",
+                           [&] { return self.enqueue(stream_at(stream), at<T>(b), to<T>(x)); });
           },
           nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::keep_alive<0, 1>())
       .def(
           "update_values",
           [](solver& self, const input<T>& values) {
-            const nb::gil_scoped_release free_others;
+            const without_gil free_others;
             self.update_values(span_of<T>(values));
           },
           nb::arg("values").noconvert())
       .def("update_matrix",
            [](solver& self, const csr_matrix<T>& A) {
-             const nb::gil_scoped_release free_others;
+             const without_gil free_others;
              self.update_values(A);
            })
       // These wait for the solve of another thread, which asks for the GIL meanwhile.
-      .def("set_tolerances", &solver::set_tolerances, nb::call_guard<nb::gil_scoped_release>())
+      .def("set_tolerances", &solver::set_tolerances, nb::call_guard<without_gil>())
       .def(
           "set_max_iterations", [](solver& self, index_type limit) { self.set_max_iterations(limit); },
-          nb::call_guard<nb::gil_scoped_release>())
+          nb::call_guard<without_gil>())
       .def(
           "set_deadline", [](solver& self, double seconds) { self.set_deadline(seconds); },
-          nb::call_guard<nb::gil_scoped_release>())
-      .def("refresh_preconditioner", &solver::refresh_preconditioner, nb::call_guard<nb::gil_scoped_release>())
+          nb::call_guard<without_gil>())
+      .def("refresh_preconditioner", &solver::refresh_preconditioner, nb::call_guard<without_gil>())
       .def("cancel", [](solver& self) { self.cancel(); })
       .def("executor", [](const solver& self) { return self.executor(); })
       .def("explain", [](const solver& self) { return self.explain(); })
@@ -199,7 +172,7 @@ void bind_solver(nb::module_& module, const char* name) {
         const linear_solver_options options = read_options(text, preconditioner);
         std::optional<lease<linear_solver<T>>> borrowed;
         {
-          const nb::gil_scoped_release free_others;
+          const without_gil free_others;
           borrowed.emplace(default_cache().borrow(A, options));
         }
         const bool on_host = (*borrowed)->executor() == "host";
@@ -214,10 +187,9 @@ void bind_solver(nb::module_& module, const char* name) {
                std::optional<lease<linear_solver<T>>> borrowed;
                std::optional<ticket> started;
                {
-                 const nb::gil_scoped_release free_others;
+                 const without_gil free_others;
                  borrowed.emplace(default_cache().borrow(A, options));
-                 started.emplace((*borrowed)->enqueue(reinterpret_cast<stream_handle>(stream), at<T>(b),  // NOLINT
-                                                      const_cast<T*>(at<T>(x))));                         // NOLINT
+                 started.emplace((*borrowed)->enqueue(stream_at(stream), at<T>(b), to<T>(x)));
                }
                return fields_of(wait_for(*started));
              });
@@ -226,6 +198,10 @@ void bind_solver(nb::module_& module, const char* name) {
 }  // namespace
 
 void bind_linear_solvers(nb::module_& module) {
+  module.def("wait_for_stream", [](std::uintptr_t stream, std::uintptr_t array) {
+    const without_gil free_others;
+    wait_for_stream(stream_at(stream), at<char>(array));
+  });
   nb::class_<ticket>(module, "Ticket")
       .def("progress",
            [](const ticket& self) {

@@ -4,6 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "python/src/batches.hpp"
+#include "python/src/called_functions.hpp"
+#include "python/src/gil.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
 #include "whilst/basics/error.hpp"
@@ -30,7 +33,7 @@ NB_MODULE(_core, module) {
       nullptr);
   module.def("default_options", [] { return whilst::options_to_string(whilst::linear_solver_options{}); });
   module.def(
-      "reset", [] { whilst::reset(); }, nb::call_guard<nb::gil_scoped_release>(),
+      "reset", [] { whilst::reset(); }, nb::call_guard<whilst::python::without_gil>(),
       "Drops every recording that the functions keep, and its memory.");
   module.def(
       "describe_cache", [] { return whilst::default_cache().describe(); },
@@ -39,7 +42,7 @@ NB_MODULE(_core, module) {
       "machine",
       [] {
         const whilst::machine_description found = [] {
-          const nb::gil_scoped_release free_others;
+          const whilst::python::without_gil free_others;
           return whilst::describe_machine();
         }();
         nb::dict executors;
@@ -56,5 +59,7 @@ NB_MODULE(_core, module) {
       },
       "What this machine can run: a dictionary. Its executors are True, or a sentence that says why not.");
   whilst::python::bind_linear_solvers(module);
+  whilst::python::bind_batches(module);
   whilst::python::bind_nonlinear_solvers(module);
+  whilst::python::bind_called_functions(module);
 }

@@ -31,8 +31,8 @@ void copy_numbers(const nb::handle& from, index_type n, double* to) {
 called_objective<double>::callback value_and_gradient(nb::object function) {
   return [call = shared_function(std::move(function))](stream_handle, index_type n, const double* x, double* value,
                                                        double* gradient) {
-    const nb::gil_scoped_acquire hold;
-    const auto both = nb::cast<nb::tuple>(call.get()(array_of(x, static_cast<std::size_t>(n))));
+    const with_gil hold;
+    const auto both = nb::cast<nb::tuple>(call(array_of(x, static_cast<std::size_t>(n))));
     *value = nb::cast<double>(both[0]);
     copy_numbers(both[1], n, gradient);
   };
@@ -42,18 +42,11 @@ called_objective<double>::callback value_and_gradient(nb::object function) {
 called_objective<double>::product_callback hessian_product(const nb::object& function) {
   if (function.is_none()) return {};
   return [call = shared_function(function)](stream_handle, index_type n, const double* x, const double* v, double* Hv) {
-    const nb::gil_scoped_acquire hold;
+    const with_gil hold;
     const auto size = static_cast<std::size_t>(n);
-    const nb::object product = call.get()(array_of(x, size), array_of(v, size));
+    const nb::object product = call(array_of(x, size), array_of(v, size));
     copy_numbers(product, n, Hv);
   };
-}
-
-nb::dict fields_of_descent(const descent_report& done, const std::string& message) {
-  nb::dict fields = fields_of(done);
-  fields["message"] = nb::str(message.data(), message.size());
-  fields["evaluations"] = done.evaluations;
-  return fields;
 }
 
 nb::dict minimize(nb::object evaluate, const nb::object& product, const point& x, const std::string& options) {
@@ -62,7 +55,7 @@ nb::dict minimize(nb::object evaluate, const nb::object& product, const point& x
                                           hessian_product(product));
   minimizer<double> solver(function, options_from_string<minimizer_options>(options));
   const minimize_report done = [&] {
-    const nb::gil_scoped_release free_others;
+    const without_gil free_others;
     return solver.solve(std::span<double>(x.data(), x.shape(0)));
   }();
   nb::dict fields = fields_of_descent(done, done.message());
@@ -75,7 +68,7 @@ nb::dict root(nb::object evaluate, const point& x, const std::string& options) {
   const called_equations<double> system(place::host(), n, vector_function<double>(std::move(evaluate), n));
   nonlinear_solver<double> solver(system, options_from_string<nonlinear_solver_options>(options));
   const nonlinear_report done = [&] {
-    const nb::gil_scoped_release free_others;
+    const without_gil free_others;
     return solver.solve(std::span<double>(x.data(), x.shape(0)));
   }();
   return fields_of_descent(done, done.message());

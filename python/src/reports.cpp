@@ -1,6 +1,7 @@
 #include "python/src/reports.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,13 @@ nb::dict fields_of(const report& done) {
   fields["nonzeros"] = done.nonzeros();
   fields["history_iterations"] = array_of(iterations.data(), iterations.size());
   fields["history"] = array_of(norms.data(), norms.size());
+  return fields;
+}
+
+nb::dict fields_of_descent(const descent_report& done, const std::string& message) {
+  nb::dict fields = fields_of(done);
+  fields["message"] = nb::str(message.data(), message.size());
+  fields["evaluations"] = done.evaluations;
   return fields;
 }
 

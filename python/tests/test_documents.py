@@ -20,6 +20,12 @@ def test_example(example, tmp_path):
         r"^# (.*)$", text.partition("\n# prints:\n")[2], re.M
     )
     environment = {**os.environ, "WHILST_EXECUTOR": "host"}
+    for library in ("torch", "cupy"):
+        if f"import {library}\n" in text:
+            pytest.importorskip(library)
+            if whilst.machine()["executors"].get("graph") is not True:
+                pytest.skip("no GPU")
+            del environment["WHILST_EXECUTOR"]
     done = subprocess.run(
         [sys.executable, example], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60
     )

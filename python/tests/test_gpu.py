@@ -30,6 +30,17 @@ class OfCuPy:
     def stream(self):
         return self.library.cuda.Stream(non_blocking=True)
 
+    def values(self, matrix):
+        return matrix.data
+
+    def within(self, stream):
+        return stream
+
+    def keep_busy(self):
+        product = self.library.ones((4096, 4096))
+        for _ in range(50):
+            product = product @ product / 4096
+
 
 class OfPyTorch:
     def __init__(self):
@@ -51,6 +62,15 @@ class OfPyTorch:
 
     def stream(self):
         return self.library.cuda.Stream()
+
+    def values(self, matrix):
+        return matrix.values()
+
+    def within(self, stream):
+        return self.library.cuda.stream(stream)
+
+    def keep_busy(self):
+        self.library.cuda._sleep(300_000_000)  # cycles: over 0.1 s
 
 
 @pytest.fixture(params=[OfCuPy, OfPyTorch], ids=["cupy", "torch"])
@@ -92,6 +112,64 @@ def test_update_values(on_gpu):
     assert report.converged and relative_residual(A * 3.0, b, on_gpu.numpy(x)) <= TOLERANCE
 
 
+def test_a_matrix_that_is_still_being_written(on_gpu, generator):
+    """By a stream that the solver's own do not wait for."""
+    A, b = poisson(30), generator.standard_normal(900)
+    wrong = A.copy()
+    wrong.data = A.data * generator.uniform(0.2, 5, A.nnz)  # whose factors are of no use to A
+    expected = whilst.LinearSolver(A, "bicgstab", "ilu", rtol=TOLERANCE, executor="host").solve(b)[1].iterations
+    most = 2 * expected + 2  # rounding is another
+    matrix, right, written = on_gpu.matrix(wrong), on_gpu.vector(b), on_gpu.vector(A.data)
+    solver = whilst.LinearSolver(on_gpu.matrix(wrong), "bicgstab", "ilu", rtol=TOLERANCE, max_iterations=most)
+    with on_gpu.within(on_gpu.stream()):
+        right = on_gpu.vector(b)
+        on_gpu.keep_busy()
+        on_gpu.values(matrix)[...] = written
+        made = whilst.LinearSolver(matrix, "bicgstab", "ilu", rtol=TOLERANCE, max_iterations=most)
+        x, report = made.solve(right)
+        assert report.converged and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE * 1.001
+        late = on_gpu.vector(wrong.data)
+        on_gpu.keep_busy()
+        late[...] = written
+        solver.update_values(late)
+        x, report = solver.solve(right)
+        assert report.converged and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE * 1.001
+
+
+def test_factors_of_a_kept_solver_follow_the_values(on_gpu, generator):
+    A, b = poisson(30), generator.standard_normal(900)
+    wrong = A.copy()
+    wrong.data = A.data * generator.uniform(0.2, 5, A.nnz)
+    most = 2 * whilst.LinearSolver(A, "bicgstab", "ilu", rtol=TOLERANCE, executor="host").solve(b)[1].iterations + 2
+    matrix, right = on_gpu.matrix(wrong), on_gpu.vector(b)
+    whilst.bicgstab(matrix, right, rtol=1e-2, M="ilu")
+    on_gpu.values(matrix)[...] = on_gpu.vector(A.data)
+    x, info = whilst.bicgstab(matrix, right, rtol=TOLERANCE, M="ilu", maxiter=most)
+    assert info == 0 and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE * 1.001
+
+
+def test_batch(on_gpu, generator):
+    A, b = poisson(5), generator.standard_normal((40, 25))
+    values = A.data * generator.uniform(0.5, 2, (40, 1))
+    solver = whilst.BatchSolver(A, "cg", "jacobi", rtol=TOLERANCE)
+    x, report = solver.solve(on_gpu.vector(values), on_gpu.vector(b))
+    assert report and type(x) is type(on_gpu.vector(b)) and solver.executor == "batch"
+    for k in (0, 39):
+        assert relative_residual(A * (values[k, 0] / A.data[0]), b[k], on_gpu.numpy(x)[k]) <= TOLERANCE * 1.001
+    again, report = solver.solve(on_gpu.vector(values), on_gpu.vector(b), x)
+    assert report.iterations.max() <= 1
+    x, report = solver.solve(values, b)  # from host memory
+    assert report and isinstance(x, np.ndarray)
+
+
+def test_columns_from_host_memory(generator):
+    A, B = poisson(30), generator.standard_normal((900, 5))
+    X, report = whilst.LinearSolver(A, "cg", "jacobi", rtol=TOLERANCE, executor="graph").solve(B)
+    assert report and report.executor == "graph"
+    for k in range(5):
+        assert relative_residual(A, B[:, k], X[:, k]) <= TOLERANCE * 1.001
+
+
 def test_misuse(on_gpu):
     A, b = on_gpu.matrix(poisson(5)), on_gpu.vector(np.ones(25))
     with pytest.raises(TypeError, match="type float32"):
@@ -101,7 +179,7 @@ def test_misuse(on_gpu):
     with pytest.raises(ValueError, match="gaps"):
         whilst.cg(A, on_gpu.vector(np.ones(50))[::2])
     with pytest.raises(TypeError, match="function of arrays in host memory"):
-        whilst.cg(A, b, M=lambda r: r)
+        whilst.cg(A, np.ones(25), M=lambda r: r)
     with pytest.raises(TypeError, match="no callback"):
         whilst.cg(A, b, callback=print)
     with pytest.raises(TypeError, match="solver's GPU"):

@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 from conftest import poisson, relative_residual
 
 import whilst
@@ -17,19 +18,19 @@ TOLERANCE = 1e-10
 class Array:
     """As PyTorch's and CuPy's: an interface, and what the package asks of it."""
 
-    def __init__(self, array, read_only=False):
-        self.array, self.read_only = np.asarray(array), read_only
+    def __init__(self, array, read_only=False, stream=1):
+        self.array, self.read_only, self.stream = np.asarray(array), read_only, stream
 
     @property
     def __cuda_array_interface__(self):
         made = self.array.__array_interface__
-        return {**made, "data": (made["data"][0], self.read_only), "stream": 1}
+        return {**made, "data": (made["data"][0], self.read_only), "stream": self.stream}
 
     dtype = property(lambda self: self.array.dtype)
     shape = property(lambda self: self.array.shape)
 
     def new_zeros(self, size):
-        return Array(np.zeros(size, self.dtype))
+        return Array(np.zeros(size, self.dtype), stream=self.stream)
 
     def reshape(self, size):
         return Array(self.array.reshape(size))
@@ -103,6 +104,78 @@ def test_function_with_matrix_and_vectors_on_a_gpu(indices, generator):
     assert info == 0 and isinstance(x, np.ndarray) and relative_residual(2 * A, b, x) <= TOLERANCE
 
 
+@pytest.mark.parametrize("M", ["ilu", "jacobi"])
+def test_preconditioners_of_kept_solvers_follow_the_values(M):
+    A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(400, 400)).tocsr()
+    other = sparse.diags_array([-1.5, 3.0, -0.1], offsets=[-1, 0, 1], shape=(400, 400)).tocsr()
+    matrix, b = Matrix(A), np.ones(400)
+    whilst.bicgstab(matrix, Array(b), M=M)
+    matrix.data.array[:] = other.data
+    limit = whilst.LinearSolver(other, "bicgstab", M, rtol=TOLERANCE).solve(b)[1].iterations
+    x, info = whilst.bicgstab(matrix, Array(b), rtol=TOLERANCE, M=M, maxiter=limit)
+    assert info == 0 and relative_residual(other, b, x.array) <= TOLERANCE and OnDevice.made <= 2
+
+
+def test_kept_solvers_serve_every_tolerance_and_limit(generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    matrix = Matrix(A)
+    reached = []
+    for rtol in (1e-2, 1e-10, 1e-4):
+        x, info = whilst.cg(matrix, Array(b), rtol=rtol)
+        assert info == 0
+        reached.append(relative_residual(A, b, x.array))
+    assert reached[1] <= 1e-10 < reached[2] <= 1e-4 < reached[0] <= 1e-2
+    assert whilst.cg(matrix, Array(b), rtol=TOLERANCE, maxiter=2)[1] == 2
+    assert whilst.cg(matrix, Array(b), rtol=0, atol=1e300)[1] == 0
+    assert whilst.cg(matrix, Array(b), rtol=TOLERANCE, deadline=10.0)[1] == 0
+    assert len(_problem._kept) == 1 and OnDevice.made == 1
+
+
+def test_what_other_streams_write_is_awaited(monkeypatch):
+    waited = []
+    monkeypatch.setattr(_core, "wait_for_stream", lambda stream, address: waited.append(stream))
+    A, b = poisson(5), np.ones(25)
+    matrix = Matrix(A)
+    matrix.data.stream = 7
+    solver = whilst.LinearSolver(matrix)
+    assert 7 in waited  # set-up reads the values in streams of its own
+    waited.clear()
+    solver.enqueue(Array(b, stream=7), Array(np.zeros(25), stream=7)).wait()
+    solver.enqueue(Array(b, stream=7), Array(np.zeros(25), stream=5), 7).wait()
+    solver.enqueue(Array(b, stream=1), Array(np.zeros(25), stream=0)).wait()
+    assert not waited  # in the stream in which b is written
+    solver.enqueue(Array(b, stream=7), Array(np.zeros(25), stream=5)).wait()
+    assert waited == [7]
+    waited.clear()
+    solver.update_values(matrix)
+    assert 7 in waited
+    waited.clear()
+    solver.update_values(Array(A.data * 2, stream=9))
+    assert 9 in waited
+    for right in (Array(b, stream=5), b):
+        whilst.cg(matrix, right)  # makes a solver, or finds one
+        waited.clear()
+        whilst.cg(matrix, right)
+        assert 7 in waited
+    waited.clear()
+    for part in (matrix.indptr, matrix.indices):
+        part.stream = 7
+    whilst.cg(matrix, Array(b, stream=7))
+    assert not waited
+
+
+def test_an_array_that_can_be_awaited_is():
+    class OfJax(Array):
+        ready = 0
+
+        def block_until_ready(self):
+            self.ready += 1
+
+    b = OfJax(np.ones(25))
+    whilst.LinearSolver(poisson(5)).enqueue(b, Array(np.zeros(25))).wait()
+    assert b.ready == 1
+
+
 def test_another_matrix_at_the_same_addresses_is_another():
     A = poisson(5)
     first, second = Matrix(A), Matrix(A)
@@ -140,10 +213,32 @@ def test_solver_and_enqueue(generator):
     assert relative_residual(2 * A, b, solver.solve(Array(b))[0].array) <= TOLERANCE
     solver.update_values(A.data * 3)
     assert relative_residual(3 * A, b, solver.solve(Array(b), Array(np.ones(100)))[0].array) <= TOLERANCE
+    solver.update_values(Array(A.data * 4))
+    assert relative_residual(4 * A, b, solver.solve(Array(b))[0].array) <= TOLERANCE
+    with pytest.raises(ValueError, match="values has shape"):
+        solver.update_values(Array(A.data[1:]))
     with pytest.raises(ValueError, match="read-only"):
         solver.enqueue(Array(b), Array(np.zeros(100), read_only=True))
     with pytest.raises(TypeError, match="stream is"):
         solver.enqueue(Array(b), Array(np.zeros(100)), "0")
+
+
+def test_batch(generator):
+    A, b = poisson(4), generator.standard_normal((6, 16))
+    values = A.data * generator.uniform(0.5, 2, (6, 1))
+    solver = whilst.BatchSolver(A, rtol=TOLERANCE)
+    expected, _ = solver.solve(values, b)
+    x, report = solver.solve(Array(values), Array(b))
+    assert report and isinstance(x, Array)
+    np.testing.assert_array_equal(x.array, expected)
+    again, report = solver.solve(Array(values), Array(b), x)
+    assert (report.iterations == 0).all()
+    with pytest.raises(TypeError, match="values does not lie on a GPU"):
+        solver.solve(values, Array(b))
+    with pytest.raises(TypeError, match="type float32"):
+        solver.solve(Array(values.astype(np.float32)), Array(b))
+    with pytest.raises(TypeError, match="several right-hand sides on a GPU"):
+        whilst.LinearSolver(A).solve(Array(b.T.copy()))
 
 
 def test_misuse():
@@ -152,7 +247,7 @@ def test_misuse():
         (lambda: whilst.cg(A, Array(np.ones(25, np.float32))), TypeError, "type float32"),
         (lambda: whilst.cg(A, Array(np.ones(24))), ValueError, "b has shape"),
         (lambda: whilst.cg(A, Array(np.ones(50)[::2])), ValueError, "gaps"),
-        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "function of arrays in host memory"),
+        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "PyTorch's and CuPy's"),
         (lambda: whilst.cg(A, np.ones(25), M=lambda r: r), TypeError, "function of arrays in host memory"),
         (lambda: whilst.cg(A, b, callback=print), TypeError, "no callback"),
         (lambda: whilst.cg(A, b, np.ones(25)), TypeError, "x0 does not lie on a GPU"),
@@ -161,6 +256,9 @@ def test_misuse():
         (lambda: whilst.cg(poisson(5), np.ones(25), Array(np.ones(25))), TypeError, "lies on a GPU"),
         (lambda: whilst.cg(b, b), TypeError, "dense matrix on a GPU"),
         (lambda: whilst.lsqr(poisson(5), b), TypeError, "b lies on a GPU"),
+        (lambda: whilst.lsqr(A, np.ones(25), damp=0.1), TypeError, "damp puts damp I below it"),
+        (lambda: whilst.minres(A, b, shift=0.1), TypeError, "shift and check read it"),
+        (lambda: whilst.minres(A, b, check=True), TypeError, "shift and check read it"),
         (lambda: whilst.cg(Matrix(poisson(5).astype(complex)), b), TypeError, "complex"),
     ):
         with pytest.raises(kind, match=problem):

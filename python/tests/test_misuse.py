@@ -114,6 +114,7 @@ INTERRUPTED = """
     calls = {
         "solver": lambda: solver.solve(np.ones(2000)),
         "function": lambda: whilst.richardson(A, np.ones(2000), rtol=1e-14, maxiter=10**9),
+        "enqueue": lambda: solver.enqueue(np.ones(2000), np.zeros(2000)),
         "operator": lambda: whilst.richardson(operator, np.ones(2000), rtol=1e-14, maxiter=10**9),
     }
     for name, call in calls.items():
@@ -133,8 +134,9 @@ def test_ctrl_c_ends_a_solve():
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(INTERRUPTED)], capture_output=True, text=True, timeout=60
     )
-    assert done.stdout.split("\n")[:4] == [
-        "solver interrupted True", "function interrupted True", "operator interrupted True", "iteration_limit"
+    assert done.stdout.split("\n")[:5] == [
+        "solver interrupted True", "function interrupted True", "enqueue interrupted True", "operator interrupted True",
+        "iteration_limit",
     ], done.stderr  # fmt: skip
 
 
@@ -214,3 +216,82 @@ def test_an_exit_with_solvers_alive():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+@pytest.mark.parametrize("work", ["long", "watched", "callback", "short", "function"])
+def test_an_exit_while_daemon_threads_solve(work):
+    code = f"""
+        import threading, time
+        import numpy as np, scipy.sparse as sparse, whilst
+        A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(2000, 2000)).tocsr()
+        b = np.ones(2000)
+        long = whilst.LinearSolver(A, "richardson", rtol=0, max_iterations=10**9)
+        called = whilst.LinearSolver(A, "cg", lambda r: r, rtol=0, max_iterations=10**9)
+        calls = dict(
+            long=lambda: long.solve(b), watched=lambda: long.solve(b, callback=lambda *_: None),
+            callback=lambda: called.solve(b), short=lambda: called.set_max_iterations(5) or called.solve(b),
+            function=lambda: whilst.cg(A, b),
+        )
+        def forever():
+            while True:
+                calls["{work}"]()
+        for _ in range(2):
+            threading.Thread(target=forever, daemon=True).start()
+        time.sleep(0.2)
+        print("fine")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+def test_limits_beyond_64_bits():
+    A, b = poisson(3), np.ones(9)
+    solver = whilst.LinearSolver(A)
+    for call in (
+        lambda: whilst.cg(A, b, maxiter=10**19), lambda: whilst.lsqr(A, b, iter_lim=2**63),
+        lambda: solver.set_max_iterations(10**30),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="64 bits"):
+            call()
+    with pytest.raises(ValueError, match="maxiter is inf"):
+        whilst.cg(A, b, maxiter=float("inf"))
+    with pytest.raises(whilst.Error, match="max_iterations"):
+        whilst.LinearSolver(A, max_iterations=10**30)
+    assert whilst.cg(A, b, maxiter=2**63 - 1)[1] == 0 == whilst.gmres(A, b, maxiter=2**62)[1]
+
+
+def test_arrays_that_dlpack_lends_read_only(monkeypatch):
+    class Lent:
+        """As NumPy's own up to 2.0, whose read-only arrays DLPack refused, and all of which were read-only in the end."""
+
+        def __init__(self, array):
+            self.array, self.dtype, self.shape = array, array.dtype, array.shape
+
+        def __dlpack__(self, **_):
+            raise BufferError("Cannot export readonly array since signalling readonly is unsupported by DLPack")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+    A, b = poisson(3), np.ones(9)
+    b.flags.writeable = False
+    x, report = whilst.LinearSolver(A).solve(Lent(b))
+    assert report.converged
+    to = np.zeros(9)
+    whilst.LinearSolver(A, executor="host").enqueue(Lent(b), Lent(to)).wait()
+    assert relative_residual(A, b, to) <= 1e-8
+    with pytest.raises(TypeError, match="can be written to"):
+        whilst.LinearSolver(A, executor="host").enqueue(b, Lent(b))
+
+    def read_only(lent):
+        view = lent.array.view()
+        view.flags.writeable = False
+        return view
+
+    monkeypatch.setattr(np, "from_dlpack", read_only)
+    to[:] = 0
+    whilst.LinearSolver(A, executor="host").enqueue(b, Lent(to)).wait()
+    assert relative_residual(A, b, to) <= 1e-8

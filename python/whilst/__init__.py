@@ -5,6 +5,7 @@ Functions have SciPy's names, arguments and return values; :class:`LinearSolver`
 
 from ._core import Error, __version__, describe_cache, machine, reset
 from ._options import DEFAULTS
+from .batches import BatchReport, BatchSolver
 from .functions import (
     bicgstab,
     bicgstabl,
@@ -26,18 +27,25 @@ from .functions import (
 from .least_squares_functions import cgls, lsmr, lsqr
 from .linear_solver import LinearSolver, Ticket
 from .optimize import OptimizeResult, least_squares, minimize, root
+from .recorded import LeastSquaresSolver, Minimizer, RecordedSolver, RootSolver
 from .report import Report
 
 Error.__module__ = "whilst"
 
 __all__ = [
+    "BatchReport",
+    "BatchSolver",
     "DEFAULTS",
     "Error",
+    "LeastSquaresSolver",
+    "LinearSolver",
+    "Minimizer",
     "OptimizeResult",
+    "RecordedSolver",
+    "RootSolver",
     "least_squares",
     "minimize",
     "root",
-    "LinearSolver",
     "Report",
     "Ticket",
     "__version__",

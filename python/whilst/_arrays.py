@@ -1,11 +1,15 @@
 """Arrays of other libraries: what they are, where they lie, and how to read them without a copy."""
 
+import math
 import sys
 
 import numpy as np
 
+from . import _core
+
 _REAL = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64"}
 _ON_GPU = (2, 13)  # DLPack's numbers for memory of CUDA devices
+_LEGACY = 1  # CUDA's other name for its default stream, 0
 _COMPLEX_CURE = (
     "Whilst solves real systems. Solve the real one of twice the size, [[Re A, -Im A], [Im A, Re A]] for [Re x, Im x]"
 )
@@ -57,6 +61,11 @@ def to_numpy(array, what):
         try:
             return np.from_dlpack(array)
         except (BufferError, RuntimeError, TypeError) as problem:
+            if isinstance(problem, BufferError) and hasattr(array, "__array__"):
+                try:  # NumPy up to 2.0 lends no read-only array
+                    return np.asarray(array)
+                except (RuntimeError, TypeError, ValueError):
+                    pass
             raise TypeError(
                 f"{what} cannot be read by DLPack: {problem}. Detach it, or pass numpy.asarray of it"
             ) from problem
@@ -64,6 +73,16 @@ def to_numpy(array, what):
         return np.asarray(array)
     except ValueError as problem:  # ragged lists
         raise TypeError(f"{what} is no array: {problem}") from problem
+
+
+def writable(array, what):
+    """As to_numpy, and where that is read-only, as all from NumPy 1's and 2.0's DLPack are, another alias that is not."""
+    vector = to_numpy(array, what)
+    if not vector.flags.writeable and not isinstance(array, np.ndarray) and hasattr(array, "__array__"):
+        alias = np.asarray(array)
+        if alias.ctypes.data == vector.ctypes.data:
+            return alias
+    return vector
 
 
 def same_kind(result, like):
@@ -92,7 +111,7 @@ class GpuVector:
         self.dtype = np.dtype(interface["typestr"])
         self.address, self.read_only = interface["data"]
         self.stream = interface.get("stream")
-        self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.size = math.prod(self.shape)
         strides = interface.get("strides")
         if strides is not None and self.size > 1:
             expected = []
@@ -128,10 +147,18 @@ def current_stream(array):
     return GpuVector(array, "the array").stream or 0
 
 
-def stream_address(stream, array):
-    """The address of a stream: an integer, a stream of CuPy or PyTorch, or None for the array's own."""
-    if stream is None:
-        return current_stream(array)
+def wait_for(array, stream=None):
+    """Waits for what the array's library has enqueued, which may write the array; not if that is on `stream`."""
+    if hasattr(array, "block_until_ready"):  # JAX, which does not tell its streams
+        array.block_until_ready()
+        return
+    producer = current_stream(array)
+    if stream is None or (producer or _LEGACY) != (stream or _LEGACY):
+        _core.wait_for_stream(producer, GpuVector(array, "the array").address)
+
+
+def stream_address(stream):
+    """The address of a stream: an integer, or a stream of CuPy or PyTorch."""
     for name in ("ptr", "cuda_stream", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))

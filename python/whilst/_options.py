@@ -10,6 +10,35 @@ DEFAULTS = dict(one.split("=", 1) for one in _core.default_options().split(","))
 MINIMIZE_DEFAULTS = dict(one.split("=", 1) for one in _core.default_minimizer_options().split(","))
 ROOT_DEFAULTS = dict(one.split("=", 1) for one in _core.default_root_options().split(","))
 
+_LARGEST = 1e300  # stands for an infinite tolerance, which the library refuses
+MOST_ITERATIONS = np.iinfo(np.int64).max
+
+
+def tolerance(name, value):
+    """A tolerance as the library takes it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}. Give a number that is not negative") from None
+    if not number >= 0:
+        raise ValueError(f"{name} is {value!r}. Give a number that is not negative")
+    return min(number, _LARGEST)
+
+
+def limit_of(maxiter, usual, name="maxiter"):
+    """A limit of iterations; `usual` for None."""
+    if maxiter is None:
+        return usual
+    try:
+        number = int(maxiter)
+    except (OverflowError, TypeError, ValueError):
+        number = -1
+    if isinstance(maxiter, bool) or number != maxiter or number < 0:
+        raise ValueError(f"{name} is {maxiter!r}. Give a whole number that is not negative")
+    if number > MOST_ITERATIONS:
+        raise ValueError(f"{name} is {maxiter!r}. Give {MOST_ITERATIONS} at most: it is counted in 64 bits")
+    return number
+
 
 def _text(key, value):
     if isinstance(value, (bool, np.bool_)):

@@ -9,56 +9,61 @@ import numpy as np
 from . import _core
 from ._arrays import GpuVector, current_stream, is_on_gpu, real_dtype, same_kind, to_numpy
 from ._options import options_text
+from ._parts import gpu_vector_of, make_core, start_on_gpu, vector_of
 from ._systems import System, preconditioner
-from .linear_solver import LinearSolver, gpu_vector_of, make_core, start_on_gpu, vector_of
+from .linear_solver import LinearSolver
 from .report import Report
-
-_LARGEST = 1e300  # stands for an infinite tolerance, which the library refuses
-
-
-def tolerance(name, value):
-    """A tolerance as the library takes it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}. Give a number that is not negative") from None
-    if not number >= 0:
-        raise ValueError(f"{name} is {value!r}. Give a number that is not negative")
-    return min(number, _LARGEST)
-
-
-def limit_of(maxiter, usual):
-    """A limit of iterations; `usual` for None."""
-    if maxiter is None:
-        return usual
-    if isinstance(maxiter, bool) or int(maxiter) != maxiter or maxiter < 0:
-        raise ValueError(f"maxiter is {maxiter!r}. Give a whole number that is not negative")
-    return int(maxiter)
-
 
 _MOST_KEPT = 8
 _kept = OrderedDict()
 _kept_lock = threading.Lock()
 
 
+_AT_EACH_CALL = ("rtol", "atol", "max_iterations", "deadline")
+_WITHOUT_FACTORS = ("none", "jacobi", "auto")  # nothing that a solve does not make anew by itself
+
+
+class _Kept:
+    """A LinearSolver for a matrix on a GPU, whose values may be others at each call."""
+
+    def __init__(self, A, system, method, M, options):
+        self.matrix = A
+        self._system, self._lock = system, threading.RLock()
+        self._refreshes, self._is_new = M not in _WITHOUT_FACTORS, True
+        self._solver = LinearSolver(system, method, M, dtype=system.dtype, **options)
+        system.source = None  # its arrays stay
+
+    def solve(self, b, x0, options, callback=None):
+        with self._lock:
+            self._solver.set_tolerances(options["rtol"], options["atol"])
+            self._solver.set_max_iterations(options["max_iterations"])
+            deadline = options.get("deadline")
+            self._solver.set_deadline(float("inf" if deadline is None else deadline))
+            self._system.wait_for_arrays(current_stream(b) if is_on_gpu(b) else None)
+            if self._refreshes and not self._is_new:
+                self._solver.update_values(self._system)
+            self._is_new = False
+            return self._solver.solve(b, x0, callback=callback)
+
+
 def kept_solver(A, system, method, M, options):
-    """A LinearSolver for a matrix on a GPU, the same as last time for the same object with the same arrays and options.
+    """What solves with a matrix on a GPU, the same as last time for the same object with the same arrays and options.
 
     The library's cache finds a matrix on a GPU by its addresses, and a library with a memory pool gives them to the next matrix. So
     solvers are kept here as long as A lives, the last few of them.
     """
-    key = (id(A), method, M, options_text(options), *system.addresses())
+    fixed = {key: value for key, value in options.items() if key not in _AT_EACH_CALL}
+    key = (id(A), method, M, options_text(fixed), *system.addresses())
     with _kept_lock:
-        if key in _kept and _kept[key][0]() is A:
+        if key in _kept and _kept[key].matrix() is A:
             _kept.move_to_end(key)
-            return _kept[key][1]
-    solver = LinearSolver(system, method, M, dtype=system.dtype, **options)
-    system.source = None  # its arrays stay
+            return _kept[key]
+    kept = _Kept(weakref.ref(A, lambda _: _kept.pop(key, None)), system, method, M, options)
     with _kept_lock:
-        _kept[key] = (weakref.ref(A, lambda _: _kept.pop(key, None)), solver)
+        _kept[key] = kept
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
-    return solver
+    return kept
 
 
 class Problem:
@@ -77,12 +82,7 @@ class Problem:
         self.on_gpu = is_on_gpu(b)
         if self.on_gpu:
             self.dtype = self.system.dtype or GpuVector(b, "b").dtype
-            self.M = preconditioner(M, self.system.shape, self.dtype)
-            if self.M[1] is not None or not self.system.is_matrix:
-                raise TypeError(
-                    "b lies on a GPU, and A or M is a function of arrays in host memory. Pass b in host memory, or a sparse "
-                    "matrix and the name of a preconditioner"
-                )
+            self.M, self.given_M = preconditioner(M, self.system.shape, self.dtype), M
             self.right = gpu_vector_of(b, rows, self.dtype, "b")
             return
         b = to_numpy(b, "b")
@@ -106,24 +106,26 @@ class Problem:
         """One solve from x0: (x, Report)."""
         if self.system.on_gpu:  # and b is not
             options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
-            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(
-                self.right, self.start, callback=look
-            )
+            kept = kept_solver(self.A, self.system, self.method, self.M[0], options)
+            return kept.solve(self.right, self.start, options, look)
         x = self.start.copy()
         options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
         if self.M[1] is None and self._matrix is not None:
             solve = _core.solve_cached
-            return x, Report(**solve(self._matrix, self.right, x, options_text(options), self.M[0], look))
+            return x, Report.of(solve(self._matrix, self.right, x, options_text(options), self.M[0], look))
         if self._core is None:
             self._core, self._kept = make_core(self.system, self.dtype, self.method, self.given_M, options)
         self._core.set_max_iterations(limit)
-        return x, Report(**self._core.solve(self.right, x, look, True))
+        return x, Report.of(self._core.solve(self.right, x, look, True))
 
     def solve_on_gpu(self, x0, rtol, atol, limit):
         """The same with b and x on a GPU, in the stream in which b's library works now."""
         options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+        if self.M[1] is not None or not self.system.is_matrix:  # functions may be others each time
+            solver = LinearSolver(self.system, self.method, self.given_M, dtype=self.dtype, like=self.b, **options)
+            return solver.solve(self.b, x0)
         if self.system.on_gpu:
-            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(self.b, x0)
+            return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(self.b, x0, options)
         x = start_on_gpu(self.b, x0, self.system.shape[1], self.dtype)
         fields = _core.solve_cached_on_device(
             self.system.matrix(self.dtype),
@@ -133,7 +135,7 @@ class Problem:
             options_text({"method": self.method, **options}),
             self.M[0],
         )
-        return x, Report(**fields)
+        return x, Report.of(fields)
 
     def solve_calling(self, callback, every, rtol, atol, limit):
         """The same with callback(x) after every so many iterations.

@@ -1,9 +1,11 @@
 """Matrices of other libraries as Whilst takes them."""
 
+from copy import copy
+
 import numpy as np
 
 from . import _core
-from ._arrays import GpuVector, common_dtype, contiguous, is_on_gpu, real_dtype, to_numpy
+from ._arrays import GpuVector, common_dtype, contiguous, is_on_gpu, real_dtype, to_numpy, wait_for
 
 _MATRICES = {np.dtype(np.float32): _core.MatrixFloat, np.dtype(np.float64): _core.MatrixDouble}
 _MOST_COLUMNS = np.iinfo(np.int32).max
@@ -110,6 +112,18 @@ class System:
             )
         return _MATRICES[dtype].borrow(*self.shape, offsets, indices, contiguous(values, dtype))
 
+    def wait_for_arrays(self, stream=None):
+        """Waits until the arrays of a matrix on a GPU are written, unless that is in `stream`."""
+        if self.on_gpu:
+            for array in self._csr:
+                wait_for(array, stream)
+
+    def with_values(self, values):
+        """The same pattern with other values."""
+        other = copy(self)
+        other.source, other._csr = None, (*self._csr[:2], values)
+        return other
+
     def addresses(self):
         """Where the offsets and values of a matrix on a GPU lie, as they were given."""
         return (GpuVector(self._csr[0], "A").address, GpuVector(self._csr[2], "A").address)
@@ -144,18 +158,19 @@ class System:
             )
         return common_dtype(self.dtype, b_dtype)
 
-    def product(self, dtype):
-        return checked_function(self.source.matvec, self.shape[0], dtype, "A.matvec(x)")
+    def product(self, dtype, wrapped):
+        return wrapped(self.source.matvec, self.shape, dtype, "A.matvec(x)")
 
-    def transposed_product(self, dtype):
+    def transposed_product(self, dtype, wrapped):
         rmatvec = getattr(self.source, "rmatvec", None)
         if rmatvec is None:
             raise TypeError("A has no rmatvec, the product with its transpose, which this method needs")
-        return checked_function(rmatvec, self.shape[1], dtype, "A.rmatvec(x)")
+        return wrapped(rmatvec, self.shape[::-1], dtype, "A.rmatvec(x)")
 
 
-def checked_function(function, size, dtype, what):
-    """The function with its result converted and checked, as the core expects it."""
+def checked_function(function, shape, dtype, what):
+    """A function of arrays in host memory, of that shape as a matrix, with its result converted and checked for the core."""
+    size = shape[0]
 
     def call(vector):
         result = to_numpy(function(vector), what)
@@ -168,7 +183,7 @@ def checked_function(function, size, dtype, what):
     return call
 
 
-def preconditioner(M, shape, dtype):
+def preconditioner(M, shape, dtype, wrapped=checked_function):
     """(name, function) of a preconditioner: a name of Whilst's, a matrix, an operator with matvec, or a function of r."""
     if M is None:
         return "none", None
@@ -189,4 +204,4 @@ def preconditioner(M, shape, dtype):
     n = shape[1]  # of a matrix for least squares, too
     if hasattr(M, "shape") and tuple(M.shape) != (n, n):
         raise ValueError(f"M has shape {tuple(M.shape)} and A {tuple(shape)}. It must be ({n}, {n})")
-    return "user", checked_function(apply, n, dtype, "M r")
+    return "user", wrapped(apply, (n, n), dtype, "M r")

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 
 from ._arrays import same_kind
-from ._problem import Problem, limit_of, tolerance
+from ._options import MOST_ITERATIONS, limit_of, tolerance
+from ._problem import Problem
 from ._systems import System
 
 _FAILURES = ("breakdown", "divergence", "nan_or_infinity", "indefinite_operator", "indefinite_preconditioner")
@@ -152,7 +153,7 @@ def _restarted(method, A, b, x0, rtol, atol, restart, maxiter, M, callback, call
     restart = max(1, min(20 if restart is None else int(restart), n, 1000))
     legacy = callback is not None and callback_type in (None, "legacy")
     cycles = limit_of(maxiter, 10 * n)
-    limit = cycles if legacy else cycles * restart
+    limit = cycles if legacy else min(cycles * restart, MOST_ITERATIONS)
     kind = "x" if callback_type == "x" else "pr_norm"
     return _solve(
         method,
@@ -232,6 +233,10 @@ def minres(
     **options,
 ):
     atol = options.pop("atol", 0.0)
+    if (check or shift) and System.of(A).on_gpu:
+        raise TypeError(
+            "A lies on a GPU, and shift and check read it in host memory. Pass A - shift I, made by A's library, and no check"
+        )
     if check:
         _check_symmetric(System.of(A))
         if M is not None and hasattr(M, "shape"):

@@ -5,17 +5,22 @@ import math
 import numpy as np
 
 from ._arrays import is_on_gpu, real_dtype, same_kind, to_numpy
-from ._problem import Problem, limit_of, tolerance
+from ._options import limit_of, tolerance
+from ._parts import vector_of
+from ._problem import Problem
 from ._systems import System
-from .linear_solver import vector_of
 
 
 def _damped(system, damp, b, x0, dtype):
     """[A; damp I] with [b; damp x0]."""
     rows, columns = system.shape
+    if system.on_gpu:
+        raise TypeError(
+            "A lies on a GPU, and damp puts damp I below it, in host memory. Pass A in host memory; the solver copies it to the GPU"
+        )
     below = np.zeros(columns, dtype) if x0 is None else damp * vector_of(x0, columns, dtype, "x0")
     b = np.concatenate((vector_of(b, rows, dtype, "b"), below)).astype(dtype)
-    if system.is_matrix and not system.on_gpu:
+    if system.is_matrix:
         return system.with_rows_below(damp, dtype), b
 
     class Stacked:

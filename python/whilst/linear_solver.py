@@ -1,101 +1,28 @@
 """A solver that is recorded once and solves many times."""
 
 import threading
-import weakref
 
 import numpy as np
 
 from . import _core
 from ._arrays import (
     GpuVector,
-    contiguous,
+    current_stream,
     is_on_gpu,
     real_dtype,
     same_kind,
     stream_address,
     to_numpy,
-    zeros_on_gpu,
+    wait_for,
+    writable,
 )
-from ._options import options_text
-from ._systems import System, preconditioner
+from ._options import limit_of, tolerance
+from ._parts import SOLVERS, gpu_vector_of, make_core, start_on_gpu, vector_of
+from ._systems import System
+from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
 
-_SOLVERS = {np.dtype(np.float32): _core.SolverFloat, np.dtype(np.float64): _core.SolverDouble}
-_LEAST_SQUARES = ("lsqr", "lsmr", "cgls")
 _LONG = 0.02  # seconds of a solve on a GPU after which later ones look for Ctrl-C, which adds up to a millisecond
-
-
-def vector_of(array, size, dtype, what):
-    """A contiguous vector of that many entries, in host memory; reads the caller's where it is one."""
-    vector = to_numpy(array, what)
-    if vector.shape not in ((size,), (size, 1)):
-        raise ValueError(f"{what} has shape {vector.shape}. The matrix asks for ({size},)")
-    real_dtype(vector.dtype, what)
-    return contiguous(vector.reshape(size), dtype)
-
-
-def gpu_vector_of(array, size, dtype, what):
-    """The same on a GPU, where nothing is converted."""
-    vector = GpuVector(array, what)
-    if vector.shape not in ((size,), (size, 1)):
-        raise ValueError(f"{what} has shape {vector.shape}. The matrix asks for ({size},)")
-    if vector.dtype != dtype:
-        raise TypeError(f"{what} has numbers of type {vector.dtype}, and the system is solved in {dtype}. Convert it")
-    return vector
-
-
-def start_on_gpu(b, x0, size, dtype):
-    """A new array for x on b's GPU, of b's library, with x0 in it."""
-    x = zeros_on_gpu(b, size)
-    if x0 is not None:
-        if not is_on_gpu(x0):
-            raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
-        gpu_vector_of(x0, size, dtype, "x0")
-        x[...] = x0.reshape(size)
-    return x
-
-
-class Functions:
-    """The Python functions that a core's solver calls, kept by the core's owner.
-
-    The core holds weak references: Python's collector does not see into it, and a function that refers to the owner of its solver
-    would keep both forever.
-    """
-
-    def __init__(self, **functions):
-        self._functions = functions
-
-    def caller(self, name):
-        if self._functions[name] is None:
-            return None
-        mine = weakref.ref(self)
-        return lambda vector: mine()._functions[name](vector)
-
-
-def make_core(system, dtype, method, M, options):
-    """The core's solver, and what its owner must keep: the matrix that it reads, and the functions that it calls."""
-    name, function = preconditioner(M, system.shape, dtype)
-    options = {"method": method, **options}
-    if function is not None or not system.is_matrix:
-        if system.on_gpu:
-            raise TypeError(
-                "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners"
-            )
-        options.setdefault("callback_memory", "host")
-    matrix = system.matrix(dtype) if system.is_matrix else None
-    apply = apply_transposed = None
-    if not system.is_matrix:
-        apply = system.product(dtype)
-        if method in _LEAST_SQUARES or system.shape[0] != system.shape[1]:
-            apply_transposed = system.transposed_product(dtype)
-            if function is not None:
-                raise TypeError(
-                    "a least-squares method takes no preconditioner beside an operator without a matrix. Leave M out"
-                )
-    functions = Functions(A=apply, A_transposed=apply_transposed, M=function)
-    callers = (functions.caller(key) for key in ("A", "A_transposed", "M"))
-    core_name = "none" if function is not None else name  # the library finds a name for functions
-    return _SOLVERS[dtype](matrix, *system.shape, *callers, options_text(options), core_name), (matrix, functions)
 
 
 class Ticket:
@@ -119,7 +46,7 @@ class Ticket:
 
     def wait(self):
         """Waits for the solve and returns its :class:`Report`. Ctrl-C cancels it."""
-        return Report(**self._core.wait())
+        return Report.of(self._core.wait())
 
     def __repr__(self):
         return f"<whilst.Ticket: {'done' if self.done() else 'running'}>"
@@ -143,6 +70,9 @@ class LinearSolver:
         a matrix, an operator with ``matvec``, or a function of r.
     dtype : numpy.dtype, optional
         float32 or float64; by default A's, if it is one of them, else float64.
+    like : array, optional
+        A PyTorch tensor or a CuPy array on a GPU. Functions given as A, by ``matvec``, and as M then get arrays of its library, type and
+        GPU. They are called a few times, while the loop is recorded: see :class:`RecordedSolver`.
     **options
         Every other option of the library's: ``rtol``, ``atol``, ``max_iterations``, ``executor``, ``deadline``, ``restart``,
         ``threads``, ``deflation`` and so on. ``whilst.DEFAULTS`` lists all.
@@ -159,7 +89,7 @@ class LinearSolver:
     Threads may share a solver: it solves for one at a time, without the GIL. Functions given to it get arrays that they may keep.
     """
 
-    def __init__(self, A, method="cg", preconditioner=None, *, dtype=None, **options):
+    def __init__(self, A, method="cg", preconditioner=None, *, dtype=None, like=None, **options):
         self._lock = threading.Lock()
         self._updated = None
         self._solving = None
@@ -168,12 +98,21 @@ class LinearSolver:
         self._system = system = System.of(A)
         if dtype is not None:
             self._dtype = np.dtype(dtype)
-            if self._dtype not in _SOLVERS:
+            if self._dtype not in SOLVERS:
                 raise TypeError(f"dtype is {self._dtype}. Give float32 or float64")
+        elif like is not None:
+            self._dtype = GpuVector(like, "like").dtype
+            if self._dtype not in SOLVERS:
+                raise TypeError(f"like has numbers of type {self._dtype}. Give an array of float32 or float64")
         else:
             self._dtype = system.dtype_with(np.dtype(np.float32))
-        self._core, (self._matrix, self._functions) = make_core(system, self._dtype, method, preconditioner, options)
+        self._core, (self._matrix, self._functions) = make_core(
+            system, self._dtype, method, preconditioner, options, like
+        )
         self._method = method
+        self._preconditioner, self._options = preconditioner, dict(options)
+        self._settings = {}  # what later solves have, by the core's name for setting it
+        self._of_columns = {}  # the core's solvers of several right-hand sides, by their number
 
     @property
     def shape(self):
@@ -196,14 +135,15 @@ class LinearSolver:
         return self._report
 
     def solve(self, b, x0=None, *, callback=None):
-        """Solves for one right-hand side.
+        """Solves for one right-hand side, or for several at once.
 
         Parameters
         ----------
         b : array
-            An entry a row, in host memory or on the solver's GPU.
+            An entry a row, in host memory or on the solver's GPU; or an array of shape (rows, k) in host memory, whose columns are
+            k right-hand sides. Method ``"cg"`` solves 64 of them at once, with a product that reads A once for all.
         x0 : array, optional
-            The initial guess, which is not written to; zero by default.
+            The initial guess, of x's shape, which is not written to; zero by default.
         callback : function, optional
             Called with the number of iterations and the residual norm; an exception from it ends the solve. Solves from host
             memory alone.
@@ -211,11 +151,13 @@ class LinearSolver:
         Returns
         -------
         x : array
-            The solution, in an array of the library that b is from.
-        report : Report
-            How the solve ended.
+            The solution, in an array of the library that b is from; with a column for each of b's.
+        report : Report or BatchReport
+            How the solve ended; a :class:`BatchReport` for several right-hand sides.
         """
         rows, columns = self.shape
+        if len(getattr(b, "shape", ())) == 2 and b.shape[1] != 1:
+            return self._solve_columns(b, x0, callback)
         if is_on_gpu(b):
             if callback is not None:
                 raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
@@ -226,10 +168,61 @@ class LinearSolver:
         x = np.zeros(columns, self._dtype) if x0 is None else vector_of(x0, columns, self._dtype, "x0").copy()
         with self._alone():
             check = self.executor == "host" or self._seconds > _LONG
-            report = Report(**self._core.solve(right, x, callback, check))
+            report = Report.of(self._core.solve(right, x, callback, check))
             self._seconds = report.solve_seconds
         self._report = report
         return same_kind(x, b), report
+
+    def _solve_columns(self, b, x0, callback):
+        if is_on_gpu(b):
+            raise TypeError("several right-hand sides on a GPU. Solve for one contiguous column after another")
+        if callback is not None:
+            raise TypeError("no callback is called for several right-hand sides. Solve for one column after another")
+        rows, columns = self.shape
+        right, number = to_numpy(b, "b"), b.shape[1]
+        real_dtype(right.dtype, "b")
+        if right.shape[0] != rows or number < 1:
+            raise ValueError(f"b has shape {right.shape}. The matrix asks for ({rows},) or ({rows}, k)")
+        x = np.zeros((columns, number), self._dtype, order="F")
+        if x0 is not None:
+            start = to_numpy(x0, "x0")
+            real_dtype(start.dtype, "x0")
+            if start.shape != x.shape:
+                raise ValueError(f"x0 has shape {start.shape}. The right-hand sides ask for {x.shape}")
+            x[...] = start
+        named = self._preconditioner is None or isinstance(self._preconditioner, str)
+        reports = []
+        if self._system.is_matrix and not self._system.on_gpu and named:
+            for first in range(0, number, MOST_COLUMNS):
+                some = slice(first, min(first + MOST_COLUMNS, number))
+                part = np.require(right[:, some], self._dtype, "F").reshape(-1, order="F")
+                with self._alone():
+                    core = self._core_of(some.stop - some.start)
+                    fields = core.solve(part, x[:, some].reshape(-1, order="F"))
+                reports.append(BatchReport.of(fields))
+        else:
+            for k in range(number):
+                x[:, k], report = self.solve(np.ascontiguousarray(right[:, k]), x[:, k])
+                reports.append(report)
+        self._report = joined(reports, "column")
+        return same_kind(x, b), self._report
+
+    def _core_of(self, columns):
+        """The core's solver of that many right-hand sides."""
+        if columns not in self._of_columns:
+            options = {"method": self._method, **self._options}
+            core = make_columns(self._matrix, columns, self._dtype, options, self._preconditioner or "none")
+            for name, settings in self._settings.items():
+                getattr(core, name)(*settings)
+            self._of_columns[columns] = core
+        return self._of_columns[columns]
+
+    def _set(self, name, *settings):
+        """For all later solves."""
+        getattr(self._core, name)(*settings)
+        self._settings[name] = settings
+        for core in list(self._of_columns.values()):
+            getattr(core, name)(*settings)
 
     def enqueue(self, b, x, stream=None):
         """Enqueues a solve on a stream and returns without waiting.
@@ -240,7 +233,8 @@ class LinearSolver:
             Contiguous, of the solver's type, on its GPU (in host memory under executor ``"host"``, where the solve has ended
             when this returns). x holds the initial guess and receives the solution.
         stream : optional
-            A stream of CuPy or PyTorch, or its address; by default the one in which x's library works now.
+            A stream of CuPy or PyTorch, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
+            the one in which x's library works now, once b is written.
 
         Returns
         -------
@@ -251,14 +245,19 @@ class LinearSolver:
             to, of = gpu_vector_of(x, columns, self._dtype, "x"), gpu_vector_of(b, rows, self._dtype, "b")
             if to.read_only:
                 raise ValueError("x is read-only. Pass an array that can be written to")
+            if stream is None:
+                stream = current_stream(x)
+                wait_for(b, stream)
+            else:
+                stream = stream_address(stream)
             with self._alone():
-                ticket = self._core.enqueue(stream_address(stream, x), of.address, to.address)
+                ticket = self._core.enqueue(stream, of.address, to.address)
             return Ticket(ticket, self, b, x, self._updated)
         if self.executor != "host":
             raise TypeError("enqueue needs b and x on the solver's GPU. Use solve for arrays in host memory")
         if not isinstance(x, np.ndarray) and not hasattr(x, "__dlpack__"):
             raise TypeError(f"x is a {type(x).__name__}, into which nothing can be written. Pass an array")
-        to, of = to_numpy(x, "x"), vector_of(b, rows, self._dtype, "b")
+        to, of = writable(x, "x"), vector_of(b, rows, self._dtype, "b")
         if to.shape not in ((columns,), (columns, 1)):
             raise ValueError(f"x has shape {to.shape}. The matrix asks for ({columns},)")
         if to.dtype != self._dtype or not to.flags.c_contiguous or not to.flags.writeable or not to.flags.aligned:
@@ -272,16 +271,20 @@ class LinearSolver:
         Parameters
         ----------
         values : array or sparse matrix
-            A value for each nonzero of A in CSR order, in host memory; or a matrix with A's pattern, anywhere.
+            A value for each nonzero of A in CSR order, in host memory or, as A, on a GPU; or a matrix with A's pattern, anywhere.
 
         Notes
         -----
-        On the host the values of a matrix are read in place. Those of an array are copied.
+        On the host, and on a GPU from a GPU, the values of a matrix are read in place, and so are those of an array on a GPU.
+        Those of an array in host memory are copied.
         """
         if not self._system.is_matrix:
             raise TypeError("the solver was made from an operator without a matrix, which has no values to update")
-        if hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
-            system = System(values)
+        of_array = self._system.on_gpu and is_on_gpu(values)
+        if of_array:
+            gpu_vector_of(values, self._matrix.nonzeros, self._dtype, "values")
+        if of_array or isinstance(values, System) or hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
+            system = self._system.with_values(values) if of_array else System.of(values)
             if system.shape != self.shape:
                 raise ValueError(
                     f"the matrix has shape {system.shape}, and the solver's {self.shape}. They must be the same"
@@ -289,27 +292,33 @@ class LinearSolver:
             matrix = system.matrix(self._dtype)
             if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
+            system.wait_for_arrays()
             with self._alone():
                 # Solves on the host read it in place: both are kept in case the core fails half-way.
                 self._updated = self._updated, system, matrix
                 self._core.update_matrix(matrix)
                 self._updated = system, matrix
+                self._matrix = matrix
+                self._of_columns.clear()
             return
         vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
         with self._alone():
             self._core.update_values(vector)
+            if not self._system.on_gpu:
+                self._matrix = self._system.with_values(vector.copy()).matrix(self._dtype)
+                self._of_columns.clear()
 
     def set_tolerances(self, rtol, atol=0.0):
         """Tolerances of later solves: they stop at ``||b - A x|| <= max(rtol ||b||, atol)``."""
-        self._core.set_tolerances(rtol, atol)
+        self._set("set_tolerances", tolerance("rtol", rtol), tolerance("atol", atol))
 
     def set_max_iterations(self, limit):
         """The most iterations of later solves."""
-        self._core.set_max_iterations(limit)
+        self._set("set_max_iterations", limit_of(limit, None, "limit"))
 
     def set_deadline(self, seconds):
         """The most seconds that the loop of a later solve may run; ``float("inf")`` for any."""
-        self._core.set_deadline(seconds)
+        self._set("set_deadline", seconds)
 
     def refresh_preconditioner(self):
         """Has the next solve make a lagged preconditioner anew if the matrix has changed since it was made."""
@@ -318,6 +327,8 @@ class LinearSolver:
     def cancel(self):
         """Stops the solve in flight, if any; callable from any thread."""
         self._core.cancel()
+        for core in list(self._of_columns.values()):
+            core.cancel()
 
     def explain(self):
         """The recorded loop as a readable tree."""

@@ -1,4 +1,4 @@
-"""Functions minimized and equations solved, with the names of scipy.optimize; functions of Python's, in host memory."""
+"""Functions minimized and equations solved, with the names of scipy.optimize; on a GPU see recorded.py."""
 
 import math
 
@@ -6,42 +6,20 @@ import numpy as np
 
 from . import _core
 from ._arrays import contiguous, real_dtype, to_numpy
+from ._descent import (
+    MINIMIZER_OPTIONS,
+    ROOT_OPTIONS,
+    OptimizeResult,
+    arguments,
+    chosen_minimizer,
+    chosen_root,
+    least_squares_settings,
+    settings_of,
+)
 from ._options import MINIMIZE_DEFAULTS, ROOT_DEFAULTS, options_text
+from .recorded import LeastSquaresSolver, Minimizer, RootSolver, is_array_on_gpu
 
-_MINIMIZERS = {
-    "bfgs": "bfgs", "l-bfgs-b": "lbfgs", "cg": "conjugate-gradient-pr", "newton-cg": "newton-cg", "trust-ncg": "trust-region",
-    "lbfgs": "lbfgs", "trust-region": "trust-region", "conjugate-gradient-pr": "conjugate-gradient-pr",
-    "conjugate-gradient-hz": "conjugate-gradient-hz", "gradient-descent": "gradient-descent",
-}  # fmt: skip
-_ROOTS = {"broyden1": "broyden", "broyden": "broyden", "anderson": "anderson"}
 _STEP = math.sqrt(np.finfo(float).eps)
-
-
-class OptimizeResult(dict):
-    """What minimize, least_squares and root return: a dictionary whose entries are attributes, too, as SciPy's.
-
-    Attributes
-    ----------
-    x : numpy.ndarray
-    success : bool
-    status : int
-        The code of the reason; ``reason`` is its name, and ``message`` a sentence.
-    fun : float or numpy.ndarray
-        The function's value at x; of least_squares and root the residuals.
-    nit, nfev : int
-        Accepted steps, and evaluations, those for finite differences included.
-    """
-
-    __slots__ = ()
-
-    def __getattr__(self, name):
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __repr__(self):
-        return "\n".join(f"{key:>10}: {value!r}" for key, value in self.items())
 
 
 def _start(x0):
@@ -63,17 +41,6 @@ def _vector(value, size, what):
 def _number(value, what):
     number = _vector(value, 1, what)
     return float(number[0])
-
-
-def _chosen(method, known):
-    name = known.get(str(method).lower())
-    if name is None:
-        raise ValueError(f"there is no method called {method!r} here. Use one of {', '.join(known)}")
-    return name
-
-
-def _arguments(args):
-    return args if isinstance(args, tuple) else (args,)
 
 
 def _differences(function, x, at_x):
@@ -131,8 +98,10 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, tol
     OptimizeResult
         With ``jac``, the gradient at x.
     """
-    name = _chosen("BFGS" if method is None else method, _MINIMIZERS)
-    args, x = _arguments(args), _start(x0)
+    if is_array_on_gpu(x0):
+        return Minimizer(fun, x0, args, method, jac, hess, hessp, tol, options).solve(x0)
+    name = chosen_minimizer("BFGS" if method is None else method)
+    args, x = arguments(args), _start(x0)
     n = x.size
     calls = [0]
 
@@ -175,27 +144,12 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, tol
 
         else:
             raise ValueError(f"{method} needs hess or hessp. Give one, or use BFGS")
-    settings = _settings(
-        options, tol, {"gtol": "gradient", "ftol": "function", "maxiter": "max_iterations", "maxfun": "max_evaluations"}
-    )
+    settings = settings_of(options, tol, MINIMIZER_OPTIONS, "host")
     settings.setdefault("gradient", 1e-5)
     fields = _core.minimize(evaluate, product, x, options_text({"method": name, **settings}, MINIMIZE_DEFAULTS))
     evaluations = calls[0]
     found, gradient = evaluate(x.copy())
     return _result(fields, x, evaluations, fun=found, jac=gradient)
-
-
-def _settings(options, tol, names):
-    settings = {}
-    for key, value in (options or {}).items():
-        settings[names.get(key, key)] = value
-    if tol is not None:
-        settings[names[next(iter(names))]] = tol
-    for fixed in ("method", "executor", "callback_memory"):
-        if fixed in settings:
-            raise TypeError(f"{fixed} is no option here")
-    settings["executor"] = "host"
-    return settings
 
 
 def least_squares(fun, x0, jac="2-point", *, args=(), ftol=1e-8, xtol=1e-8, gtol=1e-8, max_nfev=None):
@@ -220,7 +174,12 @@ def least_squares(fun, x0, jac="2-point", *, args=(), ftol=1e-8, xtol=1e-8, gtol
     OptimizeResult
         With ``cost``, ``fun``, the residuals, ``jac`` and ``grad`` at x, and ``optimality``, the largest entry of ``grad``.
     """
-    args, x = _arguments(args), _start(x0)
+    if is_array_on_gpu(x0):
+        if jac != "2-point":
+            raise TypeError("jac is given, and on a GPU autograd differentiates. Leave it out, or use minimize")
+        made = LeastSquaresSolver(fun, x0, args=args, ftol=ftol, xtol=xtol, gtol=gtol, max_nfev=max_nfev)
+        return made.solve(x0)
+    args, x = arguments(args), _start(x0)
     n = x.size
     residuals = _Counted(fun, args, None, "fun(x)")
 
@@ -253,10 +212,8 @@ def least_squares(fun, x0, jac="2-point", *, args=(), ftol=1e-8, xtol=1e-8, gtol
         J = at(point)[1]
         return _vector(J.T @ (J @ direction), n, "the product")
 
-    settings = {"gradient": gtol or 0.0, "function": ftol or 0.0, "step": xtol or 0.0, "executor": "host"}
-    if max_nfev is not None:
-        settings["max_evaluations"] = max_nfev
-    text = options_text({"method": "levenberg-marquardt", **settings}, MINIMIZE_DEFAULTS)
+    settings = {**least_squares_settings(ftol, xtol, gtol, max_nfev), "executor": "host"}
+    text = options_text(settings, MINIMIZE_DEFAULTS)
     fields = _core.minimize(evaluate, product, x, text)
     calls = residuals.calls
     r, J = at(x)
@@ -286,10 +243,12 @@ def root(fun, x0, args=(), method="broyden1", tol=None, options=None):
     -------
     OptimizeResult
     """
-    name = _chosen(method, _ROOTS)
+    if is_array_on_gpu(x0):
+        return RootSolver(fun, x0, args, method, tol, options).solve(x0)
+    name = chosen_root(method)
     x = _start(x0)
-    function = _Counted(fun, _arguments(args), x.size, "fun(x)")
-    settings = _settings(options, tol, {"fatol": "atol", "maxiter": "max_iterations"})
+    function = _Counted(fun, arguments(args), x.size, "fun(x)")
+    settings = settings_of(options, tol, ROOT_OPTIONS, "host")
     settings.setdefault("rtol", 0.0)
     fields = _core.root(function, x, options_text({"method": name, **settings}, ROOT_DEFAULTS))
     calls = function.calls

@@ -66,6 +66,13 @@ class Report:
     history_iterations: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     history: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
+    @classmethod
+    def of(cls, fields):
+        """From all fields at once, without the time that a frozen class takes to set each."""
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
+        return made
+
     def __bool__(self):
         return self.converged
 

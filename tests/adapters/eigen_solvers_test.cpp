@@ -216,6 +216,18 @@ TEST_CASE("several right-hand sides for Eigen", "[adapters][eigen]") {
   const matrix sparse = Eigen::MatrixXd::Identity(81, 4).sparseView();
   const matrix inverse = solver.solve(sparse);
   CHECK((Eigen::MatrixXd(inverse) - direct(A, Eigen::MatrixXd(sparse))).norm() <= 1e-12);
+  // Preconditioners that are for one right-hand side.
+  for (const char* const options :
+       {"preconditioner=ilu", "preconditioner=spai", "preconditioner=amg,amg_refresh=lagged"}) {
+    INFO(options);
+    whilst::eigen::ConjugateGradient<matrix, whole> in_turn(A);
+    in_turn.setOptions(options);
+    in_turn.setTolerance(1e-10);
+    const columns_of B = columns_of::Random(81, 3), X = in_turn.solve(B);
+    CHECK(in_turn.info() == Eigen::Success);
+    CHECK((X - direct(A, B)).norm() <= allowed<double>(1e-10, B));
+    CHECK((in_turn.setOptions("preconditioner=jacobi").solve(B) - direct(A, B)).norm() <= allowed<double>(1e-10, B));
+  }
   // One that fails is told, and the others are solved.
   columns_of B = columns_of::Ones(81, 3);
   B(5, 1) = std::numeric_limits<double>::quiet_NaN();

@@ -101,6 +101,34 @@ TEST_CASE("a ticket tells how a minimization ended", "[minimizer][enqueue][sanit
   }
 }
 
+TEST_CASE("a minimization of memory on the place tells all that one of host memory does", "[minimizer][enqueue]") {
+  const std::vector<double> start = rosenbrock_start<double>(8);
+  for (const std::string& executor : recorded_executors()) {
+    INFO(executor);
+    const minimizer_options options{.tolerances = {.gradient = 1e-6}, .executor = executor};
+    const reference expected(rosenbrock(8), options, start);
+    own_minimizer<double> again(rosenbrock(8), options);
+    const any_stream stream;
+    index_type seen = 0;
+    for (const bool monitored : {false, true}) {
+      if (monitored) again.by.set_monitor([&](const whilst::progress&) { ++seen; });
+      buffer<double> x = on_place(executor, start);
+      const minimize_report told = again.by.solve(stream.get(), x.data());
+      expected.check(told, x);
+      CHECK(told.value == expected.told.value);
+      CHECK(told.evaluations == expected.told.evaluations);
+      CHECK(told.records.size() == expected.told.records.size());
+    }
+    if (executor == "host" || executor == "stream") CHECK(seen > 0);
+    again.by.set_monitor([](const whilst::progress&) { throw std::runtime_error("enough"); });
+    buffer<double> x = on_place(executor, start);
+    if (executor == "host" || executor == "stream") CHECK_THROWS_WITH(again.by.solve(stream.get(), x.data()), "enough");
+    again.by.set_monitor({});
+    x = on_place(executor, start);
+    expected.check(again.by.solve(stream.get(), x.data()), x);
+  }
+}
+
 TEST_CASE("minimizations one after another on a stream, more than are prepared for", "[minimizer][enqueue]") {
   for (const std::string& executor : recorded_executors()) {
     own_minimizer<double> one(springs(n), {.executor = executor});

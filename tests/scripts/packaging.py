@@ -192,6 +192,9 @@ class released(unittest.TestCase):
         self.assertGreater(len(patterns), 5)
         for pattern in patterns:
             self.assertTrue(os.path.exists(os.path.join(SOURCE, pattern.replace("/*", ""))), pattern)
+        for path, text in self.recipes():
+            for name in re.findall(r"(\w+\.pc)\b", text):
+                self.assertTrue(os.path.exists(os.path.join(SOURCE, f"cmake/{name}.in")), path)
 
 
 if __name__ == "__main__":

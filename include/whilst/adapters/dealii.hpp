@@ -4,8 +4,10 @@
 /// Solvers for deal.II with the interface of its own. Needs deal.II's headers, 9.4 or later.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,12 +77,23 @@ class Solver {
                     std::is_same_v<VectorType, ::dealii::Vector<float>>,
                 "vectors are dealii::Vector<double> or dealii::Vector<float>");
 
-  /// The control must outlive the solver. For the text see whilst::options_from_string; it has no rtol, atol and
-  /// max_iterations, which are the control's. Throws whilst::error on an unknown key or value, and on another method.
+  /// The control must outlive the solver. For the text see whilst::options_from_string; rtol, atol and
+  /// max_iterations are the control's. Throws whilst::error on these, on an unknown key or value, and on another
+  /// method.
   explicit Solver(::dealii::SolverControl& control, std::string_view options = "") : control_(&control) {
     linear_solver_options start;
     start.method = Method::name;
+    const linear_solver_options usual = start;
+    start.rtol = start.atol = std::numeric_limits<double>::quiet_NaN();
+    start.max_iterations = -1;  // as it stays where it is not named
     options_ = options_from_string<linear_solver_options>(options, start);
+    if (!std::isnan(options_.rtol) || !std::isnan(options_.atol) || options_.max_iterations != -1)
+      throw error("making a solver for deal.II",
+                  "the options name rtol, atol or max_iterations, which are the control's",
+                  "Leave them out, and give the SolverControl its tolerance and its limit");
+    options_.rtol = usual.rtol;
+    options_.atol = usual.atol;
+    options_.max_iterations = usual.max_iterations;
     if (!std::is_same_v<Method, methods::any> && options_.method != Method::name)
       throw error("making a solver for deal.II",
                   "this class is method '" + start.method + "', and the options name '" + options_.method + "'",

@@ -247,15 +247,9 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
       auto column = x.derived().col(0);
       _solve_vector_with_guess_impl(b.col(0), column);
     } else if constexpr (at_once) {
-      solve_columns(b, x.derived());
+      if (!solve_columns(b, x.derived())) solve_in_turn(b, x.derived());
     } else {
-      total all;
-      for (Eigen::Index k = 0; k < b.cols(); ++k) {
-        auto column = x.derived().col(k);
-        _solve_vector_with_guess_impl(b.col(k), column);
-        all.add(this->m_iterations, this->m_error, this->m_info);
-      }
-      conclude(all);
+      solve_in_turn(b, x.derived());
     }
   }
   /// For Eigen: the same with sparse right-hand sides and solutions.
@@ -289,6 +283,7 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
   void record() {
     solver_ = std::make_unique<linear_solver<Scalar>>(recorded());
     columns_.reset();
+    only_in_turn_ = false;
     recorded_rows_ = this->rows();
   }
   linear_solver<Scalar> recorded() {
@@ -311,9 +306,22 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
     }
   }
 
-  /// Up to 64 columns a solve; columns of zeros, which need no iteration, fill up the last one.
   template <class Rhs, class Dest>
-  void solve_columns(const Rhs& b, Dest& x) const {
+  void solve_in_turn(const Rhs& b, Dest& x) const {
+    total all;
+    for (Eigen::Index k = 0; k < b.cols(); ++k) {
+      auto column = x.col(k);
+      _solve_vector_with_guess_impl(b.col(k), column);
+      all.add(this->m_iterations, this->m_error, this->m_info);
+    }
+    conclude(all);
+  }
+
+  /// Up to 64 columns a solve; columns of zeros, which need no iteration, fill up the last one. False, and x is as it
+  /// was, if the library does not solve several at once with these options.
+  template <class Rhs, class Dest>
+  bool solve_columns(const Rhs& b, Dest& x) const {
+    if (only_in_turn_) return false;
     eigen_assert(this->m_factorizationIsOk && "You must first call compute() or factorize()");
     using columns_of = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
     const Eigen::Index all_columns = b.cols(), width = std::min<Eigen::Index>(all_columns, 64);
@@ -323,8 +331,17 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
       columns_of B = columns_of::Zero(b.rows(), width), X = columns_of::Zero(x.rows(), width);
       B.leftCols(count) = b.middleCols(first, count);
       X.leftCols(count) = x.middleCols(first, count);
-      if (!columns_ || columns_->columns() != width)
-        columns_ = std::make_unique<columns_linear_solver<Scalar>>(*matrix_, static_cast<index_type>(width), options_);
+      if (!columns_ || columns_->columns() != width) {
+        try {
+          columns_ =
+              std::make_unique<columns_linear_solver<Scalar>>(*matrix_, static_cast<index_type>(width), options_);
+        } catch (const out_of_memory&) {
+          throw;
+        } catch (const error&) {  // a preconditioner that is for one right-hand side
+          only_in_turn_ = true;
+          return false;
+        }
+      }
       columns_->set_tolerances(static_cast<double>(this->m_tolerance), options_.atol);
       columns_->set_max_iterations(static_cast<index_type>(this->maxIterations()));
       const columns_report ended =
@@ -338,6 +355,7 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
       }
     }
     conclude(all);
+    return true;
   }
   template <class Plain>
   static std::size_t size_of(const Plain& matrix) {
@@ -348,6 +366,7 @@ class IterativeSolver : public Eigen::IterativeSolverBase<IterativeSolver<Matrix
   std::optional<csr_matrix<Scalar>> matrix_;
   std::unique_ptr<linear_solver<Scalar>> solver_;
   mutable std::unique_ptr<columns_linear_solver<Scalar>> columns_;
+  mutable bool only_in_turn_ = false;
   Eigen::Index recorded_rows_ = 0;
   mutable whilst::report report_;
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -61,13 +62,19 @@ class state {
   PetscObjectId matrix_ = 0;
   PetscObjectState nonzeros_ = 0, values_ = 0;
   const PetscScalar* entries_ = nullptr;
-  std::string options_text_;
+  std::optional<linear_solver_options> options_;
   PC called_ = nullptr;
 };
 
+/// An error of PETSc's on its way to the caller.
+struct failed_call : std::runtime_error {
+  PetscErrorCode code;
+  explicit failed_call(PetscErrorCode given)
+      : std::runtime_error("PETSc reported error " + std::to_string(int(given))), code(given) {}
+};
 /// Throws for PETSc's error codes, where exceptions pass.
 inline void check(PetscErrorCode code) {
-  if (code != PetscErrorCode(0)) throw std::runtime_error("PETSc reported error " + std::to_string(int(code)));
+  if (code != PetscErrorCode(0)) throw failed_call(code);
 }
 
 inline bool is_type(PetscObject object, const char* name) {
@@ -82,6 +89,8 @@ PetscErrorCode guarded(const Work& work) {
   PetscFunctionBegin;
   try {
     work();
+  } catch (const failed_call& failure) {
+    PetscCall(failure.code);
   } catch (const std::bad_alloc&) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Whilst ran out of memory");
   } catch (const std::exception& problem) {
@@ -210,18 +219,19 @@ inline void state::set_up(KSP ksp) {
   PC pc = nullptr;
   check(KSPGetPC(ksp, &pc));
   const auto called_now = [&] { return is_type(reinterpret_cast<PetscObject>(pc), PCNONE) ? nullptr : pc; };
-  const std::string options = options_to_string(options_of(ksp, A));
+  linear_solver_options options = options_of(ksp, A);
   const PetscScalar* entries = nullptr;
   check(MatSeqAIJGetArrayRead(A, &entries));
   const PetscScalar* const present = entries;
   check(MatSeqAIJRestoreArrayRead(A, &entries));
   if (solver_ && matrix == matrix_ && nonzeros == nonzeros_ && present == entries_ && called_now() == called_ &&
-      options == options_text_) {
+      options_ && options == *options_) {
     if (values != values_) solver_->update_values(rows_of(A, entries_));
   } else {
     record(ksp, A);
   }
-  matrix_ = matrix, nonzeros_ = nonzeros, values_ = values, options_text_ = options, called_ = called_now();
+  matrix_ = matrix, nonzeros_ = nonzeros, values_ = values, called_ = called_now();
+  options_ = std::move(options);
 }
 
 /// PETSc's word for how a solve ended; where it has none, breakdown.
@@ -258,10 +268,15 @@ inline void state::solve(KSP ksp) {
   if (entries_of_b != entries_of_x)
     throw error("solving by a KSP of type whilst", "the matrix is rectangular",
                 "Use KSPLSQR, or whilst::linear_solver");
+  const bool is_untested = ksp->normtype == KSP_NORM_NONE || ksp->converged == KSPConvergedSkip;
+  if (!is_untested && ksp->converged != KSPConvergedDefault)
+    throw error("solving by a KSP of type whilst", "it has a convergence test of its own, which would not be called",
+                "Use KSPSetTolerances, or a KSP of PETSc's");
   set_up(ksp);  // values may have changed since
   if (ksp->guess_zero) check(VecSet(ksp->vec_sol, 0));
-  solver_->set_tolerances(static_cast<double>(ksp->rtol), static_cast<double>(ksp->abstol));
-  solver_->set_divergence(static_cast<double>(ksp->divtol));
+  solver_->set_tolerances(is_untested ? 0 : static_cast<double>(ksp->rtol),
+                          is_untested ? 0 : static_cast<double>(ksp->abstol));
+  solver_->set_divergence(is_untested ? std::numeric_limits<double>::max() : static_cast<double>(ksp->divtol));
   solver_->set_max_iterations(ksp->max_it);
   PetscInt n = 0;
   check(VecGetLocalSize(ksp->vec_sol, &n));
@@ -286,6 +301,13 @@ inline void state::solve(KSP ksp) {
   ksp->its = static_cast<PetscInt>(report_.iterations());
   ksp->rnorm = static_cast<PetscReal>(report_.residual_norm());
   ksp->reason = reason_of(report_.reason());
+  if (is_untested && (report_.reason() == reason::iteration_limit || report_.reason() == reason::attainable_accuracy))
+    ksp->reason = KSP_CONVERGED_ITS;
+  if (called_ && ksp->reason < 0) {
+    PCFailedReason why = PC_NOERROR;
+    check(PCGetFailedReason(called_, &why));
+    if (why != PC_NOERROR) ksp->reason = KSP_DIVERGED_PC_FAILED;
+  }
   check(PetscInfo(ksp, "%s\n", report_.message().c_str()));
 }
 
@@ -332,8 +354,10 @@ inline PetscErrorCode create(KSP ksp) {
     ksp->ops->buildsolution = KSPBuildSolutionDefault;
     ksp->ops->buildresidual = KSPBuildResidualDefault;
     ksp->setupnewmatrix = PETSC_TRUE;
-    for (const PCSide side : {PC_LEFT, PC_RIGHT})  // norms are those of b - A x
+    for (const PCSide side : {PC_LEFT, PC_RIGHT}) {  // norms are those of b - A x
       check(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, side, side == PC_LEFT ? 3 : 2));
+      check(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, side, 1));
+    }
   });
 }
 
@@ -343,15 +367,17 @@ inline PetscErrorCode create(KSP ksp) {
 ///
 /// KSPSetType(ksp, whilst::petsc::type), or -ksp_type whilst, then has KSPSolve solve by a whilst::linear_solver. Its
 /// options come from -ksp_whilst_options, "method=cg,preconditioner=amg", or set_options; the method is "auto" if none
-/// is named. Tolerances and limits are the KSP's; the norm is that of b - A x. Matrices are of type seqaij: on the host
-/// their arrays are read in place. They may get new values between solves, and other entries. Matrices with a
-/// MatNullSpace are solved as singular. KSPMonitor is called after the solve, with the history.
+/// is named. Tolerances and limits are the KSP's; the norm is that of b - A x. With KSP_NORM_NONE, or KSPConvergedSkip
+/// as the test, a solve takes the limit's iterations, or fewer where x cannot get better, and is KSP_CONVERGED_ITS;
+/// other tests of the caller's are refused. Matrices are of type seqaij: on the host their arrays are read in place.
+/// They may get new values between solves, and other entries. Matrices with a MatNullSpace are solved as singular.
+/// KSPMonitor is called after the solve, with the history.
 ///
 /// A preconditioner that Whilst's options name takes the place of the KSP's PC, which becomes PCNONE. Otherwise each
 /// iteration calls the PC, on the host; PETSc's default is ILU, and -pc_type none leaves it out.
 ///
 /// An end that PETSc has no word for, such as attainable_accuracy, is KSP_DIVERGED_BREAKDOWN: -info prints the reason.
-/// Errors of Whilst's become PETSC_ERR_LIB with their message.
+/// Errors of Whilst's become PETSC_ERR_LIB with their message; those of PETSc's own, as of a PC, keep their code.
 inline PetscErrorCode register_solver() { return KSPRegister(type, detail::create); }
 
 /// Options for a KSP of this type as text: see whilst::options_from_string. Those of -ksp_whilst_options count before

@@ -128,6 +128,7 @@ void context_life::end_current(std::string_view how) {
 
 bool context_life::ended() const {
   if (number_ == 0) return false;
+  if (is_forked()) return true;
   const relaxed_capture_mode relaxed;
   const std::lock_guard hold(all_watches().lock);
   watch& one = all_watches().all[place_];
@@ -146,6 +147,7 @@ bool context_life::is_elsewhere() const {
 
 void context_life::require_alive(std::string_view doing) const {
   if (!ended()) return;
+  if (is_forked()) throw error(doing, forked_problem, forked_cure);
   const std::lock_guard hold(all_watches().lock);
   const watch& one = all_watches().all[place_];
   if (one.number == number_ && !one.fault.empty()) refuse_after_fault(doing, one);

@@ -1,8 +1,11 @@
 // compiled by nvcc where CUDA is on
 #include "whilst/engine/memory/cuda.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -58,6 +61,7 @@ bool has_cost_the_context(cudaError_t status) {
 }  // namespace
 
 void fail(cudaError_t status, const char* expression, std::string_view doing) {
+  if (is_forked()) throw error(doing, forked_problem, forked_cure);
   cudaGetLastError();  // clears what is not sticky, so that the next call starts clean
   if (has_cost_the_context(status)) {
     context_life::end_current(cudaGetErrorName(status));
@@ -336,10 +340,27 @@ std::string why_no_device(cudaError_t status) {
 
 }  // namespace
 
+namespace {
+std::atomic<bool> has_forked = false;
+/// From now on a child process is told from its parent.
+void watch_for_forks() {
+  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] { has_forked = true; });
+}
+}  // namespace
+
+bool is_forked() { return has_forked; }
+
 int device_count(std::string* note) {
+  if (is_forked()) {
+    if (note) *note = forked_problem;
+    return 0;
+  }
   int count = 0;
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaGetDeviceCount(&count));
-  if (status == cudaSuccess) return count;
+  if (status == cudaSuccess) {
+    watch_for_forks();
+    return count;
+  }
   if (note) *note = why_no_device(status);
   return 0;
 }
@@ -349,6 +370,7 @@ int device_count(std::string* note) {
 #else
 
 namespace cuda {
+bool is_forked() { return false; }
 int device_count(std::string* note) {
   if (note) *note = "built without CUDA";
   return 0;

@@ -77,8 +77,21 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
                 what + " " + std::to_string(unknowns) + " unknowns, and x has " + std::to_string(x.size()) + " entries",
                 "Make both agree");
   const turns::turn mine = enter(doing);  // until the state has been read
+  return wait_for(prepared_program::solve(doing, nullptr, x.data()));
+}
+
+template <class T>
+typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view doing, stream_handle stream, T* x) {
+  const turns::turn mine = enter(doing);
+  auto launched = enqueue(stream, nullptr, x);
+  if (desk().is_monitored() && !recorded().where().on_host()) desk().wait_and_tell(*launched);
+  return wait_for(std::move(launched));
+}
+
+template <class T>
+typename prepared_descent<T>::ended prepared_descent<T>::wait_for(std::shared_ptr<ticket::state> launched) const {
   const place where = recorded().where();
-  descent_report told{ticket(prepared_program::solve(doing, nullptr, x.data())).wait()};
+  descent_report told{ticket(std::move(launched)).wait()};
   descent_state state;
   read(where, &state, made_.state, 1);
   told.evaluations = state.evaluations;

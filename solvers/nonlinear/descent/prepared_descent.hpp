@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,20 +37,25 @@ class prepared_descent final : public prepared_program {
                    const descent_settings& settings, const std::string& method, index_type unknowns,
                    clock::time_point began);
 
-  /// How a solve from host memory ended.
+  /// How a solve ended.
   struct ended {
     descent_report told;
     double value;
     index_type trial_values, refreshes;
   };
-  /// Blocks. `doing` opens the message of an exception; `what` describes the problem: "it has 3 unknowns".
+  /// From host memory. Blocks. `doing` opens the message of an exception; `what` describes the problem: "it has 3
+  /// unknowns".
   ended solve(std::string_view doing, const std::string& what, std::span<T> x);
+  /// The same with x on the place, after earlier work on `stream`.
+  ended solve(std::string_view doing, stream_handle stream, T* x);
 
   /// The tolerances must have been checked.
   void set_tolerances(const descent_tolerances& tolerances);
 
  private:
   void set_parameters(const ticket::state& of, const void* b, void* x) override;
+  /// Waits for the latest launch, in whose turn the caller is.
+  ended wait_for(std::shared_ptr<ticket::state> launched) const;
   template <class Value>
   static void read(place where, Value* target, const Value* source, index_type count);
 

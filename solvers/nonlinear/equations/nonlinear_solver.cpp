@@ -122,6 +122,10 @@ nonlinear_report nonlinear_solver<T>::solve(std::span<T> x) {
   return {implementation_->prepared->solve("solving equations", "they have", x).told};
 }
 template <class T>
+nonlinear_report nonlinear_solver<T>::solve(stream_handle stream, T* x) {
+  return {implementation_->prepared->solve("solving equations", stream, x).told};
+}
+template <class T>
 ticket nonlinear_solver<T>::enqueue(stream_handle stream, T* x) {
   return ticket(implementation_->prepared->enqueue(stream, nullptr, x));
 }

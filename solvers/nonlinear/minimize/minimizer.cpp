@@ -139,6 +139,11 @@ minimize_report minimizer<T>::solve(std::span<T> x) {
   return {std::move(told), value, trial_values, refreshes};
 }
 template <class T>
+minimize_report minimizer<T>::solve(stream_handle stream, T* x) {
+  auto [told, value, trial_values, refreshes] = implementation_->prepared->solve("minimizing a function", stream, x);
+  return {std::move(told), value, trial_values, refreshes};
+}
+template <class T>
 ticket minimizer<T>::enqueue(stream_handle stream, T* x) {
   return ticket(implementation_->prepared->enqueue(stream, nullptr, x));
 }

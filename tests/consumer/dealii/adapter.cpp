@@ -162,6 +162,8 @@ void misuse() {
   plate<double> one(5);
   SolverControl control(100, 1e-8);
   refused("there is no option called 'speed'", [&] { whilst::deal_ii::SolverCG<>(control, "speed=high"); });
+  for (const char* const options : {"rtol=1e-3", "atol=1e-3", "max_iterations=7", "max_iterations=10000"})
+    refused("which are the control's", [&] { whilst::deal_ii::SolverCG<>(control, options); });
   refused("this class is method 'cg'", [&] { whilst::deal_ii::SolverCG<>(control, "method=gmres"); });
   PreconditionJacobi<SparseMatrix<double>> jacobi;
   jacobi.initialize(one.A);

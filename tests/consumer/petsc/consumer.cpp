@@ -265,6 +265,47 @@ void ends() {
   expect(tiny.solve() == KSP_CONVERGED_RTOL && tiny.distance() <= 1, "a single unknown");
 }
 
+PetscErrorCode own_test(KSP, PetscInt, PetscReal, KSPConvergedReason*, void*) { return PetscErrorCode(0); }
+PetscErrorCode failing_apply(PC pc, Vec, Vec z) {
+  must(PCSetFailedReason(pc, PC_SUBPC_ERROR));
+  must(VecSet(z, std::numeric_limits<double>::infinity()));
+  return PetscErrorCode(0);
+}
+PetscErrorCode erring_apply(PC, Vec, Vec) { return PETSC_ERR_USER; }
+
+void untested() {
+  solver one(plate(20), "method=cg"), skipped(plate(20), "method=cg"), theirs(plate(20), "method=cg");
+  must(KSPSetTolerances(theirs.ksp, 1e-300, 1e-300, 1e8, 7));
+  must(KSPSetType(theirs.ksp, KSPCG));
+  theirs.solve();
+  must(KSPSetNormType(one.ksp, KSP_NORM_NONE));
+  must(KSPSetConvergenceTest(skipped.ksp, KSPConvergedSkip, nullptr, nullptr));
+  for (solver* const each : {&one, &skipped}) {
+    must(KSPSetTolerances(each->ksp, 0.5, 1e300, 1e8, 7));  // of no effect
+    expect(each->solve() == KSP_CONVERGED_ITS && each->iterations() == 7, "without a norm the limit is the end");
+    PetscReal apart = 0, size = 0;
+    must(VecNorm(theirs.x, NORM_2, &size));
+    must(VecAXPY(each->x, -1, theirs.x));
+    must(VecNorm(each->x, NORM_2, &apart));
+    expect(apart <= 1e-10 * size, "as PETSc's conjugate gradients after as many");
+  }
+}
+
+void failing_preconditioners() {
+  solver one(plate(6), "method=cg", PCSHELL);
+  PC pc = nullptr;
+  must(KSPGetPC(one.ksp, &pc));
+  must(PCShellSetApply(pc, failing_apply));
+  expect(one.solve() == KSP_DIVERGED_PC_FAILED, "a PC that failed");
+  solver other(plate(6), "method=cg", PCSHELL);
+  must(KSPGetPC(other.ksp, &pc));
+  must(PCShellSetApply(pc, erring_apply));
+  must(PetscPushErrorHandler(keep_message, nullptr));
+  const PetscErrorCode code = KSPSolve(other.ksp, other.b, other.x);
+  must(PetscPopErrorHandler());
+  expect(code == PETSC_ERR_USER, "the code of a PC's error");
+}
+
 void misuse() {
   solver one(plate(4));
   refused("there is no option called 'speed'", [&] { return whilst::petsc::set_options(one.ksp, "speed=high"); });
@@ -272,6 +313,12 @@ void misuse() {
   refused("there is no method called 'best'", [&] { return KSPSolve(one.ksp, one.b, one.x); });
   must(whilst::petsc::set_options(one.ksp, ""));
   expect(one.solve() == KSP_CONVERGED_RTOL, "it goes on after an error");
+  must(KSPSetConvergenceTest(one.ksp, own_test, nullptr, nullptr));
+  refused("a convergence test of its own", [&] { return KSPSolve(one.ksp, one.b, one.x); });
+  void* context = nullptr;
+  must(KSPConvergedDefaultCreate(&context));
+  must(KSPSetConvergenceTest(one.ksp, KSPConvergedDefault, context, KSPConvergedDefaultDestroy));
+  expect(one.solve() == KSP_CONVERGED_RTOL, "and on with PETSc's test");
   refused("transpose", [&] { return KSPSolveTranspose(one.ksp, one.b, one.x); });
   KSP other = nullptr;
   must(KSPCreate(PETSC_COMM_SELF, &other));
@@ -312,6 +359,8 @@ int main(int argument_count, char** arguments) {
   changes();
   null_space();
   ends();
+  untested();
+  failing_preconditioners();
   misuse();
   from_command_line();
   memory();

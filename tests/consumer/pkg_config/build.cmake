@@ -1,5 +1,6 @@
-# Moves an installed Whilst elsewhere, compiles the program of tests/consumer by what pkg-config says there, and runs it.
-# Run with -DPREFIX, -DLIBRARIES (a folder below it), -DSOURCE, -DCOMPILER, -DPKG_CONFIG, -DVERSION and -DFOLDER to work in.
+# Moves an installed Whilst elsewhere, compiles a program by what pkg-config says there of a module, and runs it. Run with
+# -DPREFIX, -DLIBRARIES (a folder below it), -DMODULE, -DSOURCE, -DCOMPILER, -DSTANDARD, -DPKG_CONFIG, -DVERSION and -DFOLDER to
+# work in.
 
 cmake_minimum_required(VERSION 3.25)
 function(run)
@@ -16,15 +17,15 @@ file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${moved})
 file(COPY ${PREFIX}/ DESTINATION ${moved})
 set(ENV{PKG_CONFIG_PATH} "${moved}/${LIBRARIES}/pkgconfig")
-run(${PKG_CONFIG} --modversion whilst)
+run(${PKG_CONFIG} --modversion ${MODULE})
 if(NOT said STREQUAL VERSION)
-  message(FATAL_ERROR "whilst.pc is of version ${said}, and the library of ${VERSION}")
+  message(FATAL_ERROR "${MODULE}.pc is of version ${said}, and the library of ${VERSION}")
 endif()
-run(${PKG_CONFIG} --cflags --libs whilst)
+run(${PKG_CONFIG} --cflags --libs ${MODULE})
 if(said MATCHES "${PREFIX}")
-  message(FATAL_ERROR "whilst.pc still leads to ${PREFIX}: ${said}")
+  message(FATAL_ERROR "${MODULE}.pc still leads to ${PREFIX}: ${said}")
 endif()
 separate_arguments(flags UNIX_COMMAND "${said}")
-run(${COMPILER} -std=c++20 ${SOURCE} -o ${FOLDER}/consumer ${flags})
+run(${COMPILER} -std=${STANDARD} ${SOURCE} -o ${FOLDER}/consumer ${flags})
 set(ENV{LD_LIBRARY_PATH} "${moved}/${LIBRARIES}")
 run(${FOLDER}/consumer)

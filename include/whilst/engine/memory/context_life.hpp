@@ -13,8 +13,8 @@ bool make_context_current(void* context) noexcept;
 
 /// The life of the CUDA context that something was made in: a GPU's primary one, or one of the caller's own.
 /// cudaDeviceReset() and cuCtxDestroy() end it and destroy its memory, streams, events and graphs; later objects may
-/// get the same addresses and handles. A fault in a kernel ends it, too: every later call fails. So neither use nor
-/// release anything left of an ended life.
+/// get the same addresses and handles. A fault in a kernel ends it, too: every later call fails. In a forked child its
+/// parent's lives have ended. So neither use nor release anything left of an ended life.
 class context_life {
  public:
   /// For objects in no context: never ends.

@@ -166,6 +166,13 @@ bool switch_nodes();
 
 #endif
 
+/// Whether this process was forked from one in which the library had found a GPU: CUDA does not survive that.
+bool is_forked();
+inline constexpr const char* forked_problem = "CUDA does not survive the fork that made this process";
+inline constexpr const char* forked_cure =
+    "Use executor host here, fork before the library looks for a GPU, or start the process anew (in Python: "
+    "multiprocessing's method spawn)";
+
 /// The number of CUDA devices; 0 without CUDA, a driver or a GPU. `note` (where given) receives why there is none.
 int device_count(std::string* note = nullptr);
 

@@ -92,6 +92,8 @@ class nonlinear_solver : public replayed_solver {
   /// x, in host memory, holds the starting point and receives the point reached by the last accepted step; after a
   /// failure, the point with the lowest ||F||. Blocks. If F is not finite at the starting point, x is left unchanged.
   nonlinear_report solve(std::span<T> x);
+  /// The same with x in memory of the system's place, after earlier work on `stream`: enqueue, and the wait.
+  nonlinear_report solve(stream_handle stream, T* x);
 
   /// Enqueues a solve on `stream` and returns without waiting; x is a pointer of the system's place. Otherwise as
   /// linear_solver::enqueue, captures included.

@@ -99,6 +99,8 @@ class minimizer : public replayed_solver {
   /// x, in host memory, holds the starting point and receives the point found: the best one if the method only
   /// descends. Blocks. If f is not finite at the starting point, x is left unchanged.
   minimize_report solve(std::span<T> x);
+  /// The same with x in memory of the function's place, after earlier work on `stream`: enqueue, and the wait.
+  minimize_report solve(stream_handle stream, T* x);
 
   /// Enqueues a minimization on `stream` and returns without waiting; x is a pointer of the function's place. Otherwise
   /// as linear_solver::enqueue, captures included.

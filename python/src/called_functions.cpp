@@ -1,0 +1,151 @@
+#include "python/src/called_functions.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "python/src/arrays.hpp"
+#include "python/src/callbacks.hpp"
+#include "python/src/reports.hpp"
+#include "whilst/files/options_text.hpp"
+#include "whilst/linear/linear_solver.hpp"
+#include "whilst/nonlinear/equations/nonlinear_solver.hpp"
+#include "whilst/nonlinear/functions/called_equations.hpp"
+#include "whilst/nonlinear/functions/called_objective.hpp"
+#include "whilst/nonlinear/minimize/minimizer.hpp"
+
+namespace whilst::python {
+namespace {
+
+std::uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: the way in which Python protocols give pointers
+}
+/// A Python function of the addresses of a stream and of memory, as a callback of the library's with these pointers.
+template <class... Pointers>
+struct enqueued {
+  explicit enqueued(nb::object function) : call(std::move(function)) {}
+  void operator()(stream_handle stream, index_type, Pointers... memory) const {
+    const with_gil hold;
+    call(address_of(stream), address_of(memory)...);
+  }
+  shared_function call;
+};
+
+/// A solver of a function of Python's, and the function, which the solver refers to.
+template <class Function, class Solver, class Options>
+struct called_solver {
+  using options = Options;
+  Function function;
+  Solver solver;
+
+  template <class... Callbacks>
+  called_solver(int device, index_type n, const std::string& text, Callbacks... callbacks)
+      : function(place::gpu(device), n, std::move(callbacks)...),
+        solver(function, options_from_string<Options>(text)) {}
+};
+template <class T>
+using called_minimizer = called_solver<called_objective<T>, minimizer<T>, minimizer_options>;
+template <class T>
+using called_root_solver = called_solver<called_equations<T>, nonlinear_solver<T>, nonlinear_solver_options>;
+
+nb::dict all_fields_of(const minimize_report& done) {
+  nb::dict fields = fields_of_descent(done, done.message());
+  fields["value"] = done.value;
+  return fields;
+}
+nb::dict all_fields_of(const nonlinear_report& done) { return fields_of_descent(done, done.message()); }
+
+template <class T, class Called>
+nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& name) {
+  return nb::class_<Called>(module, name.c_str())
+      .def(
+          "solve",
+          [](Called& self, std::uintptr_t stream, std::uintptr_t x, bool check_signals) {
+            signal_check check;
+            const auto done = [&] {
+              const without_gil free_others;
+              if (!check_signals || !check.may_throw()) return self.solver.solve(stream_at(stream), to<T>(x));
+              const monitored look(self.solver, [&](const progress&) { check(); });
+              return self.solver.solve(stream_at(stream), to<T>(x));
+            }();
+            return all_fields_of(done);
+          },
+          nb::arg("stream"), nb::arg("x"), nb::arg("check_signals"))
+      .def(
+          "enqueue",
+          [](Called& self, std::uintptr_t stream, std::uintptr_t x) {
+            const without_gil free_others;
+            return self.solver.enqueue(stream_at(stream), to<T>(x));
+          },
+          nb::arg("stream"), nb::arg("x"), nb::keep_alive<0, 1>())
+      // These wait for the solve of another thread, which asks for the GIL meanwhile.
+      .def(
+          "set_tolerances",
+          [](Called& self, const std::string& text) {
+            const auto read = options_from_string<typename Called::options>(text);
+            const without_gil free_others;
+            self.solver.set_tolerances(read.tolerances);
+          },
+          nb::arg("options"))
+      .def(
+          "set_max_iterations", [](Called& self, index_type limit) { self.solver.set_max_iterations(limit); },
+          nb::call_guard<without_gil>())
+      .def(
+          "set_deadline", [](Called& self, double seconds) { self.solver.set_deadline(seconds); },
+          nb::call_guard<without_gil>())
+      .def("cancel", [](Called& self) { self.solver.cancel(); })
+      .def("executor", [](const Called& self) { return self.solver.executor(); })
+      .def("explain", [](const Called& self) { return self.solver.explain(); })
+      .def("memory", [](const Called& self) { return self.solver.memory().text(); });
+}
+
+template <class T>
+void bind_called_solvers(nb::module_& module, const std::string& type) {
+  bind_called_solver<T, called_minimizer<T>>(module, "Minimizer" + type)
+      .def(
+          "__init__",
+          [](called_minimizer<T>* made, int device, index_type n, nb::object evaluate, nb::object product,
+             const std::string& text) {
+            new (made) called_minimizer<T>(device, n, text, enqueued<const T*, double*, T*>(std::move(evaluate)),
+                                           product.is_none() ? typename called_objective<T>::product_callback()
+                                                             : enqueued<const T*, const T*, T*>(std::move(product)));
+          },
+          nb::arg("device"), nb::arg("n"), nb::arg("evaluate"), nb::arg("product").none(), nb::arg("options"));
+  bind_called_solver<T, called_root_solver<T>>(module, "RootSolver" + type)
+      .def(
+          "__init__",
+          [](called_root_solver<T>* made, int device, index_type n, nb::object evaluate, const std::string& text) {
+            new (made) called_root_solver<T>(device, n, text, enqueued<const T*, T*>(std::move(evaluate)));
+          },
+          nb::arg("device"), nb::arg("n"), nb::arg("evaluate"), nb::arg("options"));
+  // A: a matrix; or None, and `apply` and, where it is not None, `apply_transposed` are its products.
+  module.def(("solver_of_called_" + type).c_str(),
+             [](const nb::object& A, index_type rows, index_type columns, nb::object apply, nb::object apply_transposed,
+                nb::object M, const std::string& text, const std::string& preconditioner) {
+               using callback = enqueued<const T*, T*>;
+               auto options = options_from_string<linear_solver_options>(text);
+               options.preconditioner = preconditioner;
+               options.callback_memory = "device";
+               if (!A.is_none()) return linear_solver<T>(nb::cast<csr_matrix<T>>(A), callback(std::move(M)), options);
+               if (!apply_transposed.is_none())
+                 return linear_solver<T>(rows, columns, callback(std::move(apply)),
+                                         callback(std::move(apply_transposed)), options);
+               if (!M.is_none())
+                 return linear_solver<T>(rows, callback(std::move(apply)), callback(std::move(M)), options);
+               return linear_solver<T>(rows, callback(std::move(apply)), options);
+             },
+             nb::arg("A").none(), nb::arg("rows"), nb::arg("columns"), nb::arg("apply").none(),
+             nb::arg("apply_transposed").none(), nb::arg("M").none(), nb::arg("options"), nb::arg("preconditioner"),
+             nb::keep_alive<0, 1>());
+}
+
+}  // namespace
+
+void bind_called_functions(nb::module_& module) {
+  bind_called_solvers<float>(module, "Float");
+  bind_called_solvers<double>(module, "Double");
+}
+
+}  // namespace whilst::python

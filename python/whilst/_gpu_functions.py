@@ -1,0 +1,338 @@
+"""Functions of arrays on a GPU, PyTorch's and CuPy's, as the library's loops call them: with addresses, while a loop is recorded."""
+
+import contextlib
+import math
+import sys
+import warnings
+
+import numpy as np
+
+from . import _core
+from ._arrays import GpuVector, is_on_gpu
+
+_DEFAULT_STREAMS = (0, 1)  # CUDA's default stream, by both of its names
+_REHEARSALS = 3  # cuBLAS handles, workspaces, kernels that are compiled or loaded when first called
+
+
+class _Memory:
+    """Memory at an address, as libraries read it."""
+
+    def __init__(self, address, shape, dtype):
+        self.__cuda_array_interface__ = {
+            "shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3, "strides": None, "stream": None,
+        }  # fmt: skip
+
+
+def refused(what, problem, cure):
+    return _core.Error(f"recording {what}: {problem}. {cure}")
+
+
+class _Functions:
+    def recorded(self, function, shape, dtype, what):
+        """A function of one vector, of that shape as a matrix, as the core calls it."""
+        if dtype != self.dtype:
+            raise TypeError(
+                f"{what} has arrays of {self.dtype}, and the system is solved in {dtype}. Convert one of them"
+            )
+        call = Call(self, lambda x: (function(self.copy(x)),), shape[1], {what: (shape[0], dtype)})
+        call.rehearse(what, self.ones(shape[1]))
+        return call
+
+
+class TorchFunctions(_Functions):
+    """PyTorch's: memory for what functions make comes from a pool of their own, which a recorded loop goes on using."""
+
+    differentiates = True
+
+    def __init__(self, like):
+        self.torch = torch = sys.modules["torch"]
+        like = like.detach()
+        self.device, self._torch_dtype = like.device, like.dtype
+        self.dtype = GpuVector(like, "x0").dtype
+        self._pool = torch.cuda.MemPool()
+        self._kept = []
+
+    @property
+    def device_index(self):
+        return self.torch.cuda.current_device() if self.device.index is None else self.device.index
+
+    def array(self, address, shape, dtype=None):
+        return self.torch.as_tensor(_Memory(address, shape, dtype or self.dtype), device=self.device)
+
+    def copy(self, array):
+        return array.detach().clone(memory_format=self.torch.contiguous_format)
+
+    def ones(self, size):
+        return self.torch.ones(size, dtype=self._torch_dtype, device=self.device)
+
+    def to_numpy(self, array):
+        return array.detach().cpu().numpy()
+
+    @contextlib.contextmanager
+    def on(self, stream):
+        """Work goes to this stream, an address, and memory comes from the pool: so neither may other threads do the work."""
+        torch = self.torch
+        with contextlib.ExitStack() as all_of:
+            all_of.enter_context(torch.cuda.device(self.device))
+            if stream in _DEFAULT_STREAMS:
+                all_of.enter_context(torch.cuda.stream(torch.cuda.default_stream(self.device)))
+            else:
+                all_of.enter_context(torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self.device)))
+            all_of.enter_context(torch.cuda.use_mem_pool(self._pool))
+            all_of.enter_context(torch.autograd.set_multithreading_enabled(False))
+            all_of.enter_context(torch.no_grad())
+            yield
+
+    def rehearse(self, what, call):
+        """Calls a function a few times as it will be called; refuses what cannot be recorded, and keeps the arrays that it reads."""
+        torch = self.torch
+        stream = torch.cuda.Stream(self.device)
+        stream.wait_stream(torch.cuda.current_stream(self.device))
+        before = torch.cuda.get_sync_debug_mode()
+        with self.on(stream.cuda_stream):
+            with warnings.catch_warnings():  # it is a prototype, says PyTorch
+                warnings.simplefilter("ignore")
+                torch.cuda.set_sync_debug_mode("error")
+            try:
+                with _watching_operations(torch, what, self._kept):
+                    call()
+            except RuntimeError as problem:
+                if "synchronizing CUDA operation" not in str(problem):
+                    raise
+                raise refused(
+                    what,
+                    "it waits for the GPU, or copies between it and host memory",
+                    "Make arrays and move them before, and leave decisions to torch.where. The exception above names the line",
+                ) from problem
+            finally:
+                torch.cuda.set_sync_debug_mode(before)
+            for _ in range(_REHEARSALS - 1):
+                call()
+        stream.synchronize()
+
+    def value_and_gradient(self, fun, args):
+        torch = self.torch
+
+        def both(x):
+            with torch.enable_grad():
+                x = x.detach().requires_grad_(True)
+                value = self._scalar(fun(x, *args), "fun(x)")
+                (gradient,) = torch.autograd.grad(value, x)
+            return value.detach(), gradient
+
+        return both
+
+    def hessian_product(self, fun, args):
+        torch = self.torch
+
+        def product(x, v):
+            with torch.enable_grad():
+                x = x.detach().requires_grad_(True)
+                (gradient,) = torch.autograd.grad(self._scalar(fun(x, *args), "fun(x)"), x, create_graph=True)
+                if not gradient.requires_grad:
+                    return torch.zeros_like(v)  # of a linear function
+                (product,) = torch.autograd.grad(gradient, x, v)
+            return product
+
+        return product
+
+    def half_square(self, fun, args):
+        """Of the residuals: half their square, and its gradient."""
+        torch = self.torch
+
+        def both(x):
+            with torch.enable_grad():
+                x = x.detach().requires_grad_(True)
+                r = fun(x, *args)
+                (gradient,) = torch.autograd.grad(r, x, r.detach())
+            r = r.detach()
+            return (r * r).sum(dtype=torch.float64) / 2, gradient
+
+        return both
+
+    def gauss_newton_product(self, fun, args):
+        """Of the residuals: J' J v, by reverse mode alone. J v is the derivative of J' w by w."""
+        torch = self.torch
+
+        def product(x, v):
+            with torch.enable_grad():
+                x = x.detach().requires_grad_(True)
+                r = fun(x, *args)
+                w = torch.zeros_like(r, requires_grad=True)
+                (transposed,) = torch.autograd.grad(r, x, w, create_graph=True)
+                (forward,) = torch.autograd.grad(transposed, w, v, retain_graph=True)
+                (product,) = torch.autograd.grad(r, x, forward)
+            return product
+
+        return product
+
+    def _scalar(self, value, what):
+        if not isinstance(value, self.torch.Tensor):
+            raise TypeError(f"{what} is a {type(value).__name__}. It must be a tensor with one entry, on x0's GPU")
+        if value.numel() != 1:
+            raise ValueError(f"{what} has shape {tuple(value.shape)}. It must have one entry")
+        if not value.requires_grad:
+            raise TypeError(f"autograd finds no way from {what} to x. Use PyTorch's functions of x, or give jac")
+        return value
+
+
+def _watching_operations(torch, what, kept):
+    """Refuses PyTorch's operations that a recording cannot hold, by name; keeps the tensors that others read and did not make."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    aten = torch.ops.aten
+    made, known = set(), set()
+
+    def tensors(tree):
+        return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+    def storage(tensor):
+        return tensor.untyped_storage().data_ptr()
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            given = tensors((args, kwargs or {}))
+            on_gpu = any(tensor.is_cuda for tensor in given)
+            tags = operation.tags
+            if torch.Tag.nondeterministic_seeded in tags:
+                raise refused(
+                    what,
+                    f"{operation} draws random numbers, and a recording would use the same ones again and again",
+                    "Draw them before, into a tensor, and write new ones there between solves",
+                )
+            if on_gpu and torch.Tag.data_dependent_output in tags:
+                raise refused(
+                    what,
+                    f"{operation} hands a number of the GPU's to the host, as .item(), float() and `if` do",
+                    "Leave it in a tensor, and decisions to torch.where",
+                )
+            by_numbers = operation.overloadpacket is aten.index and all(t.dtype is not torch.bool for t in given[1:])
+            if on_gpu and torch.Tag.dynamic_output_shape in tags and not by_numbers:
+                raise refused(
+                    what,
+                    f"the shape of what {operation} makes depends on values, which the host must wait for",
+                    "Use a mask and torch.where",
+                )
+            result = operation(*args, **(kwargs or {}))
+            if (
+                operation.overloadpacket in (aten._to_copy, aten.copy_)
+                and len({tensor.device for tensor in given + tensors(result)}) > 1
+            ):
+                raise refused(
+                    what, f"{operation} copies between host memory and the GPU", "Make and move tensors before, once"
+                )
+            for tensor in given:
+                if tensor.is_cuda and storage(tensor) not in made and storage(tensor) not in known:
+                    known.add(storage(tensor))
+                    kept.append(tensor)
+            made.update(storage(tensor) for tensor in tensors(result) if storage(tensor) not in known)
+            return result
+
+    return Watch()
+
+
+class CupyFunctions(_Functions):
+    """CuPy's, likewise. They come with their derivatives."""
+
+    differentiates = False
+
+    def __init__(self, like):
+        self.cupy = cupy = sys.modules["cupy"]
+        self.device = like.device
+        self.dtype = np.dtype(like.dtype)
+        self._pool = cupy.cuda.MemoryPool()
+
+    @property
+    def device_index(self):
+        return self.device.id
+
+    def array(self, address, shape, dtype=None):
+        return self.cupy.asarray(_Memory(address, shape, dtype or self.dtype))
+
+    def copy(self, array):
+        return self.cupy.array(array, order="C", copy=True)
+
+    def ones(self, size):
+        with self.device:
+            return self.cupy.ones(size, self.dtype)
+
+    def to_numpy(self, array):
+        return self.cupy.asnumpy(array)
+
+    @contextlib.contextmanager
+    def on(self, stream):
+        cuda = self.cupy.cuda
+        here = cuda.Stream.null if stream in _DEFAULT_STREAMS else cuda.ExternalStream(stream, self.device.id)
+        with self.device, here, cuda.using_allocator(self._pool.malloc):
+            yield
+
+    def rehearse(self, what, call):
+        with self.device:
+            stream = self.cupy.cuda.Stream(non_blocking=True)
+            self.cupy.cuda.get_current_stream().synchronize()
+        with self.on(stream.ptr):
+            for _ in range(_REHEARSALS):
+                call()
+        stream.synchronize()
+
+
+def functions_like(array, what):
+    """The library that an array on a GPU is from, for functions of such arrays."""
+    library = type(array).__module__.partition(".")[0]
+    if library not in _LIBRARIES:
+        raise TypeError(
+            f"{what} is a {type(array).__name__}, and functions are recorded of PyTorch's and CuPy's arrays alone. Convert it"
+        )
+    return _LIBRARIES[library](array)
+
+
+_LIBRARIES = {"torch": TorchFunctions, "cupy": CupyFunctions}
+
+
+class Call:
+    """A function as the core calls it: with the addresses of a stream, of vectors to read, and of memory for its results.
+
+    Parameters
+    ----------
+    functions : TorchFunctions or CupyFunctions
+    function : function
+        Of vectors; returns a result for each of `results`, in a tuple.
+    size : int
+        Of its vectors.
+    results : dict
+        What to call each result, and how many entries of what type it has.
+    """
+
+    def __init__(self, functions, function, size, results):
+        self._functions, self._function, self._size, self._results = functions, function, size, results
+
+    def __call__(self, stream, *addresses):
+        count = len(self._results)
+        with self._functions.on(stream):
+            vectors = [self._functions.array(address, (self._size,)) for address in addresses[:-count]]
+            for address, (what, (size, dtype)), result in zip(
+                addresses[-count:], self._results.items(), self._function(*vectors)
+            ):
+                self._functions.array(address, (size,), dtype)[...] = self._checked(result, size, what)
+
+    def rehearse(self, what, *vectors):
+        """Calls the function with such vectors before it is recorded."""
+
+        def call():
+            for (name, (size, _)), result in zip(self._results.items(), self._function(*vectors)):
+                self._checked(result, size, name)
+
+        self._functions.rehearse(what, call)
+
+    def _checked(self, result, size, what):
+        if hasattr(result, "detach"):
+            result = result.detach()
+        if not is_on_gpu(result):
+            raise TypeError(f"{what} is a {type(result).__name__}. It must be an array on x0's GPU")
+        interface = result.__cuda_array_interface__
+        if np.dtype(interface["typestr"]).kind != "f":
+            raise TypeError(f"{what} has numbers of type {np.dtype(interface['typestr'])}. They must be real")
+        if math.prod(interface["shape"]) != size:
+            raise ValueError(f"{what} has shape {tuple(interface['shape'])}. It must have {size} entries")
+        return result.reshape(size)

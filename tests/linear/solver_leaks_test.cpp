@@ -1,0 +1,60 @@
+// Many solves by one solver, and many solvers, leave no memory behind, of the host nor of a GPU.
+
+#include <malloc.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/linear/systems.hpp"
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/gallery.hpp"
+#include "whilst/linear_solver.hpp"
+#include "whilst/program_cache.hpp"
+
+namespace whilst_test {
+namespace {
+
+/// Bytes that the process has allocated and not given back.
+[[maybe_unused]] std::int64_t allocated_on_host() {
+  const auto all = ::mallinfo2();
+  return static_cast<std::int64_t>(all.uordblks + all.hblkhd);
+}
+[[maybe_unused]] std::int64_t free_on_gpu() {
+#if WHILST_WITH_CUDA
+  return static_cast<std::int64_t>(whilst::cuda::free_bytes());
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
+
+TEST_CASE("10 000 solves leave no memory behind", "[linear][alone]") {
+  const auto A = whilst::make_gallery<double>("poisson1d:20").matrix;
+  const std::vector<double> b(20, 1.0);
+  for (const std::string& executor : executors()) {
+    INFO(executor);
+    const whilst::linear_solver_options options{.preconditioner = "jacobi", .executor = executor};
+    whilst::linear_solver<double> kept(A, options);
+    const auto solves = [&](int times) {
+      for (int k = 0; k < times; ++k) {
+        std::vector<double> x(20);
+        REQUIRE(kept.solve(b, x).converged());
+        if (k % 10 == 0) REQUIRE(whilst::solve<double>(A, b, x, options).converged());
+        if (k % 50 == 0) REQUIRE(whilst::linear_solver<double>(A, options).solve(b, x).converged());
+        if (k % 50 == 25) REQUIRE_THROWS_AS(kept.solve(std::vector<double>(19), x), whilst::error);
+      }
+    };
+    solves(1000);  // what grows once has grown
+#ifndef WHILST_SANITIZE
+    const std::int64_t on_host = allocated_on_host(), on_gpu = free_on_gpu();
+    solves(10'000);
+    CHECK(on_gpu - free_on_gpu() <= 4 << 20);  // the driver hands memory out in pieces of 2 MB
+    if (executor == "host") CHECK(allocated_on_host() - on_host < 10'000);  // a driver keeps memory of its own
+#endif
+  }
+}
+
+}  // namespace whilst_test
