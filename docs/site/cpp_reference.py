@@ -46,48 +46,78 @@ def run_doxygen(root, out, version):
         raise ExtensionError(f"Doxygen: {done.stderr}")
 
 
+def is_left_out(member):
+    """What is no declaration of its own, or not for callers."""
+    definition = member.findtext("definition") or ""
+    words = definition.split()
+    texts = "".join("".join(member.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription"))
+    return ((words[:1] == ["template"] and member.find("templateparamlist") is None)  # an explicit instantiation
+            or (words[:2] in (["typedef", "enum"], ["typedef", "struct"]) and words[-2:-1] == words[-1:])  # C's enum X X
+            or (member.get("kind") == "define" and not texts) or "detail::" in definition)
+
+
+def tidy_compound(compound):
+    for one in compound.iter():
+        if one.tag in {"para", "computeroutput", "ref", "bold", "emphasis"}:  # Breathe makes a paragraph of each line
+            one.text, one.tail = (text.replace("\n", " ") if text and text.strip() else text for text in (one.text, one.tail))
+    names = {one.text for one in compound.findall("innerclass")}
+    for one in compound.findall("innernamespace"):
+        compound.remove(one)
+    for one in compound.findall("innerclass"):
+        if one.get("prot") == "private" or one.text.rpartition("::")[0] in names or "detail::" in one.text:
+            compound.remove(one)
+    for section in compound.findall("sectiondef"):
+        for member in section.findall("memberdef"):
+            if is_left_out(member):
+                section.remove(member)
+            initial = member.find("initializer")
+            if initial is not None and "requires" in "".join(initial.itertext()):  # Breathe cannot parse it
+                member.remove(initial)
+        if not section.findall("memberdef"):
+            compound.remove(section)
+
+
 def tidy(folder):
-    """Leaves out what is no declaration of its own, or not public, and names files by their paths."""
-    paths = {}
-    for file in sorted(folder.glob("*.xml")):
-        tree = xml.parse(file)
-        compound = tree.getroot().find("compounddef")
-        if compound is None:
-            continue
+    """Makes of Doxygen's XML what Breathe shows well: files by their paths, with what they declare in namespaces.
+
+    Returns the names of all that they declare.
+    """
+    trees = {file: xml.parse(file) for file in sorted(folder.glob("*.xml")) if file.name not in ("index.xml", "Doxyfile.xml")}
+    compounds = [tree.getroot().find("compounddef") for tree in trees.values()]
+    files = {}
+    for compound in compounds:
+        tidy_compound(compound)
         if compound.get("kind") == "file":
             name = compound.find("compoundname")
-            name.text = paths[compound.get("id")] = compound.find("location").get("file")
-        for one in compound.iter():  # Breathe makes a paragraph of each line
-            if one.tag in {"para", "computeroutput", "ref", "bold", "emphasis"}:
-                one.text, one.tail = (text.replace("\n", " ") if text and text.strip() else text
-                                      for text in (one.text, one.tail))
-        names = {one.text for one in compound.findall("innerclass")}
-        for one in compound.findall("innernamespace"):
-            compound.remove(one)
-        for one in compound.findall("innerclass"):
-            if one.get("prot") == "private" or one.text.rpartition("::")[0] in names or "detail::" in one.text:
-                compound.remove(one)
+            name.text = compound.find("location").get("file")
+            files[name.text] = compound
+    for compound in compounds:
+        if compound.get("kind") != "namespace":
+            continue
+        classes = {one.text for one in compound.findall("innerclass")}
         for section in compound.findall("sectiondef"):
+            moved = {}
             for member in section.findall("memberdef"):
-                definition = member.findtext("definition") or ""
-                instantiation = definition.startswith("template ") and member.find("templateparamlist") is None
-                again = member.get("kind") == "typedef" and definition.split()[1:2] in (["enum"], ["struct"]) \
-                    and member.findtext("name") == definition.split()[-2]
-                texts = "".join("".join(member.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription"))
-                macro = member.get("kind") == "define" and not texts
-                if instantiation or again or macro or "detail::" in definition:
-                    section.remove(member)
-                initial = member.find("initializer")
-                if initial is not None and "requires" in "".join(initial.itertext()):
-                    member.remove(initial)
-            if not section.findall("memberdef"):
-                compound.remove(section)
+                if f"{compound.findtext('compoundname')}::{member.findtext('name')}" in classes:  # a deduction guide
+                    continue
+                path = member.find("location").get("file")
+                member.find("name").text = f"{compound.findtext('compoundname')}::{member.findtext('name')}"
+                if path not in moved:
+                    moved[path] = xml.SubElement(files[path], "sectiondef", kind=section.get("kind"))
+                moved[path].append(member)
+            compound.remove(section)
+    declared = set()
+    for compound in files.values():
+        declared |= {one.text for one in compound.findall("innerclass")} | {one.text for one in compound.iterfind(".//memberdef/name")}
+    for file, tree in trees.items():
         tree.write(file, encoding="utf-8", xml_declaration=True)
+    paths = {compound.get("id"): path for path, compound in files.items()}
     index = xml.parse(folder / "index.xml")
     for compound in index.getroot():
         if compound.get("refid") in paths:
             compound.find("name").text = paths[compound.get("refid")]
     index.write(folder / "index.xml", encoding="utf-8", xml_declaration=True)
+    return declared
 
 
 class PagesNamed(SphinxPostTransform):
@@ -121,10 +151,7 @@ class Header(SphinxDirective):
     def run(self):
         path = self.arguments[0]
         include = self.env.app.whilst_doors.get(path, path)
-        title = include.removeprefix("whilst/") if include != path else path.removeprefix("whilst/")
-        if title in self.env.temp_data.setdefault("header_titles", set()):
-            title = path.removeprefix("whilst/")
-        self.env.temp_data["header_titles"].add(title)
+        title = Path(include).name
         text = f"{title}\n{'-' * len(title)}\n\n``#include <{include}>``\n\n"
         text += f".. doxygenfile:: {path}\n   :sections: {SECTIONS}\n"
         return self.parse_text_to_nodes(text, allow_section_headings=True)
@@ -139,14 +166,22 @@ def start(app):
             log.warning("%s, which %s includes, is on no page of docs/reference", name, door)
     out = Path(app.doctreedir).parent / "doxygen"
     run_doxygen(root, out, app.config.release)
-    tidy(out / "xml")
+    app.whilst_declared = tidy(out / "xml")
     app.config.breathe_projects = {"whilst": str(out / "xml")}
+
+
+def check_shown(app, env):
+    """Breathe leaves out in silence what it does not know."""
+    shown = {one[0] for language in ("c", "cpp") for one in env.get_domain(language).get_objects()}
+    for name in sorted(name for name in app.whilst_declared - shown if "<" not in name):  # but for specializations
+        log.warning("%s is declared, and no page of docs/reference shows it", name)
 
 
 def setup(app):
     app.add_directive("header", Header)
     app.add_post_transform(PagesNamed)
     app.connect("builder-inited", start, priority=1)
+    app.connect("env-check-consistency", check_shown)
     app.config.breathe_default_project = "whilst"
     app.config.breathe_show_include = False
     app.config.breathe_domain_by_extension = {"h": "c"}
