@@ -34,7 +34,7 @@ class _Functions:
             raise TypeError(
                 f"{what} has arrays of {self.dtype}, and the system is solved in {dtype}. Convert one of them"
             )
-        call = Call(self, lambda x: (function(self.copy(x)),), shape[1], {what: (shape[0], dtype)})
+        call = Call(self, lambda x: (function(x),), shape[1], {what: (shape[0], dtype)})
         call.rehearse(what, self.ones(shape[1]))
         return call
 
@@ -94,7 +94,7 @@ class TorchFunctions(_Functions):
                 warnings.simplefilter("ignore")
                 torch.cuda.set_sync_debug_mode("error")
             try:
-                with _watching_operations(torch, what, self._kept):
+                with _watching_operations(torch, what, stream, self._kept):
                     call()
             except RuntimeError as problem:
                 if "synchronizing CUDA operation" not in str(problem):
@@ -176,7 +176,7 @@ class TorchFunctions(_Functions):
         return value
 
 
-def _watching_operations(torch, what, kept):
+def _watching_operations(torch, what, stream, kept):
     """Refuses PyTorch's operations that a recording cannot hold, by name; keeps the tensors that others read and did not make."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
@@ -195,6 +195,15 @@ def _watching_operations(torch, what, kept):
             given = tensors((args, kwargs or {}))
             on_gpu = any(tensor.is_cuda for tensor in given)
             tags = operation.tags
+            # The allocator would later record events in streams that are gone.
+            if torch.cuda.current_stream(stream.device).cuda_stream != stream.cuda_stream or (
+                operation.overloadpacket is aten.record_stream
+            ):
+                raise refused(
+                    what,
+                    f"{operation} works on another stream than the one in which the function is called",
+                    "Leave streams out: one after another is how a recording runs its kernels anyway",
+                )
             if torch.Tag.nondeterministic_seeded in tags:
                 raise refused(
                     what,
@@ -310,7 +319,10 @@ class Call:
     def __call__(self, stream, *addresses):
         count = len(self._results)
         with self._functions.on(stream):
-            vectors = [self._functions.array(address, (self._size,)) for address in addresses[:-count]]
+            # Copies: whoever keeps one, as tracebacks do, must not hold memory of a solver that is gone; and one can be written to.
+            vectors = [
+                self._functions.copy(self._functions.array(address, (self._size,))) for address in addresses[:-count]
+            ]
             for address, (what, (size, dtype)), result in zip(
                 addresses[-count:], self._results.items(), self._function(*vectors)
             ):

@@ -241,9 +241,9 @@ class Minimizer(RecordedSolver):
     def _evaluation(self, fun, jac, args):
         functions = self._functions
         if jac is True:
-            return lambda x: fun(functions.copy(x), *args)
+            return lambda x: fun(x, *args)
         if callable(jac):
-            return lambda x: (fun(functions.copy(x), *args), jac(functions.copy(x), *args))
+            return lambda x: (fun(x, *args), jac(x, *args))
         if jac is not None:
             raise ValueError(f"jac is {jac!r}. Give a function, True, or None for PyTorch's autograd")
         if not functions.differentiates:
@@ -253,11 +253,10 @@ class Minimizer(RecordedSolver):
         return functions.value_and_gradient(fun, args)
 
     def _hessian_product(self, fun, hess, hessp, args):
-        copy = self._functions.copy
         if hessp is not None:
-            return lambda x, p: (hessp(copy(x), copy(p), *args),)
+            return lambda x, p: (hessp(x, p, *args),)
         if hess is not None:
-            return lambda x, p: (hess(copy(x), *args) @ p,)
+            return lambda x, p: (hess(x, *args) @ p,)
         if not self._functions.differentiates:
             raise ValueError("this method needs hess or hessp. Give one, or use L-BFGS-B")
         product = self._functions.hessian_product(fun, args)
@@ -340,7 +339,7 @@ class RootSolver(RecordedSolver):
     def __init__(self, fun, x0, args=(), method="broyden1", tol=None, options=None, *, check=False):
         self._take("fun", x0)
         functions, args = self._functions, arguments(args)
-        evaluate = self._call(lambda x: (fun(functions.copy(x), *args),), {"fun(x)": (self._size, self._dtype)})
+        evaluate = self._call(lambda x: (fun(x, *args),), {"fun(x)": (self._size, self._dtype)})
         evaluate.rehearse("fun", functions.copy(self._like))
         settings = settings_of(options, tol, ROOT_OPTIONS, "graph")
         settings.setdefault("rtol", 0.0)
