@@ -7,10 +7,12 @@
 
 namespace whilst_test {
 
-/// Settings of preconditioner "auto" for factors that are nearly complete.
+/// Settings of preconditioner "auto" for factors that are nearly complete, and for its last resort.
 inline constexpr const char *complete_ic = "ic,drop=1e-11,fill=0,order=degree",
-                            *matched_ilu = "ilu,drop=1e-10,fill=0,pivoting=0.1,order=blocks",
-                            *unmatched_ilu = "ilu,drop=1e-10,fill=0,matching=false,pivoting=0.01,order=degree";
+                            *matched_ilu = "ilu,drop=1e-14,fill=0,pivoting=0.1,order=blocks",
+                            *unmatched_ilu = "ilu,drop=1e-12,fill=0,matching=false,pivoting=0.01,order=degree",
+                            *last_ic = "ic,drop=1e-10,fill=0,order=degree",
+                            *last_ilu = "ilu,drop=1e-10,fill=0,matching=false,pivoting=0.01,order=degree";
 
 /// Points of a line, -1, 2, -1, and more on the diagonal.
 template <class T>

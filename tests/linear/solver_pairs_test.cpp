@@ -25,10 +25,11 @@ std::string in_short(const std::vector<solver_attempt>& attempts) {
   std::string text;
   for (const solver_attempt& one : attempts) {
     const std::string& M = one.pair.preconditioner;
-    const std::string name = M == complete_ic     ? "complete"
-                             : M == matched_ilu   ? "matched"
-                             : M == unmatched_ilu ? "unmatched"
-                                                  : M.substr(0, M.find(','));
+    const std::string name = M == complete_ic                ? "complete"
+                             : M == matched_ilu              ? "matched"
+                             : M == unmatched_ilu            ? "unmatched"
+                             : M == last_ic || M == last_ilu ? "last"
+                                                             : M.substr(0, M.find(','));
     text += (text.empty() ? "" : ", ") + one.pair.method + " " + name;
   }
   return text;
@@ -44,12 +45,12 @@ matrix_traits traits(const csr_matrix<T>& A) {
 TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
   matrix_traits A{.rows = 500, .nonzeros = 2500, .is_symmetric = true, .has_diagonal_of_one_sign = true};
   const auto tried = [&] { return in_short(whilst::attempts_for(A, {}, {})); };
-  const std::string usual =
-      "cg complete, cg ic, gmres matched, gmres unmatched, gmres ilu, gmres ilu, cg jacobi, minres jacobi";
+  const std::string last = ", cg jacobi, cg last, gmres last, cg jacobi, minres jacobi",
+                    last_of_unsymmetric = ", bicgstab jacobi, gmres last, bicgstab jacobi, gmres jacobi";
+  const std::string usual = "cg complete, cg ic, gmres matched, gmres unmatched, gmres ilu, gmres ilu" + last;
   CHECK(tried() == usual);
   A.is_like_m_matrix = A.is_dominant = true;  // incomplete factors suit
-  const std::string easy =
-      "cg ic, cg complete, gmres matched, gmres unmatched, gmres ilu, gmres ilu, cg jacobi, minres jacobi";
+  const std::string easy = "cg ic, cg complete, gmres matched, gmres unmatched, gmres ilu, gmres ilu" + last;
   CHECK(tried() == easy);
   A.has_whole_diagonal = true;
   CHECK_THAT(tried(), contains("cg complete, gmres unmatched, gmres matched, gmres ilu"));
@@ -68,7 +69,7 @@ TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
   CHECK(tried() == "cg amg, " + easy);
   A.rows = 2'000'000;
   A.nonzeros = 10'000'000;
-  CHECK(tried() == "cg amg, cg ic, gmres ilu, gmres ilu, cg jacobi, minres jacobi");
+  CHECK(tried() == "cg amg, cg ic, gmres ilu, gmres ilu" + last);
   A.nonzeros = 100'000'000;
   CHECK(tried() == "cg amg, cg jacobi, minres jacobi");
   A.is_like_m_matrix = false;
@@ -78,12 +79,12 @@ TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
   A.is_like_m_matrix = A.wants_flexible = true;
   CHECK(tried() == "fgmres amg, bicgstab jacobi, gmres jacobi");
   A = {.rows = 500, .nonzeros = 2500};
-  CHECK(tried() == "gmres matched, gmres unmatched, gmres ilu, gmres ilu, bicgstab jacobi, gmres jacobi");
+  CHECK(tried() == "gmres matched, gmres unmatched, gmres ilu, gmres ilu" + last_of_unsymmetric);
   A.is_dominant = true;
-  CHECK(tried() == "gmres ilu, gmres matched, gmres unmatched, gmres ilu, bicgstab jacobi, gmres jacobi");
+  CHECK(tried() == "gmres ilu, gmres matched, gmres unmatched, gmres ilu" + last_of_unsymmetric);
   A.is_dominant = false;
   A.is_symmetric = true;
-  CHECK(tried() == "gmres matched, gmres unmatched, gmres ilu, gmres ilu, minres jacobi");
+  CHECK(tried() == "gmres matched, gmres unmatched, gmres ilu, gmres ilu, minres jacobi, gmres last, minres jacobi");
   A.is_finite = false;
   CHECK(tried() == "minres jacobi");
   // The longer the rows, the less fill.
@@ -91,9 +92,11 @@ TEST_CASE("what auto tries, by traits", "[linear][auto_M]") {
   CHECK(whilst::attempts_for(A, {}, {})[2].pair.preconditioner == "ilu,drop=1e-5,fill=2,pivoting=0.1");
   // Under a method that is named, its preconditioners; ilu is not symmetric.
   A = {.rows = 500, .nonzeros = 2500, .is_symmetric = true, .has_diagonal_of_one_sign = true};
-  CHECK(in_short(whilst::attempts_for(A, "idr", {})) ==
-        "idr complete, idr ic, idr matched, idr unmatched, idr ilu, idr ilu, idr jacobi");
-  CHECK(in_short(whilst::attempts_for(A, "cr", {.symmetric = true})) == "cr complete, cr ic, cr jacobi");
+  CHECK(
+      in_short(whilst::attempts_for(A, "idr", {})) ==
+      "idr complete, idr ic, idr matched, idr unmatched, idr ilu, idr ilu, idr jacobi, idr last, idr last, idr jacobi");
+  CHECK(in_short(whilst::attempts_for(A, "cr", {.symmetric = true})) ==
+        "cr complete, cr ic, cr jacobi, cr last, cr jacobi");
   A.is_symmetric = false;
   CHECK(in_short(whilst::attempts_for(A, "cg", {.symmetric = true})) == "cg jacobi");
   // The last one has no limit of its own.
@@ -144,6 +147,7 @@ TEST_CASE("which ends auto goes on after", "[linear][auto_M]") {
   CHECK_FALSE(goes_on(reason::nan_or_infinity, NAN));
   CHECK_FALSE(goes_on(reason::attainable_accuracy, 1e-5, true));  // of factors that are complete
   CHECK(goes_on(reason::attainable_accuracy, 0.1, true));
+  CHECK(goes_on(reason::attainable_accuracy, 1e-5, true, 1e-9));  // of factors that were not as good as it seemed
   CHECK_FALSE(goes_on(reason::attainable_accuracy, 1e-3, false, 1e-3));  // no other x of the type is closer
   CHECK(goes_on(reason::attainable_accuracy, 1e-3, false, 1e-5));
   CHECK(goes_on(reason::attainable_accuracy, 0.5, false, 1));  // a far smaller x may be

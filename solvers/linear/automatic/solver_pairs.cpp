@@ -11,8 +11,10 @@ namespace {
 constexpr index_type fewest_rows_of_large = 10'000, most_rows_of_complete = 200'000,
                      most_nonzeros_of_factors = 20'000'000;
 constexpr const char *complete_ic = "ic,drop=1e-11,fill=0,order=degree",
-                     *complete_ilu = "ilu,drop=1e-10,fill=0,pivoting=0.1,order=blocks",
-                     *unmatched_ilu = "ilu,drop=1e-10,fill=0,matching=false,pivoting=0.01,order=degree";
+                     *complete_ilu = "ilu,drop=1e-14,fill=0,pivoting=0.1,order=blocks",
+                     *unmatched_ilu = "ilu,drop=1e-12,fill=0,matching=false,pivoting=0.01,order=degree",
+                     *last_ic = "ic,drop=1e-10,fill=0,order=degree",
+                     *last_ilu = "ilu,drop=1e-10,fill=0,matching=false,pivoting=0.01,order=degree";
 
 template <class T>
 void measure_entries(const sorted_rows<T>& A, matrix_traits& into) {
@@ -141,13 +143,16 @@ std::vector<solver_attempt> attempts_for(const matrix_traits& A, std::string_vie
   }
   if (may_factor) attempts.add("gmres", incomplete_ilu, 100);
   if (may_factor) attempts.add("gmres", "ilu,drop=1e-6" + fill_of(A, 50, 1000) + ",pivoting=0.1", 500);
-  if (is_definite) attempts.add("cg", "jacobi");
-  if (A.is_symmetric) {
-    attempts.add("minres", "jacobi");
-  } else {
-    attempts.add("bicgstab", "jacobi");
-    attempts.add("gmres", "jacobi");
+  // What takes little comes before factors that may take a minute: see bounds_of in ilu_description.cpp.
+  const char* const by_products = is_definite ? "cg" : A.is_symmetric ? "minres" : "bicgstab";
+  if (may_factor) {
+    attempts.add(by_products, "jacobi", 1000);
+    if (is_definite) attempts.add("cg", last_ic, 60, /*is_nearly_direct=*/true);
+    attempts.add("gmres", last_ilu, 60, /*is_nearly_direct=*/true);
   }
+  attempts.add(by_products, "jacobi");
+  if (is_definite) attempts.add("minres", "jacobi");
+  if (!A.is_symmetric) attempts.add("gmres", "jacobi");
   return std::move(attempts).result(words_of_traits(A));
 }
 
@@ -162,7 +167,7 @@ bool goes_on_after(const report_fields& ended, const solver_attempt& of, double 
     case reason::attainable_accuracy:
       // No x of this type does better, unless a far smaller one does.
       if (ended.residual_norm <= 4 * rounding && ended.residual_norm <= 0.1 * ended.rhs_norm) return false;
-      return !(of.is_nearly_direct && ended.residual_norm <= 1e-3 * ended.rhs_norm);
+      return rounding > 0 || !of.is_nearly_direct || ended.residual_norm > 1e-3 * ended.rhs_norm;
     default:
       return !converged(ended.reason);
   }

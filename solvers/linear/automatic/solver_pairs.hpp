@@ -25,7 +25,8 @@ struct solver_attempt {
   solver_pair pair = {};
   std::string why = {};            ///< for the one that begins: "since the matrix is not symmetric"
   index_type most_iterations = 0;  ///< of its own, as long as others are left to go on; 0 for no such limit
-  /// Its factors are as good as complete: where rounding ends such a solve after good progress, no pair does better.
+  /// Its factors are as good as complete. Where rounding ends such a solve after good progress, and nothing tells how
+  /// much of the residual that is, no pair does better.
   bool is_nearly_direct = false;
 };
 

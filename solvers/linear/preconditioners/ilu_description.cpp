@@ -39,10 +39,15 @@ void check_ilu(const refuse_setting& refuse, const linear_solver_options& option
 }
 
 /// What "auto" refuses to make, since it has others: factors that are nearly complete where a shift would spoil them,
-/// incomplete ones where they are unstable, and all that take too much.
+/// incomplete ones where they are unstable, and all that take too much. Nearly complete ones that drop most are its
+/// last resort, and may take more.
 factorization::factorization_bounds bounds_of(const ilu_options& ilu) {
   const bool is_nearly_complete = ilu.drop < 1e-8 && ilu.fill == 0;
   factorization::factorization_bounds bounds{.most_nonzeros = 30'000'000, .most_operations = 1'500'000'000};
+  if (is_nearly_complete && ilu.drop >= 1e-10) {
+    bounds.most_nonzeros = 100'000'000;
+    bounds.most_operations = 10'000'000'000;
+  }
   bounds.most_shift = is_nearly_complete ? 1e-6 : 0.03;
   if (!is_nearly_complete) bounds.most_growth = 1e15;
   return bounds;
