@@ -18,9 +18,10 @@
 namespace whilst::python {
 namespace {
 
-/// Waits for what is enqueued on a stream of the GPU on which the array lies; at once in a build without CUDA.
+/// Waits for what is enqueued on a stream of the GPU on which the array lies; at once where there is no GPU.
 void wait_for_stream([[maybe_unused]] stream_handle stream, [[maybe_unused]] const void* array) {
 #if WHILST_WITH_CUDA
+  if (cuda::device_count() == 0) return;
   cudaPointerAttributes found{};
   WHILST_CUDA("asking where an array lies", cudaPointerGetAttributes(&found, array));
   std::optional<cuda::device_guard> there;
