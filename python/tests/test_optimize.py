@@ -54,7 +54,7 @@ def test_minimize_ends_and_misuse():
         whilst.minimize(lambda x: 1 / 0, [1.0])
     for wrong, problem in (
         ({"method": "SLSQP"}, "no method called 'SLSQP'"), ({"method": "Newton-CG"}, "needs hess"), ({"jac": "3-point"}, "jac is"),
-        ({"jac": lambda x: x[:0]}, r"jac\(x\) has shape"), ({"x0": [[1.0, 2.0]]}, "x0 has shape"), ({"x0": []}, "x0 has shape"),
+        ({"jac": lambda x: x[:0]}, r"jac\(x\) has shape"), ({"x0": [[[1.0, 2.0]]]}, "x0 has shape"), ({"x0": np.zeros((0, 2))}, "no rows"), ({"x0": []}, "x0 has shape"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=problem):
             whilst.minimize(**{"fun": lambda x: float(x @ x), "x0": [1.0], **wrong})
@@ -110,3 +110,25 @@ def test_root_misuse():
     with pytest.raises(ValueError, match=r"fun\(x\) has shape"):
         whilst.root(lambda x: x[:1], [1.0, 2.0])
     assert whilst.root(lambda x: x**2 + 1, [1.0], options={"maxiter": 30}).success is False
+
+
+def test_several_starting_points():
+    starts = np.array([START, START + 0.1, np.ones(4)])
+    together = whilst.minimize(optimize.rosen, starts, method="L-BFGS-B", jac=optimize.rosen_der, tol=1e-8)
+    assert (
+        together.x.shape == (3, 4)
+        and together.success.all()
+        and together.fun.shape == (3,)
+        and together.jac.shape == (3, 4)
+    )
+    for k, start in enumerate(starts):
+        alone = whilst.minimize(optimize.rosen, start, method="L-BFGS-B", jac=optimize.rosen_der, tol=1e-8)
+        np.testing.assert_array_equal(together.x[k], alone.x)
+        assert together.nit[k] == alone.nit and together.nfev[k] == alone.nfev and together.message[k] == alone.message
+    roots = whilst.root(lambda x: x + np.roll(x, -1) ** 2 / 4 - 1.25, np.zeros((2, 5)))
+    np.testing.assert_allclose(roots.x, 1, atol=1e-9)
+    t = np.linspace(0.0, 2.0, 21)
+    fits = whilst.least_squares(lambda x: x[0] * np.exp(-x[1] * t) - 3 * np.exp(-1.5 * t), [[1.0, 1.0], [2.0, 1.0]])
+    np.testing.assert_allclose(fits.x, [[3, 1.5]] * 2, rtol=1e-6)
+    mixed = whilst.minimize(lambda x: float(x[0] ** 2), [[1.0], [np.nan]])
+    assert list(mixed.success) == [True, False] and mixed.reason[1] == "nan_or_infinity"

@@ -92,6 +92,17 @@ def test_minimize_as_a_function(torch):
 
 
 @on_gpu
+def test_several_starting_points(torch):
+    starts = tensor(torch, np.stack([start(10), 1.1 * start(10)]))
+    solver = whilst.Minimizer(extended_rosenbrock, starts, tol=1e-8)
+    together = solver.solve(starts)
+    assert together.x.shape == starts.shape and together.success.all() and len(together.history) == 2
+    for k in range(2):
+        assert torch.equal(together.x[k], solver.solve(starts[k]).x)
+    assert torch.equal(whilst.minimize(extended_rosenbrock, starts, tol=1e-8).x, together.x)
+
+
+@on_gpu
 def test_single_precision_and_eager_executor(torch):
     x0 = tensor(torch, start(100, np.float32))
     recorded = whilst.Minimizer(extended_rosenbrock, x0, tol=1e-3).solve(x0)
@@ -226,7 +237,7 @@ def test_exceptions_and_misuse(torch):
     for wrong, kind, problem in (
         (lambda: whilst.Minimizer(extended_rosenbrock, start(10)), TypeError, "array on a GPU"),
         (lambda: whilst.Minimizer(extended_rosenbrock, x0.int()), TypeError, "float32 or float64"),
-        (lambda: whilst.Minimizer(extended_rosenbrock, x0.reshape(2, 5)), ValueError, "vector of the unknowns"),
+        (lambda: whilst.Minimizer(extended_rosenbrock, x0.reshape(1, 2, 5)), ValueError, "vector of the unknowns"),
         (lambda: whilst.Minimizer(extended_rosenbrock, x0, method="SLSQP"), ValueError, "no method"),
         (lambda: whilst.Minimizer(lambda x: x, x0), ValueError, "one entry"),
         (lambda: whilst.Minimizer(lambda x: 3.0, x0), TypeError, "is a float"),

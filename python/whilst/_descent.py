@@ -1,5 +1,7 @@
 """What functions and solvers that descend share: names of methods and options, and what they return."""
 
+import numpy as np
+
 _MINIMIZERS = {
     "bfgs": "bfgs", "l-bfgs-b": "lbfgs", "cg": "conjugate-gradient-pr", "newton-cg": "newton-cg", "trust-ncg": "trust-region",
     "lbfgs": "lbfgs", "trust-region": "trust-region", "conjugate-gradient-pr": "conjugate-gradient-pr",
@@ -24,6 +26,8 @@ class OptimizeResult(dict):
         The function's value at x; of least_squares and root the residuals.
     nit, nfev : int
         Accepted steps, and evaluations, those for finite differences included.
+
+    Of several starting points, entries have a leading axis, and texts and histories are lists.
     """
 
     __slots__ = ()
@@ -36,6 +40,22 @@ class OptimizeResult(dict):
 
     def __repr__(self):
         return "\n".join(f"{key:>10}: {value!r}" for key, value in self.items())
+
+
+def stacked(results, stack=np.stack):
+    """One result for several starting points, the rows of an array: each entry has a leading axis, or is a list."""
+    if not results:
+        raise ValueError("x0 has no rows. Give a starting point a row")
+
+    def joined(values):
+        if all(isinstance(value, (bool, int, float, np.generic)) for value in values):
+            return np.array(values)
+        if all(isinstance(value, np.ndarray) and value.shape == values[0].shape for value in values):
+            return np.stack(values)
+        return values
+
+    made = {key: joined([result[key] for result in results]) for key in results[0] if key != "x"}
+    return OptimizeResult(x=stack([result["x"] for result in results]), **made)
 
 
 def _chosen(method, known):

@@ -65,6 +65,9 @@ class TorchFunctions(_Functions):
     def ones(self, size):
         return self.torch.ones(size, dtype=self._torch_dtype, device=self.device)
 
+    def stack(self, arrays):
+        return self.torch.stack(arrays)
+
     def to_numpy(self, array):
         return array.detach().cpu().numpy()
 
@@ -265,6 +268,9 @@ class CupyFunctions(_Functions):
     def ones(self, size):
         with self.device:
             return self.cupy.ones(size, self.dtype)
+
+    def stack(self, arrays):
+        return self.cupy.stack(arrays)
 
     def to_numpy(self, array):
         return self.cupy.asnumpy(array)

@@ -1,5 +1,6 @@
 """Functions minimized and equations solved, with the names of scipy.optimize; on a GPU see recorded.py."""
 
+import functools
 import math
 
 import numpy as np
@@ -15,11 +16,27 @@ from ._descent import (
     chosen_root,
     least_squares_settings,
     settings_of,
+    stacked,
 )
 from ._options import MINIMIZE_DEFAULTS, ROOT_DEFAULTS, options_text
 from .recorded import LeastSquaresSolver, Minimizer, RootSolver, is_array_on_gpu
 
 _STEP = math.sqrt(np.finfo(float).eps)
+
+
+def _from_each_start(solve):
+    """Has the function take several starting points, too, the rows of x0, in host memory."""
+
+    @functools.wraps(solve)
+    def solve_each(fun, x0, *rest, **named):
+        if is_array_on_gpu(x0):
+            return solve(fun, x0, *rest, **named)
+        x0 = to_numpy(x0, "x0")
+        if x0.ndim != 2:
+            return solve(fun, x0, *rest, **named)
+        return stacked([solve(fun, row, *rest, **named) for row in x0])
+
+    return solve_each
 
 
 def _start(x0):
@@ -71,6 +88,7 @@ def _result(fields, x, calls, **more):
     )  # fmt: skip
 
 
+@_from_each_start
 def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, tol=None, options=None):
     """Minimizes a function of one or more variables without bounds.
 
@@ -79,7 +97,7 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, tol
     fun : function
         ``fun(x, *args)`` returns the value, or with ``jac=True`` the value and the gradient.
     x0 : array
-        The starting point.
+        The starting point; or several, the rows of an array.
     args : tuple
     method : str, optional
         SciPy's ``"BFGS"`` (the default), ``"L-BFGS-B"``, ``"CG"``, ``"Newton-CG"``, ``"trust-ncg"``, or the library's
@@ -152,6 +170,7 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, tol
     return _result(fields, x, evaluations, fun=found, jac=gradient)
 
 
+@_from_each_start
 def least_squares(fun, x0, jac="2-point", *, args=(), ftol=1e-8, xtol=1e-8, gtol=1e-8, max_nfev=None):
     """Minimizes half the sum of squares of residuals by Levenberg-Marquardt, without bounds.
 
@@ -223,6 +242,7 @@ def least_squares(fun, x0, jac="2-point", *, args=(), ftol=1e-8, xtol=1e-8, gtol
     )
 
 
+@_from_each_start
 def root(fun, x0, args=(), method="broyden1", tol=None, options=None):
     """Solves F(x) = 0 for as many equations as unknowns, without a Jacobian.
 

@@ -13,6 +13,7 @@ from ._descent import (
     chosen_root,
     least_squares_settings,
     settings_of,
+    stacked,
 )
 from ._gpu_functions import Call, functions_like, refused
 from ._options import MINIMIZE_DEFAULTS, ROOT_DEFAULTS, options_text
@@ -45,8 +46,10 @@ class RecordedSolver:
             raise TypeError(
                 f"x0 is a {type(x0).__name__}. Give an array on a GPU, or use the function of the same name"
             )
-        self._what, self._like = what, x0
         self._functions = functions_like(x0, "x0")
+        if len(x0.shape) == 2 and len(x0) > 0:
+            x0 = x0[0]
+        self._what, self._like = what, x0
         self._dtype, self._size = self._functions.dtype, self._vector(x0, "x0").size
         self._seconds = float("inf")
 
@@ -110,13 +113,16 @@ class RecordedSolver:
         Parameters
         ----------
         x0 : array
-            Of the library, type, size and GPU that the solver was made for.
+            Of the library, type, size and GPU that the solver was made for; or several such vectors, the rows of an array, one
+            after another.
 
         Returns
         -------
         OptimizeResult
             Its x is an array of the same library.
         """
+        if len(x0.shape) == 2:
+            return stacked([self.solve(row) for row in x0], self._functions.stack)
         fields, x = self._solve(x0)
         return self._result(fields, x)
 
@@ -187,7 +193,8 @@ class Minimizer(RecordedSolver):
     fun : function
         ``fun(x, *args)`` returns the value, an array with one entry on x's GPU, or with ``jac=True`` the value and the gradient.
     x0 : array
-        A PyTorch tensor or a CuPy array on a GPU, float32 or float64, of one dimension: at it `fun` is tried before it is recorded.
+        A PyTorch tensor or a CuPy array on a GPU, float32 or float64, of one dimension: at it `fun` is tried before it is recorded. Or
+        several, the rows of an array: then at the first.
     args : tuple
     method : str, optional
         ``"L-BFGS-B"`` (the default), ``"BFGS"``, ``"CG"``, ``"Newton-CG"``, ``"trust-ncg"``, or the library's names.
