@@ -64,7 +64,9 @@ def pages(app):
         if full.is_dir():
             files = sorted(one.relative_to(full).as_posix() for one in full.rglob("*") if one.is_file() and one.suffix != ".pyc")
             for name in files:
-                body += f"<h2>{name}</h2>" + shown((full / name).read_text(encoding="utf-8"), name)
+                content = (full / name).read_bytes()
+                if b"\0" not in content:  # no picture
+                    body += f"<h2>{name}</h2>" + shown(content.decode("utf-8"), name)
         else:
             body += shown(full.read_text(encoding="utf-8"), full.name)
         yield NAMED + path, {"title": path, "body": body, "toc": "", "display_toc": False}, "page.html"

@@ -104,7 +104,7 @@ def test_function_with_matrix_and_vectors_on_a_gpu(indices, generator):
     assert info == 0 and isinstance(x, np.ndarray) and relative_residual(2 * A, b, x) <= TOLERANCE
 
 
-@pytest.mark.parametrize("M", ["ilu", "jacobi"])
+@pytest.mark.parametrize("M", ["ilu", "jacobi", "auto"])
 def test_preconditioners_of_kept_solvers_follow_the_values(M):
     A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(400, 400)).tocsr()
     other = sparse.diags_array([-1.5, 3.0, -0.1], offsets=[-1, 0, 1], shape=(400, 400)).tocsr()

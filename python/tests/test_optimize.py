@@ -130,5 +130,7 @@ def test_several_starting_points():
     t = np.linspace(0.0, 2.0, 21)
     fits = whilst.least_squares(lambda x: x[0] * np.exp(-x[1] * t) - 3 * np.exp(-1.5 * t), [[1.0, 1.0], [2.0, 1.0]])
     np.testing.assert_allclose(fits.x, [[3, 1.5]] * 2, rtol=1e-6)
-    mixed = whilst.minimize(lambda x: float(x[0] ** 2), [[1.0], [np.nan]])
+    mixed = whilst.minimize(lambda x: float(x @ x), [[1.0, 1.0], [np.nan, 1.0]])
     assert list(mixed.success) == [True, False] and mixed.reason[1] == "nan_or_infinity"
+    with pytest.raises(ValueError, match="ravel"):
+        whilst.minimize(optimize.rosen, START.reshape(4, 1))

@@ -31,7 +31,10 @@ def real_dtype(dtype, what):
     TypeError
         If numbers of this type are not real.
     """
-    dtype = np.dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:  # PyTorch's
+        dtype = np.dtype(str(dtype).rpartition(".")[2])
     if dtype in _REAL:
         return dtype
     if dtype.kind == "c":
@@ -143,7 +146,7 @@ def current_stream(array):
     if library == "torch":
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     if library in ("cupy", "cupyx"):
-        return sys.modules["cupy"].cuda.get_current_stream().ptr
+        return sys.modules["cupy"].cuda.get_current_stream(array.device.id).ptr
     return GpuVector(array, "the array").stream or 0
 
 

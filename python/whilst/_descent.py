@@ -42,6 +42,14 @@ class OptimizeResult(dict):
         return "\n".join(f"{key:>10}: {value!r}" for key, value in self.items())
 
 
+def no_column(shape):
+    """Refuses a column, which is more likely one vector than many starting points of one unknown."""
+    if shape[1] == 1 and shape[0] > 1:
+        raise ValueError(
+            f"x0 has shape {tuple(shape)}, {shape[0]} points of one unknown. For one vector, give x0.ravel()"
+        )
+
+
 def stacked(results, stack=np.stack):
     """One result for several starting points, the rows of an array: each entry has a leading axis, or is a list."""
     if not results:

@@ -11,6 +11,7 @@ from . import _core
 from ._arrays import GpuVector, is_on_gpu
 
 _DEFAULT_STREAMS = (0, 1)  # CUDA's default stream, by both of its names
+_rehearsal_streams = {}  # PyTorch's, by device: it keeps a workspace for each that was ever used
 _REHEARSALS = 3  # cuBLAS handles, workspaces, kernels that are compiled or loaded when first called
 
 
@@ -34,8 +35,8 @@ class _Functions:
             raise TypeError(
                 f"{what} has arrays of {self.dtype}, and the system is solved in {dtype}. Convert one of them"
             )
-        call = Call(self, lambda x: (function(x),), shape[1], {what: (shape[0], dtype)})
-        call.rehearse(what, self.ones(shape[1]))
+        call = Call(self, what, lambda x: (function(x),), shape[1], {what: (shape[0], dtype)})
+        call.rehearse(self.ones(shape[1]))
         return call
 
 
@@ -83,13 +84,28 @@ class TorchFunctions(_Functions):
                 all_of.enter_context(torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self.device)))
             all_of.enter_context(torch.cuda.use_mem_pool(self._pool))
             all_of.enter_context(torch.autograd.set_multithreading_enabled(False))
-            all_of.enter_context(torch.no_grad())
+            all_of.enter_context(torch.enable_grad())  # whatever the caller has set
             yield
 
-    def rehearse(self, what, call):
-        """Calls a function a few times as it will be called; refuses what cannot be recorded, and keeps the arrays that it reads."""
+    @contextlib.contextmanager
+    def recording(self):
+        """Rehearsals and a recording happen within, so that cuBLAS gets workspaces from the pool, which nobody else uses later."""
+        clear = getattr(self.torch._C, "_cuda_clearCublasWorkspaces", lambda: None)
+        clear()
+        try:
+            yield
+        finally:
+            clear()
+
+    def rehearse(self, what, call, vectors):
+        """Calls a function a few times as it will be called; refuses what cannot be recorded, and keeps the arrays that it reads.
+
+        vectors: what `call` gives it, which need not be kept.
+        """
         torch = self.torch
-        stream = torch.cuda.Stream(self.device)
+        if self.device_index not in _rehearsal_streams:
+            _rehearsal_streams[self.device_index] = torch.cuda.Stream(self.device)
+        stream = _rehearsal_streams[self.device_index]
         stream.wait_stream(torch.cuda.current_stream(self.device))
         before = torch.cuda.get_sync_debug_mode()
         with self.on(stream.cuda_stream):
@@ -97,7 +113,7 @@ class TorchFunctions(_Functions):
                 warnings.simplefilter("ignore")
                 torch.cuda.set_sync_debug_mode("error")
             try:
-                with _watching_operations(torch, what, stream, self._kept):
+                with _watching_operations(torch, what, stream, self._kept, vectors):
                     call()
             except RuntimeError as problem:
                 if "synchronizing CUDA operation" not in str(problem):
@@ -134,8 +150,8 @@ class TorchFunctions(_Functions):
                 (gradient,) = torch.autograd.grad(self._scalar(fun(x, *args), "fun(x)"), x, create_graph=True)
                 if not gradient.requires_grad:
                     return torch.zeros_like(v)  # of a linear function
-                (product,) = torch.autograd.grad(gradient, x, v)
-            return product
+                (product,) = torch.autograd.grad(gradient, x, v, allow_unused=True)
+            return torch.zeros_like(v) if product is None else product
 
         return product
 
@@ -175,23 +191,26 @@ class TorchFunctions(_Functions):
         if value.numel() != 1:
             raise ValueError(f"{what} has shape {tuple(value.shape)}. It must have one entry")
         if not value.requires_grad:
-            raise TypeError(f"autograd finds no way from {what} to x. Use PyTorch's functions of x, or give jac")
+            raise TypeError(f"autograd sees no dependence of {what} on x. Use PyTorch's functions of x, or give jac")
         return value
 
 
-def _watching_operations(torch, what, stream, kept):
+def _watching_operations(torch, what, stream, kept, vectors):
     """Refuses PyTorch's operations that a recording cannot hold, by name; keeps the tensors that others read and did not make."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
     aten = torch.ops.aten
-    made, known = set(), set()
+    made = set()
 
     def tensors(tree):
         return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
     def storage(tensor):
-        return tensor.untyped_storage().data_ptr()
+        # Sparse tensors have several, and are known by themselves.
+        return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else ("sparse", id(tensor))
+
+    known = {storage(vector) for vector in vectors}
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
@@ -282,7 +301,11 @@ class CupyFunctions(_Functions):
         with self.device, here, cuda.using_allocator(self._pool.malloc):
             yield
 
-    def rehearse(self, what, call):
+    @contextlib.contextmanager
+    def recording(self):
+        yield
+
+    def rehearse(self, what, call, vectors):
         with self.device:
             stream = self.cupy.cuda.Stream(non_blocking=True)
             self.cupy.cuda.get_current_stream().synchronize()
@@ -297,7 +320,7 @@ def functions_like(array, what):
     library = type(array).__module__.partition(".")[0]
     if library not in _LIBRARIES:
         raise TypeError(
-            f"{what} is a {type(array).__name__}, and functions are recorded of PyTorch's and CuPy's arrays alone. Convert it"
+            f"{what} is a {type(array).__name__}, and only functions of PyTorch and CuPy arrays can be recorded. Convert it"
         )
     return _LIBRARIES[library](array)
 
@@ -311,6 +334,8 @@ class Call:
     Parameters
     ----------
     functions : TorchFunctions or CupyFunctions
+    what : str
+        What to call it in messages.
     function : function
         Of vectors; returns a result for each of `results`, in a tuple.
     size : int
@@ -319,8 +344,9 @@ class Call:
         What to call each result, and how many entries of what type it has.
     """
 
-    def __init__(self, functions, function, size, results):
-        self._functions, self._function, self._size, self._results = functions, function, size, results
+    def __init__(self, functions, what, function, size, results):
+        self._functions, self._what, self._function = functions, what, function
+        self._size, self._results = size, results
 
     def __call__(self, stream, *addresses):
         count = len(self._results)
@@ -330,18 +356,24 @@ class Call:
                 self._functions.copy(self._functions.array(address, (self._size,))) for address in addresses[:-count]
             ]
             for address, (what, (size, dtype)), result in zip(
-                addresses[-count:], self._results.items(), self._function(*vectors)
+                addresses[-count:], self._results.items(), self._returned(*vectors)
             ):
                 self._functions.array(address, (size,), dtype)[...] = self._checked(result, size, what)
 
-    def rehearse(self, what, *vectors):
+    def rehearse(self, *vectors):
         """Calls the function with such vectors before it is recorded."""
 
         def call():
-            for (name, (size, _)), result in zip(self._results.items(), self._function(*vectors)):
+            for (name, (size, _)), result in zip(self._results.items(), self._returned(*vectors)):
                 self._checked(result, size, name)
 
-        self._functions.rehearse(what, call)
+        self._functions.rehearse(self._what, call, vectors)
+
+    def _returned(self, *vectors):
+        returned = self._function(*vectors)
+        if not isinstance(returned, (tuple, list)) or len(returned) != len(self._results):
+            raise TypeError(f"{self._what} must return {len(self._results)} arrays, {' and '.join(self._results)}")
+        return returned
 
     def _checked(self, result, size, what):
         if hasattr(result, "detach"):

@@ -1,5 +1,6 @@
 """What a LinearSolver is made of: vectors checked, functions kept, and the core's solver."""
 
+import threading
 import weakref
 
 import numpy as np
@@ -48,6 +49,25 @@ def start_on_gpu(b, x0, size, dtype):
     return x
 
 
+class Alone:
+    """A solver for one thread, which its own callbacks cannot ask for another solve. A context; a solver has one."""
+
+    def __init__(self):
+        self._lock, self._thread = threading.Lock(), None
+
+    def __enter__(self):
+        if self._thread == threading.get_ident():
+            raise _core.Error(
+                "using a solver: one of its own callbacks asks for another solve. Make a second solver for that"
+            )
+        self._lock.acquire()
+        self._thread = threading.get_ident()
+
+    def __exit__(self, *_):
+        self._thread = None
+        self._lock.release()
+
+
 class Functions:
     """The Python functions that a core's solver calls, kept by the core's owner.
 
@@ -70,11 +90,20 @@ def make_core(system, dtype, method, M, options, like=None):
 
     like: an array on a GPU, of whose kind functions are.
     """
-    wrapped = checked_function if like is None else functions_like(like, "like").recorded
+    if like is not None:
+        library = functions_like(like, "like")
+        with library.recording():
+            return _made_core(system, dtype, method, M, options, library.recorded)
+    return _made_core(system, dtype, method, M, options, None)
+
+
+def _made_core(system, dtype, method, M, options, recorded):
+    """recorded: how functions of arrays on a GPU are prepared; None for functions of arrays in host memory."""
+    wrapped = recorded or checked_function
     name, function = preconditioner(M, system.shape, dtype, wrapped)
     options = {"method": method, **options}
     calls = function is not None or not system.is_matrix
-    if calls and like is None:
+    if calls and recorded is None:
         if system.on_gpu:
             raise TypeError(
                 "M is a function of arrays in host memory, and A lies on a GPU. Name one of Whilst's preconditioners, or give "
@@ -95,5 +124,5 @@ def make_core(system, dtype, method, M, options, like=None):
     functions = Functions(A=apply, A_transposed=apply_transposed, M=function)
     callers = (functions.caller(key) for key in ("A", "A_transposed", "M"))
     core_name = "none" if function is not None else name  # the library finds a name for functions
-    make = SOLVERS[dtype] if like is None or not calls else _SOLVERS_OF_CALLED[dtype]
+    make = SOLVERS[dtype] if recorded is None or not calls else _SOLVERS_OF_CALLED[dtype]
     return make(matrix, *system.shape, *callers, options_text(options), core_name), (matrix, functions)

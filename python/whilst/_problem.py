@@ -20,7 +20,7 @@ _kept_lock = threading.Lock()
 
 
 _AT_EACH_CALL = ("rtol", "atol", "max_iterations", "deadline")
-_WITHOUT_FACTORS = ("none", "jacobi", "auto")  # nothing that a solve does not make anew by itself
+_WITHOUT_FACTORS = ("none", "jacobi")  # nothing that a solve does not make anew by itself
 
 
 class _Kept:

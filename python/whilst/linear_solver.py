@@ -1,10 +1,7 @@
 """A solver that is recorded once and solves many times."""
 
-import threading
-
 import numpy as np
 
-from . import _core
 from ._arrays import (
     GpuVector,
     current_stream,
@@ -17,11 +14,12 @@ from ._arrays import (
     writable,
 )
 from ._options import limit_of, tolerance
-from ._parts import SOLVERS, gpu_vector_of, make_core, start_on_gpu, vector_of
+from ._parts import SOLVERS, Alone, gpu_vector_of, make_core, start_on_gpu, vector_of
 from ._systems import System
 from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
 
+_MOST_WIDTHS = 2  # whole blocks of columns, and what is left of the last
 _LONG = 0.02  # seconds of a solve on a GPU after which later ones look for Ctrl-C, which adds up to a millisecond
 
 
@@ -90,9 +88,8 @@ class LinearSolver:
     """
 
     def __init__(self, A, method="cg", preconditioner=None, *, dtype=None, like=None, **options):
-        self._lock = threading.Lock()
+        self._alone = Alone()
         self._updated = None
-        self._solving = None
         self._seconds = float("inf")
         self._report = None
         self._system = system = System.of(A)
@@ -166,7 +163,7 @@ class LinearSolver:
             return x, self._report
         right = vector_of(b, rows, self._dtype, "b")
         x = np.zeros(columns, self._dtype) if x0 is None else vector_of(x0, columns, self._dtype, "x0").copy()
-        with self._alone():
+        with self._alone:
             check = self.executor == "host" or self._seconds > _LONG
             report = Report.of(self._core.solve(right, x, callback, check))
             self._seconds = report.solve_seconds
@@ -196,7 +193,7 @@ class LinearSolver:
             for first in range(0, number, MOST_COLUMNS):
                 some = slice(first, min(first + MOST_COLUMNS, number))
                 part = np.require(right[:, some], self._dtype, "F").reshape(-1, order="F")
-                with self._alone():
+                with self._alone:
                     core = self._core_of(some.stop - some.start)
                     fields = core.solve(part, x[:, some].reshape(-1, order="F"))
                 reports.append(BatchReport(**fields))
@@ -215,6 +212,8 @@ class LinearSolver:
             for name, settings in self._settings.items():
                 getattr(core, name)(*settings)
             self._of_columns[columns] = core
+            if len(self._of_columns) > _MOST_WIDTHS:
+                del self._of_columns[next(iter(self._of_columns))]
         return self._of_columns[columns]
 
     def _set(self, name, *settings):
@@ -250,7 +249,7 @@ class LinearSolver:
                 wait_for(b, stream)
             else:
                 stream = stream_address(stream)
-            with self._alone():
+            with self._alone:
                 ticket = self._core.enqueue(stream, of.address, to.address)
             return Ticket(ticket, self, b, x, self._updated)
         if self.executor != "host":
@@ -262,7 +261,7 @@ class LinearSolver:
             raise ValueError(f"x has shape {to.shape}. The matrix asks for ({columns},)")
         if to.dtype != self._dtype or not to.flags.c_contiguous or not to.flags.writeable or not to.flags.aligned:
             raise TypeError(f"x is not a contiguous array of {self._dtype} that can be written to. Make it one")
-        with self._alone():
+        with self._alone:
             return Ticket(self._core.enqueue(0, of.ctypes.data, to.ctypes.data), self, of, to)
 
     def update_values(self, values):
@@ -293,7 +292,7 @@ class LinearSolver:
             if not system.on_gpu and not self._system.on_gpu and not system.has_pattern_of(self._system):
                 raise ValueError("the matrix has its entries elsewhere than the solver's. Make a new solver")
             system.wait_for_arrays()
-            with self._alone():
+            with self._alone:
                 # Solves on the host read it in place: both are kept in case the core fails half-way.
                 self._updated = self._updated, system, matrix
                 self._core.update_matrix(matrix)
@@ -302,7 +301,7 @@ class LinearSolver:
                 self._of_columns.clear()
             return
         vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
-        with self._alone():
+        with self._alone:
             self._core.update_values(vector)
             if not self._system.on_gpu:
                 self._matrix = self._system.with_values(vector.copy()).matrix(self._dtype)
@@ -346,25 +345,3 @@ class LinearSolver:
     def __repr__(self):
         rows, columns = self.shape
         return f"<whilst.LinearSolver: {self._method}, {rows} x {columns}, {self._dtype}, on {self.executor}>"
-
-    def _alone(self):
-        return _Alone(self)
-
-
-class _Alone:
-    """The solver for one thread, which its own callbacks cannot ask for another solve."""
-
-    def __init__(self, solver):
-        self._solver = solver
-
-    def __enter__(self):
-        if self._solver._solving == threading.get_ident():
-            raise _core.Error(
-                "using a solver: one of its own callbacks asks for another solve. Make a second solver for that"
-            )
-        self._solver._lock.acquire()
-        self._solver._solving = threading.get_ident()
-
-    def __exit__(self, *_):
-        self._solver._solving = None
-        self._solver._lock.release()

@@ -15,6 +15,7 @@ from ._descent import (
     chosen_minimizer,
     chosen_root,
     least_squares_settings,
+    no_column,
     settings_of,
     stacked,
 )
@@ -34,6 +35,7 @@ def _from_each_start(solve):
         x0 = to_numpy(x0, "x0")
         if x0.ndim != 2:
             return solve(fun, x0, *rest, **named)
+        no_column(x0.shape)
         return stacked([solve(fun, row, *rest, **named) for row in x0])
 
     return solve_each

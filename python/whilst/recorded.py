@@ -12,11 +12,13 @@ from ._descent import (
     chosen_minimizer,
     chosen_root,
     least_squares_settings,
+    no_column,
     settings_of,
     stacked,
 )
 from ._gpu_functions import Call, functions_like, refused
 from ._options import MINIMIZE_DEFAULTS, ROOT_DEFAULTS, options_text
+from ._parts import Alone, Functions
 from .linear_solver import Ticket
 
 _CHECKED_STEPS = 5
@@ -41,6 +43,8 @@ class RecordedSolver:
 
     def _take(self, what, x0):
         """Looks at x0; the function is to be of such arrays."""
+        self._core = None  # the first to go: it uses what the others own
+        self._alone = Alone()
         x0 = x0.detach() if hasattr(x0, "detach") else x0
         if not is_on_gpu(x0):
             raise TypeError(
@@ -48,6 +52,7 @@ class RecordedSolver:
             )
         self._functions = functions_like(x0, "x0")
         if len(x0.shape) == 2 and len(x0) > 0:
+            no_column(x0.shape)
             x0 = x0[0]
         self._what, self._like = what, x0
         self._dtype, self._size = self._functions.dtype, self._vector(x0, "x0").size
@@ -62,16 +67,24 @@ class RecordedSolver:
             raise ValueError(f"{what} has shape {vector.shape}. Give a vector of the unknowns")
         return vector
 
-    def _call(self, function, results):
-        """`function` of vectors, as the core calls it."""
-        return Call(self._functions, function, self._size, results)
+    def _call(self, what, function, results, vectors=1):
+        """`function` of so many vectors, as the core calls it, tried with x0 for each."""
+        call = Call(self._functions, what, function, self._size, results)
+        call.rehearse(*(self._functions.copy(self._like) for _ in range(vectors)))
+        return call
 
-    def _record(self, make, text, defaults, check):
-        """make(text): the core's solver. Calls of functions have been rehearsed."""
+    def _record(self, make, text, defaults, check, **calls):
+        """make(device, unknowns, *calls, options): the core's solver.
+
+        calls: in the order in which the core takes them; None where it is to have none.
+        """
+        self._calls = Functions(**calls)  # see there: the function may refer to this solver's owner
+        callers = [self._calls.caller(name) for name in calls]
         self._defaults, self._options = defaults, dict(text)
-        self._core = make(options_text(self._options, defaults))
+        self._core = make(self._functions.device_index, self._size, *callers, options_text(self._options, defaults))
         if check:
-            self._check(make(options_text({**self._options, "executor": "stream"}, defaults)))
+            eager = options_text({**self._options, "executor": "stream"}, defaults)
+            self._check(make(self._functions.device_index, self._size, *callers, eager))
 
     def _check(self, eager):
         """Compares some steps with those of a solver that calls the function each time."""
@@ -103,8 +116,9 @@ class RecordedSolver:
 
     def _solve(self, x0):
         x, vector = self._own_copy(x0)
-        fields = self._core.solve(current_stream(x), vector.address, self._seconds > _LONG)
-        self._seconds = fields["solve_seconds"]
+        with self._alone:
+            fields = self._core.solve(current_stream(x), vector.address, self._seconds > _LONG)
+            self._seconds = fields["solve_seconds"]
         return fields, x
 
     def solve(self, x0):
@@ -122,6 +136,7 @@ class RecordedSolver:
             Its x is an array of the same library.
         """
         if len(x0.shape) == 2:
+            no_column(x0.shape)
             return stacked([self.solve(row) for row in x0], self._functions.stack)
         fields, x = self._solve(x0)
         return self._result(fields, x)
@@ -154,7 +169,8 @@ class RecordedSolver:
         if vector.read_only:
             raise ValueError("x is read-only. Pass an array that can be written to")
         stream = current_stream(x) if stream is None else stream_address(stream)
-        return Ticket(self._core.enqueue(stream, vector.address), self, x)
+        with self._alone:
+            return Ticket(self._core.enqueue(stream, vector.address), self, x)
 
     def set_max_iterations(self, limit):
         """The most steps of later solves."""
@@ -225,25 +241,17 @@ class Minimizer(RecordedSolver):
     ):
         self._take("fun", x0)
         name, args, functions = chosen_minimizer(method or "L-BFGS-B"), arguments(args), self._functions
-        evaluate = self._call(
-            self._evaluation(fun, jac, args), {"fun(x)": (1, np.dtype(np.float64)), "jac(x)": (self._size, self._dtype)}
-        )
-        evaluate.rehearse("fun", functions.copy(self._like))
-        product = None
-        if name in ("newton-cg", "trust-region"):
-            product = self._call(
-                self._hessian_product(fun, hess, hessp, args), {"hessp(x, p)": (self._size, self._dtype)}
-            )
-            product.rehearse("the Hessian's product", functions.copy(self._like), functions.copy(self._like))
         settings = settings_of(options, tol, MINIMIZER_OPTIONS, "graph")
         settings.setdefault("gradient", 1e-5)
-        make = _core_class("Minimizer", self._dtype)
-        self._record(
-            lambda text: make(functions.device_index, self._size, evaluate, product, text),
-            {"method": name, **settings},
-            MINIMIZE_DEFAULTS,
-            check,
-        )
+        with functions.recording():
+            results = {"fun(x)": (1, np.dtype(np.float64)), "jac(x)": (self._size, self._dtype)}
+            evaluate = self._call("fun", self._evaluation(fun, jac, args), results)
+            product = None
+            if name in ("newton-cg", "trust-region"):
+                results = {"hessp(x, p)": (self._size, self._dtype)}
+                product = self._call("hessp", self._hessian_product(fun, hess, hessp, args), results, 2)
+            make, chosen = _core_class("Minimizer", self._dtype), {"method": name, **settings}
+            self._record(make, chosen, MINIMIZE_DEFAULTS, check, evaluate=evaluate, product=product)
 
     def _evaluation(self, fun, jac, args):
         functions = self._functions
@@ -302,22 +310,15 @@ class LeastSquaresSolver(RecordedSolver):
             raise TypeError(
                 f"{type(x0).__name__} of x0 has no derivatives of its own. Use PyTorch, or minimize with jac"
             )
-        evaluate = self._call(
-            functions.half_square(fun, args),
-            {"the sum of squares": (1, np.dtype(np.float64)), "the gradient": (self._size, self._dtype)},
-        )
         multiply = functions.gauss_newton_product(fun, args)
-        product = self._call(lambda x, v: (multiply(x, v),), {"the product": (self._size, self._dtype)})
-        evaluate.rehearse("fun", functions.copy(self._like))
-        product.rehearse("the Jacobian's products", functions.copy(self._like), functions.copy(self._like))
         settings = {**least_squares_settings(ftol, xtol, gtol, max_nfev), "executor": "graph"}
-        make = _core_class("Minimizer", self._dtype)
-        self._record(
-            lambda text: make(functions.device_index, self._size, evaluate, product, text),
-            settings,
-            MINIMIZE_DEFAULTS,
-            check,
-        )
+        with functions.recording():
+            gradient = (self._size, self._dtype)
+            results = {"the sum of squares": (1, np.dtype(np.float64)), "its gradient": gradient}
+            evaluate = self._call("fun", functions.half_square(fun, args), results)
+            product = self._call("the Jacobian's product", lambda x, v: (multiply(x, v),), {"J' J v": gradient}, 2)
+            make = _core_class("Minimizer", self._dtype)
+            self._record(make, settings, MINIMIZE_DEFAULTS, check, evaluate=evaluate, product=product)
 
     def _result(self, fields, x):
         result = super()._result(fields, x)
@@ -346,17 +347,12 @@ class RootSolver(RecordedSolver):
     def __init__(self, fun, x0, args=(), method="broyden1", tol=None, options=None, *, check=False):
         self._take("fun", x0)
         functions, args = self._functions, arguments(args)
-        evaluate = self._call(lambda x: (fun(x, *args),), {"fun(x)": (self._size, self._dtype)})
-        evaluate.rehearse("fun", functions.copy(self._like))
         settings = settings_of(options, tol, ROOT_OPTIONS, "graph")
         settings.setdefault("rtol", 0.0)
-        make = _core_class("RootSolver", self._dtype)
-        self._record(
-            lambda text: make(functions.device_index, self._size, evaluate, text),
-            {"method": chosen_root(method), **settings},
-            ROOT_DEFAULTS,
-            check,
-        )
+        with functions.recording():
+            evaluate = self._call("fun", lambda x: (fun(x, *args),), {"fun(x)": (self._size, self._dtype)})
+            make, chosen = _core_class("RootSolver", self._dtype), {"method": chosen_root(method), **settings}
+            self._record(make, chosen, ROOT_DEFAULTS, check, evaluate=evaluate)
 
     def _result(self, fields, x):
         result = super()._result(fields, x)

@@ -188,6 +188,19 @@ void launch_and_wait(const whilst::cuda::graph_exec& graph, cudaStream_t stream)
 
 }  // namespace
 
+TEST_CASE("a solve that waits is refused on a stream that is being captured", "[minimizer][enqueue][gpu]") {
+  if (skipped()) return;
+  own_minimizer<double> one(rosenbrock(8), {.executor = "graph"});
+  buffer<double> x = on_place("graph", rosenbrock_start<double>(8));
+  const any_stream stream;
+  for (const bool monitored : {false, true}) {
+    if (monitored) one.by.set_monitor([](const whilst::progress&) {});
+    CHECK_THROWS_WITH(captured(stream.get(), [&] { one.by.solve(stream.get(), x.data()); }),
+                      contains("its stream is being captured"));
+  }
+  CHECK(one.by.solve(stream.get(), x.data()).converged());
+}
+
 TEST_CASE("a minimization becomes part of the caller's graph", "[minimizer][enqueue][gpu]") {
   if (skipped()) return;
   for (const std::string& method : all_methods) {

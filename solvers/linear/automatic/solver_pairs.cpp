@@ -91,7 +91,7 @@ class attempt_list {
 std::string words_of_traits(const matrix_traits& A) {
   std::string words = A.is_symmetric ? "since the matrix is symmetric" : "since the matrix is not symmetric";
   if (A.is_symmetric)
-    words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has not one sign";
+    words += A.has_diagonal_of_one_sign ? ", its diagonal has one sign" : ", its diagonal has both signs or zeros";
   if (A.knows_nodes) words += ", its nodes are known";
   if (A.is_dominant)
     words += ", its diagonal dominates";
