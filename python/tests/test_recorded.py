@@ -362,9 +362,9 @@ def test_arrays_of_other_libraries_are_refused():
     class Array:
         __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (0, False), "version": 3}
 
-    with pytest.raises(TypeError, match="PyTorch's and CuPy's"):
+    with pytest.raises(TypeError, match="only functions of PyTorch and CuPy"):
         whilst.minimize(lambda x: x, Array())
-    with pytest.raises(TypeError, match="PyTorch's and CuPy's"):
+    with pytest.raises(TypeError, match="only functions of PyTorch and CuPy"):
         _gpu_functions.functions_like(Array(), "x0")
     for solver in (whilst.Minimizer, whilst.LeastSquaresSolver, whilst.RootSolver):
         with pytest.raises(TypeError, match="array on a GPU"):
