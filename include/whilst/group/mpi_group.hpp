@@ -30,6 +30,9 @@ inline void check_mpi(int code, const char* doing) {
 class mpi_communicator {
  public:
   explicit mpi_communicator(MPI_Comm of) {
+    int is_there = 0;
+    MPI_Initialized(&is_there);
+    if (!is_there) throw error("making a group of MPI processes", "MPI is not initialized", "Call MPI_Init before");
     check_mpi(MPI_Comm_dup(of, &own_), "duplicating an MPI communicator");
     MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
   }
@@ -71,8 +74,9 @@ class mpi_communicator {
 }  // namespace detail
 
 /// The group of an MPI communicator's processes. Collective over the communicator, which is duplicated: destroy the
-/// last copy of the group on all ranks, before MPI_Finalize. Without MPI_THREAD_MULTIPLE no other thread may call MPI
-/// while a collective call runs. A process that has ended is MPI's to find; most implementations then end all others.
+/// last copy of the group on all ranks, before MPI_Finalize. Throws whilst::error if MPI is not initialized. Without
+/// MPI_THREAD_MULTIPLE no other thread may call MPI while a collective call runs. A process that has ended is MPI's to
+/// find; most implementations then end all others.
 inline group mpi_group(MPI_Comm communicator) {
   const auto own = std::make_shared<const detail::mpi_communicator>(communicator);
   return {own->rank(), own->size(),
