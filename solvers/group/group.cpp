@@ -50,8 +50,8 @@ struct group::state {
   std::string broken;  ///< why, or empty
 
   /// Gathers; an error of the callback breaks the group, since nobody knows who got what.
-  gathered<std::byte> gather_sized(std::span<const std::byte> mine, std::span<const std::size_t> sizes) {
-    gathered<std::byte> result;
+  arrays_of_ranks<std::byte> gather_sized(std::span<const std::byte> mine, std::span<const std::size_t> sizes) {
+    arrays_of_ranks<std::byte> result;
     result.first.assign(1, 0);
     for (const std::size_t bytes : sizes) result.first.push_back(result.first.back() + bytes);
     try {
@@ -70,10 +70,10 @@ struct group::state {
     std::memcpy(headers.data(), bytes.all.data(), bytes.all.size());
     return headers;
   }
-  gathered<std::byte> exchange(const call_header& mine, std::span<const std::byte> bytes);
+  arrays_of_ranks<std::byte> exchange(const call_header& mine, std::span<const std::byte> bytes);
 };
 
-gathered<std::byte> group::state::exchange(const call_header& mine, std::span<const std::byte> bytes) {
+arrays_of_ranks<std::byte> group::state::exchange(const call_header& mine, std::span<const std::byte> bytes) {
   const std::vector<call_header> headers = gather_headers(mine);
   const auto failed = [](const call_header& one) { return one.share != share_of_call::made; };
   const auto first_failed = std::find_if(headers.begin(), headers.end(), failed);
@@ -89,7 +89,7 @@ gathered<std::byte> group::state::exchange(const call_header& mine, std::span<co
   std::vector<std::size_t> sizes;
   for (const call_header& one : headers)
     sizes.push_back(all_made || failed(one) ? static_cast<std::size_t>(one.bytes) : 0);
-  gathered<std::byte> given =
+  arrays_of_ranks<std::byte> given =
       gather_sized(all_made || failed(mine) ? bytes : std::span<const std::byte>(), std::span(sizes));
   if (all_made) return given;
 
@@ -114,8 +114,8 @@ group::group(int rank, int size, gather_bytes gather) {
 int group::rank() const { return state_ ? state_->rank : 0; }
 int group::size() const { return state_ ? state_->size : 1; }
 
-gathered<std::byte> group::exchange(std::string_view call, std::size_t element_bytes, std::span<const std::byte> mine,
-                                    const std::exception_ptr& failure) const {
+arrays_of_ranks<std::byte> group::exchange(std::string_view call, std::size_t element_bytes,
+                                           std::span<const std::byte> mine, const std::exception_ptr& failure) const {
   if (failure && (!state_ || !state_->broken.empty())) std::rethrow_exception(failure);
   if (!state_) return {{mine.begin(), mine.end()}, {0, mine.size()}};
   if (!state_->broken.empty())

@@ -28,7 +28,7 @@ numbers numbers_of(int rank) {
 }
 
 /// Whether what was gathered is everybody's numbers.
-bool is_all(const whilst::gathered<std::int64_t>& all, int size) {
+bool is_all(const whilst::arrays_of_ranks<std::int64_t>& all, int size) {
   bool is = all.first.size() == static_cast<std::size_t>(size) + 1 && all.first[0] == 0;
   for (int q = 0; is && q < size; ++q) {
     const auto of_rank = all.of(q);

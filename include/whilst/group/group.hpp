@@ -14,7 +14,7 @@ namespace whilst {
 
 /// What all ranks gave, in the order of ranks.
 template <class T>
-struct gathered {
+struct arrays_of_ranks {
   std::vector<T> all;
   std::vector<std::size_t> first;  ///< one more than ranks: rank q gave entries first[q] .. first[q + 1] of `all`
 
@@ -55,13 +55,13 @@ class group {
   /// Everybody's arrays, which may have different lengths. Collective; all with one size of T. `call` says in a few
   /// words what is being done, the same on all ranks, of which 111 characters count: errors have it.
   template <class T>
-  gathered<T> all_gather(std::string_view call, std::span<const T> mine) const {
+  arrays_of_ranks<T> all_gather(std::string_view call, std::span<const T> mine) const {
     static_assert(std::is_trivially_copyable_v<T>);
     return in_elements<T>(exchange(call, sizeof(T), std::as_bytes(mine), nullptr));
   }
   /// The same with what make() returns, an array of T. If it throws on any rank, all ranks throw.
   template <class T, class Make>
-  requires std::is_invocable_v<Make> gathered<T> all_gather(std::string_view call, Make&& make)
+  requires std::is_invocable_v<Make> arrays_of_ranks<T> all_gather(std::string_view call, Make&& make)
   const {
     static_assert(std::is_trivially_copyable_v<T>);
     std::vector<T> mine;
@@ -92,17 +92,17 @@ class group {
  private:
   struct state;
   /// Bytes of all ranks, and where each rank's begin. Throws on every rank if failure is not null on one.
-  gathered<std::byte> exchange(std::string_view call, std::size_t element_bytes, std::span<const std::byte> mine,
-                               const std::exception_ptr& failure) const;
+  arrays_of_ranks<std::byte> exchange(std::string_view call, std::size_t element_bytes, std::span<const std::byte> mine,
+                                      const std::exception_ptr& failure) const;
   template <class T>
-  static gathered<T> in_elements(const gathered<std::byte>& bytes);
+  static arrays_of_ranks<T> in_elements(const arrays_of_ranks<std::byte>& bytes);
 
   std::shared_ptr<state> state_;  // null: one rank
 };
 
 template <class T>
-gathered<T> group::in_elements(const gathered<std::byte>& bytes) {
-  gathered<T> elements;
+arrays_of_ranks<T> group::in_elements(const arrays_of_ranks<std::byte>& bytes) {
+  arrays_of_ranks<T> elements;
   elements.all.resize(bytes.all.size() / sizeof(T));
   std::copy(bytes.all.begin(), bytes.all.end(), std::as_writable_bytes(std::span<T>(elements.all)).begin());
   for (const std::size_t first : bytes.first) elements.first.push_back(first / sizeof(T));

@@ -59,7 +59,7 @@ std::vector<std::int64_t> checked_offsets(const char* doing, const integer_array
 }
 
 /// The rows of each rank, from the first one and the number of them that each gave.
-row_partition partition_of(const char* doing, const gathered<index_type>& ranges, int ranks) {
+row_partition partition_of(const char* doing, const arrays_of_ranks<index_type>& ranges, int ranks) {
   std::vector<index_type> first{0};
   for (int q = 0; q < ranks; ++q) {
     const index_type begin = ranges.of(q)[0], rows = ranges.of(q)[1];
