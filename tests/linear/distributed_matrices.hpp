@@ -51,4 +51,26 @@ std::vector<T> serial_product(const whilst::csr_matrix<T>& A, const std::vector<
   return y;
 }
 
+/// The entries of x that a rank has.
+template <class T>
+std::vector<T> part_of(const std::vector<T>& x, const whilst::row_partition& partition, int rank) {
+  return {x.begin() + partition.first(rank), x.begin() + partition.first(rank + 1)};
+}
+
+/// A square matrix without entries.
+template <class T>
+whilst::csr_matrix<T> zero_matrix(whilst::index_type n) {
+  return whilst::csr_matrix<T>(n, n, std::vector<int>(static_cast<std::size_t>(n) + 1), std::vector<int>(),
+                               std::vector<T>());
+}
+
+//   rank 0  row 0   [ 1  2  .  .  3 ]
+//           row 1   [ 4  .  .  .  . ]
+//   rank 1  row 2   [ .  .  5  6  . ]
+//           row 3   [ 7  .  .  8  9 ]
+//   rank 2  row 4   [ .  .  . 10 11 ]
+inline const whilst::csr_matrix<double> small(5, 5, std::vector<int>{0, 3, 4, 6, 9, 11},
+                                              std::vector<int>{0, 1, 4, 0, 2, 3, 0, 3, 4, 3, 4},
+                                              std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+
 }  // namespace whilst_test

@@ -66,8 +66,7 @@ row_partition partition_of(const char* doing, const arrays_of_ranks<index_type>&
     if (rows > 0 && begin != first.back()) {
       refuse_rows(doing,
                   "the rows of rank " + std::to_string(q) + " begin with " + std::to_string(begin) +
-                      ", those before it " + (begin < first.back() ? "reach to " : "end with ") +
-                      std::to_string(first.back() - 1),
+                      ", but the next one is " + std::to_string(first.back()),
                   "Give each row to one rank, in the order of ranks, from 0 on");
     }
     first.push_back(first.back() + rows);
@@ -169,20 +168,22 @@ distributed_csr_matrix<T> distributed_csr_matrix<T>::from_rank_0(const group& ra
   std::vector<std::int32_t> columns;
   std::vector<T> values;
   for (int q = 0; q < ranks.size(); ++q) {
-    const auto piece = [&](auto whole, index_type begin, index_type end) {
+    const index_type first = partition.first(q), last = partition.first(q + 1);
+    const index_type begin = has_it ? matrix->row_offset(first) : 0, end = has_it ? matrix->row_offset(last) : 0;
+    auto all_offsets = ranks.all_gather<std::int64_t>(doing, [&] {
+      std::vector<std::int64_t> its_offsets;
+      for (index_type i = first; has_it && i <= last; ++i) its_offsets.push_back(matrix->row_offset(i) - begin);
+      return its_offsets;
+    });
+    const auto piece = [&](auto whole) {
       return whole.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     };
-    const index_type first = partition.first(q), last = partition.first(q + 1);
-    std::vector<std::int64_t> its_offsets;
     std::span<const std::int32_t> its_columns;
     std::span<const T> its_values;
     if (has_it) {
-      const index_type begin = matrix->row_offset(first), end = matrix->row_offset(last);
-      for (index_type i = first; i <= last; ++i) its_offsets.push_back(matrix->row_offset(i) - begin);
-      its_columns = piece(matrix->column_indices(), begin, end);
-      its_values = piece(matrix->values(), begin, end);
+      its_columns = piece(matrix->column_indices());
+      its_values = piece(matrix->values());
     }
-    auto all_offsets = ranks.all_gather<std::int64_t>(doing, its_offsets);
     auto all_columns = ranks.all_gather<std::int32_t>(doing, its_columns);
     auto all_values = ranks.all_gather<T>(doing, its_values);
     if (ranks.rank() != q) continue;

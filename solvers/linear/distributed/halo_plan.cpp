@@ -54,23 +54,25 @@ halo_plan make_halo_plan(const group& ranks, const row_partition& partition, std
   });
 
   halo_plan plan;
-  plan.own = partition.rows_of(self);
-  plan.ghosts = std::move(ghosts);
-  for (int q = 0; q < ranks.size(); ++q) {
-    if (q == self) continue;
-    halo_neighbour neighbour{.rank = q};
-    const std::span<const index_type> wanted = all.of(q);
-    const auto [begin, end] = owned_by(partition, self, wanted);
-    neighbour.lands_at = begin;
-    neighbour.send_begin = static_cast<index_type>(plan.send_indices.size());
-    for (index_type k = begin; k < end; ++k) {
-      plan.send_indices.push_back(
-          static_cast<std::int32_t>(wanted[static_cast<std::size_t>(k)] - partition.first(self)));
+  ranks.agree(making_plan, [&] {
+    plan.own = partition.rows_of(self);
+    plan.ghosts = std::move(ghosts);
+    for (int q = 0; q < ranks.size(); ++q) {
+      if (q == self) continue;
+      halo_neighbour neighbour{.rank = q};
+      const std::span<const index_type> wanted = all.of(q);
+      const auto [begin, end] = owned_by(partition, self, wanted);
+      neighbour.lands_at = begin;
+      neighbour.send_begin = static_cast<index_type>(plan.send_indices.size());
+      for (index_type k = begin; k < end; ++k) {
+        plan.send_indices.push_back(
+            static_cast<std::int32_t>(wanted[static_cast<std::size_t>(k)] - partition.first(self)));
+      }
+      neighbour.send_end = static_cast<index_type>(plan.send_indices.size());
+      std::tie(neighbour.ghost_begin, neighbour.ghost_end) = owned_by(partition, q, plan.ghosts);
+      if (begin < end || neighbour.ghost_begin < neighbour.ghost_end) plan.neighbours.push_back(neighbour);
     }
-    neighbour.send_end = static_cast<index_type>(plan.send_indices.size());
-    std::tie(neighbour.ghost_begin, neighbour.ghost_end) = owned_by(partition, q, plan.ghosts);
-    if (begin < end || neighbour.ghost_begin < neighbour.ghost_end) plan.neighbours.push_back(neighbour);
-  }
+  });
   return plan;
 }
 
