@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/distributed/distributed_csr_matrix.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/group/mpi_group.hpp"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/group/thread_group.hpp"

@@ -1,0 +1,263 @@
+#include "whilst/linear/distributed/distributed_csr_matrix.hpp"
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "whilst/basics/error.hpp"
+
+namespace whilst {
+
+namespace {
+
+template <class T>
+constexpr const char* making_distributed =
+    std::is_same_v<T, float> ? "making a distributed matrix of float" : "making a distributed matrix of double";
+
+[[noreturn]] void refuse_rows(const char* doing, const std::string& problem, const std::string& cure) {
+  throw error(doing, problem, cure);
+}
+
+/// Calls visit(k, entry) for each entry of an array of any integer type.
+template <class Visit>
+void for_each_entry(const integer_array& array, const Visit& visit) {
+  std::visit(
+      [&](const auto& entries) {
+        for (std::size_t k = 0; k < entries.size(); ++k) visit(k, entries[k]);
+      },
+      array);
+}
+
+std::size_t entries_of(const integer_array& array) {
+  return std::visit([](const auto& entries) { return entries.size(); }, array);
+}
+
+/// Row offsets of 64 bits, checked against the number of entries.
+std::vector<std::int64_t> checked_offsets(const char* doing, const integer_array& row_offsets, std::size_t columns,
+                                          std::size_t values) {
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(entries_of(row_offsets));
+  for_each_entry(row_offsets, [&](std::size_t i, auto offset) {
+    const std::int64_t before = i == 0 ? 0 : offsets.back();
+    if (std::cmp_less(offset, before) || std::cmp_greater(offset, columns) || (i == 0 && offset != 0)) {
+      refuse_rows(doing, "row_offsets[" + std::to_string(i) + "] is " + std::to_string(offset),
+                  "Give offsets that start at 0, never fall, and end with the number of column indices, " +
+                      std::to_string(columns));
+    }
+    offsets.push_back(static_cast<std::int64_t>(offset));
+  });
+  if (offsets.empty()) refuse_rows(doing, "row_offsets is empty", "Give one entry more than this rank has rows");
+  if (std::cmp_not_equal(offsets.back(), columns) || columns != values) {
+    refuse_rows(doing,
+                "the last row offset is " + std::to_string(offsets.back()) + ", and there are " +
+                    std::to_string(columns) + " column indices and " + std::to_string(values) + " values",
+                "Give as many of both as the last row offset says");
+  }
+  return offsets;
+}
+
+/// The rows of each rank, from the first one and the number of them that each gave.
+row_partition partition_of(const char* doing, const arrays_of_ranks<index_type>& ranges, int ranks) {
+  std::vector<index_type> first{0};
+  for (int q = 0; q < ranks; ++q) {
+    const index_type begin = ranges.of(q)[0], rows = ranges.of(q)[1];
+    if (rows > 0 && begin != first.back()) {
+      refuse_rows(doing,
+                  "the rows of rank " + std::to_string(q) + " begin with " + std::to_string(begin) +
+                      ", but the next one is " + std::to_string(first.back()),
+                  "Give each row to one rank, in the order of ranks, from 0 on");
+    }
+    first.push_back(first.back() + rows);
+  }
+  return row_partition(std::move(first));
+}
+
+/// Global numbers of the columns that other ranks have, ascending.
+std::vector<index_type> ghosts_among(const char* doing, const integer_array& columns, const row_partition& partition,
+                                     int rank) {
+  std::vector<index_type> ghosts;
+  for_each_entry(columns, [&](std::size_t k, auto column) {
+    if (std::cmp_less(column, 0) || std::cmp_greater_equal(column, partition.rows())) {
+      refuse_rows(doing, "column_indices[" + std::to_string(k) + "] is " + std::to_string(column),
+                  "Give columns from 0 to " + std::to_string(partition.rows() - 1) +
+                      ", as all ranks' rows together are " + std::to_string(partition.rows()));
+    }
+    if (const auto it = static_cast<index_type>(column); !partition.has(rank, it)) ghosts.push_back(it);
+  });
+  std::sort(ghosts.begin(), ghosts.end());
+  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  return ghosts;
+}
+
+}  // namespace
+
+template <class T>
+distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type first_row,
+                                                  const integer_array& row_offsets, const integer_array& column_indices,
+                                                  std::span<const T> values)
+    : ranks_(ranks) {
+  const char* const doing = making_distributed<T>;
+  const auto ranges = ranks.all_gather<index_type>(doing, [&] {
+    row_offsets_64_ = checked_offsets(doing, row_offsets, entries_of(column_indices), values.size());
+    return std::vector{first_row, static_cast<index_type>(row_offsets_64_.size()) - 1};
+  });
+  std::vector<index_type> ghosts;
+  ranks.agree(doing, [&] {
+    partition_ = partition_of(doing, ranges, ranks.size());
+    ghosts = ghosts_among(doing, column_indices, partition_, ranks.rank());
+  });
+  halo_ = make_halo_plan(ranks, partition_, std::move(ghosts));
+  ranks.agree(doing, [&] {
+    values_.assign(values.begin(), values.end());
+    if (std::in_range<std::int32_t>(values.size())) {
+      row_offsets_32_.assign(row_offsets_64_.begin(), row_offsets_64_.end());
+      row_offsets_64_ = {};
+    }
+    take_columns(column_indices);
+  });
+}
+
+template <class T>
+void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices) {
+  const index_type first = partition_.first(ranks_.rank());
+  column_indices_.reserve(values_.size());
+  for_each_entry(column_indices, [&](std::size_t, auto column) {
+    const auto it = static_cast<index_type>(column);
+    const bool is_own = partition_.has(ranks_.rank(), it);
+    const index_type local =
+        is_own ? it - first
+               : halo_.own + (std::lower_bound(halo_.ghosts.begin(), halo_.ghosts.end(), it) - halo_.ghosts.begin());
+    column_indices_.push_back(static_cast<std::int32_t>(local));
+  });
+  for (std::int32_t i = 0; i < halo_.own; ++i) {
+    const auto begin = column_indices_.begin() + row_offset(i), end = column_indices_.begin() + row_offset(i + 1);
+    const bool reads_ghost = std::any_of(begin, end, [&](std::int32_t column) { return column >= halo_.own; });
+    (reads_ghost ? boundary_rows_ : interior_rows_).push_back(i);
+  }
+}
+
+template <class T>
+distributed_csr_matrix<T> distributed_csr_matrix<T>::from_rank_0(const group& ranks, const csr_matrix<T>* matrix) {
+  const char* const doing = "splitting a matrix of rank 0";
+  const bool has_it = ranks.rank() == 0;
+  const auto firsts = ranks.all_gather<index_type>(doing, [&] {
+    std::vector<index_type> first;
+    if (!has_it) return first;
+    if (!matrix) refuse_rows(doing, "rank 0 gave none", "Give it there, and null elsewhere");
+    if (matrix->rows() != matrix->columns()) {
+      refuse_rows(
+          doing,
+          "it has " + std::to_string(matrix->rows()) + " rows and " + std::to_string(matrix->columns()) + " columns",
+          "Give a square one");
+    }
+    (void)matrix->values();  // throws for one in device memory
+    // Row i has the work from work(i) to work(i + 1): its nonzeros, and itself, since vectors have an entry there.
+    const auto work = [&](index_type i) { return matrix->row_offset(i) + i; };
+    const index_type all = work(matrix->rows()), size = ranks.size();
+    for (index_type q = 0, row = 0; q <= size; ++q) {
+      const index_type before = all / size * q + all % size * q / size;
+      while (work(row) < before) ++row;
+      first.push_back(row);
+    }
+    return first;
+  });
+  const row_partition partition(firsts.all);
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> columns;
+  std::vector<T> values;
+  for (int q = 0; q < ranks.size(); ++q) {
+    const index_type first = partition.first(q), last = partition.first(q + 1);
+    const index_type begin = has_it ? matrix->row_offset(first) : 0, end = has_it ? matrix->row_offset(last) : 0;
+    auto all_offsets = ranks.all_gather<std::int64_t>(doing, [&] {
+      std::vector<std::int64_t> its_offsets;
+      for (index_type i = first; has_it && i <= last; ++i) its_offsets.push_back(matrix->row_offset(i) - begin);
+      return its_offsets;
+    });
+    const auto piece = [&](auto whole) {
+      return whole.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    };
+    std::span<const std::int32_t> its_columns;
+    std::span<const T> its_values;
+    if (has_it) {
+      its_columns = piece(matrix->column_indices());
+      its_values = piece(matrix->values());
+    }
+    auto all_columns = ranks.all_gather<std::int32_t>(doing, its_columns);
+    auto all_values = ranks.all_gather<T>(doing, its_values);
+    if (ranks.rank() != q) continue;
+    offsets = std::move(all_offsets.all);
+    columns = std::move(all_columns.all);
+    values = std::move(all_values.all);
+  }
+  return {ranks, partition.first(ranks.rank()), offsets, columns, values};
+}
+
+template <class T>
+void distributed_csr_matrix<T>::update_values(const integer_array& row_offsets, const integer_array& column_indices,
+                                              std::span<const T> values) {
+  const char* const doing = "taking new values of a distributed matrix";
+  ranks_.agree(doing, [&] {
+    const char* const cure = "Give the same pattern in the same order, or make a new matrix";
+    const auto offsets = checked_offsets(doing, row_offsets, entries_of(column_indices), values.size());
+    bool same = std::cmp_equal(offsets.size(), halo_.own + 1);
+    for (index_type i = 0; same && i <= halo_.own; ++i) same = offsets[static_cast<std::size_t>(i)] == row_offset(i);
+    if (!same) refuse_rows(doing, "the row offsets differ from those that it was made with", cure);
+    for_each_entry(column_indices, [&](std::size_t k, auto column) {
+      if (std::cmp_equal(column, global_column(column_indices_[k]))) return;
+      refuse_rows(doing,
+                  "column_indices[" + std::to_string(k) + "] is " + std::to_string(column) + ", and was " +
+                      std::to_string(global_column(column_indices_[k])),
+                  cure);
+    });
+  });
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+template <class T>
+index_type distributed_csr_matrix<T>::row_offset(index_type i) const {
+  const auto at = static_cast<std::size_t>(i);
+  return row_offsets_64_.empty() ? row_offsets_32_[at] : row_offsets_64_[at];
+}
+
+template <class T>
+index_type distributed_csr_matrix<T>::global_column(index_type local) const {
+  return local < halo_.own ? partition_.first(ranks_.rank()) + local
+                           : halo_.ghosts[static_cast<std::size_t>(local - halo_.own)];
+}
+
+template <class T>
+csr_matrix<T> distributed_csr_matrix<T>::local() const {
+  const index_type rows = halo_.own, columns = halo_.with_ghosts();
+  return row_offsets_64_.empty() ? csr_matrix<T>::borrow(rows, columns, row_offsets_32_, column_indices_, values_)
+                                 : csr_matrix<T>::borrow(rows, columns, row_offsets_64_, column_indices_, values_);
+}
+
+template <class T>
+std::vector<T> distributed_csr_matrix<T>::multiply(std::span<const T> x) const {
+  const char* const doing = "multiplying a distributed matrix";
+  std::vector<T> extended, y;
+  ranks_.agree(doing, [&] {
+    if (static_cast<index_type>(x.size()) != halo_.own) {
+      refuse_rows(doing, "x has " + std::to_string(x.size()) + " entries on this rank",
+                  "Give as many as it has rows: " + std::to_string(halo_.own));
+    }
+    extended.assign(x.begin(), x.end());
+    extended.resize(static_cast<std::size_t>(halo_.with_ghosts()));
+    y.resize(x.size());
+  });
+  exchange_halo<T>(ranks_, halo_, extended);
+  for (index_type i = 0; i < halo_.own; ++i) {
+    T sum = 0;
+    for (auto k = static_cast<std::size_t>(row_offset(i)); k < static_cast<std::size_t>(row_offset(i + 1)); ++k)
+      sum += values_[k] * extended[static_cast<std::size_t>(column_indices_[k])];
+    y[static_cast<std::size_t>(i)] = sum;
+  }
+  return y;
+}
+
+template class distributed_csr_matrix<float>;
+template class distributed_csr_matrix<double>;
+
+}  // namespace whilst
