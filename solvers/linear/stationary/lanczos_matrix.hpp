@@ -23,15 +23,11 @@ struct lanczos_matrix {
   double alpha[most_steps], beta[most_steps];
   int steps;
 
-  /// Adds step k, of (z, u) and (u, A u), unless the steps before found nothing, or left nothing but rounding. T: the
-  /// numbers of the vectors.
+  /// Adds step k, of (z, u) and (u, A u), unless the steps before found nothing. T: the numbers of the vectors.
   template <class T>
   WHILST_HD lanczos_weights add(int k, double zu, double uAu) {
     const double of_diagonal = uAu / zu, beside = sqrt(fabs(zu)), inverse = 1 / beside;
     if (steps < k || !is_finite(of_diagonal) || !is_finite(static_cast<T>(inverse))) return {};
-    // Of what the last step left, less than half the digits are right: its direction is one of rounding.
-    constexpr double rounded = sizeof(T) == 4 ? 0x1p-12 : 0x1p-26;
-    if (k > 0 && beside <= rounded * fmax(fabs(alpha[k - 1]), k > 1 ? beta[k - 1] : 0)) return {};
     alpha[k] = of_diagonal;
     beta[k] = beside;
     steps = k + 1;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -118,14 +117,12 @@ struct next_lanczos_vector {
 };
 
 /// What the largest eigenvalue is taken for: what the steps say, but no more than `most`, which also counts where they
-/// say nothing, or ended before they had seen all: the first vector may have had no share in the largest.
+/// say nothing.
 struct choose_eigenvalue {
   lanczos_memory::scalars* s;
   double most;
-  int fewest_steps;
   WHILST_HD void operator()() const {
-    const int steps = s->made.steps;
-    const double found = steps >= fewest_steps ? eigenvalue_allowance * s->made.eigenvalue(steps - 1) : 0;
+    const double found = s->made.steps > 0 ? eigenvalue_allowance * s->made.eigenvalue(s->made.steps - 1) : 0;
     s->largest = found > 0 && found < most ? found : most;
   }
 };
@@ -145,7 +142,6 @@ void record_weighted(recorder& run, const node_matrix<V>& A, V* M, double weight
                      const lanczos_memory& memory) {
   const index_type n = A.nodes.rows;
   const int b = A.down, lanes = A.nodes.lanes(4);
-  const int fewest_steps = static_cast<int>(std::min<index_type>(lanczos_steps_of_level, n * b));
   double *z = memory.z, *before = memory.before;
   run.step("random numbers", n, begin_lanczos<size, V>{M, b, z, before, memory.u}, forget_lanczos{memory.s});
   for (int k = 0; k < lanczos_steps_of_level; ++k) {
@@ -155,7 +151,7 @@ void record_weighted(recorder& run, const node_matrix<V>& A, V* M, double weight
     run.step("z, u = M z", n, next_lanczos_vector<size, V>{memory.s, M, b, memory.Au, z, before, memory.u});
     std::swap(z, before);
   }
-  run.once("the largest eigenvalue of M A", choose_eigenvalue{memory.s, most, fewest_steps});
+  run.once("the largest eigenvalue of M A", choose_eigenvalue{memory.s, most});
   run.step("M, weighted", n * b * b, weight_smoother<V>{memory.s, weight, M});
 }
 
