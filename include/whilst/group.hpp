@@ -1,3 +1,5 @@
 #pragma once
 
 #include "whilst/group/group.hpp"
+#include "whilst/group/thread_group.hpp"
+#include "whilst/linear/distributed/distributed_csr_matrix.hpp"

@@ -67,7 +67,8 @@ auto solved_without_gil(Solver& solver, const Solve& solve) {
 template <class T>
 void bind_both(nb::module_& module, const char* name_of_columns, const char* name_of_batch) {
   using columns = columns_linear_solver<T>;
-  nb::class_<columns>(module, name_of_columns)
+  nb::class_<columns> of_columns(module, name_of_columns);
+  of_columns
       .def(
           "__init__",
           [](columns* made, const csr_matrix<T>& A, index_type number, const std::string& text,
@@ -85,17 +86,12 @@ void bind_both(nb::module_& module, const char* name_of_columns, const char* nam
             return fields_of_several(done, done.note());
           },
           nb::arg("B").noconvert(), nb::arg("X").noconvert())
-      .def("set_tolerances", &columns::set_tolerances, nb::call_guard<without_gil>())
-      .def(
-          "set_max_iterations", [](columns& self, index_type limit) { self.set_max_iterations(limit); },
-          nb::call_guard<without_gil>())
-      .def(
-          "set_deadline", [](columns& self, double seconds) { self.set_deadline(seconds); },
-          nb::call_guard<without_gil>())
-      .def("cancel", [](columns& self) { self.cancel(); });
+      .def("set_tolerances", &columns::set_tolerances, nb::call_guard<without_gil>());
+  bind_limits(of_columns);
 
   using batch = batch_linear_solver<T>;
-  nb::class_<batch>(module, name_of_batch)
+  nb::class_<batch> of_batch(module, name_of_batch);
+  of_batch
       .def(
           "__init__",
           [](batch* made, const csr_matrix<T>& A, index_type systems, const std::string& text,
@@ -122,14 +118,8 @@ void bind_both(nb::module_& module, const char* name_of_columns, const char* nam
              return fields_of_several(wait_for(started), "");
            })
       .def("executor", [](const batch& self) { return self.executor(); })
-      .def("set_tolerances", &batch::set_tolerances, nb::call_guard<without_gil>())
-      .def(
-          "set_max_iterations", [](batch& self, index_type limit) { self.set_max_iterations(limit); },
-          nb::call_guard<without_gil>())
-      .def(
-          "set_deadline", [](batch& self, double seconds) { self.set_deadline(seconds); },
-          nb::call_guard<without_gil>())
-      .def("cancel", [](batch& self) { self.cancel(); });
+      .def("set_tolerances", &batch::set_tolerances, nb::call_guard<without_gil>());
+  bind_limits(of_batch);
 }
 
 }  // namespace

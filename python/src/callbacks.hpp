@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -80,18 +81,46 @@ auto wait_for(const Ticket& solve) {
   return solve.wait();
 }
 
-/// Has a monitor see the iterations of a solver while this lives.
-class monitored {
- public:
-  monitored(replayed_solver& solver, std::function<void(const progress&)> monitor) : solver_(solver) {
-    solver_.set_monitor(std::move(monitor));
-  }
-  ~monitored() { solver_.set_monitor({}); }
-  monitored(const monitored&) = delete;
-  monitored& operator=(const monitored&) = delete;
+/// What `start` returns, which has the solver solve on this thread without the GIL; `look`, if any, sees each
+/// iteration, and Ctrl-C ends the solve where `check_signals` is true.
+template <class Start>
+auto watched(replayed_solver& solver, const nb::object& look, bool check_signals, const Start& start) {
+  std::optional<shared_function> tell;
+  if (!look.is_none()) tell.emplace(look);
+  std::optional<signal_check> check;
+  if (check_signals) check.emplace();
+  const without_gil free_others;
+  if (!tell && !(check && check->may_throw())) return start();
 
- private:
-  replayed_solver& solver_;
-};
+  struct restored {
+    replayed_solver& solver;
+    ~restored() { solver.set_monitor({}); }
+  } const unmonitored_again{solver};
+  solver.set_monitor([tell, check](const progress& now) mutable {
+    if (check) (*check)();
+    if (!tell) return;
+    const with_gil hold;
+    (*tell)(now.iteration, now.residual_norm);
+  });
+  return start();
+}
+
+/// Binds what all solvers set and cancel alike. They wait for the solve of another thread, which asks for the GIL
+/// meanwhile. `inner` finds the library's solver in the bound object.
+template <class Bound, class Inner>
+void bind_limits(nb::class_<Bound>& bound, const Inner& inner) {
+  bound
+      .def(
+          "set_max_iterations", [inner](Bound& self, index_type limit) { inner(self).set_max_iterations(limit); },
+          nb::call_guard<without_gil>())
+      .def(
+          "set_deadline", [inner](Bound& self, double seconds) { inner(self).set_deadline(seconds); },
+          nb::call_guard<without_gil>())
+      .def("cancel", [inner](Bound& self) { inner(self).cancel(); });
+}
+template <class Solver>
+void bind_limits(nb::class_<Solver>& bound) {
+  bind_limits(bound, [](Solver& self) -> Solver& { return self; });
+}
 
 }  // namespace whilst::python

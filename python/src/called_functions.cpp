@@ -20,8 +20,9 @@ namespace whilst::python {
 namespace {
 
 std::uintptr_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: the way in which Python protocols give pointers
+  return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: the way in which Python's protocols take pointers
 }
+
 /// A Python function of the addresses of a stream and of memory, as a callback of the library's with these pointers.
 template <class... Pointers>
 struct enqueued {
@@ -36,7 +37,6 @@ struct enqueued {
 /// A solver of a function of Python's, and the function, which the solver refers to.
 template <class Function, class Solver, class Options>
 struct called_solver {
-  using options = Options;
   Function function;
   Solver solver;
 
@@ -50,27 +50,15 @@ using called_minimizer = called_solver<called_objective<T>, minimizer<T>, minimi
 template <class T>
 using called_root_solver = called_solver<called_equations<T>, nonlinear_solver<T>, nonlinear_solver_options>;
 
-nb::dict all_fields_of(const minimize_report& done) {
-  nb::dict fields = fields_of_descent(done, done.message());
-  fields["value"] = done.value;
-  return fields;
-}
-nb::dict all_fields_of(const nonlinear_report& done) { return fields_of_descent(done, done.message()); }
-
 template <class T, class Called>
 nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& name) {
-  return nb::class_<Called>(module, name.c_str())
+  nb::class_<Called> bound(module, name.c_str());
+  bound
       .def(
           "solve",
           [](Called& self, std::uintptr_t stream, std::uintptr_t x, bool check_signals) {
-            signal_check check;
-            const auto done = [&] {
-              const without_gil free_others;
-              if (!check_signals || !check.may_throw()) return self.solver.solve(stream_at(stream), to<T>(x));
-              const monitored look(self.solver, [&](const progress&) { check(); });
-              return self.solver.solve(stream_at(stream), to<T>(x));
-            }();
-            return all_fields_of(done);
+            return fields_of(watched(self.solver, nb::none(), check_signals,
+                                     [&] { return self.solver.solve(stream_at(stream), to<T>(x)); }));
           },
           nb::arg("stream"), nb::arg("x"), nb::arg("check_signals"))
       .def(
@@ -80,25 +68,12 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
             return self.solver.enqueue(stream_at(stream), to<T>(x));
           },
           nb::arg("stream"), nb::arg("x"), nb::keep_alive<0, 1>())
-      // These wait for the solve of another thread, which asks for the GIL meanwhile.
-      .def(
-          "set_tolerances",
-          [](Called& self, const std::string& text) {
-            const auto read = options_from_string<typename Called::options>(text);
-            const without_gil free_others;
-            self.solver.set_tolerances(read.tolerances);
-          },
-          nb::arg("options"))
-      .def(
-          "set_max_iterations", [](Called& self, index_type limit) { self.solver.set_max_iterations(limit); },
-          nb::call_guard<without_gil>())
-      .def(
-          "set_deadline", [](Called& self, double seconds) { self.solver.set_deadline(seconds); },
-          nb::call_guard<without_gil>())
-      .def("cancel", [](Called& self) { self.solver.cancel(); })
       .def("executor", [](const Called& self) { return self.solver.executor(); })
       .def("explain", [](const Called& self) { return self.solver.explain(); })
       .def("memory", [](const Called& self) { return self.solver.memory().text(); });
+  bind_limits(
+      bound, [](Called & self) -> auto& { return self.solver; });
+  return bound;
 }
 
 template <class T>

@@ -30,26 +30,6 @@ void wait_for_stream([[maybe_unused]] stream_handle stream, [[maybe_unused]] con
 #endif
 }
 
-/// What `start` returns, which solves on this thread without the GIL; `look`, if any, sees each iteration, and Ctrl-C
-/// ends the solve where `check_signals` is true.
-template <class T, class Start>
-auto watched(linear_solver<T>& solver, const nb::object& look, bool check_signals, Start start) {
-  std::optional<shared_function> tell;
-  if (!look.is_none()) tell.emplace(look);
-  std::optional<signal_check> check;
-  if (check_signals) check.emplace();
-  const without_gil free_others;
-  if (!tell && !(check && check->may_throw())) return start();
-
-  const monitored sees(solver, [tell, check](const progress& now) mutable {
-    if (check) (*check)();
-    if (!tell) return;
-    const with_gil hold;
-    (*tell)(now.iteration, now.residual_norm);
-  });
-  return start();
-}
-
 template <class T>
 report solve_with(linear_solver<T>& solver, const input<T>& b, const output<T>& x, const nb::object& look,
                   bool check_signals) {
@@ -113,7 +93,8 @@ linear_solver<T> made_solver(const nb::object& A, index_type rows, index_type co
 template <class T>
 void bind_solver(nb::module_& module, const char* name) {
   using solver = linear_solver<T>;
-  nb::class_<solver>(module, name)
+  nb::class_<solver> bound(module, name);
+  bound
       .def(
           "__init__",
           [](solver* made, const nb::object& A, index_type rows, index_type columns, nb::object apply,
@@ -150,20 +131,13 @@ void bind_solver(nb::module_& module, const char* name) {
              const without_gil free_others;
              self.update_values(A);
            })
-      // These wait for the solve of another thread, which asks for the GIL meanwhile.
       .def("set_tolerances", &solver::set_tolerances, nb::call_guard<without_gil>())
-      .def(
-          "set_max_iterations", [](solver& self, index_type limit) { self.set_max_iterations(limit); },
-          nb::call_guard<without_gil>())
-      .def(
-          "set_deadline", [](solver& self, double seconds) { self.set_deadline(seconds); },
-          nb::call_guard<without_gil>())
       .def("refresh_preconditioner", &solver::refresh_preconditioner, nb::call_guard<without_gil>())
-      .def("cancel", [](solver& self) { self.cancel(); })
       .def("executor", [](const solver& self) { return self.executor(); })
       .def("explain", [](const solver& self) { return self.explain(); })
       .def("memory", [](const solver& self) { return self.memory().text(); })
       .def("nbytes", [](const solver& self) { return self.bytes(); });
+  bind_limits(bound);
 
   // Once, from the cache of whilst::solve, which copies the matrix that it keeps.
   module.def(

@@ -58,9 +58,7 @@ nb::dict minimize(nb::object evaluate, const nb::object& product, const point& x
     const without_gil free_others;
     return solver.solve(std::span<double>(x.data(), x.shape(0)));
   }();
-  nb::dict fields = fields_of_descent(done, done.message());
-  fields["value"] = done.value;
-  return fields;
+  return fields_of(done);
 }
 
 nb::dict root(nb::object evaluate, const point& x, const std::string& options) {
@@ -71,7 +69,7 @@ nb::dict root(nb::object evaluate, const point& x, const std::string& options) {
     const without_gil free_others;
     return solver.solve(std::span<double>(x.data(), x.shape(0)));
   }();
-  return fields_of_descent(done, done.message());
+  return fields_of(done);
 }
 
 }  // namespace

@@ -50,11 +50,20 @@ nb::dict fields_of(const report& done) {
   return fields;
 }
 
+namespace {
 nb::dict fields_of_descent(const descent_report& done, const std::string& message) {
-  nb::dict fields = fields_of(done);
+  nb::dict fields = fields_of(static_cast<const report&>(done));
   fields["message"] = nb::str(message.data(), message.size());
   fields["evaluations"] = done.evaluations;
   return fields;
 }
+}  // namespace
+
+nb::dict fields_of(const minimize_report& done) {
+  nb::dict fields = fields_of_descent(done, done.message());
+  fields["value"] = done.value;
+  return fields;
+}
+nb::dict fields_of(const nonlinear_report& done) { return fields_of_descent(done, done.message()); }
 
 }  // namespace whilst::python

@@ -28,6 +28,11 @@ def refused(what, problem, cure):
     return _core.Error(f"recording {what}: {problem}. {cure}")
 
 
+def _leaf(x):
+    """x, with a gradient of its own."""
+    return x.detach().requires_grad_(True)
+
+
 class _Functions:
     def recorded(self, function, shape, dtype, what):
         """A function of one vector, of that shape as a matrix, as the core calls it."""
@@ -129,29 +134,26 @@ class TorchFunctions(_Functions):
                 call()
         stream.synchronize()
 
+    # What follows is called within on(), which turns gradients on.
+
     def value_and_gradient(self, fun, args):
-        torch = self.torch
+        grad = self.torch.autograd.grad
 
         def both(x):
-            with torch.enable_grad():
-                x = x.detach().requires_grad_(True)
-                value = self._scalar(fun(x, *args), "fun(x)")
-                (gradient,) = torch.autograd.grad(value, x)
-            return value.detach(), gradient
+            x = _leaf(x)
+            value = self._scalar(fun(x, *args), "fun(x)")
+            return value, grad(value, x)[0]
 
         return both
 
     def hessian_product(self, fun, args):
-        torch = self.torch
+        grad = self.torch.autograd.grad
 
         def product(x, v):
-            with torch.enable_grad():
-                x = x.detach().requires_grad_(True)
-                (gradient,) = torch.autograd.grad(self._scalar(fun(x, *args), "fun(x)"), x, create_graph=True)
-                if not gradient.requires_grad:
-                    return torch.zeros_like(v)  # of a linear function
-                (product,) = torch.autograd.grad(gradient, x, v, allow_unused=True)
-            return torch.zeros_like(v) if product is None else product
+            x = _leaf(x)
+            (gradient,) = grad(self._scalar(fun(x, *args), "fun(x)"), x, create_graph=True)
+            found = grad(gradient, x, v, allow_unused=True)[0] if gradient.requires_grad else None
+            return self.torch.zeros_like(v) if found is None else found  # None of a linear function
 
         return product
 
@@ -160,28 +162,24 @@ class TorchFunctions(_Functions):
         torch = self.torch
 
         def both(x):
-            with torch.enable_grad():
-                x = x.detach().requires_grad_(True)
-                r = fun(x, *args)
-                (gradient,) = torch.autograd.grad(r, x, r.detach())
-            r = r.detach()
-            return (r * r).sum(dtype=torch.float64) / 2, gradient
+            x = _leaf(x)
+            r = fun(x, *args)
+            fixed = r.detach()
+            return (fixed * fixed).sum(dtype=torch.float64) / 2, torch.autograd.grad(r, x, fixed)[0]
 
         return both
 
     def gauss_newton_product(self, fun, args):
         """Of the residuals: J' J v, by reverse mode alone. J v is the derivative of J' w by w."""
-        torch = self.torch
+        grad = self.torch.autograd.grad
 
         def product(x, v):
-            with torch.enable_grad():
-                x = x.detach().requires_grad_(True)
-                r = fun(x, *args)
-                w = torch.zeros_like(r, requires_grad=True)
-                (transposed,) = torch.autograd.grad(r, x, w, create_graph=True)
-                (forward,) = torch.autograd.grad(transposed, w, v, retain_graph=True)
-                (product,) = torch.autograd.grad(r, x, forward)
-            return product
+            x = _leaf(x)
+            r = fun(x, *args)
+            w = self.torch.zeros_like(r, requires_grad=True)
+            (transposed,) = grad(r, x, w, create_graph=True)
+            (forward,) = grad(transposed, w, v, retain_graph=True)
+            return grad(r, x, forward)[0]
 
         return product
 

@@ -105,17 +105,17 @@ class RecordedSolver:
                 "The function depends on more than x: on a state of its own, on random numbers, or on arrays that it makes and drops",
             )
 
-    def _own_copy(self, x0):
-        x = self._functions.copy(x0)
-        vector = self._vector(x, "x0")
+    def _fitting(self, array, what):
+        vector = self._vector(array, what)
         if vector.size != self._size or vector.dtype != self._dtype:
             raise ValueError(
-                f"x0 has {vector.size} entries of type {vector.dtype}, and the solver was made for {self._size} of {self._dtype}"
+                f"{what} has {vector.size} entries of type {vector.dtype}, and the solver was made for {self._size} of {self._dtype}"
             )
-        return x, vector
+        return vector
 
     def _solve(self, x0):
-        x, vector = self._own_copy(x0)
+        x = self._functions.copy(x0)
+        vector = self._fitting(x, "x0")
         with self._alone:
             fields = self._core.solve(current_stream(x), vector.address, self._seconds > _LONG)
             self._seconds = fields["solve_seconds"]
@@ -161,11 +161,7 @@ class RecordedSolver:
         -------
         Ticket
         """
-        vector = self._vector(x, "x")
-        if vector.size != self._size or vector.dtype != self._dtype:
-            raise ValueError(
-                f"x has {vector.size} entries of type {vector.dtype}, and the solver was made for {self._size} of {self._dtype}"
-            )
+        vector = self._fitting(x, "x")
         if vector.read_only:
             raise ValueError("x is read-only. Pass an array that can be written to")
         stream = current_stream(x) if stream is None else stream_address(stream)

@@ -8,7 +8,6 @@
 #include "tests/catch.hpp"
 #include "tests/group/on_ranks.hpp"
 #include "whilst/error.hpp"
-#include "whilst/thread_group.hpp"
 
 namespace {
 

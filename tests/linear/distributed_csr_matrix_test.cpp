@@ -1,4 +1,4 @@
-#include "whilst/distributed_csr_matrix.hpp"
+#include "whilst/linear/distributed/distributed_csr_matrix.hpp"
 
 #include <algorithm>
 #include <bit>

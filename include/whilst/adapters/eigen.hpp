@@ -4,8 +4,6 @@
 /// Eigen's interface of iterative solvers, with Whilst's solvers behind it. Needs Eigen 3.4's headers.
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +15,7 @@
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 
+#include "whilst/adapters/eigen_details.hpp"
 #include "whilst/adapters/method_names.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/files/options_text.hpp"
@@ -42,45 +41,6 @@ struct Eigen::internal::traits<whilst::eigen::IterativeSolver<M, Method, UpLo, P
 /// @endcond
 
 namespace whilst::eigen {
-
-namespace detail {
-
-/// Whilst's name for one of Eigen's preconditioners; empty where Eigen's own is to be called.
-template <class Preconditioner>
-inline constexpr std::string_view name_of = "";
-template <class T>
-inline constexpr std::string_view name_of<Eigen::DiagonalPreconditioner<T>> = "jacobi";
-template <class T>
-inline constexpr std::string_view name_of<Eigen::LeastSquareDiagonalPreconditioner<T>> = "jacobi";
-template <>
-inline constexpr std::string_view name_of<Eigen::IdentityPreconditioner> = "none";
-
-/// A copy by rows of all of A or, where UpLo names one triangle, of the symmetric matrix that has it.
-template <int UpLo, class Matrix>
-auto rows_of(const Matrix& A) {
-  using by_rows = Eigen::SparseMatrix<typename Matrix::Scalar, Eigen::RowMajor, typename Matrix::StorageIndex>;
-  if constexpr (UpLo == (Eigen::Lower | Eigen::Upper)) {
-    return from_eigen(by_rows(A));
-  } else {
-    const by_rows whole = A.template selfadjointView<UpLo>();
-    return from_eigen(whole);
-  }
-}
-
-/// Eigen's word for how a solve ended. Where rounding kept the residual above Eigen's default tolerance, the machine
-/// epsilon, the solve did what that asks for, if half the digits are right.
-template <class T>
-Eigen::ComputationInfo info_of(reason why, double relative_residual, T tolerance) {
-  constexpr T epsilon = std::numeric_limits<T>::epsilon();
-  if (converged(why)) return Eigen::Success;
-  if (why == reason::attainable_accuracy && tolerance <= epsilon && relative_residual <= std::sqrt(epsilon))
-    return Eigen::Success;
-  const bool numerical = why == reason::breakdown || why == reason::nan_or_infinity ||
-                         why == reason::indefinite_operator || why == reason::indefinite_preconditioner;
-  return numerical ? Eigen::NumericalIssue : Eigen::NoConvergence;
-}
-
-}  // namespace detail
 
 /// One of Whilst's methods with the interface of Eigen's iterative solvers: compute, analyzePattern, factorize, solve,
 /// solveWithGuess, setTolerance, setMaxIterations, iterations, error, info. Use it by the names below,

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <whilst/csr_matrix.hpp>
-#include <whilst/distributed_csr_matrix.hpp>
 #include <whilst/error.hpp>
 #include <whilst/gallery.hpp>
+#include <whilst/group.hpp>
 #include <whilst/mpi.hpp>
 
 namespace {

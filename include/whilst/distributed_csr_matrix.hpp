@@ -1,3 +1,0 @@
-#pragma once
-
-#include "whilst/linear/distributed/distributed_csr_matrix.hpp"

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "whilst/group/thread_group.hpp"
