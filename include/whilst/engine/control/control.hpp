@@ -66,17 +66,20 @@ struct alignas(16) outside_wish {
   std::uint64_t cancel_request;
   /// From the settings, when the loop is armed; 0 for none.
   std::uint64_t launch, deadline_at;
+  /// A verdict that all ranks of a group have agreed on, where they do: see group_exchange; else 0.
+  std::uint64_t agreed;
 
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
   /// The verdict that it asks for now; reason::running for none.
   WHILST_HD reason verdict() const {
-    if ((cancel_request | deadline_at) == 0) [[likely]]
+    if ((cancel_request | deadline_at | agreed) == 0) [[likely]]
       return reason::running;
+    if (agreed) return static_cast<reason>(static_cast<int>(agreed));
     return cancelled() ? reason::cancelled : is_late() ? reason::deadline : reason::running;
   }
   /// Freezes the wish, so that later readers see the same whatever the time.
-  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
+  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u, agreed}; }
 };
 
 /// Drops every other record; returns how many are left. Out of line, to keep the code of finishes short.
@@ -218,8 +221,9 @@ struct alignas(16) loop_state {
   /// asked of the root loop, the verdict of its outside_wish.
   WHILST_HD void count_trip(reason asked) { close_trip(trips_left > 0 ? asked : reason::iteration_limit); }
   /// The same within the trip, but for the trips: where trips_left is negative, the caller ends the loop with this one.
+  /// Where a peer is lost, sums are no numbers: whatever a finish made of them is not the reason.
   WHILST_HD void close_trip(reason asked) {
-    if (!running) return;
+    if (!running && asked != reason::peer_lost) return;
     trips_left -= 1;
     if (asked != reason::running) [[unlikely]]
       stop(asked);
@@ -296,7 +300,7 @@ struct alignas(128) control : loop_state {
 
  private:
   WHILST_HD outside_wish wish_at(const control& asked) const {
-    return {request_at(asked), outside.launch, outside.deadline_at};
+    return {request_at(asked), outside.launch, outside.deadline_at, outside.agreed};
   }
   WHILST_HD static std::uint64_t request_at(const control& asked) {
     const std::uint64_t& request = asked.outside.cancel_request;

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <type_traits>
+
+#include "whilst/engine/recorder.hpp"
+#include "whilst/exchange/group_exchange.hpp"
+
+namespace whilst {
+
+/// A runner that records for a group: whatever sums a step makes, its finish receives those of all ranks. All ranks
+/// record the same steps in the same order, each for its own indices, of which it may have none; a verdict follows from
+/// sums, or from what finishes have made of sums, so that all ranks give the same ones. What is asked of one rank, to
+/// cancel or by a deadline, all obey in the same iteration.
+///
+/// A step with sums becomes two, one that gives this rank's and one that waits for everybody's; its sequel is a third.
+/// It converts to the recorder it writes to: what is recorded there is this rank's own affair, and the others do not
+/// wait for it.
+class group_recorder {
+ public:
+  /// The exchange must outlive the program.
+  group_recorder(recorder& target, const group_exchange& ranks) : group_recorder(target, ranks, nullptr, nullptr) {}
+
+  operator recorder&() const { return target_; }
+  place where() const { return target_.where(); }
+  const group_exchange& ranks() const { return ranks_; }
+  /// The flag of the innermost loop that is being recorded: 0 once that has stopped. Null outside loops.
+  const int* running() const { return loop_ ? &loop_->running : nullptr; }
+
+  template <class Map, class Finish = no_finish, class Sequel = no_sequel>
+  void step(const char* name, index_type n, const Map& map, const Finish& finish = {},
+            const char* sequel_name = nullptr, const Sequel& sequel = {}) {
+    using total = detail::map_result<Map>;
+    if constexpr (std::is_void_v<total>) {
+      target_.step(name, n, map, finish);
+    } else {
+      target_.step(name, n, map, give_sums<total>{ranks_, root_});
+      target_.step("sums of all ranks", ranks_.ranks, sums_of_ranks<total>{ranks_}, finish);
+      ++rounds_;
+    }
+    if constexpr (!std::is_same_v<Sequel, no_sequel>) target_.step(sequel_name, n, sequel);
+  }
+  template <class Finish>
+  void once(const char* name, const Finish& finish) {
+    target_.once(name, finish);
+  }
+
+  template <class Body>
+  void loop(const char* name, control* c, const Body& body) {
+    loop(
+        name, c, [](auto&) {}, body);
+  }
+  template <class Start, class Body>
+  void loop(const char* name, control* c, const Start& start, const Body& body) {
+    target_.loop(
+        name, c, [&](recorder& run) { within(run, c, start); },
+        [&](recorder& run) {
+          // Without a round ranks would part when one is asked to stop.
+          if (within(run, c, body) == 0) within(run, c, [](group_recorder& inner) { inner.agree(); });
+        });
+  }
+  template <class... Bodies>
+  void branch(const char* name, const int* flag, const Bodies&... bodies) {
+    target_.branch(name, flag, [&](recorder& run) { within_same_loop(run, bodies); }...);
+  }
+  template <class... Bodies>
+  void select(const char* name, const int* choice, const Bodies&... bodies) {
+    target_.select(name, choice, [&](recorder& run) { within_same_loop(run, bodies); }...);
+  }
+
+  /// A round in which nothing is added up.
+  void agree() { step("agree", 0, no_sums_to_add{}, nothing_to_finish{}); }
+
+ private:
+  group_recorder(recorder& target, const group_exchange& ranks, control* root, control* loop)
+      : target_(target), ranks_(ranks), root_(root), loop_(loop) {}
+
+  /// Returns how many rounds each run of the body has at least.
+  template <class Body>
+  int within(recorder& run, control* loop, const Body& body) const {
+    group_recorder inner(run, ranks_, root_ ? root_ : loop, loop);
+    body(inner);
+    return inner.rounds_;
+  }
+  template <class Body>
+  void within_same_loop(recorder& run, const Body& body) const {
+    group_recorder inner(run, ranks_, root_, loop_);
+    body(inner);
+  }
+
+  recorder& target_;
+  group_exchange ranks_;
+  control *root_, *loop_;
+  int rounds_ = 0;
+};
+
+}  // namespace whilst

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <type_traits>
+
+#include "whilst/exchange/group_recorder.hpp"
+#include "whilst/linear/distributed/halo_exchange.hpp"
+#include "whilst/linear/operators.hpp"
+
+namespace whilst {
+
+/// The rows of a rank, for one product: with x's own entries in memory and its ghosts from other ranks.
+template <class T, class Rows>
+struct rows_with_ghosts {
+  static constexpr bool fetches_constants = detail::fetches_only_constants<Rows>();
+  Rows local;
+  halo_exchange halo;
+  const int* running;
+
+  WHILST_HD index_type rows() const { return local.rows(); }
+  WHILST_HD int lanes_wanted() const { return local.lanes_wanted(); }
+  index_type bytes() const requires says_bytes<Rows> { return local.bytes(); }
+  template <class Team>
+  WHILST_HD auto fetch(index_type i, const Team& team) const {
+    return fetch_row(local, i, team);
+  }
+  template <class Fetched, class Team>
+  WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
+    return row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, running}, team);
+  }
+};
+
+/// The rows that a rank has of a distributed operator. Rows is the operator of these: it numbers own columns from 0 and
+/// ghosts after them, and reads x by x[i]. It has no row of its own: methods get rows for a vector whose entries have
+/// been sent, so that none can forget that. For a group_recorder.
+template <class T, class Rows>
+struct distributed_operator {
+  static constexpr bool runs_in_kernel = false;
+  Rows local;
+  halo_exchange halo;
+  bool is_mutual;  ///< see halo
+  index_type rows_of_all;
+
+  WHILST_HD index_type rows() const { return local.rows(); }
+  WHILST_HD index_type global_rows() const { return rows_of_all; }
+  WHILST_HD int lanes_wanted() const { return local.lanes_wanted(); }
+  index_type bytes() const requires says_bytes<Rows> { return local.bytes(); }
+  WHILST_HD T diagonal(index_type i) const requires requires { local.diagonal(i); }
+  { return local.diagonal(i); }
+  /// Throws whilst::error where the runner is not a group_recorder.
+  template <class Run>
+  rows_with_ghosts<T, Rows> before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const T* x) const {
+    if constexpr (std::is_same_v<Run, group_recorder>) {
+      if (!is_mutual) run.agree();
+      run.step("send what others read", halo.sends, send_entries<T>{halo, x}, count_round{halo.round});
+      return {local, halo, run.running()};
+    } else {
+      throw error("recording a product of a distributed operator", "the other ranks do not take part",
+                  "Record it by a group_recorder");
+    }
+  }
+};
+
+}  // namespace whilst

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "whilst/basics/index_type.hpp"
+#include "whilst/exchange/exchange.hpp"
+#include "whilst/exchange/window.hpp"
+#include "whilst/linear/distributed/halo_plan.hpp"
+
+namespace whilst {
+
+/// Where a neighbour keeps what it gets from this rank.
+struct halo_target {
+  index_type send_begin;  ///< the first of this rank's sends that is for it; they end where the next neighbour's begin
+  tagged_word* lands_at;  ///< that one's word, of even rounds
+  index_type half;        ///< how many words later that of odd rounds lies
+};
+
+/// How the steps of one rank exchange the entries of a vector that others read; copied into steps. See halo_plan.
+///
+/// Each exchange is a round of its own count. Words of round e are in half e % 2 of the ghosts. A rank sends round
+/// e + 2 when it has read round e + 1, which its neighbours sent after they had read round e; where a neighbour sends
+/// nothing back, a round of sums lies between: see halo::is_mutual.
+struct halo_exchange {
+  index_type own = 0, ghosts = 0, sends = 0;
+  const std::int32_t* send_indices = nullptr;
+  const halo_target* targets = nullptr;
+  int target_count = 0;
+  const tagged_word* words = nullptr;    ///< this rank's ghosts, both halves
+  const std::int32_t* owners = nullptr;  ///< of each ghost: the rank
+  std::uint32_t* round = nullptr;        ///< that was sent last
+  group_exchange ranks;
+
+  /// Sends entry j of those to send.
+  template <class T>
+  WHILST_HD void send(index_type j, T value, std::uint32_t to_round) const {
+    int k = 0;
+    while (k + 1 < target_count && j >= targets[k + 1].send_begin) ++k;
+    const halo_target& to = targets[k];
+    put_word(to.lands_at + (to_round % 2) * to.half + (j - to.send_begin), {bits_of(value), to_round, 0});
+  }
+  /// Waits for ghost g of the round that was sent last, unless the loop whose flag is `running` has stopped: then
+  /// nobody sends it. A ghost of a rank that is lost is no number.
+  template <class T>
+  WHILST_NOINLINE WHILST_HD T wait_for(index_type g, const int* running) const {
+    const std::uint32_t expected = *round;
+    const tagged_word* const from = words + (expected % 2) * ghosts + g;
+    bounded_wait wait(ranks.state->limit_nanoseconds);
+    while (true) {
+      const tagged_word word = get_word(from);
+      if (word.round == expected) return value_of<T>(word.value);
+      if ((running && !read_flag(running)) || ranks.read_lost()) break;
+      if (wait.is_over()) {
+        ranks.note_lost(owners[g]);
+        break;
+      }
+    }
+    return value_of<T>(~std::uint64_t{0});
+  }
+
+ private:
+  template <class T>
+  WHILST_HD static std::uint64_t bits_of(T value) {
+    if constexpr (sizeof(T) == 8) {
+      return std::bit_cast<std::uint64_t>(value);
+    } else {
+      return std::bit_cast<std::uint32_t>(value);
+    }
+  }
+  template <class T>
+  WHILST_HD static T value_of(std::uint64_t bits) {
+    if constexpr (sizeof(T) == 8) {
+      return std::bit_cast<T>(bits);
+    } else {
+      return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+    }
+  }
+  WHILST_HD static int read_flag(const int* flag) { return *static_cast<const volatile int*>(flag); }
+};
+
+/// The step that sends: the map at each entry to send, and the finish that counts the round.
+template <class T>
+struct send_entries {
+  halo_exchange halo;
+  const T* x;
+  WHILST_HD void operator()(index_type j) const { halo.send(j, x[halo.send_indices[j]], *halo.round + 1); }
+  index_type bytes(index_type n) const {
+    return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(tagged_word));
+  }
+};
+struct count_round {
+  std::uint32_t* round;
+  WHILST_HD void operator()() const { *round += 1; }
+};
+
+/// A vector with ghosts, as rows read it: own entries where they are, ghosts from the words that come in.
+template <class T>
+struct vector_with_ghosts {
+  halo_exchange halo;
+  const T* x;
+  const int* running;
+  WHILST_HD T operator[](index_type i) const { return i < halo.own ? x[i] : halo.wait_for<T>(i - halo.own, running); }
+};
+
+/// The memory of a halo_exchange; must outlive the program. One vector at a time goes through it.
+class halo {
+ public:
+  /// Collective.
+  halo(const exchange& ranks, const halo_plan& plan);
+  const halo_exchange& of_steps() const { return of_steps_; }
+  /// Whether each neighbour of any rank that gets something from it also sends it something. Where not, a round of sums
+  /// must lie between two exchanges, or a rank could run ahead.
+  bool is_mutual() const { return is_mutual_; }
+  /// See exchange::recover. Collective.
+  void recover();
+
+ private:
+  group ranks_;
+  window words_;
+  buffer<std::int32_t> send_indices_, owners_;
+  buffer<halo_target> targets_;
+  buffer<std::uint32_t> round_;
+  halo_exchange of_steps_;
+  bool is_mutual_ = true;
+};
+
+}  // namespace whilst
