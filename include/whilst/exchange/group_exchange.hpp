@@ -163,12 +163,19 @@ WHILST_HD bool group_exchange::wait_for(const tagged_word* from, int k, std::uin
   return true;
 }
 
+/// The finish of a step in whose map ranks sent what others read.
+struct count_round {
+  std::uint32_t* round;
+  WHILST_HD void operator()() const { *round += 1; }
+};
+
 /// The finish that begins a round: gives the totals of this rank, with what is asked of the root loop here, and makes
 /// what came in with the last round what all ranks have agreed on.
 template <class Total>
 struct give_sums {
   group_exchange ranks;
-  control* root;  ///< null outside loops
+  control* root;               ///< null outside loops
+  std::uint32_t* counts = {};  ///< of the halo that the step's map sent; null for none
 
   struct known {
     exchange_state state;
@@ -179,6 +186,7 @@ struct give_sums {
     std::uint32_t flags =
         before.state.lost ? group_exchange::has_lost | before.state.lost << group_exchange::rank_bits : 0;
     if (root) flags |= agree(before);
+    if (counts) *counts += 1;
     ranks.give(total, before.state.round + 1, flags);
   }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "whilst/engine/recorder.hpp"
 #include "whilst/exchange/group_exchange.hpp"
+#include "whilst/exchange/group_step.hpp"
 
 namespace whilst {
 
@@ -12,9 +15,9 @@ namespace whilst {
 /// sums, or from what finishes have made of sums, so that all ranks give the same ones. What is asked of one rank, to
 /// cancel or by a deadline, all obey in the same iteration.
 ///
-/// A step with sums becomes two, one that gives this rank's and one that waits for everybody's; its sequel is a third.
-/// It converts to the recorder it writes to: what is recorded there is this rank's own affair, and the others do not
-/// wait for it.
+/// A step with sums becomes two: one gives this rank's, the other waits for everybody's. Its sequel is a third, but on
+/// a GPU where each block may run the finish: see group_step. It converts to the recorder it writes to: what is
+/// recorded there is this rank's own affair, and the others do not wait for it.
 class group_recorder {
  public:
   /// The exchange must outlive the program.
@@ -30,15 +33,36 @@ class group_recorder {
   void step(const char* name, index_type n, const Map& map, const Finish& finish = {},
             const char* sequel_name = nullptr, const Sequel& sequel = {}) {
     using total = detail::map_result<Map>;
+    std::uint32_t* const counts = std::exchange(uncounted_, nullptr);
     if constexpr (std::is_void_v<total>) {
-      target_.step(name, n, map, finish);
+      if constexpr (std::is_same_v<Finish, no_finish>) {
+        if (counts) {
+          target_.step(name, n, map, count_round{counts});
+        } else {
+          target_.step(name, n, map);
+        }
+      } else {
+        target_.step(name, n, map, finish);
+        if (counts) target_.once("count the exchange of a halo", count_round{counts});
+      }
     } else {
-      target_.step(name, n, map, give_sums<total>{ranks_, root_});
-      target_.step("sums of all ranks", ranks_.ranks, sums_of_ranks<total>{ranks_}, finish);
+      target_.step(name, n, map, give_sums<total>{ranks_, root_, counts});
       ++rounds_;
+#if defined(__CUDACC__)
+      if constexpr (finishes_in_group_step<Finish, Sequel>) {
+        if (!where().on_host()) {
+          target_.check_step(sequel_name, false, true);
+          target_.add_step(new group_step<total, Finish, Sequel>(sequel_name, n, ranks_, finish, sequel));
+          return;
+        }
+      }
+#endif
+      target_.step("sums of all ranks", ranks_.ranks, sums_of_ranks<total>{ranks_}, finish);
     }
     if constexpr (!std::is_same_v<Sequel, no_sequel>) target_.step(sequel_name, n, sequel);
   }
+  /// The next step sends what others read, as one more round of the count at this address.
+  void count_with_next_step(std::uint32_t* round) { uncounted_ = round; }
   template <class Finish>
   void once(const char* name, const Finish& finish) {
     target_.once(name, finish);
@@ -91,6 +115,7 @@ class group_recorder {
   group_exchange ranks_;
   control *root_, *loop_;
   int rounds_ = 0;
+  std::uint32_t* uncounted_ = nullptr;  ///< of a halo
 };
 
 }  // namespace whilst

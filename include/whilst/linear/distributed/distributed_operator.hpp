@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "whilst/exchange/group_recorder.hpp"
@@ -8,13 +9,16 @@
 
 namespace whilst {
 
-/// The rows of a rank, for one product: with x's own entries in memory and its ghosts from other ranks.
+/// The rows of a rank, for one product: with x's own entries in memory and its ghosts from other ranks. The step of the
+/// product also sends what others read of x.
 template <class T, class Rows>
 struct rows_with_ghosts {
   static constexpr bool fetches_constants = detail::fetches_only_constants<Rows>();
   Rows local;
   halo_exchange halo;
   const int* running;
+  /// Where the first threads of a step might wait while others have not yet sent, a step before it sends.
+  bool sends;
 
   WHILST_HD index_type rows() const { return local.rows(); }
   WHILST_HD int lanes_wanted() const { return local.lanes_wanted(); }
@@ -25,7 +29,20 @@ struct rows_with_ghosts {
   }
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
+    if (sends && i < halo.sends && team.rank() == 0 && !halo.has_stopped(running))
+      halo.send(i, x[halo.send_indices[i]], *halo.round + 1);
     return row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, running}, team);
+  }
+};
+
+/// Sends what others read of x, in a step of its own.
+template <class T>
+struct send_entries {
+  halo_exchange halo;
+  const T* x;
+  WHILST_HD void operator()(index_type j) const { halo.send(j, x[halo.send_indices[j]], *halo.round + 1); }
+  index_type bytes(index_type n) const {
+    return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(tagged_word));
   }
 };
 
@@ -35,6 +52,9 @@ struct rows_with_ghosts {
 template <class T, class Rows>
 struct distributed_operator {
   static constexpr bool runs_in_kernel = false;
+  /// Up to so many entries, less where lanes share a row, each is sent by a thread of its own before that waits for
+  /// anything: 64 multiprocessors with 512 threads each. With more, a step of its own takes no time that counts.
+  static constexpr index_type most_sends_of_product = 32768;
   Rows local;
   halo_exchange halo;
   bool is_mutual;  ///< see halo
@@ -51,8 +71,12 @@ struct distributed_operator {
   rows_with_ghosts<T, Rows> before_apply([[maybe_unused]] Run& run, [[maybe_unused]] const T* x) const {
     if constexpr (std::is_same_v<Run, group_recorder>) {
       if (!is_mutual) run.agree();
-      run.step("send what others read", halo.sends, send_entries<T>{halo, x}, count_round{halo.round});
-      return {local, halo, run.running()};
+      // On the host, one thread may do all rows.
+      const bool sends =
+          !run.where().on_host() && halo.sends <= std::min(local.rows(), most_sends_of_product / local.lanes_wanted());
+      if (!sends) run.step("send what others read", halo.sends, send_entries<T>{halo, x});
+      run.count_with_next_step(halo.round);
+      return {local, halo, run.running(), sends};
     } else {
       throw error("recording a product of a distributed operator", "the other ranks do not take part",
                   "Record it by a group_recorder");

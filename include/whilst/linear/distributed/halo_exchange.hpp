@@ -19,9 +19,10 @@ struct halo_target {
 
 /// How the steps of one rank exchange the entries of a vector that others read; copied into steps. See halo_plan.
 ///
-/// Each exchange is a round of its own count. Words of round e are in half e % 2 of the ghosts. A rank sends round
-/// e + 2 when it has read round e + 1, which its neighbours sent after they had read round e; where a neighbour sends
-/// nothing back, a round of sums lies between: see halo::is_mutual.
+/// A step exchanges a vector: its first threads send what others read, before any waits for what it reads itself. So no
+/// rank waits for another that waits for it. Each exchange is a round of its own count. Words of round e are in half e
+/// % 2 of the ghosts. A rank sends round e + 2 when it has read round e + 1, which its neighbours sent after they had
+/// read round e; where a neighbour sends nothing back, a round of sums lies between: see halo::is_mutual.
 struct halo_exchange {
   index_type own = 0, ghosts = 0, sends = 0;
   const std::int32_t* send_indices = nullptr;
@@ -29,9 +30,13 @@ struct halo_exchange {
   int target_count = 0;
   const tagged_word* words = nullptr;    ///< this rank's ghosts, both halves
   const std::int32_t* owners = nullptr;  ///< of each ghost: the rank
-  std::uint32_t* round = nullptr;        ///< that was sent last
+  std::uint32_t* round = nullptr;        ///< that was complete last
   group_exchange ranks;
 
+  /// Whether the loop with this flag has; null for none.
+  WHILST_HD static bool has_stopped(const int* running) {
+    return running && !*static_cast<const volatile int*>(running);
+  }
   /// Sends entry j of those to send.
   template <class T>
   WHILST_HD void send(index_type j, T value, std::uint32_t to_round) const {
@@ -40,17 +45,16 @@ struct halo_exchange {
     const halo_target& to = targets[k];
     put_word(to.lands_at + (to_round % 2) * to.half + (j - to.send_begin), {bits_of(value), to_round, 0});
   }
-  /// Waits for ghost g of the round that was sent last, unless the loop whose flag is `running` has stopped: then
-  /// nobody sends it. A ghost of a rank that is lost is no number.
+  /// Waits for ghost g of a round, unless the loop whose flag is `running` has stopped: then nobody sends it. A ghost
+  /// of a rank that is lost is no number.
   template <class T>
-  WHILST_NOINLINE WHILST_HD T wait_for(index_type g, const int* running) const {
-    const std::uint32_t expected = *round;
+  WHILST_NOINLINE WHILST_HD T wait_for(index_type g, std::uint32_t expected, const int* running) const {
     const tagged_word* const from = words + (expected % 2) * ghosts + g;
     bounded_wait wait(ranks.state->limit_nanoseconds);
     while (true) {
       const tagged_word word = get_word(from);
       if (word.round == expected) return value_of<T>(word.value);
-      if ((running && !read_flag(running)) || ranks.read_lost()) break;
+      if (has_stopped(running) || ranks.read_lost()) break;
       if (wait.is_over()) {
         ranks.note_lost(owners[g]);
         break;
@@ -76,31 +80,17 @@ struct halo_exchange {
       return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
     }
   }
-  WHILST_HD static int read_flag(const int* flag) { return *static_cast<const volatile int*>(flag); }
-};
-
-/// The step that sends: the map at each entry to send, and the finish that counts the round.
-template <class T>
-struct send_entries {
-  halo_exchange halo;
-  const T* x;
-  WHILST_HD void operator()(index_type j) const { halo.send(j, x[halo.send_indices[j]], *halo.round + 1); }
-  index_type bytes(index_type n) const {
-    return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(tagged_word));
-  }
-};
-struct count_round {
-  std::uint32_t* round;
-  WHILST_HD void operator()() const { *round += 1; }
 };
 
 /// A vector with ghosts, as rows read it: own entries where they are, ghosts from the words that come in.
 template <class T>
 struct vector_with_ghosts {
-  halo_exchange halo;
+  const halo_exchange& halo;
   const T* x;
   const int* running;
-  WHILST_HD T operator[](index_type i) const { return i < halo.own ? x[i] : halo.wait_for<T>(i - halo.own, running); }
+  WHILST_HD T operator[](index_type i) const {
+    return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, *halo.round + 1, running);
+  }
 };
 
 /// The memory of a halo_exchange; must outlive the program. One vector at a time goes through it.

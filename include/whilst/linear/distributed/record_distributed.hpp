@@ -1,7 +1,7 @@
 #pragma once
 
 #include "whilst/exchange/group_recorder.hpp"
-#include "whilst/linear/distributed/distributed_operator.hpp"
+#include "whilst/linear/distributed/distributed_setup.hpp"
 #include "whilst/linear/recorded_solve.hpp"
 
 namespace whilst {
@@ -17,20 +17,11 @@ recorded_solve<T> record_distributed(const solve_request<T>& request, const dist
   });
 }
 
-/// What a distributed solve is recorded with besides a request, whose matrix is the rank's local one.
-struct distributed_request {
-  halo_exchange halo;
-  bool is_mutual = true;
-  index_type rows_of_all = 0;
-};
-
-/// The same for the request's matrix, alone or with Jacobi.
+/// The same for the request's matrix, alone or with Jacobi: a rank's rows by its own columns and ghosts.
 template <template <class, class, class> class Method, class T>
-recorded_solve<T> record_distributed_matrix(const solve_request<T>& request, const distributed_request& of) {
-  const auto rows = csr_of<std::int32_t>(request);
-  using operator_type = distributed_operator<T, std::remove_const_t<decltype(rows)>>;
-  const operator_type A{rows, of.halo, of.is_mutual, of.rows_of_all};
-  return with_fused_preconditioner<Method, T, operator_type>(
+recorded_solve<T> record_distributed_matrix(const solve_request<T>& request, const distributed_setup& setup) {
+  const auto A = setup.operator_of<T>(csr_of<std::int32_t>(request));
+  return with_fused_preconditioner<Method, T, std::remove_const_t<decltype(A)>>(
       request, [&](const auto& M) { return record_distributed<Method>(request, A, M); });
 }
 
@@ -38,7 +29,7 @@ recorded_solve<T> record_distributed_matrix(const solve_request<T>& request, con
 template <class T>
 struct distributed_method {
   const char* name;
-  recorded_solve<T> (*record)(const solve_request<T>&, const distributed_request&);
+  recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
 };
 template <class T>
 distributed_method<T> distributed_conjugate_gradient();

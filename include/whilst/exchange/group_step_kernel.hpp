@@ -1,0 +1,94 @@
+#pragma once
+
+/// The kernel of a step that waits for the sums of all ranks. For nvcc.
+
+#include "whilst/engine/steps/step_kernel.hpp"
+#include "whilst/exchange/group_exchange.hpp"
+
+namespace whilst::detail {
+
+inline constexpr int threads_of_group_step = 256;
+
+/// Each block waits for the sums of all ranks, runs the finish for itself on copies of its own, and goes on with the
+/// sequel, whose first reads were under way meanwhile: a kernel less than one that waits and finishes, and one for the
+/// sequel. The last block to have read what the finish reads writes its changes to memory; the first one writes
+/// histories. See split_step_kernels.hpp, where blocks do the same with the sums of their own grid.
+template <class Total, class Finish, class Sequel>
+__global__ void __launch_bounds__(threads_of_group_step)
+    group_step_kernel(const __grid_constant__ group_exchange ranks, const __grid_constant__ Finish finish,
+                      const __grid_constant__ Sequel sequel, const __grid_constant__ step_frame frame) {
+  static_assert(hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
+  __shared__ controls_ahead controls;
+  __shared__ typename handed_by<Finish>::type told;
+  __shared__ int goes_on, writes;
+  using finish_data = decltype(finish_read_phase(finish));
+  const bool leads = threadIdx.x == 0;
+  const index_type first = static_cast<index_type>(blockIdx.x) * blockDim.x + threadIdx.x,
+                   stride = static_cast<index_type>(gridDim.x) * blockDim.x;
+
+  if (frame.next_may_start_early) let_next_step_start();
+  // A rank may have no index at all.
+  const bool has_first = first < frame.n;
+  sequel_of_block<Sequel> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
+  wait_for_previous_step();
+  let_next_step_start();
+  int running = frame.guard ? read_early(frame.guard) : 1;
+  finish_data finish_reads{};
+  if (leads) {
+    controls.start(frame.links.loop, frame.links.wish_at());
+    finish_reads = finish_read_phase(finish);
+  }
+  if (frame.n > 0) rest.read();
+  asm volatile("" : "+r"(running)::"memory");
+  if (leads) controls.wait();
+  if (!running) {
+    if (blockIdx.x == 0 && leads) frame.links.skip();
+    return;
+  }
+  delay(frame.delay_seed, 1);
+
+  Total total{};
+  if (threadIdx.x < 32) {
+    WHILST_ROLLED
+    for (int q = static_cast<int>(threadIdx.x); q < ranks.ranks; q += 32) total += ranks.template of_rank<Total>(q);
+    total = lanes_of_whole_warp(32).sum(total);
+  }
+  // What this block's copies are made of has been read.
+  __syncthreads();
+  loop_state state;
+  history_record* history = nullptr;
+  if (leads) {
+    state = controls.state();
+    if (blockIdx.x != 0) {
+      history = state.history;
+      state.history = nullptr;
+    }
+    Finish here = finish;
+    here.handed = &told;
+    prepare_finish(here, finish_reads);
+    call_prepared_finish(here, &state, finish_reads, total);
+    if (blockIdx.x != 0) state.history = history;
+  } else if (threadIdx.x == 32) {
+    writes = arrive_last(frame.ticket);
+  }
+  __syncthreads();
+  if (leads) {
+    const reason asked = frame.links.counts_trip ? controls.wish().verdict() : reason::running;
+    goes_on = writes ? frame.links.conclude(state, asked) : frame.links.would_conclude(state, asked);
+  }
+  __syncthreads();
+  delay(frame.delay_seed, 2);
+  if (goes_on && frame.n > 0) {
+    rest.run(told);
+    for (index_type i = first + stride; i < frame.n; i += stride) {
+      sequel_of_block<Sequel> one(sequel, i, true);
+      one.read();
+      one.run(told);
+    }
+  }
+  if (!writes || !leads) return;
+  if (goes_on) *finish.handed = told;
+  frame.links.follow(state);
+}
+
+}  // namespace whilst::detail
