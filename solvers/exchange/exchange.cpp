@@ -1,5 +1,6 @@
 #include "whilst/exchange/exchange.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -33,9 +34,12 @@ exchange::exchange(const group& ranks, place where, double limit_seconds)
   state_ = buffer<exchange_state>(where, 1, &fresh);
   of_steps_ = {.rank = ranks.rank(),
                .ranks = ranks.size(),
-               .mailboxes = addresses_.data(),
+               .here = {},
+               .all = addresses_.data(),
                .own = addresses[static_cast<std::size_t>(ranks.rank())],
                .state = state_.data()};
+  std::copy_n(addresses.begin(), std::min<std::size_t>(addresses.size(), group_exchange::mailboxes_here),
+              of_steps_.here);
 }
 
 int exchange::lost_rank() const {

@@ -33,15 +33,20 @@ struct exchange_state {
 struct group_exchange {
   static constexpr int words_at_most = 128;
 
+  static constexpr int mailboxes_here = 8;
+
   int rank = 0, ranks = 1;
-  /// Of each rank, as this one writes to it; words_at_most words for each half and rank.
-  tagged_word* const* mailboxes = nullptr;
+  /// Of each rank, as this one writes to it, with words_at_most words for each half and rank: the first ones here,
+  /// where kernels have them at once; all in memory of the place.
+  tagged_word* here[mailboxes_here] = {};
+  tagged_word* const* all = nullptr;
   const tagged_word* own = nullptr;  ///< this rank's
   exchange_state* state = nullptr;
 
   template <class Total>
   static constexpr int words_of = static_cast<int>((sizeof(Total) + 7) / 8);
 
+  WHILST_HD tagged_word* mailbox(int q) const { return q < mailboxes_here ? here[q] : all[q]; }
   WHILST_HD index_type place_of(std::uint32_t round, int from) const {
     return ((round % 2) * static_cast<index_type>(ranks) + from) * words_at_most;
   }
@@ -58,22 +63,27 @@ struct group_exchange {
     std::uint64_t words[count] = {};
     memcpy(words, &total, sizeof(Total));
     for (int q = 0; q < ranks; ++q) {
-      tagged_word* const to = mailboxes[q] + place_of(round, rank);
+      tagged_word* const to = mailbox(q) + place_of(round, rank);
       for (int k = 0; k < count; ++k) put_word(to + k, {words[k], round, flags});
     }
     state->round = round;
   }
 
+  /// What a wait must know: read it early.
+  struct round_to_end {
+    std::uint32_t round, lost;
+  };
+  WHILST_HD round_to_end begun() const { return {state->round, state->lost}; }
   /// Waits for the totals of rank q in the round that began last. Where that rank is lost, or another one was, they are
   /// no numbers.
   template <class Total>
-  WHILST_HD Total of_rank(int q) const {
+  WHILST_HD Total of_rank(int q, const round_to_end& begun) const {
     constexpr int count = words_of<Total>;
-    const std::uint32_t round = state->round;
+    const std::uint32_t round = begun.round;
     const tagged_word* const from = own + place_of(round, q);
     std::uint64_t words[count];
     std::uint32_t flags = 0;
-    bool is_there = read_lost() == 0;
+    bool is_there = begun.lost == 0;
     for (int k = 0; is_there && k < count; k += at_once) is_there = wait_for<count>(from, k, round, q, words, flags);
     if (flags) note(flags);
     Total total;
@@ -163,10 +173,19 @@ WHILST_HD bool group_exchange::wait_for(const tagged_word* from, int k, std::uin
   return true;
 }
 
-/// The finish of a step in whose map ranks sent what others read.
-struct count_round {
-  std::uint32_t* round;
-  WHILST_HD void operator()() const { *round += 1; }
+/// What a rank remembers of a halo from step to step. In memory of its place.
+struct halo_state {
+  std::uint32_t sent;      ///< the round that was sent last
+  const void* sent_ahead;  ///< the vector that the step which made it sent, if no product has read it yet; else null
+};
+/// The finish of a step whose map, a product of x, read what others sent: it ends the round.
+struct end_halo_round {
+  halo_state* state = nullptr;  ///< null: there is none
+  const void* x = nullptr;
+  WHILST_HD void operator()() const {
+    if (state->sent_ahead != x) state->sent += 1;
+    state->sent_ahead = nullptr;
+  }
 };
 
 /// The finish that begins a round: gives the totals of this rank, with what is asked of the root loop here, and makes
@@ -174,20 +193,24 @@ struct count_round {
 template <class Total>
 struct give_sums {
   group_exchange ranks;
-  control* root;               ///< null outside loops
-  std::uint32_t* counts = {};  ///< of the halo that the step's map sent; null for none
+  control* root;             ///< null outside loops
+  end_halo_round halo = {};  ///< that of the step's map, if it has one
 
   struct known {
     exchange_state state;
     outside_wish wish;
   };
-  WHILST_HD known read() const { return {*ranks.state, root ? root->wish() : outside_wish{}}; }
+  WHILST_HD known read() const {
+    known now{*ranks.state, {}};
+    if (root) now.wish = {root->cancel_request_here(), root->outside.launch, root->outside.deadline_at, 0};
+    return now;
+  }
   WHILST_HD void operator()(const Total& total, const known& before) const {
     std::uint32_t flags =
         before.state.lost ? group_exchange::has_lost | before.state.lost << group_exchange::rank_bits : 0;
     if (root) flags |= agree(before);
-    if (counts) *counts += 1;
     ranks.give(total, before.state.round + 1, flags);
+    if (halo.state) halo();
   }
 
  private:
@@ -216,8 +239,14 @@ struct give_sums {
 template <class Total>
 struct sums_of_ranks {
   group_exchange ranks;
-  WHILST_HD Total operator()(index_type q) const { return ranks.template of_rank<Total>(static_cast<int>(q)); }
+  WHILST_HD group_exchange::round_to_end read(index_type) const { return ranks.begun(); }
+  WHILST_HD Total operator()(index_type q, const group_exchange::round_to_end& begun) const {
+    return ranks.template of_rank<Total>(static_cast<int>(q), begun);
+  }
 };
+
+/// Of a step that makes nothing that others read.
+struct no_sends {};
 
 /// A map for a round in which nothing is added up.
 struct no_sums_to_add {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -33,26 +32,28 @@ class group_recorder {
   void step(const char* name, index_type n, const Map& map, const Finish& finish = {},
             const char* sequel_name = nullptr, const Sequel& sequel = {}) {
     using total = detail::map_result<Map>;
-    std::uint32_t* const counts = std::exchange(uncounted_, nullptr);
+    const end_halo_round ends = std::exchange(halo_round_, {});
     if constexpr (std::is_void_v<total>) {
       if constexpr (std::is_same_v<Finish, no_finish>) {
-        if (counts) {
-          target_.step(name, n, map, count_round{counts});
+        if (ends.state) {
+          target_.step(name, n, map, ends);
         } else {
           target_.step(name, n, map);
         }
       } else {
         target_.step(name, n, map, finish);
-        if (counts) target_.once("count the exchange of a halo", count_round{counts});
+        if (ends.state) target_.once("end the round of a halo", ends);
       }
     } else {
-      target_.step(name, n, map, give_sums<total>{ranks_, root_, counts});
+      target_.step(name, n, map, give_sums<total>{ranks_, root_, ends});
       ++rounds_;
 #if defined(__CUDACC__)
       if constexpr (finishes_in_group_step<Finish, Sequel>) {
         if (!where().on_host()) {
           target_.check_step(sequel_name, false, true);
-          target_.add_step(new group_step<total, Finish, Sequel>(sequel_name, n, ranks_, finish, sequel));
+          const auto sends = sends_of(map, sequel);
+          target_.add_step(new group_step<total, Finish, Sequel, std::remove_const_t<decltype(sends)>>(
+              sequel_name, n, ranks_, finish, sequel, sends));
           return;
         }
       }
@@ -61,8 +62,8 @@ class group_recorder {
     }
     if constexpr (!std::is_same_v<Sequel, no_sequel>) target_.step(sequel_name, n, sequel);
   }
-  /// The next step sends what others read, as one more round of the count at this address.
-  void count_with_next_step(std::uint32_t* round) { uncounted_ = round; }
+  /// The next step reads what others send, and ends that round.
+  void reads_halo(const end_halo_round& round) { halo_round_ = round; }
   template <class Finish>
   void once(const char* name, const Finish& finish) {
     target_.once(name, finish);
@@ -98,6 +99,16 @@ class group_recorder {
   group_recorder(recorder& target, const group_exchange& ranks, control* root, control* loop)
       : target_(target), ranks_(ranks), root_(root), loop_(loop) {}
 
+  /// How a sequel sends entries of the vector that it makes, where the next run of the map multiplies it.
+  template <class Map, class Sequel>
+  static auto sends_of([[maybe_unused]] const Map& map, [[maybe_unused]] const Sequel& sequel) {
+    if constexpr (requires { map.A.sends_of(sequel.u); }) {
+      return map.A.sends_of(map.x == sequel.u ? sequel.u : nullptr);
+    } else {
+      return no_sends{};
+    }
+  }
+
   /// Returns how many rounds each run of the body has at least.
   template <class Body>
   int within(recorder& run, control* loop, const Body& body) const {
@@ -115,7 +126,7 @@ class group_recorder {
   group_exchange ranks_;
   control *root_, *loop_;
   int rounds_ = 0;
-  std::uint32_t* uncounted_ = nullptr;  ///< of a halo
+  end_halo_round halo_round_;
 };
 
 }  // namespace whilst

@@ -23,16 +23,19 @@ constexpr bool finishes_in_group_step = [] {
 #if defined(__CUDACC__)
 
 /// A step on a GPU that waits for the sums of all ranks, with its finish and its sequel: see group_step_kernel.hpp.
-template <class Total, class Finish, class Sequel>
+/// Sends: no_sends, or what sends entries of the vector that the sequel makes, as halo_sends.
+template <class Total, class Finish, class Sequel, class Sends>
 class group_step final : public recorded_step {
  public:
-  group_step(const char* name, index_type n, const group_exchange& ranks, const Finish& finish, const Sequel& sequel)
+  group_step(const char* name, index_type n, const group_exchange& ranks, const Finish& finish, const Sequel& sequel,
+             const Sends& sends)
       : recorded_step(name, {.has_finish = true,
                              .has_sequel = true,
                              .fetches_only_constants = detail::fetches_only_constants<Sequel>()}),
         ranks_(ranks),
         finish_(finish),
-        sequel_(sequel) {
+        sequel_(sequel),
+        sends_(sends) {
     set_count(n, 1, detail::host_chunk);
   }
   std::optional<index_type> bytes() const override {
@@ -56,20 +59,21 @@ class group_step final : public recorded_step {
     step_frame filled = frame;
     filled.n = count();
     const auto address = [](const auto& part) { return const_cast<void*>(static_cast<const void*>(&part)); };
-    void* arguments[] = {address(ranks_), address(finish_), address(sequel_), &filled};
+    void* arguments[] = {address(ranks_), address(finish_), address(sequel_), address(sends_), &filled};
     use(kernel(), arguments);
   }
 #endif
 
  private:
   static const void* kernel() {
-    return reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel>);
+    return reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends>);
   }
   void run_chunk(index_type) override {}
 
   group_exchange ranks_;
   Finish finish_;
   Sequel sequel_;
+  Sends sends_;
 };
 
 #endif

@@ -29,10 +29,13 @@ struct rows_with_ghosts {
   }
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
-    if (sends && i < halo.sends && team.rank() == 0 && !halo.has_stopped(running))
-      halo.send(i, x[halo.send_indices[i]], *halo.round + 1);
-    return row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, running}, team);
+    const halo_exchange::round_of_vector now = halo.round_of(x);
+    if (sends && i < halo.sends && !now.is_sent && team.rank() == 0 && !halo.has_stopped(running))
+      halo.send(i, x[halo.send_indices[i]], now.round);
+    return row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, now.round, running}, team);
   }
+  /// For a step that makes the vector to multiply next; null for none.
+  halo_sends<T> sends_of(const T* made) const { return {halo, made}; }
 };
 
 /// Sends what others read of x, in a step of its own.
@@ -40,7 +43,10 @@ template <class T>
 struct send_entries {
   halo_exchange halo;
   const T* x;
-  WHILST_HD void operator()(index_type j) const { halo.send(j, x[halo.send_indices[j]], *halo.round + 1); }
+  WHILST_HD void operator()(index_type j) const {
+    const halo_exchange::round_of_vector now = halo.round_of(x);
+    if (!now.is_sent) halo.send(j, x[halo.send_indices[j]], now.round);
+  }
   index_type bytes(index_type n) const {
     return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(tagged_word));
   }
@@ -75,7 +81,7 @@ struct distributed_operator {
       const bool sends =
           !run.where().on_host() && halo.sends <= std::min(local.rows(), most_sends_of_product / local.lanes_wanted());
       if (!sends) run.step("send what others read", halo.sends, send_entries<T>{halo, x});
-      run.count_with_next_step(halo.round);
+      run.reads_halo({halo.state, x});
       return {local, halo, run.running(), sends};
     } else {
       throw error("recording a product of a distributed operator", "the other ranks do not take part",

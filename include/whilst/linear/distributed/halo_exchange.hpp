@@ -30,8 +30,25 @@ struct halo_exchange {
   int target_count = 0;
   const tagged_word* words = nullptr;    ///< this rank's ghosts, both halves
   const std::int32_t* owners = nullptr;  ///< of each ghost: the rank
-  std::uint32_t* round = nullptr;        ///< that was complete last
+  halo_state* state = nullptr;
+  /// Which own entries others read, 32 a word, and how many come before those of the word; for the o-th of them which
+  /// sends it is: places[first_places[o]] to before places[first_places[o + 1]].
+  struct entries_read {
+    std::uint32_t bits, before;
+  };
+  const entries_read* read_by_others = nullptr;
+  const std::int32_t *first_places = nullptr, *places = nullptr;
   group_exchange ranks;
+
+  /// The round in which the ghosts of x come, and whether its entries have been sent.
+  struct round_of_vector {
+    std::uint32_t round;
+    bool is_sent;
+  };
+  WHILST_HD round_of_vector round_of(const void* x) const {
+    const bool is_sent = state->sent_ahead == x;
+    return {state->sent + !is_sent, is_sent};
+  }
 
   /// Whether the loop with this flag has; null for none.
   WHILST_HD static bool has_stopped(const int* running) {
@@ -87,9 +104,47 @@ template <class T>
 struct vector_with_ghosts {
   const halo_exchange& halo;
   const T* x;
+  std::uint32_t round;
   const int* running;
   WHILST_HD T operator[](index_type i) const {
-    return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, *halo.round + 1, running);
+    return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, round, running);
+  }
+};
+
+/// For the step that makes a vector: sends the entries that others read, once each is in memory.
+template <class T>
+struct halo_sends {
+  halo_exchange halo;
+  const T* x;  ///< null for none
+
+  /// What is constant.
+  WHILST_HD halo_exchange::entries_read fetch(index_type i) const {
+    return x ? halo.read_by_others[i / 32] : halo_exchange::entries_read{};
+  }
+  WHILST_HD std::uint32_t next_round() const { return halo.state->sent + 1; }
+  /// By the thread that wrote entry i.
+  WHILST_HD void send(index_type i, const halo_exchange::entries_read& of, std::uint32_t round) const {
+    const std::uint32_t bit = std::uint32_t{1} << (i % 32);
+    if (!(of.bits & bit)) return;
+    const std::uint32_t ordinal = of.before + count_bits(of.bits & (bit - 1));
+    const T value = x[i];
+    for (std::int32_t k = halo.first_places[ordinal]; k < halo.first_places[ordinal + 1]; ++k)
+      halo.send(halo.places[k], value, round);
+  }
+  /// By one thread, once all have read the round.
+  WHILST_HD void note_round(std::uint32_t round) const {
+    if (!x) return;
+    halo.state->sent = round;
+    halo.state->sent_ahead = x;
+  }
+
+ private:
+  WHILST_HD static std::uint32_t count_bits(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<std::uint32_t>(__popc(bits));
+#else
+    return static_cast<std::uint32_t>(std::popcount(bits));
+#endif
   }
 };
 
@@ -110,7 +165,9 @@ class halo {
   window words_;
   buffer<std::int32_t> send_indices_, owners_;
   buffer<halo_target> targets_;
-  buffer<std::uint32_t> round_;
+  buffer<halo_state> state_;
+  buffer<halo_exchange::entries_read> read_by_others_;
+  buffer<std::int32_t> first_places_, places_;
   halo_exchange of_steps_;
   bool is_mutual_ = true;
 };
