@@ -245,6 +245,15 @@ struct sums_of_ranks {
   }
 };
 
+/// After the root loop: where a rank is lost, sums are no numbers, and whatever finishes made of them is not the reason.
+struct blame_lost_rank {
+  const exchange_state* state;
+  control* root;
+  WHILST_HD void operator()() const {
+    if (state->lost) root->why = reason::peer_lost;
+  }
+};
+
 /// Of a step that makes nothing that others read.
 struct no_sends {};
 

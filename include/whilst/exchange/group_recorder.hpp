@@ -82,6 +82,7 @@ class group_recorder {
           // Without a round ranks would part when one is asked to stop.
           if (within(run, c, body) == 0) within(run, c, [](group_recorder& inner) { inner.agree(); });
         });
+    if (!root_) target_.once("blame the lost rank", blame_lost_rank{ranks_.state, c});
   }
   template <class... Bodies>
   void branch(const char* name, const int* flag, const Bodies&... bodies) {

@@ -221,9 +221,8 @@ struct alignas(16) loop_state {
   /// asked of the root loop, the verdict of its outside_wish.
   WHILST_HD void count_trip(reason asked) { close_trip(trips_left > 0 ? asked : reason::iteration_limit); }
   /// The same within the trip, but for the trips: where trips_left is negative, the caller ends the loop with this one.
-  /// Where a peer is lost, sums are no numbers: whatever a finish made of them is not the reason.
   WHILST_HD void close_trip(reason asked) {
-    if (!running && asked != reason::peer_lost) return;
+    if (!running) return;
     trips_left -= 1;
     if (asked != reason::running) [[unlikely]]
       stop(asked);
