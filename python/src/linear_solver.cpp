@@ -150,8 +150,7 @@ void bind_solver(nb::module_& module, const char* name) {
           const without_gil free_others;
           borrowed.emplace(default_cache().borrow(A, options));
         }
-        const bool on_host = (*borrowed)->executor() == "host";
-        return fields_of(solve_with(**borrowed, b, x, look, on_host));
+        return fields_of(solve_with(**borrowed, b, x, look, /*check_signals=*/true));
       },
       nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
       nb::arg("look").none());
