@@ -57,6 +57,46 @@ class Matrix:
         return self
 
 
+class Tensor(Array):
+    """As PyTorch's dense tensors, which have the methods of sparse ones, too."""
+
+    layout = "torch.strided"
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def crow_indices(self):
+        raise RuntimeError("crow_indices expected a sparse tensor")
+
+
+class SparseTensor:
+    """As PyTorch's in CSR, which raise errors where an attribute would be None."""
+
+    layout = "torch.sparse_csr"
+
+    def __init__(self, A):
+        self.shape, self.parts = A.shape, [Tensor(part) for part in (A.indptr, A.indices, A.data.copy())]
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def dim(self):
+        return len(self.shape)
+
+    def crow_indices(self):
+        return self.parts[0]
+
+    def col_indices(self):
+        return self.parts[1]
+
+    def values(self):
+        return self.parts[2]
+
+
 def numbers(address, size, kind):
     return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (size,))
 
@@ -221,6 +261,37 @@ def test_solver_and_enqueue(generator):
         solver.enqueue(Array(b), Array(np.zeros(100), read_only=True))
     with pytest.raises(TypeError, match="stream is"):
         solver.enqueue(Array(b), Array(np.zeros(100)), "0")
+
+
+def test_values_of_tensors(generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    solver = whilst.LinearSolver(SparseTensor(A), rtol=TOLERANCE)
+    solver.update_values(SparseTensor(A * 2.0))
+    assert relative_residual(2 * A, b, solver.solve(Tensor(b))[0].array) <= TOLERANCE
+    solver.update_values(Tensor(A.data * 3))
+    assert relative_residual(3 * A, b, solver.solve(Tensor(b))[0].array) <= TOLERANCE
+
+
+def test_a_callback_has_the_host_see_each_iteration(monkeypatch):
+    ran = []
+    kept = _core.solve_cached
+
+    def solve_cached(A, b, x, options, *others):
+        ran.append(options)
+        return kept(A, b, x, options.replace("executor=stream", "executor=host"), *others)
+
+    monkeypatch.setattr(_core, "solve_cached", solve_cached)
+    monkeypatch.setattr(_core, "machine", lambda: {"executors": {"stream": True}})
+    monkeypatch.delenv("WHILST_EXECUTOR")
+    A, b, norms = poisson(5), np.ones(25), []
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm")
+    assert norms and "executor=stream" in ran.pop()
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm", executor="host")
+    whilst.cg(A, b)
+    whilst.cg(A, b, callback=norms.append)
+    monkeypatch.setenv("WHILST_EXECUTOR", "host")
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm")
+    assert len(ran) > 4 and not any("executor=stream" in options for options in ran)
 
 
 def test_batch(generator):

@@ -17,10 +17,12 @@ _COMPLEX_CURE = (
 
 def is_on_gpu(array):
     """Whether the array lies in the memory of a GPU."""
-    if getattr(array, "__cuda_array_interface__", None) is not None:
-        return True
+    if isinstance(array, np.ndarray):
+        return False
     device = getattr(array, "__dlpack_device__", None)
-    return device is not None and not isinstance(array, np.ndarray) and device()[0] in _ON_GPU
+    if device is not None:  # asked first: PyTorch's sparse tensors raise an error when asked for the other
+        return device()[0] in _ON_GPU
+    return getattr(array, "__cuda_array_interface__", None) is not None
 
 
 def real_dtype(dtype, what):

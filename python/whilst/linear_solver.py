@@ -15,7 +15,7 @@ from ._arrays import (
 )
 from ._options import limit_of, tolerance
 from ._parts import SOLVERS, Alone, gpu_vector_of, make_core, start_on_gpu, vector_of
-from ._systems import System
+from ._systems import System, is_sparse
 from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
 
@@ -142,8 +142,9 @@ class LinearSolver:
         x0 : array, optional
             The initial guess, of x's shape, which is not written to; zero by default.
         callback : function, optional
-            Called with the number of iterations and the residual norm; an exception from it ends the solve. Solves from host
-            memory alone.
+            Called with the number of iterations and the residual norm; an exception from it ends the solve. Executors
+            ``"graph"`` and ``"resident"`` call it about every millisecond, ``"host"`` and ``"stream"`` after each iteration. For b
+            in host memory alone.
 
         Returns
         -------
@@ -279,10 +280,11 @@ class LinearSolver:
         """
         if not self._system.is_matrix:
             raise TypeError("the solver was made from an operator without a matrix, which has no values to update")
-        of_array = self._system.on_gpu and is_on_gpu(values)
+        of_matrix = isinstance(values, System) or is_sparse(values)
+        of_array = not of_matrix and self._system.on_gpu and is_on_gpu(values)
         if of_array:
             gpu_vector_of(values, self._matrix.nonzeros, self._dtype, "values")
-        if of_array or isinstance(values, System) or hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
+        if of_matrix or of_array:
             system = self._system.with_values(values) if of_array else System.of(values)
             if system.shape != self.shape:
                 raise ValueError(
