@@ -65,12 +65,21 @@ def test_columns_of_any_solver(dtype, close, generator):
         (whilst.LinearSolver(A, "minres", rtol=rtol), A),
         (whilst.LinearSolver(skew, "gmres", "ilu", rtol=rtol), skew),
         (whilst.LinearSolver(A, "cg", "amg", rtol=rtol), A),
+        (whilst.LinearSolver(A, "cg", "ilu", rtol=rtol), A),
+        (whilst.LinearSolver(A, "cg", "spai", rtol=rtol), A),
         (whilst.LinearSolver(A, "cg", lambda r: r / 4, rtol=rtol), A),
         (whilst.LinearSolver(linalg.aslinearoperator(A), "cg", rtol=rtol), A),
     ):
         X, report = solver.solve(B, np.ones_like(B))
         assert X.dtype == dtype and report and len(report) == 3
         np.testing.assert_allclose(X, solutions(matrix, B), rtol=close, atol=close)
+
+
+def test_the_report_says_that_columns_were_solved_one_by_one(generator):
+    B = generator.standard_normal((64, 3))
+    assert whilst.LinearSolver(poisson(8), "cg", "ic").solve(B)[1].note == ""
+    note = whilst.LinearSolver(poisson(8), "cg", "ilu").solve(B)[1].note
+    assert note.startswith("one column after another, since preconditioner ilu is not symmetric")
 
 
 def test_columns_of_least_squares(generator):

@@ -40,6 +40,8 @@ std::string why_one_by_one(const csr_matrix<T>& A, const linear_solver_options& 
   if (has_deflation(options)) return "vectors are deflated for one right-hand side at a time";
   if (changes_matrix<T>(options)) return name_of_change(options) + " is for one right-hand side at a time";
   if (options.executor == "resident") return "executor resident solves for one right-hand side";
+  if (std::string why = obstacle_for_columns(chosen_preconditioner(making_columns, options)).why; !why.empty())
+    return why;
   if (!is_automatic) return "";
   if (A.rows() != A.columns()) return method_of_rectangular.why;
   const auto on_host = [&] { return copied_to_host(A, A.values_data(), choice_for(options, A.rows(), true).where); };
