@@ -56,6 +56,10 @@ class columns_linear_solver : public recorded_solver {
   /// @endcode
   columns_report solve(const T* B, index_type b_stride, T* X, index_type x_stride);
 
+  /// The same with B and X in memory of the solver's place, as for enqueue, after earlier work on `stream`; columns are
+  /// solved at once or one after another. Throws whilst::error as linear_solver::solve(stream, b, x) does.
+  columns_report solve(stream_handle stream, const T* B, T* X);
+
   /// Enqueues a solve on `stream` and returns without waiting: B and X are device pointers (host pointers under
   /// executor "host") to columns without gaps, which must stay valid until the solve is done; X holds the initial
   /// guesses. Rules, captures and errors are those of linear_solver::enqueue. Throws whilst::error if the columns are
