@@ -86,6 +86,12 @@ void bind_both(nb::module_& module, const char* name_of_columns, const char* nam
             return fields_of_several(done, done.note());
           },
           nb::arg("B").noconvert(), nb::arg("X").noconvert())
+      .def("solve_on_device",
+           [](columns& self, std::uintptr_t stream, std::uintptr_t B, std::uintptr_t X) {
+             const columns_report done =
+                 solved_without_gil(self, [&] { return self.solve(stream_at(stream), at<T>(B), to<T>(X)); });
+             return fields_of_several(done, done.note());
+           })
       .def("set_tolerances", &columns::set_tolerances, nb::call_guard<without_gil>());
   bind_limits(of_columns);
 
