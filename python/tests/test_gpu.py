@@ -1,5 +1,9 @@
 """Arrays on a GPU: CuPy's and PyTorch's. Left out where the library, the GPU or a build with CUDA is missing."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -219,6 +223,40 @@ def test_columns_from_host_memory(generator):
     assert report and report.executor == "graph"
     for k in range(5):
         assert relative_residual(A, B[:, k], X[:, k]) <= TOLERANCE * 1.001
+
+
+FORKED = """
+import os, sys
+import numpy as np
+import scipy.sparse as sparse
+import whilst
+
+library = sys.argv[1]
+to_gpu = __import__("cupy").asarray if library == "cupy" else lambda array: __import__("torch").as_tensor(array).cuda()
+A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(400, 400), format="csr")
+solver = whilst.LinearSolver(A)
+b, x = to_gpu(np.ones(400)), to_gpu(np.zeros(400))
+ticket = solver.enqueue(b, x)
+ticket.wait()
+child = os.fork()
+if child == 0:
+    told = 0
+    for use in (ticket.progress, ticket.wait, solver.cancel, lambda: solver.solve(np.ones(400))):
+        try:
+            use()
+        except whilst.Error as problem:
+            told += "CUDA does not survive the fork" in str(problem) and "spawn" in str(problem)
+    os._exit(10 + told)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 14
+print(ticket.progress()[2])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_is_told(on_gpu):
+    library = "cupy" if isinstance(on_gpu, OfCuPy) else "torch"
+    done = subprocess.run([sys.executable, "-c", FORKED, library], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "False\n", done.stderr
 
 
 def test_misuse(on_gpu):
