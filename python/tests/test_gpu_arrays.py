@@ -343,7 +343,7 @@ def test_misuse():
         (lambda: whilst.cg(A, Array(np.ones(25, np.float32))), TypeError, "type float32"),
         (lambda: whilst.cg(A, Array(np.ones(24))), ValueError, "b has shape"),
         (lambda: whilst.cg(A, Array(np.ones(50)[::2])), ValueError, "gaps"),
-        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "only functions of PyTorch and CuPy"),
+        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "only functions of PyTorch, CuPy and Warp"),
         (lambda: whilst.cg(A, np.ones(25), M=lambda r: r), TypeError, "function of arrays in host memory"),
         (lambda: whilst.cg(A, b, callback=print), TypeError, "no callback"),
         (lambda: whilst.cg(A, b, np.ones(25)), TypeError, "x0 does not lie on a GPU"),

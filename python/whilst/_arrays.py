@@ -172,9 +172,19 @@ def zeros_on_gpu(array, shape, order="C"):
     """A new array of zeros of the array's library and type, on its GPU."""
     if hasattr(array, "new_zeros"):  # PyTorch
         return array.new_zeros(shape) if order == "C" else array.new_zeros(shape[::-1]).T
+    if type(array).__module__.partition(".")[0] == "warp" and order == "C":
+        return sys.modules["warp"].zeros(shape, dtype=array.dtype, device=array.device)
     cupy = _cupy_of(array, "make")
     with array.device:
         return cupy.zeros(shape, array.dtype, order)
+
+
+def copy_into(x, other):
+    """x[...] = other, both of one library."""
+    if hasattr(x, "assign"):  # Warp
+        x.assign(other)
+    else:
+        x[...] = other
 
 
 def current_stream(array):
@@ -184,6 +194,8 @@ def current_stream(array):
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     if library in ("cupy", "cupyx"):
         return sys.modules["cupy"].cuda.get_current_stream(array.device.id).ptr
+    if library == "warp":
+        return sys.modules["warp"].get_stream(array.device).cuda_stream or 0
     return _interface(array, "the array").get("stream") or 0
 
 
@@ -198,10 +210,12 @@ def wait_for(array, stream=None):
 
 
 def stream_address(stream):
-    """The address of a stream: an integer, or a stream of CuPy or PyTorch."""
+    """The address of a stream: an integer, or a stream of CuPy, PyTorch or Warp."""
     for name in ("ptr", "cuda_stream", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
     if isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0:
         return stream
-    raise TypeError(f"stream is {stream!r}. Give a stream of CuPy or PyTorch, its address, or None for the current one")
+    raise TypeError(
+        f"stream is {stream!r}. Give a stream of CuPy, PyTorch or Warp, its address, or None for the current one"
+    )

@@ -6,6 +6,7 @@ from . import _core
 from ._arrays import (
     GpuColumns,
     GpuVector,
+    copy_into,
     current_stream,
     is_on_gpu,
     real_dtype,
@@ -21,36 +22,10 @@ from ._parts import SOLVERS, Alone, gpu_vector_of, make_core, start_on_gpu, vect
 from ._systems import System
 from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
+from .ticket import Ticket
 
 _MOST_WIDTHS = 2  # whole blocks of columns, and what is left of the last
 _LONG = 0.02  # seconds of a solve on a GPU after which later ones look for Ctrl-C, which adds up to a millisecond
-
-
-class Ticket:
-    """A solve that was enqueued; made by :meth:`LinearSolver.enqueue`. Keeps b and x alive."""
-
-    def __init__(self, core, *keep):
-        self._core = core
-        self._keep = keep
-
-    def done(self):
-        """Whether the solve has completed: then :meth:`wait` does not block."""
-        return self._core.done()
-
-    def cancel(self):
-        """Asks this solve to stop; harmless once it has."""
-        self._core.cancel()
-
-    def progress(self):
-        """``(iteration, residual_norm, running)``, without stopping the solve."""
-        return self._core.progress()
-
-    def wait(self):
-        """Waits for the solve and returns its :class:`Report`. Ctrl-C cancels it."""
-        return Report.of(self._core.wait())
-
-    def __repr__(self):
-        return f"<whilst.Ticket: {'done' if self.done() else 'running'}>"
 
 
 class LinearSolver:
@@ -72,7 +47,7 @@ class LinearSolver:
     dtype : numpy.dtype, optional
         float32 or float64; by default A's, if it is one of them, else float64.
     like : array, optional
-        A PyTorch tensor or a CuPy array on a GPU. Functions given as A, by ``matvec``, and as M then get arrays of its library, type and
+        A PyTorch tensor, or an array of CuPy's or Warp's, on a GPU. Functions given as A, by ``matvec``, and as M then get arrays of its library, type and
         GPU. They are called a few times, while the loop is recorded: see :class:`RecordedSolver`.
     **options
         Every other option of the library's: ``rtol``, ``atol``, ``max_iterations``, ``executor``, ``deadline``, ``restart``,
@@ -249,7 +224,7 @@ class LinearSolver:
         if x0 is not None:
             if not is_on_gpu(x0):
                 raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
-            x[...] = x0
+            copy_into(x, x0)
         to, stream = GpuColumns(x, "x"), current_stream(x)
         wait_for(right.array, stream)
         reports = []
@@ -303,7 +278,7 @@ class LinearSolver:
             Contiguous, of the solver's type, on its GPU (in host memory under executor ``"host"``, where the solve has ended
             when this returns). x holds the initial guess and receives the solution.
         stream : optional
-            A stream of CuPy or PyTorch, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
+            A stream of CuPy, PyTorch or Warp, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
             the one in which x's library works now, once b is written.
 
         Returns
