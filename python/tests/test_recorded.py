@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import pytest
 import whilst
-from whilst import _gpu_functions
+from whilst import _array_libraries
 
 has_gpu = whilst.machine()["executors"].get("graph") is True
 on_gpu = pytest.mark.skipif(not has_gpu, reason=f"no GPU: {whilst.machine()['executors'].get('graph')}")
@@ -371,10 +371,10 @@ def test_arrays_of_other_libraries_are_refused():
     class Array:
         __cuda_array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (0, False), "version": 3}
 
-    with pytest.raises(TypeError, match="only functions of PyTorch and CuPy"):
+    with pytest.raises(TypeError, match="only functions of PyTorch, CuPy and Warp"):
         whilst.minimize(lambda x: x, Array())
-    with pytest.raises(TypeError, match="only functions of PyTorch and CuPy"):
-        _gpu_functions.functions_like(Array(), "x0")
+    with pytest.raises(TypeError, match="only functions of PyTorch, CuPy and Warp"):
+        _array_libraries.functions_like(Array(), "x0")
     for solver in (whilst.Minimizer, whilst.LeastSquaresSolver, whilst.RootSolver):
         with pytest.raises(TypeError, match="array on a GPU"):
             solver(lambda x: x, np.ones(3))
