@@ -16,8 +16,8 @@ class Whilst(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "compiler", "build_type", "arch"
-    options = {"shared": [True, False], "fPIC": [True, False], "with_cuda": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "with_cuda": False}
+    options = {"shared": [True, False], "fPIC": [True, False], "with_c": [True, False], "with_cuda": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "with_c": True, "with_cuda": False}
     implements = ["auto_shared_fpic"]
 
     def set_version(self):
@@ -41,8 +41,8 @@ class Whilst(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for name, value in (("CUDA", bool(self.options.with_cuda)), ("BUILD_APPS", False), ("BUILD_BENCHMARKS", False),
-                            ("BUILD_TESTS", False)):
+        for name, value in (("CUDA", bool(self.options.with_cuda)), ("BUILD_C", bool(self.options.with_c)),
+                            ("BUILD_APPS", False), ("BUILD_BENCHMARKS", False), ("BUILD_TESTS", False)):
             toolchain.cache_variables[f"WHILST_{name}"] = value
         toolchain.generate()
         CMakeDeps(self).generate()
@@ -59,6 +59,15 @@ class Whilst(ConanFile):
     def package_info(self):
         # Whilst's own package for CMake, with its targets, in place of one that Conan makes.
         self.cpp_info.set_property("cmake_find_mode", "none")
-        self.cpp_info.builddirs = [os.path.join("lib", "cmake", "whilst")]
-        self.cpp_info.libs = ["whilst"]
-        self.cpp_info.system_libs = ["pthread", "dl"]
+        whilst = self.cpp_info.components["whilst"]
+        whilst.set_property("pkg_config_name", "whilst")
+        whilst.builddirs = [os.path.join("lib", "cmake", "whilst")]
+        whilst.libs = ["whilst"]
+        whilst.requires = ["zlib::zlib"]
+        whilst.system_libs = ["pthread", "dl"]
+        if self.options.with_c:
+            # The shared library for C, which has what it needs of the other one within it, unless that is shared, too.
+            whilst_c = self.cpp_info.components["whilst_c"]
+            whilst_c.set_property("pkg_config_name", "whilst_c")
+            whilst_c.libs = ["whilst_c"]
+            whilst_c.requires = ["whilst"] if self.options.shared else ["zlib::zlib"]

@@ -2,15 +2,14 @@
 
 #include <nanobind/stl/string.h>
 
-#include <chrono>
 #include <cstdint>
-#include <future>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
+#include "python/src/kept_thread.hpp"
 #include "whilst/linear/batch_linear_solver.hpp"
 #include "whilst/linear/columns_linear_solver.hpp"
 
@@ -54,14 +53,7 @@ auto solved_without_gil(Solver& solver, const Solve& solve) {
   signal_check check;
   const without_gil free_others;
   if (!check.may_throw()) return solve();
-  auto solving = std::async(std::launch::async, solve);
-  try {
-    while (solving.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) check();
-  } catch (...) {
-    while (solving.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) solver.cancel();
-    throw;
-  }
-  return solving.get();
+  return called_beside(solve, check, [&] { solver.cancel(); });
 }
 
 template <class T>
@@ -86,6 +78,12 @@ void bind_both(nb::module_& module, const char* name_of_columns, const char* nam
             return fields_of_several(done, done.note());
           },
           nb::arg("B").noconvert(), nb::arg("X").noconvert())
+      .def("solve_on_device",
+           [](columns& self, std::uintptr_t stream, std::uintptr_t B, std::uintptr_t X) {
+             const columns_report done =
+                 solved_without_gil(self, [&] { return self.solve(stream_at(stream), at<T>(B), to<T>(X)); });
+             return fields_of_several(done, done.note());
+           })
       .def("set_tolerances", &columns::set_tolerances, nb::call_guard<without_gil>());
   bind_limits(of_columns);
 

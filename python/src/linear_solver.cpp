@@ -112,6 +112,13 @@ void bind_solver(nb::module_& module, const char* name) {
           },
           nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none(), nb::arg("check_signals"))
       .def(
+          "solve_on_device",
+          [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x, bool check_signals) {
+            return fields_of(watched(self, nb::none(), check_signals,
+                                     [&] { return self.solve(stream_at(stream), at<T>(b), to<T>(x)); }));
+          },
+          nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::arg("check_signals"))
+      .def(
           "enqueue",
           [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x) {
             // On the host it solves at once.
@@ -150,8 +157,7 @@ void bind_solver(nb::module_& module, const char* name) {
           const without_gil free_others;
           borrowed.emplace(default_cache().borrow(A, options));
         }
-        const bool on_host = (*borrowed)->executor() == "host";
-        return fields_of(solve_with(**borrowed, b, x, look, on_host));
+        return fields_of(solve_with(**borrowed, b, x, look, /*check_signals=*/true));
       },
       nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
       nb::arg("look").none());
@@ -161,18 +167,34 @@ void bind_solver(nb::module_& module, const char* name) {
                const linear_solver_options options = read_options(text, preconditioner);
                std::optional<lease<linear_solver<T>>> borrowed;
                std::optional<ticket> started;
+               const bool may_go_on = options.method == "auto" || options.preconditioner == "auto";
                {
                  const without_gil free_others;
                  borrowed.emplace(default_cache().borrow(A, options));
-                 started.emplace((*borrowed)->enqueue(stream_at(stream), at<T>(b), to<T>(x)));
+                 if (!may_go_on) started.emplace((*borrowed)->enqueue(stream_at(stream), at<T>(b), to<T>(x)));
                }
-               return fields_of(wait_for(*started));
+               if (started) return fields_of(wait_for(*started));
+               return fields_of(watched(**borrowed, nb::none(), /*check_signals=*/true,
+                                        [&] { return (*borrowed)->solve(stream_at(stream), at<T>(b), to<T>(x)); }));
              });
+}
+
+/// Whether only a GPU can read an array.
+bool is_memory_of_gpu([[maybe_unused]] const void* array) {
+#if WHILST_WITH_CUDA
+  if (cuda::device_count() == 0) return false;
+  cudaPointerAttributes found{};
+  WHILST_CUDA("asking where an array lies", cudaPointerGetAttributes(&found, array));
+  return found.type == cudaMemoryTypeDevice;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
 
 void bind_linear_solvers(nb::module_& module) {
+  module.def("is_memory_of_gpu", [](std::uintptr_t array) { return is_memory_of_gpu(at<char>(array)); });
   module.def("wait_for_stream", [](std::uintptr_t stream, std::uintptr_t array) {
     const without_gil free_others;
     wait_for_stream(stream_at(stream), at<char>(array));

@@ -4,12 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <cstddef>
+
 #include "python/src/batches.hpp"
 #include "python/src/called_functions.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
 #include "whilst/basics/error.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/files/options_text.hpp"
 #include "whilst/host/machine.hpp"
 #include "whilst/linear/program_cache.hpp"
@@ -35,6 +38,12 @@ NB_MODULE(_core, module) {
   module.def(
       "reset", [] { whilst::reset(); }, nb::call_guard<whilst::python::without_gil>(),
       "Drops every recording that the functions keep, and its memory.");
+  module.def("free_gpu_bytes", [] {  // for tests
+#if WHILST_WITH_CUDA
+    if (whilst::cuda::device_count() > 0) return whilst::cuda::free_bytes();
+#endif
+    return std::size_t{0};
+  });
   module.def(
       "describe_cache", [] { return whilst::default_cache().describe(); },
       "What the functions keep from one call to the next: counters, and a line for each kind of recording.");

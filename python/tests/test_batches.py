@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -65,12 +67,21 @@ def test_columns_of_any_solver(dtype, close, generator):
         (whilst.LinearSolver(A, "minres", rtol=rtol), A),
         (whilst.LinearSolver(skew, "gmres", "ilu", rtol=rtol), skew),
         (whilst.LinearSolver(A, "cg", "amg", rtol=rtol), A),
+        (whilst.LinearSolver(A, "cg", "ilu", rtol=rtol), A),
+        (whilst.LinearSolver(A, "cg", "spai", rtol=rtol), A),
         (whilst.LinearSolver(A, "cg", lambda r: r / 4, rtol=rtol), A),
         (whilst.LinearSolver(linalg.aslinearoperator(A), "cg", rtol=rtol), A),
     ):
         X, report = solver.solve(B, np.ones_like(B))
         assert X.dtype == dtype and report and len(report) == 3
         np.testing.assert_allclose(X, solutions(matrix, B), rtol=close, atol=close)
+
+
+def test_the_report_says_that_columns_were_solved_one_by_one(generator):
+    B = generator.standard_normal((64, 3))
+    assert whilst.LinearSolver(poisson(8), "cg", "ic").solve(B)[1].note == ""
+    note = whilst.LinearSolver(poisson(8), "cg", "ilu").solve(B)[1].note
+    assert note.startswith("one column after another, since preconditioner ilu is not symmetric")
 
 
 def test_columns_of_least_squares(generator):
@@ -155,3 +166,51 @@ def test_ctrl_c_ends_a_solve_of_columns():
     with pytest.raises(KeyboardInterrupt):
         solver.solve(np.ones((3600, 3)))
     assert time.monotonic() - began < 5
+
+
+HANDLED_AND_FORKED = """
+import os, signal
+import numpy as np
+import scipy.sparse as sparse
+import whilst
+
+line = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50), format="csr")
+solver, other = (whilst.LinearSolver(line, executor="host") for _ in range(2))
+batch = whilst.BatchSolver(line, executor="host")
+B = np.ones((50, 3))
+
+
+def solves():
+    return bool(other.solve(B)[1]) and bool(batch.solve(np.tile(line.data, (2, 1)), np.ones((2, 50)))[1])
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+
+assert solves()
+before = threads()
+for _ in range(50):
+    assert solves()
+print("threads", threads() - before)
+
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(0 if solves() and solves() else 1)
+print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+solved_within = []
+signal.signal(signal.SIGALRM, lambda *_: solved_within.append(solves()))
+slow = whilst.LinearSolver(line, "richardson", rtol=0, max_iterations=10**9, deadline=1.0, executor="host")
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+slow.solve(B)
+print("within", solved_within)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not list threads")
+def test_the_thread_that_is_kept_for_solves():
+    """It is one, a child has its own, and a handler of signals that solves gets another."""
+    done = subprocess.run([sys.executable, "-c", HANDLED_AND_FORKED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split("\n")[:3] == ["threads 0", "child 0", "within [True]"], done.stderr

@@ -1,7 +1,12 @@
 """Arrays on a GPU: CuPy's and PyTorch's. Left out where the library, the GPU or a build with CUDA is missing."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 import whilst
 from conftest import poisson, relative_residual
 
@@ -162,12 +167,96 @@ def test_batch(on_gpu, generator):
     assert report and isinstance(x, np.ndarray)
 
 
+@pytest.mark.parametrize("method, M", [("cg", "jacobi"), ("cg", "ilu"), ("minres", None), ("auto", "auto")])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns(on_gpu, method, M, order, generator):
+    A, B = poisson(30), np.asarray(generator.standard_normal((900, 70)), order=order)
+    # An array in Fortran order is the transposed one of an array in C order, in any library.
+    right = on_gpu.vector(B) if order == "C" else on_gpu.vector(np.ascontiguousarray(B.T)).T
+    for matrix in (on_gpu.matrix(A), A):
+        solver = whilst.LinearSolver(matrix, method, M, rtol=TOLERANCE)
+        X, report = solver.solve(right)
+        assert type(X) is type(right) and tuple(X.shape) == B.shape and report and len(report) == 70
+        assert report.executor != "host"
+        for k in (0, 1, 63, 64, 69):
+            assert relative_residual(A, B[:, k], on_gpu.numpy(X)[:, k]) <= TOLERANCE * 1.001
+        again, report = solver.solve(right, X)
+        assert report.iterations.max() <= 1
+        np.testing.assert_array_equal(on_gpu.numpy(right), B)
+
+
+def test_columns_in_another_stream(on_gpu, generator):
+    """B is still being written when the copy of it is made."""
+    A, B = poisson(30), generator.standard_normal((900, 3))
+    solver = whilst.LinearSolver(A, "cg", "jacobi", rtol=TOLERANCE)
+    late = on_gpu.vector(B)
+    with on_gpu.within(on_gpu.stream()):
+        right = on_gpu.vector(np.zeros((900, 3)))
+        on_gpu.keep_busy()
+        right[...] = late
+        X, report = solver.solve(right)
+        assert report and relative_residual(A, B[:, 2], on_gpu.numpy(X)[:, 2]) <= TOLERANCE * 1.001
+
+
+def test_auto_goes_on(on_gpu):
+    """A diagonal of one sign and eigenvalues of both: cg breaks down, and minres goes on."""
+    A = sparse.block_diag([[[1.0, 4.0], [4.0, 1.0]], [[1.0]]], format="csr")
+    b = np.array([1.0, 2.0, 3.0])
+    for matrix in (on_gpu.matrix(A), A):
+        x, report = whilst.LinearSolver(matrix, "auto", rtol=TOLERANCE).solve(on_gpu.vector(b))
+        assert report.converged and "; then minres" in report.choice
+        assert relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE
+        x, info = whilst.solve(matrix, on_gpu.vector(b), rtol=TOLERANCE)
+        assert info == 0 and relative_residual(A, b, on_gpu.numpy(x)) <= TOLERANCE
+
+
+def test_arrays_for_a_solver_on_the_host(on_gpu):
+    solver = whilst.LinearSolver(poisson(5), executor="host")
+    for b in (np.ones(25), np.ones((25, 2))):
+        with pytest.raises(TypeError, match="the solver is on the host"):
+            solver.solve(on_gpu.vector(b))
+
+
 def test_columns_from_host_memory(generator):
     A, B = poisson(30), generator.standard_normal((900, 5))
     X, report = whilst.LinearSolver(A, "cg", "jacobi", rtol=TOLERANCE, executor="graph").solve(B)
     assert report and report.executor == "graph"
     for k in range(5):
         assert relative_residual(A, B[:, k], X[:, k]) <= TOLERANCE * 1.001
+
+
+FORKED = """
+import os, sys
+import numpy as np
+import scipy.sparse as sparse
+import whilst
+
+library = sys.argv[1]
+to_gpu = __import__("cupy").asarray if library == "cupy" else lambda array: __import__("torch").as_tensor(array).cuda()
+A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(400, 400), format="csr")
+solver = whilst.LinearSolver(A)
+b, x = to_gpu(np.ones(400)), to_gpu(np.zeros(400))
+ticket = solver.enqueue(b, x)
+ticket.wait()
+child = os.fork()
+if child == 0:
+    told = 0
+    for use in (ticket.progress, ticket.wait, solver.cancel, lambda: solver.solve(np.ones(400))):
+        try:
+            use()
+        except whilst.Error as problem:
+            told += "CUDA does not survive the fork" in str(problem) and "spawn" in str(problem)
+    os._exit(10 + told)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 14
+print(ticket.progress()[2])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_is_told(on_gpu):
+    library = "cupy" if isinstance(on_gpu, OfCuPy) else "torch"
+    done = subprocess.run([sys.executable, "-c", FORKED, library], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "False\n", done.stderr
 
 
 def test_misuse(on_gpu):

@@ -29,6 +29,13 @@ class Array:
     dtype = property(lambda self: self.array.dtype)
     shape = property(lambda self: self.array.shape)
 
+    T = property(lambda self: Array(self.array.T, stream=self.stream))
+    copies = 0
+
+    def contiguous(self):
+        Array.copies += 1
+        return Array(np.ascontiguousarray(self.array), stream=self.stream)
+
     def new_zeros(self, size):
         return Array(np.zeros(size, self.dtype), stream=self.stream)
 
@@ -55,6 +62,46 @@ class Matrix:
 
     def tocsr(self):
         return self
+
+
+class Tensor(Array):
+    """As PyTorch's dense tensors, which have the methods of sparse ones, too."""
+
+    layout = "torch.strided"
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def crow_indices(self):
+        raise RuntimeError("crow_indices expected a sparse tensor")
+
+
+class SparseTensor:
+    """As PyTorch's in CSR, which raise errors where an attribute would be None."""
+
+    layout = "torch.sparse_csr"
+
+    def __init__(self, A):
+        self.shape, self.parts = A.shape, [Tensor(part) for part in (A.indptr, A.indices, A.data.copy())]
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def dim(self):
+        return len(self.shape)
+
+    def crow_indices(self):
+        return self.parts[0]
+
+    def col_indices(self):
+        return self.parts[1]
+
+    def values(self):
+        return self.parts[2]
 
 
 def numbers(address, size, kind):
@@ -223,6 +270,37 @@ def test_solver_and_enqueue(generator):
         solver.enqueue(Array(b), Array(np.zeros(100)), "0")
 
 
+def test_values_of_tensors(generator):
+    A, b = poisson(10), generator.standard_normal(100)
+    solver = whilst.LinearSolver(SparseTensor(A), rtol=TOLERANCE)
+    solver.update_values(SparseTensor(A * 2.0))
+    assert relative_residual(2 * A, b, solver.solve(Tensor(b))[0].array) <= TOLERANCE
+    solver.update_values(Tensor(A.data * 3))
+    assert relative_residual(3 * A, b, solver.solve(Tensor(b))[0].array) <= TOLERANCE
+
+
+def test_a_callback_has_the_host_see_each_iteration(monkeypatch):
+    ran = []
+    kept = _core.solve_cached
+
+    def solve_cached(A, b, x, options, *others):
+        ran.append(options)
+        return kept(A, b, x, options.replace("executor=stream", "executor=host"), *others)
+
+    monkeypatch.setattr(_core, "solve_cached", solve_cached)
+    monkeypatch.setattr(_core, "machine", lambda: {"executors": {"stream": True}})
+    monkeypatch.delenv("WHILST_EXECUTOR")
+    A, b, norms = poisson(5), np.ones(25), []
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm")
+    assert norms and "executor=stream" in ran.pop()
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm", executor="host")
+    whilst.cg(A, b)
+    whilst.cg(A, b, callback=norms.append)
+    monkeypatch.setenv("WHILST_EXECUTOR", "host")
+    whilst.cg(A, b, callback=norms.append, callback_type="pr_norm")
+    assert len(ran) > 4 and not any("executor=stream" in options for options in ran)
+
+
 def test_batch(generator):
     A, b = poisson(4), generator.standard_normal((6, 16))
     values = A.data * generator.uniform(0.5, 2, (6, 1))
@@ -237,8 +315,97 @@ def test_batch(generator):
         solver.solve(values, Array(b))
     with pytest.raises(TypeError, match="type float32"):
         solver.solve(Array(values.astype(np.float32)), Array(b))
-    with pytest.raises(TypeError, match="several right-hand sides on a GPU"):
-        whilst.LinearSolver(A).solve(Array(b.T.copy()))
+
+
+SKEW = sparse.diags_array([-1.5, 3.0, -0.5], offsets=[-1, 0, 1], shape=(64, 64)).tocsr()
+
+
+@pytest.mark.parametrize("order", ["C", "F", "gaps"])
+@pytest.mark.parametrize(
+    "A, method, M",
+    [
+        (poisson(8), "cg", "jacobi"),
+        (poisson(8), "cg", "ilu"),
+        (SKEW, "gmres", None),
+        (SKEW, "auto", "auto"),
+    ],
+    ids=["at once", "one by one for M", "one by one for the method", "auto"],
+)
+@pytest.mark.parametrize("of_gpu", [True, False])
+def test_columns(A, method, M, order, of_gpu, generator, monkeypatch):
+    monkeypatch.setattr(Array, "copies", 0)
+    B = generator.standard_normal((64, 70))
+    given = {"C": B.copy(), "F": np.asfortranarray(B), "gaps": np.zeros((64, 140))[:, ::2]}[order]
+    given[...] = B
+    solver = whilst.LinearSolver(Matrix(A) if of_gpu else A, method, M, rtol=TOLERANCE)
+    X, report = solver.solve(Array(given))
+    assert isinstance(X, Array) and X.shape == B.shape and X.array.flags.f_contiguous
+    assert report and len(report) == 70 and solver.report is report
+    assert Array.copies == (order != "F")
+    for k in range(70):
+        assert relative_residual(A, B[:, k], X.array[:, k]) <= TOLERANCE * 1.001
+    np.testing.assert_array_equal(given, B)
+    again, report = solver.solve(Array(given), X)
+    assert (report.iterations == 0).all()
+    np.testing.assert_array_equal(again.array, X.array)
+    expected, _ = whilst.LinearSolver(A, method, M, rtol=TOLERANCE).solve(B)
+    np.testing.assert_array_equal(X.array, expected)
+
+
+def test_columns_follow_values_and_settings(generator):
+    A, B = poisson(8), generator.standard_normal((64, 3))
+    matrix = Matrix(A)
+    solver = whilst.LinearSolver(matrix, "cg", "jacobi", rtol=TOLERANCE)
+
+    def solves(factor):
+        X, report = solver.solve(Array(B))
+        assert report
+        return max(relative_residual(factor * A, B[:, k], X.array[:, k]) for k in range(3)) <= TOLERANCE * 1.001
+
+    assert solves(1)
+    matrix.data.array *= 2  # where they are read
+    assert solves(2)
+    solver.update_values(Matrix(A * 3.0))
+    assert solves(3)
+    solver.update_values(A.data * 4)  # copied by the core
+    assert solves(4)
+    solver.update_values(Array(A.data * 5))
+    assert solves(5)
+    solver.set_max_iterations(2)
+    assert solver.solve(Array(B))[1].reason == ["iteration_limit"] * 3
+
+
+def test_columns_misused(monkeypatch):
+    solver = whilst.LinearSolver(poisson(3))
+    for call, kind, problem in (
+        (lambda: solver.solve(Array(np.ones((8, 2)))), ValueError, "b has shape"),
+        (lambda: solver.solve(Array(np.ones((9, 0)))), ValueError, "b has shape"),
+        (lambda: solver.solve(Array(np.ones((9, 2), np.float32))), TypeError, "type float32"),
+        (lambda: solver.solve(Array(np.ones((9, 2))), Array(np.ones((9, 3)))), ValueError, "x0 has shape"),
+        (lambda: solver.solve(Array(np.ones((9, 2))), np.ones((9, 2))), TypeError, "x0 does not lie on a GPU"),
+        (lambda: solver.solve(np.ones((9, 2)), Array(np.ones((9, 2)))), TypeError, "lies on a GPU"),
+        (lambda: solver.solve(Array(np.ones((9, 2))), callback=print), TypeError, "no callback"),
+    ):
+        with pytest.raises(kind, match=problem):
+            call()
+    monkeypatch.setattr(_core, "is_memory_of_gpu", lambda address: True)
+    for b in (np.ones((9, 2)), np.ones(9)):
+        with pytest.raises(TypeError, match="the solver is on the host"):
+            solver.solve(Array(b))
+
+
+def test_auto_goes_on_for_arrays_on_a_gpu():
+    """A matrix with a diagonal of one sign and eigenvalues of both: cg breaks down, and minres goes on."""
+    A = sparse.block_diag([[[1.0, 4.0], [4.0, 1.0]], [[1.0]]], format="csr")
+    b = np.array([1.0, 2.0, 3.0])
+    x, report = whilst.LinearSolver(Matrix(A), "auto", rtol=TOLERANCE).solve(Array(b))
+    assert report.converged and "; then minres" in report.choice and relative_residual(A, b, x.array) <= TOLERANCE
+    solver = whilst.LinearSolver(A, "auto", rtol=TOLERANCE)
+    assert not solver.enqueue(Array(b), Array(np.zeros(3))).wait().converged
+    for matrix in (A, Matrix(A)):
+        for M in (None, "auto"):
+            x, info = whilst.solve(matrix, Array(b), rtol=TOLERANCE, M=M)
+            assert info == 0 and relative_residual(A, b, x.array) <= TOLERANCE
 
 
 def test_misuse():
@@ -247,7 +414,7 @@ def test_misuse():
         (lambda: whilst.cg(A, Array(np.ones(25, np.float32))), TypeError, "type float32"),
         (lambda: whilst.cg(A, Array(np.ones(24))), ValueError, "b has shape"),
         (lambda: whilst.cg(A, Array(np.ones(50)[::2])), ValueError, "gaps"),
-        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "only functions of PyTorch and CuPy"),
+        (lambda: whilst.cg(A, b, M=lambda r: r), TypeError, "only functions of PyTorch, CuPy and Warp"),
         (lambda: whilst.cg(A, np.ones(25), M=lambda r: r), TypeError, "function of arrays in host memory"),
         (lambda: whilst.cg(A, b, callback=print), TypeError, "no callback"),
         (lambda: whilst.cg(A, b, np.ones(25)), TypeError, "x0 does not lie on a GPU"),

@@ -111,10 +111,11 @@ INTERRUPTED = """
     A = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(2000, 2000)).tocsr()
     operator = linalg.aslinearoperator(A)
     solver = whilst.LinearSolver(A, "richardson", rtol=0, max_iterations=10**9)
+    on_host = whilst.LinearSolver(A, "richardson", rtol=0, max_iterations=10**9, executor="host")
     calls = {
         "solver": lambda: solver.solve(np.ones(2000)),
         "function": lambda: whilst.richardson(A, np.ones(2000), rtol=1e-14, maxiter=10**9),
-        "enqueue": lambda: solver.enqueue(np.ones(2000), np.zeros(2000)),
+        "enqueue": lambda: on_host.enqueue(np.ones(2000), np.zeros(2000)),
         "operator": lambda: whilst.richardson(operator, np.ones(2000), rtol=1e-14, maxiter=10**9),
     }
     for name, call in calls.items():

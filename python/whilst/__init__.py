@@ -25,7 +25,8 @@ from .functions import (
     tfqmr,
 )
 from .least_squares_functions import cgls, lsmr, lsqr
-from .linear_solver import LinearSolver, Ticket
+from .linear_solver import LinearSolver
+from .ticket import Ticket
 from .optimize import OptimizeResult, least_squares, minimize, root
 from .recorded import LeastSquaresSolver, Minimizer, RecordedSolver, RootSolver
 from .report import Report

@@ -17,10 +17,12 @@ _COMPLEX_CURE = (
 
 def is_on_gpu(array):
     """Whether the array lies in the memory of a GPU."""
-    if getattr(array, "__cuda_array_interface__", None) is not None:
-        return True
+    if isinstance(array, np.ndarray):
+        return False
     device = getattr(array, "__dlpack_device__", None)
-    return device is not None and not isinstance(array, np.ndarray) and device()[0] in _ON_GPU
+    if device is not None:  # asked first: PyTorch's sparse tensors raise an error when asked for the other
+        return device()[0] in _ON_GPU
+    return getattr(array, "__cuda_array_interface__", None) is not None
 
 
 def real_dtype(dtype, what):
@@ -100,15 +102,20 @@ def same_kind(result, like):
     return result
 
 
+def _interface(array, what):
+    interface = getattr(array, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError(
+            f"{what} lies on a GPU but has no __cuda_array_interface__. Pass it as a CuPy array or a PyTorch tensor"
+        )
+    return interface
+
+
 class GpuVector:
     """A vector in the memory of a GPU, read by ``__cuda_array_interface__``; `array` is kept alive."""
 
     def __init__(self, array, what):
-        interface = getattr(array, "__cuda_array_interface__", None)
-        if interface is None:
-            raise TypeError(
-                f"{what} lies on a GPU but has no __cuda_array_interface__. Pass it as a CuPy array or a PyTorch tensor"
-            )
+        interface = _interface(array, what)
         self.array = array
         self.shape = tuple(interface["shape"])
         self.dtype = np.dtype(interface["typestr"])
@@ -126,18 +133,60 @@ class GpuVector:
                 raise ValueError(f"{what} has gaps between its entries. Pass a contiguous copy")
 
 
-def zeros_on_gpu(array, size):
-    """A new vector of zeros of the array's library and type, on its GPU."""
+class GpuColumns:
+    """The columns of an array in the memory of a GPU, one behind the other: those of `array`, which is the given one where its
+    columns lie so, in Fortran order, else a copy of its library's on its GPU, made in the stream in which that works now."""
+
+    def __init__(self, array, what):
+        interface = _interface(array, what)
+        self.shape, self.dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+        rows, columns = self.shape
+        step = self.dtype.itemsize
+        strides = interface.get("strides") or (columns * step, step)
+        if (strides[0] != step and rows > 1) or (strides[1] != rows * step and columns > 1):
+            if hasattr(array, "contiguous"):  # PyTorch
+                array = array.T.contiguous().T
+            else:
+                cupy = _cupy_of(array, "copy")
+                with array.device:
+                    array = cupy.asfortranarray(array)
+            interface = array.__cuda_array_interface__
+        self.array = array
+        self.address = interface["data"][0]
+
+    def column(self, k):
+        """The address of one."""
+        return self.address + k * self.shape[0] * self.dtype.itemsize
+
+
+def _cupy_of(array, what):
+    """CuPy, of an array of its own."""
+    if type(array).__module__.partition(".")[0] in ("cupy", "cupyx"):
+        return sys.modules["cupy"]
+    purpose = {"make": "make {} to write the solution to", "copy": "copy {} into Fortran order"}[what]
+    raise TypeError(
+        f"Whilst cannot {purpose.format(f'a {type(array).__name__}')}. Pass CuPy arrays or PyTorch tensors, or use "
+        "LinearSolver.enqueue with an x of your own"
+    )
+
+
+def zeros_on_gpu(array, shape, order="C"):
+    """A new array of zeros of the array's library and type, on its GPU."""
     if hasattr(array, "new_zeros"):  # PyTorch
-        return array.new_zeros(size)
-    library = type(array).__module__.partition(".")[0]
-    if library not in ("cupy", "cupyx"):
-        raise TypeError(
-            f"Whilst cannot make a {type(array).__name__} to write the solution to. Pass CuPy arrays or PyTorch tensors, or use "
-            "LinearSolver.enqueue with an x of your own"
-        )
+        return array.new_zeros(shape) if order == "C" else array.new_zeros(shape[::-1]).T
+    if type(array).__module__.partition(".")[0] == "warp" and order == "C":
+        return sys.modules["warp"].zeros(shape, dtype=array.dtype, device=array.device)
+    cupy = _cupy_of(array, "make")
     with array.device:
-        return sys.modules["cupy"].zeros(size, dtype=array.dtype)
+        return cupy.zeros(shape, array.dtype, order)
+
+
+def copy_into(x, other):
+    """x[...] = other, both of one library."""
+    if hasattr(x, "assign"):  # Warp
+        x.assign(other)
+    else:
+        x[...] = other
 
 
 def current_stream(array):
@@ -147,7 +196,9 @@ def current_stream(array):
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     if library in ("cupy", "cupyx"):
         return sys.modules["cupy"].cuda.get_current_stream(array.device.id).ptr
-    return GpuVector(array, "the array").stream or 0
+    if library == "warp":
+        return sys.modules["warp"].get_stream(array.device).cuda_stream or 0
+    return _interface(array, "the array").get("stream") or 0
 
 
 def wait_for(array, stream=None):
@@ -157,14 +208,16 @@ def wait_for(array, stream=None):
         return
     producer = current_stream(array)
     if stream is None or (producer or _LEGACY) != (stream or _LEGACY):
-        _core.wait_for_stream(producer, GpuVector(array, "the array").address)
+        _core.wait_for_stream(producer, _interface(array, "the array")["data"][0])
 
 
 def stream_address(stream):
-    """The address of a stream: an integer, or a stream of CuPy or PyTorch."""
+    """The address of a stream: an integer, or a stream of CuPy, PyTorch or Warp."""
     for name in ("ptr", "cuda_stream", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
     if isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0:
         return stream
-    raise TypeError(f"stream is {stream!r}. Give a stream of CuPy or PyTorch, its address, or None for the current one")
+    raise TypeError(
+        f"stream is {stream!r}. Give a stream of CuPy, PyTorch or Warp, its address, or None for the current one"
+    )

@@ -1,4 +1,5 @@
-"""Functions of arrays on a GPU, PyTorch's and CuPy's, as the library's loops call them: with addresses, while a loop is recorded."""
+"""Functions of arrays on a GPU as the library's loops call them, with addresses, while a loop is recorded: PyTorch's and CuPy's; for
+Warp's see _warp_functions.py."""
 
 import contextlib
 import math
@@ -10,9 +11,9 @@ import numpy as np
 from . import _core
 from ._arrays import GpuVector, is_on_gpu
 
-_DEFAULT_STREAMS = (0, 1)  # CUDA's default stream, by both of its names
+DEFAULT_STREAMS = (0, 1)  # CUDA's default stream, by both of its names
 _rehearsal_streams = {}  # PyTorch's, by device: it keeps a workspace for each that was ever used
-_REHEARSALS = 3  # cuBLAS handles, workspaces, kernels that are compiled or loaded when first called
+REHEARSALS = 3  # cuBLAS handles, workspaces, kernels that are compiled or loaded when first called
 
 
 class _Memory:
@@ -33,7 +34,9 @@ def _leaf(x):
     return x.detach().requires_grad_(True)
 
 
-class _Functions:
+class Functions:
+    """What the libraries share."""
+
     def recorded(self, function, shape, dtype, what):
         """A function of one vector, of that shape as a matrix, as the core calls it."""
         if dtype != self.dtype:
@@ -44,11 +47,15 @@ class _Functions:
         call.rehearse(self.ones(shape[1]))
         return call
 
+    def write(self, address, size, dtype, result):
+        """Enqueues a copy of a result, an array of the library's with so many entries, to an address."""
+        self.array(address, (size,), dtype)[...] = result.reshape(size)
 
-class TorchFunctions(_Functions):
+
+class TorchFunctions(Functions):
     """PyTorch's: memory for what functions make comes from a pool of their own, which a recorded loop goes on using."""
 
-    differentiates = True
+    differentiates = differentiates_twice = True
 
     def __init__(self, like):
         self.torch = torch = sys.modules["torch"]
@@ -83,7 +90,7 @@ class TorchFunctions(_Functions):
         torch = self.torch
         with contextlib.ExitStack() as all_of:
             all_of.enter_context(torch.cuda.device(self.device))
-            if stream in _DEFAULT_STREAMS:
+            if stream in DEFAULT_STREAMS:
                 all_of.enter_context(torch.cuda.stream(torch.cuda.default_stream(self.device)))
             else:
                 all_of.enter_context(torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self.device)))
@@ -130,7 +137,7 @@ class TorchFunctions(_Functions):
                 ) from problem
             finally:
                 torch.cuda.set_sync_debug_mode(before)
-            for _ in range(_REHEARSALS - 1):
+            for _ in range(REHEARSALS - 1):
                 call()
         stream.synchronize()
 
@@ -261,10 +268,10 @@ def _watching_operations(torch, what, stream, kept, vectors):
     return Watch()
 
 
-class CupyFunctions(_Functions):
+class CupyFunctions(Functions):
     """CuPy's, likewise. They come with their derivatives."""
 
-    differentiates = False
+    differentiates = differentiates_twice = False
 
     def __init__(self, like):
         self.cupy = cupy = sys.modules["cupy"]
@@ -295,7 +302,7 @@ class CupyFunctions(_Functions):
     @contextlib.contextmanager
     def on(self, stream):
         cuda = self.cupy.cuda
-        here = cuda.Stream.null if stream in _DEFAULT_STREAMS else cuda.ExternalStream(stream, self.device.id)
+        here = cuda.Stream.null if stream in DEFAULT_STREAMS else cuda.ExternalStream(stream, self.device.id)
         with self.device, here, cuda.using_allocator(self._pool.malloc):
             yield
 
@@ -308,22 +315,9 @@ class CupyFunctions(_Functions):
             stream = self.cupy.cuda.Stream(non_blocking=True)
             self.cupy.cuda.get_current_stream().synchronize()
         with self.on(stream.ptr):
-            for _ in range(_REHEARSALS):
+            for _ in range(REHEARSALS):
                 call()
         stream.synchronize()
-
-
-def functions_like(array, what):
-    """The library that an array on a GPU is from, for functions of such arrays."""
-    library = type(array).__module__.partition(".")[0]
-    if library not in _LIBRARIES:
-        raise TypeError(
-            f"{what} is a {type(array).__name__}, and only functions of PyTorch and CuPy arrays can be recorded. Convert it"
-        )
-    return _LIBRARIES[library](array)
-
-
-_LIBRARIES = {"torch": TorchFunctions, "cupy": CupyFunctions}
 
 
 class Call:
@@ -331,7 +325,7 @@ class Call:
 
     Parameters
     ----------
-    functions : TorchFunctions or CupyFunctions
+    functions : TorchFunctions, CupyFunctions or WarpFunctions
     what : str
         What to call it in messages.
     function : function
@@ -356,7 +350,7 @@ class Call:
             for address, (what, (size, dtype)), result in zip(
                 addresses[-count:], self._results.items(), self._returned(*vectors)
             ):
-                self._functions.array(address, (size,), dtype)[...] = self._checked(result, size, what)
+                self._functions.write(address, size, dtype, self._checked(result, size, what))
 
     def rehearse(self, *vectors):
         """Calls the function with such vectors before it is recorded."""
@@ -383,4 +377,4 @@ class Call:
             raise TypeError(f"{what} has numbers of type {np.dtype(interface['typestr'])}. They must be real")
         if math.prod(interface["shape"]) != size:
             raise ValueError(f"{what} has shape {tuple(interface['shape'])}. It must have {size} entries")
-        return result.reshape(size)
+        return result

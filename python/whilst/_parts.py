@@ -6,8 +6,8 @@ import weakref
 import numpy as np
 
 from . import _core
-from ._arrays import GpuVector, contiguous, is_on_gpu, real_dtype, to_numpy, zeros_on_gpu
-from ._gpu_functions import functions_like
+from ._arrays import GpuVector, contiguous, copy_into, is_on_gpu, real_dtype, to_numpy, zeros_on_gpu
+from ._array_libraries import functions_like
 from ._options import options_text
 from ._systems import checked_function, preconditioner
 
@@ -45,7 +45,7 @@ def start_on_gpu(b, x0, size, dtype):
         if not is_on_gpu(x0):
             raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
         gpu_vector_of(x0, size, dtype, "x0")
-        x[...] = x0.reshape(size)
+        copy_into(x, x0.reshape(size))
     return x
 
 

@@ -1,5 +1,6 @@
 """What the functions share: arguments checked, and one solve with them."""
 
+import os
 import threading
 import weakref
 from collections import OrderedDict
@@ -21,6 +22,16 @@ _kept_lock = threading.Lock()
 
 _AT_EACH_CALL = ("rtol", "atol", "max_iterations", "deadline")
 _WITHOUT_FACTORS = ("none", "jacobi")  # nothing that a solve does not make anew by itself
+
+
+def _seen_by_host(options):
+    """The options with an executor under which the host sees each iteration, unless the caller chooses one.
+
+    A GPU's own choice would be "graph" or "resident", which are done before the host has looked.
+    """
+    if options.get("executor", "auto") != "auto" or "WHILST_EXECUTOR" in os.environ:
+        return options
+    return {**options, "executor": "stream"} if _core.machine()["executors"].get("stream") is True else options
 
 
 class _Kept:
@@ -103,13 +114,16 @@ class Problem:
         self._matrix = self.system.matrix(self.dtype) if self.system.is_matrix else None
 
     def solve(self, rtol, atol, limit, look=None):
-        """One solve from x0: (x, Report)."""
+        """One solve from x0: (x, Report). look: called with each iteration and its residual norm."""
+        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
+        # Functions of arrays in host memory have the loop run there, which shows all of it.
+        if look is not None and self.M[1] is None and self.system.is_matrix:
+            options = _seen_by_host(options)
         if self.system.on_gpu:  # and b is not
-            options = {"rtol": rtol, "atol": atol, "max_iterations": limit, **self.options}
             kept = kept_solver(self.A, self.system, self.method, self.M[0], options)
             return kept.solve(self.right, self.start, options, look)
         x = self.start.copy()
-        options = {"rtol": rtol, "atol": atol, "max_iterations": limit, "method": self.method, **self.options}
+        options["method"] = self.method
         if self.M[1] is None and self._matrix is not None:
             solve = _core.solve_cached
             return x, Report.of(solve(self._matrix, self.right, x, options_text(options), self.M[0], look))

@@ -11,6 +11,15 @@ _MATRICES = {np.dtype(np.float32): _core.MatrixFloat, np.dtype(np.float64): _cor
 _MOST_COLUMNS = np.iinfo(np.int32).max
 
 
+def is_sparse(A):
+    """Whether A is a sparse matrix of SciPy, CuPy or PyTorch. PyTorch's dense tensors have `crow_indices`, too."""
+    return hasattr(A, "tocsr") or _is_csr_tensor(A)
+
+
+def _is_csr_tensor(A):
+    return hasattr(A, "crow_indices") and "sparse_csr" in str(getattr(A, "layout", "sparse_csr"))
+
+
 class System:
     """A, given as a matrix or by its products.
 
@@ -35,7 +44,7 @@ class System:
         if hasattr(A, "tocsr"):
             csr = A if getattr(A, "format", "") == "csr" else A.tocsr()
             self._take(csr.shape, csr.indptr, csr.indices, csr.data, csr)
-        elif hasattr(A, "crow_indices") and "sparse_csr" in str(getattr(A, "layout", "sparse_csr")):
+        elif _is_csr_tensor(A):
             if A.dim() != 2:
                 raise ValueError(f"A has {A.dim()} dimensions. Give a matrix")
             self._take(tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), None)

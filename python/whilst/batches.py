@@ -9,6 +9,7 @@ from . import _core
 from ._arrays import (
     GpuVector,
     contiguous,
+    copy_into,
     current_stream,
     is_on_gpu,
     real_dtype,
@@ -187,7 +188,7 @@ class BatchSolver:
             if on_gpu:
                 x = zeros_on_gpu(b, shape)
                 if x0 is not None:
-                    x[...] = x0
+                    copy_into(x, x0)
                 stream = current_stream(x)
                 wait_for(values, stream)
                 addresses = given["values"].address, given["b"].address, GpuVector(x, "x").address

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from . import _core
 from ._arrays import (
+    GpuColumns,
     GpuVector,
+    copy_into,
     current_stream,
     is_on_gpu,
     real_dtype,
@@ -12,42 +15,17 @@ from ._arrays import (
     to_numpy,
     wait_for,
     writable,
+    zeros_on_gpu,
 )
 from ._options import limit_of, tolerance
 from ._parts import SOLVERS, Alone, gpu_vector_of, make_core, start_on_gpu, vector_of
-from ._systems import System
+from ._systems import System, is_sparse
 from .batches import MOST_COLUMNS, BatchReport, joined, make_columns
 from .report import Report
+from .ticket import Ticket
 
 _MOST_WIDTHS = 2  # whole blocks of columns, and what is left of the last
 _LONG = 0.02  # seconds of a solve on a GPU after which later ones look for Ctrl-C, which adds up to a millisecond
-
-
-class Ticket:
-    """A solve that was enqueued; made by :meth:`LinearSolver.enqueue`. Keeps b and x alive."""
-
-    def __init__(self, core, *keep):
-        self._core = core
-        self._keep = keep
-
-    def done(self):
-        """Whether the solve has completed: then :meth:`wait` does not block."""
-        return self._core.done()
-
-    def cancel(self):
-        """Asks this solve to stop; harmless once it has."""
-        self._core.cancel()
-
-    def progress(self):
-        """``(iteration, residual_norm, running)``, without stopping the solve."""
-        return self._core.progress()
-
-    def wait(self):
-        """Waits for the solve and returns its :class:`Report`. Ctrl-C cancels it."""
-        return Report.of(self._core.wait())
-
-    def __repr__(self):
-        return f"<whilst.Ticket: {'done' if self.done() else 'running'}>"
 
 
 class LinearSolver:
@@ -69,7 +47,7 @@ class LinearSolver:
     dtype : numpy.dtype, optional
         float32 or float64; by default A's, if it is one of them, else float64.
     like : array, optional
-        A PyTorch tensor or a CuPy array on a GPU. Functions given as A, by ``matvec``, and as M then get arrays of its library, type and
+        A PyTorch tensor, or an array of CuPy's or Warp's, on a GPU. Functions given as A, by ``matvec``, and as M then get arrays of its library, type and
         GPU. They are called a few times, while the loop is recorded: see :class:`RecordedSolver`.
     **options
         Every other option of the library's: ``rtol``, ``atol``, ``max_iterations``, ``executor``, ``deadline``, ``restart``,
@@ -110,6 +88,8 @@ class LinearSolver:
         self._preconditioner, self._options = preconditioner, dict(options)
         self._settings = {}  # what later solves have, by the core's name for setting it
         self._of_columns = {}  # the core's solvers of several right-hand sides, by their number
+        self._values_are_of_core = False  # copied by the single one's: others cannot read them
+        self._may_go_on = "auto" in (method, preconditioner)
 
     @property
     def shape(self):
@@ -137,13 +117,15 @@ class LinearSolver:
         Parameters
         ----------
         b : array
-            An entry a row, in host memory or on the solver's GPU; or an array of shape (rows, k) in host memory, whose columns are
-            k right-hand sides. Method ``"cg"`` solves 64 of them at once, with a product that reads A once for all.
+            An entry a row, in host memory or on the solver's GPU; or an array of shape (rows, k), whose columns are k right-hand
+            sides. Method ``"cg"`` solves 64 of them at once, with a product that reads A once for all. On a GPU, columns are read
+            in place where the array is in Fortran order; else they are copied, on the GPU. X is in Fortran order.
         x0 : array, optional
             The initial guess, of x's shape, which is not written to; zero by default.
         callback : function, optional
-            Called with the number of iterations and the residual norm; an exception from it ends the solve. Solves from host
-            memory alone.
+            Called with the number of iterations and the residual norm; an exception from it ends the solve. Executors
+            ``"graph"`` and ``"resident"`` call it about every millisecond, ``"host"`` and ``"stream"`` after each iteration. For b
+            in host memory alone.
 
         Returns
         -------
@@ -159,7 +141,9 @@ class LinearSolver:
             if callback is not None:
                 raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
             x = start_on_gpu(b, x0, columns, self._dtype)
-            self._report = self.enqueue(b, x).wait()
+            (to, of), stream = self._given_on_gpu(b, x), current_stream(x)
+            wait_for(b, stream)
+            self._report = self._solve_on_gpu(stream, of.address, to.address)
             return x, self._report
         right = vector_of(b, rows, self._dtype, "b")
         x = np.zeros(columns, self._dtype) if x0 is None else vector_of(x0, columns, self._dtype, "x0").copy()
@@ -170,39 +154,102 @@ class LinearSolver:
         self._report = report
         return same_kind(x, b), report
 
+    def _solve_on_gpu(self, stream, b, x):
+        """b, x: their addresses."""
+        with self._alone:
+            if self._may_go_on:
+                check = self.executor == "host" or self._seconds > _LONG
+                report = Report.of(self._core.solve_on_device(stream, b, x, check))
+                self._seconds = report.solve_seconds
+                return report
+            ticket = self._core.enqueue(stream, b, x)
+        return Report.of(ticket.wait())
+
+    def _given_on_gpu(self, b, x):
+        """x and b, checked."""
+        rows, columns = self.shape
+        to, of = gpu_vector_of(x, columns, self._dtype, "x"), gpu_vector_of(b, rows, self._dtype, "b")
+        if to.read_only:
+            raise ValueError("x is read-only. Pass an array that can be written to")
+        self._require_gpu(of)
+        return to, of
+
+    def _require_gpu(self, array):
+        """Else executor host would read it."""
+        if self.executor == "host" and _core.is_memory_of_gpu(array.address):
+            raise TypeError("b lies on a GPU, and the solver is on the host. Make one that is not, or pass host memory")
+
     def _solve_columns(self, b, x0, callback):
-        if is_on_gpu(b):
-            raise TypeError("several right-hand sides on a GPU. Solve for one contiguous column after another")
         if callback is not None:
             raise TypeError("no callback is called for several right-hand sides. Solve for one column after another")
+        shape = tuple(b.shape)
         rows, columns = self.shape
-        right, number = to_numpy(b, "b"), b.shape[1]
+        if shape[0] != rows or shape[1] < 1:
+            raise ValueError(f"b has shape {shape}. The matrix asks for ({rows},) or ({rows}, k)")
+        if x0 is not None and tuple(getattr(x0, "shape", np.shape(x0))) != (columns, shape[1]):
+            given = tuple(getattr(x0, "shape", np.shape(x0)))
+            raise ValueError(f"x0 has shape {given}. The right-hand sides ask for {(columns, shape[1])}")
+        x, reports = (self._columns_on_gpu if is_on_gpu(b) else self._columns_on_host)(b, x0, shape[1])
+        self._report = joined(reports, "column")
+        return x, self._report
+
+    def _columns_on_host(self, b, x0, number):
+        right = to_numpy(b, "b")
         real_dtype(right.dtype, "b")
-        if right.shape[0] != rows or number < 1:
-            raise ValueError(f"b has shape {right.shape}. The matrix asks for ({rows},) or ({rows}, k)")
-        x = np.zeros((columns, number), self._dtype, order="F")
+        x = np.zeros((self.shape[1], number), self._dtype, order="F")
         if x0 is not None:
             start = to_numpy(x0, "x0")
             real_dtype(start.dtype, "x0")
-            if start.shape != x.shape:
-                raise ValueError(f"x0 has shape {start.shape}. The right-hand sides ask for {x.shape}")
             x[...] = start
-        named = self._preconditioner is None or isinstance(self._preconditioner, str)
         reports = []
-        if self._system.is_matrix and not self._system.on_gpu and named:
-            for first in range(0, number, MOST_COLUMNS):
-                some = slice(first, min(first + MOST_COLUMNS, number))
-                part = np.require(right[:, some], self._dtype, "F").reshape(-1, order="F")
-                with self._alone:
-                    core = self._core_of(some.stop - some.start)
-                    fields = core.solve(part, x[:, some].reshape(-1, order="F"))
-                reports.append(BatchReport(**fields))
-        else:
-            for k in range(number):
+        for some, core in self._blocks_of(number):
+            if core is None:
+                k = some.start
                 x[:, k], report = self.solve(np.ascontiguousarray(right[:, k]), x[:, k])
                 reports.append(report)
-        self._report = joined(reports, "column")
-        return same_kind(x, b), self._report
+                continue
+            part = np.require(right[:, some], self._dtype, "F").reshape(-1, order="F")
+            with self._alone:
+                fields = core.solve(part, x[:, some].reshape(-1, order="F"))
+            reports.append(BatchReport(**fields))
+        return same_kind(x, b), reports
+
+    def _columns_on_gpu(self, b, x0, number):
+        right = GpuColumns(b, "b")
+        if right.dtype != self._dtype:
+            raise TypeError(
+                f"b has numbers of type {right.dtype}, and the system is solved in {self._dtype}. Convert it"
+            )
+        self._require_gpu(right)
+        x = zeros_on_gpu(b, (self.shape[1], number), "F")
+        if x0 is not None:
+            if not is_on_gpu(x0):
+                raise TypeError("x0 does not lie on a GPU, and b does. Put both on the same device")
+            copy_into(x, x0)
+        to, stream = GpuColumns(x, "x"), current_stream(x)
+        wait_for(right.array, stream)
+        reports = []
+        for some, core in self._blocks_of(number):
+            given = stream, right.column(some.start), to.column(some.start)
+            if core is None:
+                reports.append(self._solve_on_gpu(*given))
+                continue
+            with self._alone:
+                reports.append(BatchReport(**core.solve_on_device(*given)))
+        return x, reports
+
+    def _blocks_of(self, number):
+        """Columns that are solved in one call, as slices, each with the core's solver of so many; None for the single one."""
+        named = self._preconditioner is None or isinstance(self._preconditioner, str)
+        if self._system.is_matrix and named and not self._values_are_of_core:
+            for first in range(0, number, MOST_COLUMNS):
+                some = slice(first, min(first + MOST_COLUMNS, number))
+                with self._alone:
+                    core = self._core_of(some.stop - some.start)
+                yield some, core
+        else:
+            for k in range(number):
+                yield slice(k, k + 1), None
 
     def _core_of(self, columns):
         """The core's solver of that many right-hand sides."""
@@ -232,7 +279,7 @@ class LinearSolver:
             Contiguous, of the solver's type, on its GPU (in host memory under executor ``"host"``, where the solve has ended
             when this returns). x holds the initial guess and receives the solution.
         stream : optional
-            A stream of CuPy or PyTorch, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
+            A stream of CuPy, PyTorch or Warp, or its address, in which b, x and the values of a matrix on the GPU are ready; by default
             the one in which x's library works now, once b is written.
 
         Returns
@@ -241,9 +288,7 @@ class LinearSolver:
         """
         rows, columns = self.shape
         if is_on_gpu(x):
-            to, of = gpu_vector_of(x, columns, self._dtype, "x"), gpu_vector_of(b, rows, self._dtype, "b")
-            if to.read_only:
-                raise ValueError("x is read-only. Pass an array that can be written to")
+            to, of = self._given_on_gpu(b, x)
             if stream is None:
                 stream = current_stream(x)
                 wait_for(b, stream)
@@ -279,10 +324,11 @@ class LinearSolver:
         """
         if not self._system.is_matrix:
             raise TypeError("the solver was made from an operator without a matrix, which has no values to update")
-        of_array = self._system.on_gpu and is_on_gpu(values)
+        of_matrix = isinstance(values, System) or is_sparse(values)
+        of_array = not of_matrix and self._system.on_gpu and is_on_gpu(values)
         if of_array:
             gpu_vector_of(values, self._matrix.nonzeros, self._dtype, "values")
-        if of_array or isinstance(values, System) or hasattr(values, "tocsr") or hasattr(values, "crow_indices"):
+        if of_matrix or of_array:
             system = self._system.with_values(values) if of_array else System.of(values)
             if system.shape != self.shape:
                 raise ValueError(
@@ -298,11 +344,13 @@ class LinearSolver:
                 self._core.update_matrix(matrix)
                 self._updated = system, matrix
                 self._matrix = matrix
+                self._values_are_of_core = False
                 self._of_columns.clear()
             return
         vector = vector_of(values, self._matrix.nonzeros, self._dtype, "values")
         with self._alone:
             self._core.update_values(vector)
+            self._values_are_of_core = self._system.on_gpu
             if not self._system.on_gpu:
                 self._matrix = self._system.with_values(vector.copy()).matrix(self._dtype)
                 self._of_columns.clear()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _core
+from ._array_libraries import functions_like
 from ._arrays import GpuVector, current_stream, is_on_gpu, stream_address
 from ._descent import (
     MINIMIZER_OPTIONS,
@@ -16,10 +17,10 @@ from ._descent import (
     settings_of,
     stacked,
 )
-from ._gpu_functions import Call, functions_like, refused
+from ._gpu_functions import Call, refused
 from ._options import MINIMIZE_DEFAULTS, ROOT_DEFAULTS, options_text
 from ._parts import Alone, Functions
-from .linear_solver import Ticket
+from .ticket import Ticket
 
 _CHECKED_STEPS = 5
 _LONG = 0.02  # seconds of a solve after which later ones look for Ctrl-C, which adds up to a millisecond
@@ -137,7 +138,7 @@ class RecordedSolver:
         """
         if len(x0.shape) == 2:
             no_column(x0.shape)
-            return stacked([self.solve(row) for row in x0], self._functions.stack)
+            return stacked([self.solve(x0[k]) for k in range(len(x0))], self._functions.stack)
         fields, x = self._solve(x0)
         return self._result(fields, x)
 
@@ -155,7 +156,7 @@ class RecordedSolver:
         x : array
             As x0 of :meth:`solve`; holds the starting point and receives the point found.
         stream : optional
-            A stream of CuPy or PyTorch, or its address; by default the one in which x's library works now.
+            A stream of CuPy, PyTorch or Warp, or its address; by default the one in which x's library works now.
 
         Returns
         -------
@@ -205,7 +206,7 @@ class Minimizer(RecordedSolver):
     fun : function
         ``fun(x, *args)`` returns the value, an array with one entry on x's GPU, or with ``jac=True`` the value and the gradient.
     x0 : array
-        A PyTorch tensor or a CuPy array on a GPU, float32 or float64, of one dimension: at it `fun` is tried before it is recorded. Or
+        A PyTorch tensor, or an array of CuPy's or Warp's, on a GPU, float32 or float64, of one dimension: at it `fun` is tried before it is recorded. Or
         several, the rows of an array: then at the first.
     args : tuple
     method : str, optional
@@ -268,7 +269,7 @@ class Minimizer(RecordedSolver):
             return lambda x, p: (hessp(x, p, *args),)
         if hess is not None:
             return lambda x, p: (hess(x, *args) @ p,)
-        if not self._functions.differentiates:
+        if not self._functions.differentiates_twice:
             raise ValueError("this method needs hess or hessp. Give one, or use L-BFGS-B")
         product = self._functions.hessian_product(fun, args)
         return lambda x, p: (product(x, p),)
@@ -302,9 +303,9 @@ class LeastSquaresSolver(RecordedSolver):
     def __init__(self, fun, x0, *, args=(), ftol=1e-8, xtol=1e-8, gtol=1e-8, max_nfev=None, check=False):
         self._take("fun", x0)
         functions, args = self._functions, arguments(args)
-        if not functions.differentiates:
+        if not functions.differentiates_twice:
             raise TypeError(
-                f"{type(x0).__name__} of x0 has no derivatives of its own. Use PyTorch, or minimize with jac"
+                f"products with the Jacobian need derivatives twice, which {type(x0).__name__} of x0 has not. Use PyTorch, or minimize"
             )
         multiply = functions.gauss_newton_product(fun, args)
         settings = {**least_squares_settings(ftol, xtol, gtol, max_nfev), "executor": "graph"}

@@ -74,6 +74,7 @@ void batch_desk::cancel() {
     return;
   }
 #if WHILST_WITH_CUDA
+  require_context("cancelling a batch");  // before the host writes memory that may be gone with it
   const std::lock_guard hold(lock_);
   cuda::device_guard current(where_.device());
   *static_cast<std::uint64_t*>(pinned_.data()) = request;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -318,8 +319,12 @@ void launch_desk::tell(const launch& of, const whilst::progress& now) {
 void launch_desk::wait_and_tell(const launch& which) {
   if (monitor_) {
     const turns::run calls_back = recorded_.call_back();
+    const auto began = std::chrono::steady_clock::now();
     while (!is_done(which)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // Sleeping past the end of a short solve would take longer than the solve.
+      const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - began;
+      if (passed < std::chrono::microseconds(200)) continue;
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(1), passed / 8));
       // The launch may still be waiting for its turn while another runs.
       if (const sight now = look(); now.launch == which.number && now.far.running) tell(which, now.far);
     }

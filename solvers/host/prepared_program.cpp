@@ -64,11 +64,27 @@ control_settings prepared_program::root_settings(const ticket::state& of) const 
 std::shared_ptr<ticket::state> prepared_program::enqueue(CUstream_st* stream, const void* b, void* x) {
   const std::string_view doing = "enqueueing a solve";
   const turns::turn mine = enter(doing);
+  require_vectors(doing, stream, b, x);
+  return launch(stream, b, x);
+}
+
+void prepared_program::require_vectors(std::string_view doing, CUstream_st* stream, const void* b,
+                                       const void* x) const {
   desk_.require_context(doing);  // the pointers of a destroyed one are unknown
   const pointer_check check{options_.check_pointers, stream};
   if (b_bytes_ > 0) require_usable(doing, program_->where(), {{"b", b}}, check);
   if (x_bytes_ > 0) require_usable(doing, program_->where(), {{"x", x}}, check);
-  return launch(stream, b, x);
+}
+
+std::shared_ptr<ticket::state> prepared_program::solve(std::string_view doing, CUstream_st* stream, const void* b,
+                                                       void* x) {
+  const turns::turn mine = enter(doing);
+  auto launched = enqueue(stream, b, x);
+  if (launched->in_capture)
+    throw error(doing, "its stream is being captured, where nothing runs that one could wait for",
+                "Use enqueue, and wait() once the graph has run");
+  if (desk_.is_monitored() && !program_->where().on_host()) desk_.wait_and_tell(*launched);
+  return launched;
 }
 
 std::shared_ptr<ticket::state> prepared_program::launch(CUstream_st* stream, const void* b, void* x) {

@@ -244,6 +244,10 @@ report linear_solver<T>::solve(std::span<const T> b, std::span<T> x) {
   return implementation_->solve->solve(b, x);
 }
 template <class T>
+report linear_solver<T>::solve(stream_handle stream, const T* b, T* x) {
+  return implementation_->solve->solve(stream, b, x);
+}
+template <class T>
 ticket linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
   const auto mine = implementation_->solve->enter("enqueueing a solve");
   return ticket(implementation_->solve->chosen().enqueue(stream, b, x));

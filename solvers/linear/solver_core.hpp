@@ -72,8 +72,8 @@ struct solver_core {
   /// What a preconditioner is told of a matrix: of the permuted one, if there is one.
   std::string refreshed(const std::string& text, const csr_matrix<T>& pattern, const T* values);
   /// See prepared_methods::matrix_hooks.
-  std::optional<checked_residual> check(std::span<const T> b, std::span<const T> x, double tolerance,
-                                        std::vector<T>& r) const;
+  bool may_be_hidden(std::span<const T> x, double tolerance) const;
+  checked_residual check(std::span<const T> b, std::span<const T> x, std::vector<T>& r) const;
   /// What preconditioner "auto" tries, and the method that "auto" takes otherwise.
   std::vector<solver_attempt> attempts_of(const csr_matrix<T>& pattern, std::span<const T> values);
   method_choice choice_for(const csr_matrix<T>& pattern, std::span<const T> values) const;

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "whilst/batch_linear_solver.hpp"
+#include "whilst/columns_linear_solver.hpp"
 #include "whilst/engine/memory/cuda.hpp"
+#include "whilst/engine/memory/memory.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/program_cache.hpp"
@@ -75,6 +78,32 @@ TEST_CASE("a child process is told that CUDA does not survive a fork", "[host][f
            whilst::linear_solver<double>(A).solve(b, x).executor() == "host";
   }));
   CHECK(solver.solve(b, x).converged());  // and the parent goes on
+}
+
+TEST_CASE("tickets in a child process tell that CUDA does not survive a fork", "[host][fork]") {
+  if (whilst::cuda::device_count() == 0) return;
+  const auto A = whilst::make_gallery<double>("poisson2d:20").matrix;
+  const whilst::buffer<double> b(whilst::place::gpu(0), 2 * 400), x(whilst::place::gpu(0), 2 * 400);
+  for (const char* executor : {"stream", "graph"}) {
+    INFO(executor);
+    whilst::linear_solver<double> solver(A, {.executor = executor});
+    whilst::columns_linear_solver<double> of_columns(A, 2, {.executor = executor});
+    whilst::batch_linear_solver<double> of_batch(A, 2, {});
+    const whilst::buffer<double> values(whilst::place::gpu(0), 2 * A.nonzeros());
+    const whilst::ticket one = solver.enqueue(nullptr, b.data(), x.data());
+    const whilst::columns_ticket columns = of_columns.enqueue(nullptr, b.data(), x.data());
+    const whilst::batch_ticket batch = of_batch.enqueue(nullptr, values.data(), b.data(), x.data());
+    one.wait(), columns.wait(), batch.wait();
+    CHECK(holds_in_child([&] {
+      one.cancel(), columns.cancel(), batch.cancel();  // of what has ended: harmless
+      return tells_of_the_fork([&] { one.progress(); }) && tells_of_the_fork([&] { one.wait(); }) && one.done() &&
+             tells_of_the_fork([&] { columns.wait(); }) && columns.done() && tells_of_the_fork([&] { batch.wait(); }) &&
+             batch.done() && tells_of_the_fork([&] { solver.progress(); }) &&
+             tells_of_the_fork([&] { solver.cancel(); }) && tells_of_the_fork([&] { of_columns.cancel(); }) &&
+             tells_of_the_fork([&] { of_batch.cancel(); });
+    }));
+    CHECK_FALSE(one.progress().running);  // and the parent goes on
+  }
 }
 
 }  // namespace whilst_test

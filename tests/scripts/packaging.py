@@ -3,6 +3,7 @@
 managers. Argument: the folder of the sources, a git repository."""
 
 import ast
+import collections
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 try:
     import yaml
@@ -141,6 +143,27 @@ class released(unittest.TestCase):
         for path, text in self.recipes():
             if path.endswith(".py"):
                 ast.parse(text, path)
+
+    def test_conan_names_the_libraries(self):
+        """Runs package_info as Conan would, with as much of Conan as that needs."""
+        tools = ["conan.tools", "conan.tools.cmake", "conan.tools.build", "conan.tools.files"]
+        modules = {name: unittest.mock.MagicMock() for name in ["conan", *tools]}
+        modules["conan"].ConanFile = object
+        with unittest.mock.patch.dict(sys.modules, modules):
+            recipe = {}
+            exec(compile(self.read("packaging/conan/conanfile.py"), "conanfile.py", "exec"), recipe)
+        for with_c in (True, False):
+            for shared in (True, False):
+                made = recipe["Whilst"]()
+                made.options = unittest.mock.Mock(with_c=with_c, shared=shared)
+                components = collections.defaultdict(unittest.mock.Mock)
+                made.cpp_info = unittest.mock.Mock(components=components)
+                made.package_info()
+                self.assertEqual(components["whilst"].libs, ["whilst"])
+                self.assertEqual("whilst_c" in components, with_c)
+                if with_c:
+                    self.assertEqual(components["whilst_c"].libs, ["whilst_c"])
+                    self.assertEqual(components["whilst_c"].requires, ["whilst"] if shared else ["zlib::zlib"])
 
     def test_vcpkg(self):
         port = json.loads(self.read("packaging/vcpkg/vcpkg.json"))

@@ -96,7 +96,8 @@ class launch_desk {
   /// kernel may not have ended.
   bool ends_soon(launch& which) const;
   /// Reports the iterations of later launches to the monitor: from run() if the host sees them, otherwise from
-  /// wait_and_tell(), which polls every millisecond. Both rethrow the monitor's exception once the launch has ended.
+  /// wait_and_tell(), which polls about every millisecond. Both rethrow the monitor's exception once the launch has
+  /// ended.
   void set_monitor(iteration_monitor::callback monitor);
   void wait_and_tell(const launch& which);
   bool is_monitored() const { return static_cast<bool>(monitor_); }

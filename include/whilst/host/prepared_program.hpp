@@ -64,6 +64,12 @@ class prepared_program {
   /// `doing` opens the message of an exception.
   std::shared_ptr<ticket::state> solve(std::string_view doing, const void* b, void* x);
 
+  /// The same with b and x on the place, after earlier work on `stream`: enqueue, and the wait. Throws whilst::error if
+  /// the stream is being captured.
+  std::shared_ptr<ticket::state> solve(std::string_view doing, CUstream_st* stream, const void* b, void* x);
+  /// Throws whilst::error if the place cannot use them.
+  void require_vectors(std::string_view doing, CUstream_st* stream, const void* b, const void* x) const;
+
   /// Bytes held on the place, including the program's.
   index_type bytes() const;
 

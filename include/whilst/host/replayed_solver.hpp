@@ -112,9 +112,9 @@ class replayed_solver : public recorded_solver {
   /// @endcode
   /// Under "host" and "stream" solve() and enqueue() call it after every trip of the loop, mostly an iteration, which
   /// costs "stream" a small copy; with options.unroll above 1, after every trip of that many. Under "graph" and
-  /// "resident" the host sees no iterations: solve() polls every millisecond and calls it with what it finds, and
-  /// enqueue() does not call it. It always runs on the solving thread, with counts that never fall and never repeat. It
-  /// changes no bit of the solution.
+  /// "resident" the host sees no iterations: solve() polls about every millisecond and calls it with what it finds,
+  /// and enqueue() does not call it. It always runs on the solving thread, with counts that never fall and never
+  /// repeat. It changes no bit of the solution.
   ///
   /// An exception from it cancels the solve, leaves solve() or enqueue() once the loop has stopped, and does no harm to
   /// the solver; the content of x is then unspecified. It may call cancel(), progress() and set_monitor(), which takes

@@ -20,15 +20,15 @@ namespace whilst {
 ///
 /// Method "cg" solves all columns at once, under executors "host", "stream" and "graph", and with format "csr" or
 /// "auto", which is csr here. By every other method, by "resident" and in other formats solve() solves one column after
-/// another with a linear_solver, and the report's note says so; enqueue() then throws. Method "auto" looks at the
-/// matrix: where it takes cg, that does not go on with another method. Limits, deadline, cancel and the rest: see
+/// another with a linear_solver, and the report's note says so and why; enqueue() then throws. Method "auto" looks at
+/// the matrix: where it takes cg, that does not go on with another method. Limits, deadline, cancel and the rest: see
 /// recorded_solver. Limits are each column's, deadline and cancel those of the whole solve. There is no history, no
 /// progress and no monitor.
 ///
-/// Preconditioners are those of a linear_solver with a symmetric M that is the same in each iteration: none, jacobi,
-/// and all made ones but ilu, spai, solve, amg's cycles K and F and its refresh=lagged. A V-cycle of amg reads its
-/// matrices once for all columns; the others are applied to one column after another, within the same program. "auto"
-/// is chosen once, from the matrix as it is given, and no other goes on where it fails.
+/// Preconditioners are those of a linear_solver. All columns at once need a symmetric M that is the same in each
+/// iteration: with ilu, spai and amg's refresh=lagged solve() takes one column after another, as above. A V-cycle of
+/// amg reads its matrices once for all columns; the others are applied to one column after another, within the same
+/// program. "auto" is chosen once, from the matrix as it is given, and no other goes on where it fails.
 ///
 /// Without a preconditioner and with jacobi, conjugate gradients here predict their next scalar and recompute it (T.
 /// Chen, E. Carson, SIAM J. Sci. Comput. 42 (2020)): the iterates differ from those of a linear_solver by rounding.
@@ -55,6 +55,10 @@ class columns_linear_solver : public recorded_solver {
   ///   solver.solve(B.data(), B.outerStride(), X.data(), X.outerStride());  // column-major matrices of Eigen
   /// @endcode
   columns_report solve(const T* B, index_type b_stride, T* X, index_type x_stride);
+
+  /// The same with B and X in memory of the solver's place, as for enqueue, after earlier work on `stream`; columns are
+  /// solved at once or one after another. Throws whilst::error as linear_solver::solve(stream, b, x) does.
+  columns_report solve(stream_handle stream, const T* B, T* X);
 
   /// Enqueues a solve on `stream` and returns without waiting: B and X are device pointers (host pointers under
   /// executor "host") to columns without gaps, which must stay valid until the solve is done; X holds the initial

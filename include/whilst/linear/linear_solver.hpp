@@ -220,6 +220,12 @@ class linear_solver : public replayed_solver {
   report solve(std::span<const T> b, std::span<T> x);
   report solve(const std::vector<T>& b, std::vector<T>& x) { return solve(std::span<const T>(b), std::span<T>(x)); }
 
+  /// The same with b and x in memory of the solver's place, as for enqueue, after earlier work on `stream`: enqueues
+  /// and waits. Method and preconditioner "auto" go on from here as from host memory; the host then looks at copies: of
+  /// x under preconditioner "auto", and of b and A where rounding may hide the residual. b and x share no memory.
+  /// Throws whilst::error as enqueue does, and if the stream is being captured.
+  report solve(stream_handle stream, const T* b, T* x);
+
   /// Enqueues a solve on `stream` and returns without waiting: b and x are device pointers (host pointers under
   /// executor "host") that must stay valid until the solve is done; x holds the initial guess. No allocation, no
   /// synchronisation (beyond 16 tickets held at once, each further one allocates). Under "host" and "stream" the solve
@@ -229,7 +235,7 @@ class linear_solver : public replayed_solver {
   /// been enqueued then. In a capture, memory unknown to the driver is accepted: it may be the graph's own. If this
   /// throws for another reason, the solve may be in flight all the same: synchronize the stream before you free b and
   /// x. A capture may then hold part of the solve; discard it. Under method or preconditioner "auto" what was
-  /// chosen runs alone: to go on with another one, the host would have to wait.
+  /// chosen runs alone: to go on with another one, the host would have to wait. solve(stream, b, x) does.
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// New values for the same pattern, in the order of A's values; host memory. Undoes bind_values. Records nothing but,

@@ -20,6 +20,9 @@ class prepared_solve final : public prepared_program {
 
   /// Solves with b and x in host memory: see prepared_program.
   std::shared_ptr<ticket::state> solve(std::span<const T> b, std::span<T> x);
+  using prepared_program::solve;
+  index_type b_entries() const { return b_entries_; }
+  index_type x_entries() const { return x_entries_; }
 
   /// For later solves. Throws whilst::error if the place cannot use them. stream: the one they are for, if known.
   void bind_values(const T* values, CUstream_st* stream = nullptr);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "solvers/linear/automatic/choose_method.hpp"
 #include "solvers/linear/automatic/extended_residual.hpp"
+#include "solvers/linear/automatic/solve_vectors.hpp"
 #include "solvers/linear/automatic/solver_pairs.hpp"
 #include "whilst/linear/prepared_solve.hpp"
 
@@ -23,7 +23,8 @@ namespace whilst {
 /// change the choice back and forth record nothing anew.
 ///
 /// A solve that goes on starts from the best x so far, with what is left of its iterations and its deadline, of which
-/// making a pair takes its part, and the same tolerances. The host decides that, so an enqueued solve does not go on.
+/// making a pair takes its part, and the same tolerances. The host decides that, so a solve that is only enqueued does
+/// not go on.
 /// Under preconditioner "auto" the pair that has taken most digits off the residual begins the next solve.
 template <class T>
 class prepared_methods {
@@ -35,11 +36,10 @@ class prepared_methods {
     /// Makes a pair's preconditioner anew if the values have changed since it was made; then returns what it is, in
     /// words, else nothing.
     std::function<std::string(const solver_pair& pair)> refresh;
-    /// b - A x and its norm in extended precision; nothing if it cannot be above the tolerance where the residual in T
-    /// is not.
-    std::function<std::optional<checked_residual>(std::span<const T> b, std::span<const T> x, double tolerance,
-                                                  std::vector<T>& r)>
-        check;
+    /// Whether b - A x may be above the tolerance where the residual in T is not; and b - A x and its norm in extended
+    /// precision.
+    std::function<bool(std::span<const T> x, double tolerance)> may_be_hidden;
+    std::function<checked_residual(std::span<const T> b, std::span<const T> x, std::vector<T>& r)> check;
     /// When a solve has to end, for what is made meanwhile; see matrix_to_precondition.
     std::chrono::steady_clock::time_point* until = nullptr;
   };
@@ -73,6 +73,8 @@ class prepared_methods {
   void note_preconditioner(const std::string& made);
 
   report solve(std::span<const T> b, std::span<T> x);
+  /// With b and x on the place, after earlier work on the stream.
+  report solve(CUstream_st* stream, const T* b, T* x);
 
   memory_table memory() const;
   index_type bytes() const;

@@ -41,14 +41,13 @@ void append(report_fields& all, const std::string& label, const report_fields& t
 template <class T>
 class prepared_methods<T>::course {
  public:
-  course(prepared_methods& of, std::span<const T> b, std::span<T> x)
+  course(prepared_methods& of, solve_vectors<T> vectors)
       : of_(of),
-        b_(b),
-        x_(x),
+        vectors_(std::move(vectors)),
         settings_(of.chosen().settings()),
         order_(of.attempts_.order()),
-        digits_(order_.size(), 0),
-        best_(is_by_attempts() ? std::vector<T>(x.begin(), x.end()) : std::vector<T>()) {
+        digits_(order_.size(), 0) {
+    if (is_by_attempts()) best_.assign(vectors_.x().begin(), vectors_.x().end());
     if (!of_.hooks_.until || !(settings_.deadline < 1e8)) return;
     const auto left = std::chrono::duration<double>(settings_.deadline);
     *of_.hooks_.until = began_ + std::chrono::duration_cast<clock::duration>(left);
@@ -63,7 +62,7 @@ class prepared_methods<T>::course {
   course& operator=(const course&) = delete;
 
   report run() {
-    last_ = start(of_.chosen(), settings_, b_, x_);
+    last_ = start(of_.chosen(), settings_, vectors_);
     all_ = ticket(last_).wait().fields();
     const bool knows_start = !all_.history.empty() && all_.history.front().iteration == 0;
     least_ = knows_start ? all_.history.front().residual_norm : HUGE_VAL;
@@ -78,7 +77,7 @@ class prepared_methods<T>::course {
         all_.reason = reason::cancelled;
         break;
       }
-      last_ = start(*then, left(), b_, x_);
+      last_ = start(*then, left(), vectors_);
       const report_fields now = ticket(last_).wait().fields();
       append(all_, label, now, this->label(now), settings_.history_capacity);
       assess(now);
@@ -105,18 +104,24 @@ class prepared_methods<T>::course {
   index_type share() const { return is_by_attempts() && turn_ + 1 < order_.size() ? attempt().most_iterations : 0; }
 
   /// Runs one within these limits.
-  std::shared_ptr<ticket::state> start(prepared_solve<T>& solve, linear_solver_options limits, std::span<const T> b,
-                                       std::span<T> x) {
+  std::shared_ptr<ticket::state> start(prepared_solve<T>& solve, linear_solver_options limits,
+                                       solve_vectors<T>& vectors) {
     const linear_solver_options before = solve.settings();
     if (share() > 0) limits.max_iterations = std::min(share(), limits.max_iterations);
-    if (limits == before) return solve.solve(b, x);
+    if (limits == before) return vectors.solve(solve);
     struct until_it_is_launched {
       prepared_solve<T>& solve;
       linear_solver_options before;
       ~until_it_is_launched() { solve.set_settings(before); }
     } const ends{solve, before};
     solve.set_settings(limits);
-    return solve.solve(b, x);
+    return vectors.solve(solve);
+  }
+
+  /// An x of before.
+  void put(const std::vector<T>& x) {
+    std::copy(x.begin(), x.end(), vectors_.x().begin());
+    vectors_.put_x();
   }
 
   /// After an attempt that ended so: is that true, has it got on, and is its x better than what it began with?
@@ -133,9 +138,9 @@ class prepared_methods<T>::course {
       of_.attempts_.note_failed(order_[turn_]);
     if (residual <= least_) {
       least_ = residual;
-      std::copy(x_.begin(), x_.end(), best_.begin());
+      std::copy(vectors_.x().begin(), vectors_.x().end(), best_.begin());
     } else {
-      std::copy(best_.begin(), best_.end(), x_.begin());
+      put(best_);
       if (std::isfinite(least_)) all_.residual_norm = least_;
     }
   }
@@ -153,16 +158,16 @@ class prepared_methods<T>::course {
     constexpr int most_corrections = 3;
     std::vector<T> r, d, before;
     for (int k = 0;; ++k) {
-      const std::optional<checked_residual> found = of_.hooks_.check(b_, x_, hidden_below, r);
-      if (!found) return;
-      const double norm = found->norm;
+      if (!of_.hooks_.may_be_hidden(vectors_.x(), hidden_below)) return;
+      const checked_residual found = of_.hooks_.check(vectors_.b(), vectors_.x(), r);
+      const double norm = found.norm;
       if (!is_near && !(std::isfinite(norm) && std::isfinite(all_.residual_norm))) return;
       if (k > 0 && !(norm < all_.residual_norm)) {  // the correction did harm
-        std::copy(before.begin(), before.end(), x_.begin());
+        put(before);
         break;
       }
       all_.residual_norm = norm;
-      rounding_ = found->rounding;
+      rounding_ = found.rounding;
       if (was_stopped || (!is_near && norm > allowed)) return;
       if (norm <= allowed) {
         if (!converged(all_.reason))
@@ -174,10 +179,12 @@ class prepared_methods<T>::course {
         break;
       limits.rtol = 0.5 * tolerance / norm;
       limits.atol = 0;
-      before.assign(x_.begin(), x_.end());
-      d.assign(x_.size(), T(0));
+      const std::span<T> x = vectors_.x();
+      before.assign(x.begin(), x.end());
+      d.assign(x.size(), T(0));
       of_.running().desk().count_from(all_.iterations);
-      const report_fields corrected = ticket(start(of_.running(), limits, r, d)).wait().fields();
+      solve_vectors<T> of_correction{std::span<const T>(r), std::span<T>(d)};
+      const report_fields corrected = ticket(start(of_.running(), limits, of_correction)).wait().fields();
       all_.iterations += corrected.iterations;
       all_.solve_seconds += corrected.solve_seconds;
       all_.loop_seconds += corrected.loop_seconds;
@@ -185,7 +192,8 @@ class prepared_methods<T>::course {
         all_.reason = corrected.reason;
         return;
       }
-      for (std::size_t i = 0; i < x_.size(); ++i) x_[i] += d[i];
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] += d[i];
+      vectors_.put_x();
     }
     all_.reason = reason::attainable_accuracy;
   }
@@ -252,8 +260,7 @@ class prepared_methods<T>::course {
   }
 
   prepared_methods& of_;
-  std::span<const T> b_;
-  std::span<T> x_;
+  solve_vectors<T> vectors_;
   linear_solver_options settings_;
   clock::time_point began_ = clock::now();
   std::vector<std::size_t> order_;  ///< of the attempts
@@ -274,10 +281,22 @@ report prepared_methods<T>::solve(std::span<const T> b, std::span<T> x) {
   const std::less<const T*> before;
   if (before(b.data(), x.data() + x.size()) && before(x.data(), b.data() + b.size()))
     b = kept = std::vector<T>(b.begin(), b.end());
-  return course(*this, b, x).run();
+  return course(*this, solve_vectors<T>(b, x)).run();
+}
+template <class T>
+report prepared_methods<T>::solve(CUstream_st* stream, const T* b, T* x) {
+  const std::string_view doing = "solving a linear system";
+  if (!is_automatic()) return ticket(chosen().solve(doing, stream, b, x)).wait();
+  const turns_of_all mine = enter(doing);
+  chosen().require_vectors(doing, stream, b, x);  // before the host reads them
+  return course(*this,
+                solve_vectors<T>(chosen().recorded().where(), stream, b, chosen().b_entries(), x, chosen().x_entries()))
+      .run();
 }
 
 template report prepared_methods<float>::solve(std::span<const float>, std::span<float>);
 template report prepared_methods<double>::solve(std::span<const double>, std::span<double>);
+template report prepared_methods<float>::solve(CUstream_st*, const float*, float*);
+template report prepared_methods<double>::solve(CUstream_st*, const double*, double*);
 
 }  // namespace whilst

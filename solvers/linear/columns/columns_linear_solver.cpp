@@ -40,6 +40,8 @@ std::string why_one_by_one(const csr_matrix<T>& A, const linear_solver_options& 
   if (has_deflation(options)) return "vectors are deflated for one right-hand side at a time";
   if (changes_matrix<T>(options)) return name_of_change(options) + " is for one right-hand side at a time";
   if (options.executor == "resident") return "executor resident solves for one right-hand side";
+  if (std::string why = obstacle_for_columns(chosen_preconditioner(making_columns, options)).why; !why.empty())
+    return why;
   if (!is_automatic) return "";
   if (A.rows() != A.columns()) return method_of_rectangular.why;
   const auto on_host = [&] { return copied_to_host(A, A.values_data(), choice_for(options, A.rows(), true).where); };
@@ -131,6 +133,13 @@ columns_report columns_linear_solver<T>::solve(std::span<const T> B, std::span<T
   return implementation_->solve(B, X);
 }
 template <class T>
+columns_report columns_linear_solver<T>::solve(stream_handle stream, const T* B, T* X) {
+  implementation& self = *implementation_;
+  if (is_at_once()) return columns_ticket(self.at_once->solve(solving, stream, B, X)).wait();
+  self.one_by_one->prepared().require_vectors(solving, stream, B, X);  // columns begin within them
+  return self.one_by_one->solve(stream, B, X);
+}
+template <class T>
 columns_report columns_linear_solver<T>::solve(const T* B, index_type b_stride, T* X, index_type x_stride) {
   const implementation& self = *implementation_;
   const auto check = [](const char* what, index_type stride, index_type entries) {
@@ -162,7 +171,7 @@ columns_ticket columns_linear_solver<T>::enqueue(stream_handle stream, const T* 
   if (!is_at_once())
     throw error("enqueueing a solve for several columns",
                 "they are solved one after another, since " + implementation_->one_by_one->why(),
-                "Use solve(), or enqueue each column with a linear_solver");
+                "Use solve(), which takes a stream, too, or enqueue each column with a linear_solver");
   return columns_ticket(implementation_->at_once->enqueue(stream, B, X));
 }
 

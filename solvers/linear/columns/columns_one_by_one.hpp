@@ -42,10 +42,23 @@ class columns_one_by_one {
   prepared_program& running() const { return solver_.running(); }
 
   columns_report solve(std::span<const T> given, std::span<T> X) {
+    const std::vector<T> B(given.begin(), given.end());  // X may share its memory
+    return solve_each([&](std::size_t k) {
+      return solver_.solve(std::span(B).subspan(k * b_entries(), b_entries()), X.subspan(k * x_entries(), x_entries()));
+    });
+  }
+  /// With B and X in memory of the place, after earlier work on the stream.
+  columns_report solve(stream_handle stream, const T* B, T* X) {
+    return solve_each([&](std::size_t k) { return solver_.solve(stream, B + k * b_entries(), X + k * x_entries()); });
+  }
+
+ private:
+  /// solve_column: of column k, with the solver as it is set then.
+  template <class SolveColumn>
+  columns_report solve_each(const SolveColumn& solve_column) {
     using clock = std::chrono::steady_clock;
     const std::lock_guard alone(lock_);
     const turns::turn mine = prepared().enter("solving for several columns");  // all columns have the same settings
-    const std::vector<T> B(given.begin(), given.end());                        // X may share its memory
     const auto began = clock::now();
     const settings_restored settings(solver_);
     report_fields of_all = prepared().common();
@@ -59,8 +72,7 @@ class columns_one_by_one {
         continue;
       }
       solver_.set_deadline(left);
-      const report one =
-          solver_.solve(std::span(B).subspan(k * b_entries(), b_entries()), X.subspan(k * x_entries(), x_entries()));
+      const report one = solve_column(k);
       outcomes_[k] = {one.reason(), one.iterations(), one.residual_norm(), one.rhs_norm()};
       of_all.solve_seconds += one.solve_seconds();
       // A cancel from now on names the next launch, and one before has named the last, though it may have ended.
@@ -71,7 +83,6 @@ class columns_one_by_one {
     return {std::move(of_all), outcomes_};
   }
 
- private:
   /// The deadline of the whole, and back to it; with no launch announced, however the columns end.
   struct settings_restored {
     linear_solver<T>& of;

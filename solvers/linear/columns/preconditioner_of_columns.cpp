@@ -10,25 +10,27 @@ namespace {
 /// Of LOBPCG, too.
 constexpr method_needs needs_of_columns{.symmetric = true, .definite = true};
 
-/// What no method for several columns takes.
-void refuse_for_columns(std::string_view doing, const preconditioner_choice& chosen) {
+}  // namespace
+
+columns_obstacle obstacle_for_columns(const preconditioner_choice& chosen) {
+  if (!chosen.description) return {};
   const std::string preconditioner = "preconditioner " + chosen.name;
   if (const char* const other = chosen.description->symmetric_instead)
-    throw error(doing, preconditioner + " is not symmetric, and several columns at once need one that is",
-                "Use " + std::string(other));
+    return {preconditioner + " is not symmetric, and several columns at once need one that is",
+            "Use " + std::string(other)};
   if (chosen.name == "solve")
-    throw error(doing, preconditioner + " is another M in each iteration, and several columns at once need a fixed one",
-                "Name another one, as amg");
-  if (chosen.name == "amg" && (chosen.options.amg.cycle == "K" || chosen.options.amg.cycle == "F"))
-    throw error(doing,
-                "with cycle " + chosen.options.amg.cycle +
-                    " amg is not symmetric or not linear, and several columns at once need an M that is both",
-                "Use cycle V or W");
-  if (chosen.name == "amg" && chosen.options.amg.refresh == "lagged")
-    throw error(doing, "refresh lagged of amg goes by the iterations of one right-hand side", "Use refresh=changed");
+    return {preconditioner + " is another M in each iteration, and several columns at once need a fixed one",
+            "Name another one, as amg"};
+  if (chosen.name != "amg") return {};
+  const amg_options& amg = chosen.options.amg;
+  if (amg.cycle == "K" || amg.cycle == "F")
+    return {"with cycle " + amg.cycle +
+                " amg is not symmetric or not linear, and several columns at once need an M that is both",
+            "Use cycle V or W"};
+  if (amg.refresh == "lagged")
+    return {"refresh lagged of amg goes by the iterations of one right-hand side", "Use refresh=changed"};
+  return {};
 }
-
-}  // namespace
 
 template <class T>
 void preconditioner_of_columns<T>::choose(std::string_view doing, const linear_solver_options& options,
@@ -45,7 +47,8 @@ template <class T>
 void preconditioner_of_columns<T>::make(std::string_view doing, const matrix_to_precondition<T>& matrix,
                                         solve_request<T>& request) {
   if (chosen_.description) {
-    refuse_for_columns(doing, chosen_);
+    if (const columns_obstacle obstacle = obstacle_for_columns(chosen_); !obstacle.why.empty())
+      throw error(doing, obstacle.why, obstacle.cure);
     matrix_preconditioner<T>& made = made_.made(matrix, needs_of_columns, chosen_);
     request.preconditioner_parts = &made;
     description_ = made.description();

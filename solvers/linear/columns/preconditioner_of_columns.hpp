@@ -8,6 +8,12 @@
 
 namespace whilst {
 
+/// What keeps a preconditioner from being one of several columns, and the cure; both empty if nothing does.
+struct columns_obstacle {
+  std::string why, cure;
+};
+columns_obstacle obstacle_for_columns(const preconditioner_choice& chosen);
+
 /// The preconditioner of a method for several columns, conjugate gradients or LOBPCG, as options name it. M has to be
 /// symmetric, the same in each iteration, and to depend on no one column. Other threads may ask for explain() and
 /// bytes() meanwhile.

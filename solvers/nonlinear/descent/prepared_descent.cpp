@@ -83,12 +83,7 @@ typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view 
 template <class T>
 typename prepared_descent<T>::ended prepared_descent<T>::solve(std::string_view doing, stream_handle stream, T* x) {
   const turns::turn mine = enter(doing);
-  auto launched = enqueue(stream, nullptr, x);
-  if (launched->in_capture)
-    throw error(doing, "its stream is being captured, where nothing runs that one could wait for",
-                "Use enqueue, and wait() once the graph has run");
-  if (desk().is_monitored() && !recorded().where().on_host()) desk().wait_and_tell(*launched);
-  return wait_for(std::move(launched));
+  return wait_for(prepared_program::solve(doing, stream, nullptr, x));
 }
 
 template <class T>
