@@ -226,7 +226,8 @@ TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
           "ranks give different options");
   all_say(thrown_with([](int rank, linear_solver_options& o) { o.method = rank == 2 ? "minres" : "cg"; }),
           "ranks give different options");
-  all_say(thrown_with([](int, linear_solver_options& o) { o.method = "idr"; }), "method 'idr' is not for several ranks");
+  all_say(thrown_with([](int, linear_solver_options& o) { o.method = "idr"; }),
+          "method 'idr' is not for several ranks");
   all_say(thrown_with([](int rank, linear_solver_options& o) {
             if (rank == 0) o.scaling = "rows";
           }),
@@ -239,11 +240,11 @@ TEST_CASE("new values of a distributed matrix count from the next solve on", "[g
   const csr_matrix<double>& A = matrix();
   std::vector<double> doubled(A.values().begin(), A.values().end());
   for (double& value : doubled) value *= 2;
-  const csr_matrix<double> B(A.rows(), A.columns(),
-                             std::vector<std::int32_t>(static_cast<const std::int32_t*>(A.row_offsets_data()),
-                                                       static_cast<const std::int32_t*>(A.row_offsets_data()) +
-                                                           A.rows() + 1),
-                             std::vector<std::int32_t>(A.column_indices().begin(), A.column_indices().end()), doubled);
+  const csr_matrix<double> B(
+      A.rows(), A.columns(),
+      std::vector<std::int32_t>(static_cast<const std::int32_t*>(A.row_offsets_data()),
+                                static_cast<const std::int32_t*>(A.row_offsets_data()) + A.rows() + 1),
+      std::vector<std::int32_t>(A.column_indices().begin(), A.column_indices().end()), doubled);
   CHECK(on_ranks(3, [&](const group& ranks) {
           rank_of_system own(ranks, on_the_host());
           own.solve();

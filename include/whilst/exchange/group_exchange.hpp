@@ -245,7 +245,8 @@ struct sums_of_ranks {
   }
 };
 
-/// After the root loop: where a rank is lost, sums are no numbers, and whatever finishes made of them is not the reason.
+/// After the root loop: where a rank is lost, sums are no numbers, and whatever finishes made of them is not the
+/// reason.
 struct blame_lost_rank {
   const exchange_state* state;
   control* root;
