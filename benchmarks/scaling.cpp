@@ -5,11 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/common/measured_at.hpp"
-#include "benchmarks/scaling/ranks.hpp"
+#include "benchmarks/common/ranks.hpp"
 #include "benchmarks/scaling/timing.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
@@ -74,10 +75,15 @@ int main(int count, char** arguments) {
   app.add_option("--executor", asked.executor, "graph, stream or host");
   app.add_option("--json", asked.json, "write the results to this file");
   CLI11_PARSE(app, count, arguments);
-  const bool done = scaling::run_ranks(asked.threads, [&](const whilst::group& ranks, int device) {
-    const nlohmann::json rows = scaling::measure_all(ranks, device, asked);
-    if (ranks.rank() == 0 && !asked.json.empty())
-      scaling::write(rows, scaling::is_under_mpi() ? "processes" : "threads", asked);
-  });
-  return done ? 0 : 1;
+  const bool processes = whilst::is_built_with_mpi() && whilst::is_under_mpi();
+  try {
+    return whilst::run_ranks(processes ? 0 : asked.threads, [&](const whilst::group& ranks, int device) {
+      const nlohmann::json rows = scaling::measure_all(ranks, device, asked);
+      if (ranks.rank() == 0 && !asked.json.empty()) scaling::write(rows, processes ? "processes" : "threads", asked);
+      return 0;
+    });
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "scaling: {}\n", problem.what());
+    return 1;
+  }
 }
