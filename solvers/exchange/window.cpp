@@ -42,6 +42,7 @@ struct whereabouts {
 /// How others reach its piece.
 struct door {
   const std::shared_ptr<void>* in_process;
+  std::size_t bytes;          ///< which may differ between ranks
   std::array<char, 64> name;  ///< of shared memory
 #if WHILST_WITH_CUDA
   cudaIpcMemHandle_t handle;
@@ -172,6 +173,7 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
       made.own = private_memory(where, bytes);
     }
     own.in_process = &made.own;
+    own.bytes = bytes;
 #if WHILST_WITH_CUDA
     if (!where.on_host() && !in_one_process) {
       const cuda::device_guard current(where.device());
@@ -195,7 +197,7 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
           piece = opened(where.device(), doors[q].handle);
 #endif
         } else {
-          piece = named_memory(std::max<std::size_t>(bytes, 1), doors[q].name.data(), false).memory();
+          piece = named_memory(std::max<std::size_t>(doors[q].bytes, 1), doors[q].name.data(), false).memory();
         }
       }
       made.seen.push_back(piece.get());
