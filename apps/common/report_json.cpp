@@ -44,14 +44,19 @@ json machine_json(const machine_description& machine) {
   document["driver_cuda_version"] = machine.driver_version;
   document["device_count"] = machine.device_count;
   document["device"] = machine.device;
+  document["device_uuid"] = machine.device_uuid;
   document["compute_capability"] = {machine.compute_major, machine.compute_minor};
   document["conditional_nodes"] = machine.conditional_nodes;
   document["conditional_nodes_note"] = machine.conditional_nodes_note;
-  document["executors"] = json::array();
-  for (const auto& executor : machine.executors) {
-    document["executors"].push_back(
-        {{"name", executor.name}, {"available", executor.available}, {"why_not", executor.why_not}});
-  }
+  const auto available = [](const std::vector<executor_availability>& all) {
+    json list = json::array();
+    for (const auto& one : all)
+      list.push_back({{"name", one.name}, {"available", one.available}, {"why_not", one.why_not}});
+    return list;
+  };
+  document["executors"] = available(machine.executors);
+  document["transports"] = available(machine.transports);
+  document["peers"] = machine.peers;
   return document;
 }
 

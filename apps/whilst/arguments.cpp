@@ -9,8 +9,8 @@
 #include "solvers/linear/formats/formats.hpp"
 #include "solvers/linear/method_table.hpp"
 #include "solvers/linear/permutation/permutation.hpp"
-#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
+#include "validators.hpp"
 
 namespace whilst::command {
 namespace {
@@ -48,23 +48,6 @@ void add_matrix(CLI::App* to, solve_options& into) {
       ->option_text("FILE.mtx");
   add(to, "--gallery", into.gallery, "Make a model problem instead: whilst gallery lists them", not_empty())
       ->type_name("NAME:SIZE");
-}
-
-/// What a linear_solver takes: some may have settings behind their names.
-CLI::Validator preconditioner_of_matrix() {
-  const CLI::Validator known = one_of(preconditioner_names());
-  return {[known](std::string& text) -> std::string {
-            linear_solver_options asked;
-            asked.preconditioner = text;
-            if (!is_preconditioner_in_parts(asked)) return known(text);
-            try {
-              chosen_preconditioner(fmt::format("\"{}\" will not do", text), asked);
-            } catch (const error& problem) {
-              return problem.what();
-            }
-            return {};
-          },
-          known.get_description()};
 }
 
 void add_problem(CLI::App* to, solve_options& into) {
@@ -173,12 +156,6 @@ void add_eigenpairs(CLI::App* to, eigen_options& into) {
       "  whilst eigen A.mtx --count 8 --block-columns 16 --json - | jq .eigenvalues\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error, as a matrix that is not\n"
       "symmetric.");
-}
-
-CLI::Validator tolerance_as(const char* example) {
-  return number<double>(
-      "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },
-      fmt::format("a finite number that is not negative, as {}", example));
 }
 
 /// The options that minimize and equations share. `what` is "function".
@@ -332,6 +309,10 @@ arguments::arguments()
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
+  add(solve, "--ranks", solving.ranks,
+      "Split the rows among several ranks, one GPU each, or with --executor host parts of the CPU: threads:P, of this "
+      "process, or mpi, the processes that mpirun started (default: one). docs/several-gpus.md tells of them",
+      ranks_of_group());
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,
                   "Print the recorded program, and what was made as a preconditioner: of amg a table of its levels");
@@ -345,7 +326,8 @@ arguments::arguments()
       "  whilst solve --gallery poisson2d:256 --executor graph --unroll 8 --plot convergence.svg\n"
       "  whilst solve --gallery poisson3d:48 --preconditioner amg\n"
       "  zcat A.mtx.gz | whilst solve - --quiet --output x.mtx\n"
-      "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n\n"
+      "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n"
+      "  mpirun -n 4 whilst solve --gallery poisson3d:200 --ranks mpi\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error. It is 1, too, where --output\n"
       "is asked for and x is not finite: the report is there, x cannot be written.");
 

@@ -21,6 +21,8 @@ struct solve_options {
   std::string precision = "double";
   linear_solver_options solver;
   bool monitor = false, explain = false, quiet = false;
+  /// Of solve: "mpi" or "threads:4"; empty for one process without others.
+  std::string ranks;
   /// Of compare: a preconditioner to run beside the solver's; empty for none.
   std::string beside;
   /// Where to write results, "-" for standard output; empty to skip.

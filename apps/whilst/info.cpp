@@ -3,17 +3,30 @@
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
 #include "benchmarks/common/measured_at.hpp"
+#include "benchmarks/common/ranks.hpp"
 #include "command.hpp"
 #include "solvers/linear/method_table.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {
 
+namespace {
+
+void print_available(const char* what, const std::vector<executor_availability>& all) {
+  fmt::print("{}\n", what);
+  for (const auto& one : all)
+    fmt::print("  {:<14} {}\n", one.name, one.available ? "available" : "not here: " + one.why_not);
+}
+
+}  // namespace
+
 int run_info(const std::string& json) {
   const json_destination report(json);
   const machine_description machine = describe_machine();
   if (report.wanted()) {
-    report.write(machine_json(machine));
+    auto document = machine_json(machine);
+    document["mpi"] = is_built_with_mpi();
+    report.write(document);
     return succeeded;
   }
   fmt::print("whilst       {}, commit {}, built {} CUDA", version, source_commit(),
@@ -30,10 +43,10 @@ int run_info(const std::string& json) {
   fmt::print("WHILE nodes  {}\n", machine.conditional_nodes                ? "work: a graph with one was run"
                                   : machine.conditional_nodes_note.empty() ? "none"
                                                                            : "none: " + machine.conditional_nodes_note);
-  fmt::print("executors\n");
-  for (const auto& executor : machine.executors) {
-    fmt::print("  {:<10} {}\n", executor.name, executor.available ? "available" : "not here: " + executor.why_not);
-  }
+  print_available("executors", machine.executors);
+  print_available("transports between ranks", machine.transports);
+  fmt::print("MPI          {}\n", is_built_with_mpi() ? "built in: whilst solve --ranks mpi, under mpirun"
+                                                      : "not built in: ranks are threads");
   return succeeded;
 }
 

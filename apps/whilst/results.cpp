@@ -22,6 +22,11 @@ double relative_tolerance(const solve_options& options, double rhs_norm) {
   return rhs_norm > 0 ? std::max(options.solver.rtol, options.solver.atol / rhs_norm) : options.solver.rtol;
 }
 
+std::string progress_line(const progress& now, double rhs_norm) {
+  return fmt::format("iteration {}, relative residual {:.3e}", now.iteration,
+                     rhs_norm > 0 ? now.residual_norm / rhs_norm : now.residual_norm);
+}
+
 void print_history(std::FILE* out, const report& result) {
   fmt::print(out, "\n{:>12}  {:>13}  {:>13}\n", "iteration", "residual", "relative");
   for (const auto& [iteration, norm] : result.history()) {

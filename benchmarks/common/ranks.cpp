@@ -100,7 +100,8 @@ int ranks_from(const std::string& text) {
     const auto [stopped, problem] = std::from_chars(begin, end, threads);
     if (problem == std::errc() && stopped == end && threads >= 1 && threads <= 64) return threads;
   }
-  throw error("--ranks " + text, "that is no kind of ranks", "Give mpi, or threads:P with P from 1 to 64, as threads:4");
+  throw error("--ranks " + text, "that is no kind of ranks",
+              "Give mpi, or threads:P with P from 1 to 64, as threads:4");
 }
 
 int run_ranks(int threads, const std::function<int(const group&, int)>& work) {

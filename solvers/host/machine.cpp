@@ -1,5 +1,7 @@
 #include "whilst/host/machine.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -27,6 +29,45 @@ std::string driver_release() {
   std::string release;
   std::ifstream("/sys/module/nvidia/version") >> release;
   return release;
+}
+
+#if WHILST_WITH_CUDA
+std::string text_of(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t k = 0; k < sizeof uuid.bytes; ++k) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[k]));
+    text.append(k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "").append(digits);
+  }
+  return text;
+}
+#endif
+
+/// For each GPU the others whose memory it can reach.
+std::vector<std::vector<int>> peers_of_gpus([[maybe_unused]] int count) {
+  std::vector<std::vector<int>> peers;
+#if WHILST_WITH_CUDA
+  for (int from = 0; from < count; ++from) {
+    std::vector<int>& reached = peers.emplace_back();
+    for (int to = 0; to < count; ++to) {
+      int can = 0;
+      if (to != from) WHILST_CUDA("asking whether a GPU reaches another", cudaDeviceCanAccessPeer(&can, from, to));
+      if (can != 0) reached.push_back(to);
+    }
+  }
+#endif
+  return peers;
+}
+
+/// Empty if all GPUs reach one another.
+std::string why_no_peer_memory(const std::vector<std::vector<int>>& peers) {
+  if (peers.empty()) return "no GPU";
+  if (peers.size() == 1) return "one GPU is visible";
+  for (std::size_t from = 0; from < peers.size(); ++from)
+    for (std::size_t to = 0; to < peers.size(); ++to)
+      if (to != from && std::find(peers[from].begin(), peers[from].end(), static_cast<int>(to)) == peers[from].end())
+        return "GPU " + std::to_string(from) + " does not reach the memory of GPU " + std::to_string(to);
+  return "";
 }
 
 }  // namespace
@@ -66,6 +107,7 @@ machine_description describe_machine([[maybe_unused]] int device) {
     cudaDeviceProp properties{};
     WHILST_CUDA("asking for a device's properties", cudaGetDeviceProperties(&properties, device));
     found.device = properties.name;
+    found.device_uuid = text_of(properties.uuid);
     found.compute_major = properties.major;
     found.compute_minor = properties.minor;
     if (const auto code = cuda::kernels(device); !code.work) no_kernels = code.note;
@@ -83,6 +125,9 @@ machine_description describe_machine([[maybe_unused]] int device) {
   found.executors = {executor("host", ""), executor("stream", no_kernels),
                      executor("graph", found.conditional_nodes_note), executor("resident", no_kernels),
                      executor("batch", gpu ? no_kernels : "")};
+  found.peers = peers_of_gpus(found.device_count);
+  found.transports = {executor("threads", ""), executor("shared memory", ""),
+                      executor("peer memory", why_no_peer_memory(found.peers))};
   return found;
 }
 

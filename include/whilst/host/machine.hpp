@@ -8,8 +8,9 @@
 namespace whilst {
 
 /// Whether this build can run one executor on this machine; for a GPU, whether it contains code that the GPU can load.
+/// Or whether the ranks of a group can exchange by a transport.
 struct executor_availability {
-  /// "host", "stream", "graph", "resident" or "batch".
+  /// "host", "stream", "graph", "resident" or "batch"; or "threads", "shared memory" or "peer memory".
   std::string name;
   bool available = false;
   /// One readable sentence; empty if available.
@@ -34,6 +35,8 @@ struct machine_description {
   int device_count = 0;
   /// Name of the device described; empty without one.
   std::string device;
+  /// Its universally unique identifier, as nvidia-smi -L shows it: "GPU-" and 32 digits with dashes.
+  std::string device_uuid;
   /// Its compute capability: 9 and 0 for 9.0.
   int compute_major = 0, compute_minor = 0;
   /// True if a graph with a WHILE node ran and did what it should.
@@ -42,6 +45,11 @@ struct machine_description {
   std::string conditional_nodes_note;
   /// Every executor the library knows, present or not.
   std::vector<executor_availability> executors;
+  /// For each visible GPU the others whose memory its kernels can reach.
+  std::vector<std::vector<int>> peers;
+  /// What the ranks of a group can exchange by: see distributed_linear_solver::transport. Peer memory is available
+  /// where all visible GPUs reach one another.
+  std::vector<executor_availability> transports;
 };
 
 /// Describes the CPU and CUDA device `device` (-1: the current one). Runs one small graph to test conditional nodes, so

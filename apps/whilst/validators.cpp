@@ -1,0 +1,47 @@
+#include "validators.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "apps/common/command_line.hpp"
+#include "benchmarks/common/ranks.hpp"
+#include "solvers/linear/preconditioners/preconditioner_choice.hpp"
+
+namespace whilst::command {
+
+CLI::Validator preconditioner_of_matrix() {
+  const CLI::Validator known = one_of(preconditioner_names());
+  return {[known](std::string& text) -> std::string {
+            linear_solver_options asked;
+            asked.preconditioner = text;
+            if (!is_preconditioner_in_parts(asked)) return known(text);
+            try {
+              chosen_preconditioner(fmt::format("\"{}\" will not do", text), asked);
+            } catch (const error& problem) {
+              return problem.what();
+            }
+            return {};
+          },
+          known.get_description()};
+}
+
+CLI::Validator ranks_of_group() {
+  return {[](std::string& text) -> std::string {
+            try {
+              ranks_from(text);
+            } catch (const error& problem) {
+              return problem.what();
+            }
+            return {};
+          },
+          "RANKS"};
+}
+
+CLI::Validator tolerance_as(const char* example) {
+  return number<double>(
+      "FLOAT", [](double value) { return value >= 0 && std::isfinite(value); },
+      fmt::format("a finite number that is not negative, as {}", example));
+}
+
+}  // namespace whilst::command

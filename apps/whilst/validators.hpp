@@ -1,0 +1,15 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace whilst::command {
+
+/// What a linear_solver takes as a preconditioner: some may have settings behind their names.
+CLI::Validator preconditioner_of_matrix();
+/// A kind of ranks, as ranks_from takes it.
+CLI::Validator ranks_of_group();
+/// A finite number that is not negative.
+CLI::Validator tolerance_as(const char* example);
+
+}  // namespace whilst::command
