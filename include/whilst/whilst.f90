@@ -13,7 +13,8 @@ module whilst
       WHILST_CALLBACK_FAILED = 3, WHILST_INTERNAL_ERROR = 4
   integer(c_int), parameter :: WHILST_FLOAT = 1, WHILST_DOUBLE = 2
   integer(c_int), parameter :: WHILST_HOST = 1, WHILST_DEVICE = 2
-  integer(c_int), parameter :: WHILST_SOLVER_EXECUTOR = 1, WHILST_SOLVER_MEMORY = 2, WHILST_SOLVER_PROGRAM = 3
+  integer(c_int), parameter :: WHILST_SOLVER_EXECUTOR = 1, WHILST_SOLVER_MEMORY = 2, WHILST_SOLVER_PROGRAM = 3, &
+      WHILST_SOLVER_TRANSPORT = 4
   integer(c_int), parameter :: WHILST_RESIDUAL_NORM = 1, WHILST_RELATIVE_RESIDUAL = 2, WHILST_RHS_NORM = 3, &
       WHILST_SETUP_SECONDS = 4, WHILST_SOLVE_SECONDS = 5, WHILST_LOOP_SECONDS = 6, WHILST_VALUE = 7, &
       WHILST_EVALUATIONS = 8
@@ -252,6 +253,104 @@ module whilst
       import
       type(c_ptr), intent(inout) :: solver
       integer(c_int) :: whilst_solver_destroy
+    end function
+    function whilst_group_create(rank, size, gather, user, release, group) bind(C)
+      import
+      integer(c_int), value :: rank
+      integer(c_int), value :: size
+      type(c_funptr), value :: gather
+      type(c_ptr), value :: user
+      type(c_funptr), value :: release
+      type(c_ptr), intent(out) :: group
+      integer(c_int) :: whilst_group_create
+    end function
+    function whilst_group_create_threads(size, groups) bind(C)
+      import
+      integer(c_int), value :: size
+      type(c_ptr), intent(out) :: groups(*)
+      integer(c_int) :: whilst_group_create_threads
+    end function
+    function whilst_group_size(group, rank, size) bind(C)
+      import
+      type(c_ptr), value :: group
+      integer(c_int), intent(out) :: rank
+      integer(c_int), intent(out) :: size
+      integer(c_int) :: whilst_group_size
+    end function
+    function whilst_group_barrier(group) bind(C)
+      import
+      type(c_ptr), value :: group
+      integer(c_int) :: whilst_group_barrier
+    end function
+    function whilst_group_fail(group, message) bind(C)
+      import
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: message(*)
+      integer(c_int) :: whilst_group_fail
+    end function
+    function whilst_group_destroy(group) bind(C)
+      import
+      type(c_ptr), intent(inout) :: group
+      integer(c_int) :: whilst_group_destroy
+    end function
+    function whilst_distributed_matrix_create(group, number, first_row, rows, nonzeros, row_offsets, offset_bits, &
+        column_indices, index_bits, index_base, values, matrix) bind(C)
+      import
+      type(c_ptr), value :: group
+      integer(c_int), value :: number
+      integer(c_int64_t), value :: first_row
+      integer(c_int64_t), value :: rows
+      integer(c_int64_t), value :: nonzeros
+      type(c_ptr), value :: row_offsets
+      integer(c_int), value :: offset_bits
+      type(c_ptr), value :: column_indices
+      integer(c_int), value :: index_bits
+      integer(c_int), value :: index_base
+      type(c_ptr), value :: values
+      type(c_ptr), intent(out) :: matrix
+      integer(c_int) :: whilst_distributed_matrix_create
+    end function
+    function whilst_distributed_matrix_split(group, number, whole, matrix) bind(C)
+      import
+      type(c_ptr), value :: group
+      integer(c_int), value :: number
+      type(c_ptr), value :: whole
+      type(c_ptr), intent(out) :: matrix
+      integer(c_int) :: whilst_distributed_matrix_split
+    end function
+    function whilst_distributed_matrix_size(matrix, rows_of_all, first_row, rows, nonzeros, ghosts) bind(C)
+      import
+      type(c_ptr), value :: matrix
+      integer(c_int64_t), intent(out) :: rows_of_all
+      integer(c_int64_t), intent(out) :: first_row
+      integer(c_int64_t), intent(out) :: rows
+      integer(c_int64_t), intent(out) :: nonzeros
+      integer(c_int64_t), intent(out) :: ghosts
+      integer(c_int) :: whilst_distributed_matrix_size
+    end function
+    function whilst_distributed_matrix_destroy(matrix) bind(C)
+      import
+      type(c_ptr), intent(inout) :: matrix
+      integer(c_int) :: whilst_distributed_matrix_destroy
+    end function
+    function whilst_distributed_solver_create(matrix, options, peer_limit_seconds, solver) bind(C)
+      import
+      type(c_ptr), value :: matrix
+      character(kind=c_char), intent(in) :: options(*)
+      real(c_double), value :: peer_limit_seconds
+      type(c_ptr), intent(out) :: solver
+      integer(c_int) :: whilst_distributed_solver_create
+    end function
+    function whilst_solver_lost_rank(solver, rank) bind(C)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int), intent(out) :: rank
+      integer(c_int) :: whilst_solver_lost_rank
+    end function
+    function whilst_solver_recover(solver) bind(C)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int) :: whilst_solver_recover
     end function
     function whilst_ticket_wait(ticket, report) bind(C)
       import

@@ -57,6 +57,9 @@ typedef struct whilst_matrix whilst_matrix;  ///< A sparse matrix: see whilst_ma
 typedef struct whilst_solver whilst_solver;  ///< A recorded loop, replayed by each solve: see whilst_linear_create().
 typedef struct whilst_ticket whilst_ticket;  ///< An enqueued solve: see whilst_enqueue().
 typedef struct whilst_report whilst_report;  ///< How a solve ended: see whilst_report_text().
+typedef struct whilst_group whilst_group;    ///< A rank's seat among ranks that solve together: whilst_group_create().
+/// A matrix whose rows lie on the ranks of a group: see whilst_distributed_matrix_create().
+typedef struct whilst_distributed_matrix whilst_distributed_matrix;
 
 /// The version of the library, "0.1.0". Never fails; the text is the library's.
 WHILST_API const char* whilst_version(void);
@@ -216,7 +219,8 @@ WHILST_API whilst_status whilst_solver_bytes(whilst_solver* solver, int64_t* hos
 typedef enum whilst_solver_text_kind WHILST_INT {
   WHILST_SOLVER_EXECUTOR = 1,  ///< "host", "stream", "graph" or "resident"
   WHILST_SOLVER_MEMORY = 2,    ///< a table of its memory
-  WHILST_SOLVER_PROGRAM = 3    ///< what was recorded, as a tree
+  WHILST_SOLVER_PROGRAM = 3,   ///< what was recorded, as a tree
+  WHILST_SOLVER_TRANSPORT = 4  ///< of several ranks: "one rank", "threads", "shared memory" or "peer memory"
 } whilst_solver_text_kind;
 
 /// A text about a solver, NULL on an error. The text is the library's; it is valid until the same thread calls this
@@ -226,6 +230,76 @@ WHILST_API const char* whilst_solver_text(whilst_solver* solver, whilst_solver_t
 /// Gives a solver back; waits for what it has enqueued. Its tickets can then only be destroyed. Where another thread is
 /// in a call with it, or is in a callback of it, the solver goes when that call returns.
 WHILST_API whilst_status whilst_solver_destroy(whilst_solver** solver);
+
+// ---- several ranks: one system, its rows on several GPUs. docs/several-gpus.md tells how it works
+//
+// "Collective" functions are called by all ranks in the same order, and return when all have called them. What one rank
+// does wrong is an error on all, which names the rank.
+
+/// Gives every rank the bytes of all ranks: `mine` are this rank's, sizes[q] of them rank q's, and `all` has room for
+/// them in the order of ranks. Called by all ranks at once. Returns 0, or another number if it fails: the group is then
+/// broken.
+typedef int (*whilst_all_gather)(void* user, const void* mine, const int64_t* sizes, int ranks, void* all);
+/// Gives back what a callback works with.
+typedef void (*whilst_release)(void* user);
+
+/// Makes rank `rank` of `size` ranks, whose bytes travel by `gather`. whilst_group_from_mpi() of whilst/whilst_mpi.h
+/// makes one of MPI processes. `release`, which may be NULL, is called once with `user` when the group and all that was
+/// made with it are gone, or when this fails.
+WHILST_API whilst_status whilst_group_create(int rank, int size, whilst_all_gather gather, void* user,
+                                             whilst_release release, whilst_group** group);
+
+/// Makes all ranks of a group of threads of this process: writes `size` handles to the array `groups`, of which the
+/// q-th is for the thread that is rank q.
+WHILST_API whilst_status whilst_group_create_threads(int size, whilst_group** groups);
+
+/// The rank and the number of ranks; each may be NULL.
+WHILST_API whilst_status whilst_group_size(const whilst_group* group, int* rank, int* size);
+
+/// Returns when all ranks have called it. Collective.
+WHILST_API whilst_status whilst_group_barrier(const whilst_group* group);
+
+/// Says that this rank gives up, and why: the others' next call fails with these words, and the group is broken.
+WHILST_API whilst_status whilst_group_fail(const whilst_group* group, const char* message);
+
+/// Gives a rank's seat back; what was made with it stays valid. A thread that has given back all leaves its group.
+WHILST_API whilst_status whilst_group_destroy(whilst_group** group);
+
+/// Makes a square matrix from the rows that each rank has, by a copy; arguments as of whilst_matrix_copy(), but that
+/// first_row is the global number of the first row (counted from index_base, too), and that column_indices are global.
+/// All rows are there once, in the order of ranks; a rank may have none. Collective.
+WHILST_API whilst_status whilst_distributed_matrix_create(const whilst_group* group, whilst_number number,
+                                                          int64_t first_row, int64_t rows, int64_t nonzeros,
+                                                          const void* row_offsets, int offset_bits,
+                                                          const void* column_indices, int index_bits, int index_base,
+                                                          const void* values, whilst_distributed_matrix** matrix);
+
+/// The same from a matrix that rank 0 has, split by nonzeros and rows; the other ranks pass NULL. Collective.
+WHILST_API whilst_status whilst_distributed_matrix_split(const whilst_group* group, whilst_number number,
+                                                         const whilst_matrix* whole,
+                                                         whilst_distributed_matrix** matrix);
+
+/// The rows of all ranks; of this rank the first row (from 0), rows, nonzeros, and how many entries of other ranks a
+/// product reads. Each of the last five may be NULL.
+WHILST_API whilst_status whilst_distributed_matrix_size(const whilst_distributed_matrix* matrix, int64_t* rows_of_all,
+                                                        int64_t* first_row, int64_t* rows, int64_t* nonzeros,
+                                                        int64_t* ghosts);
+
+/// Gives a matrix back; solvers made from it stay valid.
+WHILST_API whilst_status whilst_distributed_matrix_destroy(whilst_distributed_matrix** matrix);
+
+/// For A x = b on all ranks, one GPU a rank or on the host; `options` as for whilst_linear_create(), the same on all
+/// ranks. Vectors are the entries of this rank's rows. peer_limit_seconds: how long a solve waits for a rank that does
+/// not come, as 10; it then ends with reason "peer_lost". Collective, as are whilst_solve(), whilst_enqueue() and
+/// whilst_solver_update_values() with it; cancelling on one rank stops all.
+WHILST_API whilst_status whilst_distributed_solver_create(const whilst_distributed_matrix* matrix, const char* options,
+                                                          double peer_limit_seconds, whilst_solver** solver);
+
+/// Writes the rank that the last solve of such a solver waited for in vain; -1 for none.
+WHILST_API whilst_status whilst_solver_lost_rank(whilst_solver* solver, int* rank);
+
+/// Makes such a solver usable after a rank was lost that is there again. Collective, with no solve in flight.
+WHILST_API whilst_status whilst_solver_recover(whilst_solver* solver);
 
 // ---- tickets
 

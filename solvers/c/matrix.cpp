@@ -1,57 +1,10 @@
-#include <algorithm>
-#include <limits>
-
-#include "solvers/c/handles.hpp"
+#include "solvers/c/given_arrays.hpp"
 #include "solvers/c/objects.hpp"
 #include "whilst/files/matrix_market.hpp"
 #include "whilst/problems/gallery.hpp"
 
 namespace whilst::c {
 namespace {
-
-std::size_t length_of(index_type count, const char* name) {
-  if (count < 0 || count == std::numeric_limits<index_type>::max())
-    refuse(std::string(name) + " is " + std::to_string(count), "Pass a number that memory can hold");
-  return static_cast<std::size_t>(count);
-}
-
-template <class Integer>
-std::span<const Integer> integers(const void* data, std::size_t length, const char* name) {
-  if (length == 0) return {};
-  return {static_cast<const Integer*>(given(data, name)), length};
-}
-
-template <class T>
-std::span<const T> values_given(const void* values, index_type nonzeros) {
-  return integers<T>(values, length_of(nonzeros, "nonzeros"), "values");
-}
-
-/// Calls `use` with the integers as they are, or, where they count from 1, with a copy of them that counts from 0.
-template <class Integer, class Use>
-void use_from_zero(std::span<const Integer> given, int base, const Use& use) {
-  if (base == 0) return use(given);
-  std::vector<Integer> from_zero(given.begin(), given.end());
-  for (Integer& one : from_zero)  // the least integer stays what it is, and wrong
-    if (one > std::numeric_limits<Integer>::min()) --one;
-  use(std::span<const Integer>(from_zero));
-}
-
-template <class Use>
-void use_integers(const void* data, std::size_t length, int bits, int base, const char* name, const Use& use) {
-  if (bits == 32)
-    use_from_zero(integers<std::int32_t>(data, length, name), base, use);
-  else if (bits == 64)
-    use_from_zero(integers<std::int64_t>(data, length, name), base, use);
-  else
-    refuse(std::string(name) + " have " + std::to_string(bits) + " bits", "Pass 32 or 64");
-}
-
-void check_nonzeros(index_type counted, index_type nonzeros) {
-  if (counted != nonzeros)
-    refuse("row_offsets end with " + std::to_string(counted) + ", not with the number of nonzeros, " +
-               std::to_string(nonzeros),
-           "Pass the length of values as nonzeros, and the number of entries up to each row as row_offsets");
-}
 
 void check_shape(index_type rows, index_type columns) {
   length_of(rows, "rows");
@@ -91,8 +44,7 @@ whilst_status whilst_matrix_copy(whilst_number number, int64_t rows, int64_t col
   using namespace whilst::c;
   return guarded_making(__func__, matrix, "matrix", [&] {
     check_shape(rows, columns);
-    if (index_base != 0 && index_base != 1)
-      refuse("index_base is " + std::to_string(index_base), "Pass 0, or 1 as in Fortran");
+    check_base(index_base);
     const std::size_t entries = length_of(nonzeros, "nonzeros");
     use_integers(row_offsets, length_of(rows, "rows") + 1, offset_bits, index_base, "row_offsets", [&](auto offsets) {
       check_nonzeros(static_cast<int64_t>(offsets.back()), nonzeros);

@@ -67,6 +67,10 @@ class any_solver {
   virtual replayed_solver& replayed();
   virtual memory_table memory() const = 0;
   virtual std::string explain() const = 0;
+  // Of several ranks.
+  virtual std::string transport() const;
+  virtual int lost_rank() const;
+  virtual void recover();
 };
 
 /// The parts that all solvers have in the same form. Solver is one of the library's, with a number type.

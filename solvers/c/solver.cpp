@@ -36,6 +36,8 @@ std::string text_about(any_solver& solver, whilst_solver_text_kind what) {
       return solver.memory().text();
     case WHILST_SOLVER_PROGRAM:
       return solver.explain();
+    case WHILST_SOLVER_TRANSPORT:
+      return solver.transport();
   }
   refuse("there is no text " + std::to_string(static_cast<int>(what)), "Use those of whilst_solver_text_kind");
 }
@@ -51,6 +53,15 @@ void any_solver::bind_values(const void*) {
 replayed_solver& any_solver::replayed() {
   refuse("a solve of several columns has no progress to watch", "Look at its report, or solve one column");
 }
+
+namespace {
+[[noreturn]] void refuse_one_rank() {
+  refuse("the solver is not for several ranks", "Make one with whilst_distributed_solver_create");
+}
+}  // namespace
+std::string any_solver::transport() const { refuse_one_rank(); }
+int any_solver::lost_rank() const { refuse_one_rank(); }
+void any_solver::recover() { refuse_one_rank(); }
 
 void check_length(const given_vector& vector, index_type expected) {
   if (vector.length != expected)
@@ -168,6 +179,16 @@ const char* whilst_solver_text(whilst_solver* solver, whilst_solver_text_kind wh
   thread_local std::string text;
   const whilst_status status = guarded(__func__, [&] { text = text_about(*solver_behind(solver), what); });
   return status == WHILST_OK ? text.c_str() : nullptr;
+}
+
+whilst_status whilst_solver_lost_rank(whilst_solver* solver, int* rank) {
+  using namespace whilst::c;
+  return guarded(__func__, [&] { *given(rank, "rank") = solver_behind(solver)->lost_rank(); });
+}
+
+whilst_status whilst_solver_recover(whilst_solver* solver) {
+  using namespace whilst::c;
+  return guarded(__func__, [&] { solver_behind(solver)->recover(); });
 }
 
 whilst_status whilst_solver_destroy(whilst_solver** solver) {

@@ -216,6 +216,19 @@ void distributed_csr_matrix<T>::update_values(const integer_array& row_offsets, 
 }
 
 template <class T>
+void distributed_csr_matrix<T>::update_values(std::span<const T> values) {
+  const char* const doing = "taking new values of a distributed matrix";
+  ranks_.agree(doing, [&] {
+    if (values.size() != values_.size())
+      refuse_rows(
+          doing,
+          "there are " + std::to_string(values.size()) + " values for " + std::to_string(values_.size()) + " entries",
+          "Give one for each entry of the pattern");
+  });
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+template <class T>
 index_type distributed_csr_matrix<T>::row_offset(index_type i) const {
   const auto at = static_cast<std::size_t>(i);
   return row_offsets_64_.empty() ? row_offsets_32_[at] : row_offsets_64_[at];

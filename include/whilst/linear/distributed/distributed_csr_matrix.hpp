@@ -38,6 +38,9 @@ class distributed_csr_matrix {
   /// Collective. Solvers that read the local matrix in place see them.
   void update_values(const integer_array& row_offsets, const integer_array& column_indices, std::span<const T> values);
 
+  /// The same without the pattern: this rank's values, in the order in which it gave them. Collective.
+  void update_values(std::span<const T> values);
+
   const group& ranks() const { return ranks_; }
   const row_partition& partition() const { return partition_; }
   const halo_plan& halo() const { return halo_; }
