@@ -47,13 +47,21 @@ nlohmann::json measure_all(const whilst::group& ranks, int device, const setting
   return rows;
 }
 
+/// The runs that a file has already, if they are to stay there.
+nlohmann::json runs_before(const settings& asked) {
+  std::ifstream file(asked.json);
+  return asked.adds && file ? nlohmann::json::parse(file).at("runs") : nlohmann::json::array();
+}
+
 void write(const nlohmann::json& rows, const std::string& processes, const settings& asked) {
+  nlohmann::json runs = runs_before(asked);
+  runs.insert(runs.end(), rows.begin(), rows.end());
   const whilst::machine_description machine = whilst::describe_machine();
   const whilst::measured_at measured = whilst::measured_now();
   const nlohmann::json all{
       {"version", whilst::version}, {"commit", measured.commit},
       {"date", measured.date},      {"machine", {{"processor", machine.processor}, {"device", machine.device}}},
-      {"ranks_are", processes},     {"runs", rows}};
+      {"ranks_are", processes},     {"runs", runs}};
   std::ofstream(asked.json) << all.dump(2) << '\n';
 }
 
@@ -74,6 +82,7 @@ int main(int count, char** arguments) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--executor", asked.executor, "graph, stream or host");
   app.add_option("--json", asked.json, "write the results to this file");
+  app.add_flag("--add", asked.adds, "keep the runs that the file has, as of other numbers of ranks");
   CLI11_PARSE(app, count, arguments);
   const bool processes = whilst::is_built_with_mpi() && whilst::is_under_mpi();
   try {

@@ -16,6 +16,7 @@ struct settings {
   std::vector<std::string> kinds{"matrix-free", "csr"};
   std::vector<std::string> methods{"cg", "pipelined-cg"};
   std::string executor = "graph", json;
+  bool adds = false;
 };
 
 /// Of one solver on all ranks.

@@ -9,6 +9,7 @@
 #include "python/src/batches.hpp"
 #include "python/src/called_functions.hpp"
 #include "python/src/gil.hpp"
+#include "python/src/groups.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
 #include "whilst/basics/error.hpp"
@@ -71,4 +72,5 @@ NB_MODULE(_core, module) {
   whilst::python::bind_batches(module);
   whilst::python::bind_nonlinear_solvers(module);
   whilst::python::bind_called_functions(module);
+  whilst::python::bind_groups(module);
 }

@@ -6,6 +6,7 @@ Functions have SciPy's names, arguments and return values; :class:`LinearSolver`
 from ._core import Error, __version__, describe_cache, machine, reset
 from ._options import DEFAULTS
 from .batches import BatchReport, BatchSolver
+from .distributed import DistributedLinearSolver, Group
 from .functions import (
     bicgstab,
     bicgstabl,
@@ -37,7 +38,9 @@ __all__ = [
     "BatchReport",
     "BatchSolver",
     "DEFAULTS",
+    "DistributedLinearSolver",
     "Error",
+    "Group",
     "LeastSquaresSolver",
     "LinearSolver",
     "Minimizer",

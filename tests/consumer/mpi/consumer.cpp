@@ -1,6 +1,7 @@
 // Ranks as processes: what the threads of a group do in Whilst's own tests, over MPI.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -79,8 +80,8 @@ void run(const whilst::group& ranks) {
   ranks.barrier();
 }
 
-/// A solve by processes, whose words travel through shared memory, against the same one by threads: to the bit. Of three
-/// ranks the middle one has twice the ghosts of the others, and more than a page of words.
+/// A solve by processes, whose words travel through shared memory, against the same one by threads: to the bit. Of
+/// three ranks the middle one has twice the ghosts of the others, and more than a page of words.
 void check_solve(const whilst::group& ranks) {
   const whilst::csr_matrix<double> A = whilst::make_gallery<double>("poisson3d:20").matrix;
   whilst::linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
@@ -113,6 +114,35 @@ void check_solve(const whilst::group& ranks) {
   }
 }
 
+/// The program that docs/several-gpus.md shows: -u'' = 1 on a line, by hand u[i] = (i + 1) (n - i) / 2.
+void solve_line(const std::string& executor, int gpu) {
+  const whilst::group ranks = whilst::mpi_group(MPI_COMM_WORLD);
+  const long long n = 1000, first = n * ranks.rank() / ranks.size(), end = n * (ranks.rank() + 1) / ranks.size();
+  std::vector<long long> offsets{0}, columns;  // of this rank's rows; columns have global numbers
+  std::vector<double> values;
+  for (long long i = first; i < end; ++i) {
+    for (long long j = std::max(i - 1, 0LL); j <= std::min(i + 1, n - 1); ++j) {
+      columns.push_back(j);
+      values.push_back(i == j ? 2 : -1);
+    }
+    offsets.push_back(static_cast<long long>(columns.size()));
+  }
+  const whilst::distributed_csr_matrix<double> A(ranks, first, offsets, columns, values);
+  whilst::linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
+  options.executor = executor;
+  options.device = gpu;
+  whilst::distributed_linear_solver<double> solver(A, options);
+  std::vector<double> b(static_cast<std::size_t>(end - first), 1.0), x(b.size());  // this rank's entries
+  const whilst::report report = solver.solve(b, x);
+  if (ranks.rank() == 0) std::printf("%s\n", report.message().c_str());
+
+  check(report.converged(), report.message());
+  // At most the residual, 1e-8 sqrt(n), over the least eigenvalue, pi^2 / (n + 1)^2 to four digits.
+  const double bound = 1e-8 * std::sqrt(n) * (n + 1) * (n + 1) / 9.869;
+  for (long long i = first; i < end; ++i)
+    check(std::abs(x[static_cast<std::size_t>(i - first)] - (i + 1) * (n - i) / 2.0) <= bound, "the solution on a line");
+}
+
 void differ(const whilst::group& ranks) {
   if (ranks.size() == 1) return;
   const std::string differing = message_of([&] { ranks.barrier(ranks.rank() == 0 ? "here" : "there"); });
@@ -135,6 +165,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   run(whilst::mpi_group(MPI_COMM_WORLD));
   check_solve(whilst::mpi_group(MPI_COMM_WORLD));
+  solve_line("host", -1);
   differ(whilst::mpi_group(MPI_COMM_WORLD));
   give_up(whilst::mpi_group(MPI_COMM_WORLD));
   int all_failures = 0;
