@@ -140,7 +140,8 @@ void solve_line(const std::string& executor, int gpu) {
   // At most the residual, 1e-8 sqrt(n), over the least eigenvalue, pi^2 / (n + 1)^2 to four digits.
   const double bound = 1e-8 * std::sqrt(n) * (n + 1) * (n + 1) / 9.869;
   for (long long i = first; i < end; ++i)
-    check(std::abs(x[static_cast<std::size_t>(i - first)] - (i + 1) * (n - i) / 2.0) <= bound, "the solution on a line");
+    check(std::abs(x[static_cast<std::size_t>(i - first)] - (i + 1) * (n - i) / 2.0) <= bound,
+          "the solution on a line");
 }
 
 void differ(const whilst::group& ranks) {
