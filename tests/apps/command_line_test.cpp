@@ -544,6 +544,25 @@ TEST_CASE("info names the executors and says why one is missing") {
   }
   CHECK(names == strings{"host", "stream", "graph", "resident", "batch"});
 
+  // Every GPU lists others alone, and peer memory is there where each lists all.
+  const size_t gpus = machine["device_count"];
+  REQUIRE(machine["peers"].size() == gpus);
+  bool all_reach = gpus > 1;
+  for (size_t gpu = 0; gpu < gpus; ++gpu) {
+    for (const auto& peer : machine["peers"][gpu]) CHECK((peer != gpu && peer < gpus));
+    all_reach = all_reach && machine["peers"][gpu].size() == gpus - 1;
+  }
+  strings transports;
+  for (const auto& transport : machine["transports"]) {
+    transports.push_back(transport["name"]);
+    CHECK(contains(text.out, "  " + transports.back() + " "));
+    CHECK(transport["available"].get<bool>() == transport["why_not"].get<std::string>().empty());
+    CHECK(transport["available"] == (transports.back() != "peer memory" || all_reach));
+  }
+  CHECK(transports == strings{"threads", "shared memory", "peer memory"});
+  CHECK(contains(text.out, machine["mpi"] == true ? "MPI          built in" : "MPI          not built in"));
+  CHECK(machine["device_uuid"].get<std::string>().size() == (gpus > 0 ? 40 : 0));  // "GPU-" and 32 digits in 5 groups
+
   // CUDA itself says of a missing driver that its version is insufficient.
   if (machine["cuda_build"] == true && machine["driver_cuda_version"] == 0)
     CHECK(contains(text.out, "not here: no GPU: no NVIDIA driver is installed, or it is not loaded\n"));
