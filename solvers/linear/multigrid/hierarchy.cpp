@@ -243,7 +243,7 @@ void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memo
   require_32_bits(of_up);
   std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
   std::int32_t* const indices = memory_of_csr(scratch).template take<std::int32_t>(of_up).data();
-  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(8)});
+  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(2)});
   fine.up_values = kept_.take<C>(of_up).data();
   fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
   if (fine.coarse_rows == 0) return;
