@@ -66,8 +66,8 @@ void hierarchy<C>::begin_system(const pattern_view& A, recorded_stages& stages) 
 template <class C>
 void hierarchy<C>::record_finest_nodes(recorder& run) const {
   run.step("blocks of nodes", given_nodes_.nodes.rows,
-           fold_values{{given_nodes_.nodes, given_nodes_.values}, levels_.front().nodes_of_A(),
-                       given_nodes_.nodes.lanes(8)});
+           fold_values{
+               {given_nodes_.nodes, given_nodes_.values}, levels_.front().nodes_of_A(), given_nodes_.nodes.lanes(8)});
 }
 
 /// As divide; and the tentative prolongation, which depends on no values and so stays as it is.

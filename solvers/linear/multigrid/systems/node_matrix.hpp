@@ -63,7 +63,7 @@ struct unfold_rows {
   int down, across, across_of_B;
   std::int32_t *offsets, *indices;
 
-  WHILST_HD static int lanes_wanted() { return 4; }
+  WHILST_HD static int lanes_wanted() { return 16; }
   template <class Team>
   WHILST_HD void operator()(index_type row, const Team& team) const {
     const index_type i = row / down, r = row % down;
@@ -139,7 +139,8 @@ struct fold_values {
     double* const of_row = to.row(i, to.nodes.offsets[i], r);
     const std::int32_t whole = (to.nodes.offsets[i + 1] - to.nodes.offsets[i]) * to.across;
     int not_in_order = 0;
-    A.each_entry(row, team, [&](std::int32_t e, std::int32_t j) { not_in_order += e > begin && A.indices[e - 1] >= j; });
+    A.each_entry(row, team,
+                 [&](std::int32_t e, std::int32_t j) { not_in_order += e > begin && A.indices[e - 1] >= j; });
     not_in_order = team.sum(not_in_order);
     if (not_in_order == 0 && end - begin == whole) {  // whole blocks, one after another
       A.each_entry(row, team, [&](std::int32_t e, std::int32_t) { of_row[e - begin] = from.values[e]; });
