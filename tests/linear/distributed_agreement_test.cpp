@@ -33,9 +33,14 @@ const csr_matrix<double>& matrix() {
   static const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:24").matrix;
   return A;
 }
-splits equal_split(int size) {
+/// One that takes a GPU long enough to be asked meanwhile.
+const csr_matrix<double>& large_matrix() {
+  static const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:200").matrix;
+  return A;
+}
+splits equal_split(const csr_matrix<double>& A, int size) {
   splits made;
-  for (int q = 0; q <= size; ++q) made.push_back(matrix().rows() * q / size);
+  for (int q = 0; q <= size; ++q) made.push_back(A.rows() * q / size);
   return made;
 }
 linear_solver_options usual() { return {.method = "cg"}; }
@@ -64,10 +69,10 @@ struct rank_of_system {
   distributed_linear_solver<double> solver;
   std::vector<double> b, x;
   rank_of_system(const group& ranks, const linear_solver_options& options, const std::string& executor,
-                 double limit_seconds = 10)
-      : solver(distributed<double>(ranks, matrix(), equal_split(ranks.size())),
+                 double limit_seconds = 10, const csr_matrix<double>& A = matrix())
+      : solver(distributed<double>(ranks, A, equal_split(A, ranks.size())),
                whilst_test::with_executor(options, executor, ranks.rank()), limit_seconds) {
-    const splits split = equal_split(ranks.size());
+    const splits split = equal_split(A, ranks.size());
     const auto q = static_cast<std::size_t>(ranks.rank());
     b.assign(static_cast<std::size_t>(split[q + 1] - split[q]), 1.0);
     x.assign(b.size(), 0.0);
@@ -97,7 +102,7 @@ TEST_CASE("one rank is cancelled, and all stop in the same iteration", "[group][
     CAPTURE(who);
     reports found(3);
     CHECK(on_ranks(3, [&](const group& ranks) {
-            rank_of_system own(ranks, endless(), executor);
+            rank_of_system own(ranks, endless(), executor, 10, large_matrix());
             std::atomic<index_type> seen{0};
             own.solver.set_monitor([&](const whilst::progress& now) {
               seen = now.iteration;
@@ -119,7 +124,7 @@ TEST_CASE("the time of one rank is up, and all stop in the same iteration", "[gr
   CAPTURE(executor);
   reports found(4);
   CHECK(on_ranks(4, [&](const group& ranks) {
-          rank_of_system own(ranks, endless(), executor);
+          rank_of_system own(ranks, endless(), executor, 10, large_matrix());
           if (ranks.rank() == 2) own.solver.set_deadline(0.02);
           found.note(ranks, own.solve());
         }) == nothing(4));
@@ -265,7 +270,7 @@ TEST_CASE("new values of a distributed matrix count from the next solve on", "[g
           rank_of_system own(ranks, usual(), executor);
           own.solve();
           const std::vector<double> before = own.x;
-          own.solver.update_values(distributed<double>(ranks, B, equal_split(3)));
+          own.solver.update_values(distributed<double>(ranks, B, equal_split(B, 3)));
           own.solve();
           // Powers of two change no digit.
           for (std::size_t i = 0; i < before.size(); ++i)
