@@ -109,18 +109,21 @@ struct vector_with_ghosts {
   WHILST_HD T operator[](index_type i) const {
     return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, round, running);
   }
+  /// One that is known to be an own one.
+  WHILST_HD T own(index_type i) const { return x[i]; }
 };
 /// The same where ghosts are taken for zero, and it is noted that there is one.
 template <class T>
 struct vector_without_ghosts {
-  index_type own;
+  index_type own_entries;
   const T* x;
   bool* has_ghosts;
   WHILST_HD T operator[](index_type i) const {
-    if (i < own) return x[i];
+    if (i < own_entries) return x[i];
     *has_ghosts = true;
     return 0;
   }
+  WHILST_HD T own(index_type i) const { return x[i]; }
 };
 
 /// For the step that makes a vector: sends the entries that others read, once each is in memory.
