@@ -3,3 +3,4 @@
 #include "whilst/group/group.hpp"
 #include "whilst/group/thread_group.hpp"
 #include "whilst/linear/distributed/distributed_csr_matrix.hpp"
+#include "whilst/linear/distributed/distributed_linear_solver.hpp"

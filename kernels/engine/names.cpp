@@ -55,6 +55,8 @@ std::string_view name(reason why) {
       return "cancelled";
     case reason::yielded:
       return "yielded";
+    case reason::peer_lost:
+      return "peer_lost";
   }
   return "unknown";
 }
@@ -107,6 +109,8 @@ std::string_view sentence(reason why) {
       return "the solve was cancelled";
     case reason::yielded:
       return "the loop yielded to the host, and can be resumed";
+    case reason::peer_lost:
+      return "a rank of the group did not come";
   }
   return "unknown reason";
 }

@@ -186,6 +186,8 @@ class recorder {
   void add_parallel(const char* name, body_references bodies);
   void record_into(const program_node& node, std::vector<program_node>& list, const body_reference& body);
 
+  friend class group_recorder;  // which has steps of its own kind
+
   std::vector<program_node>* current_ = &nodes_;
   std::vector<memory_range> writes_;  ///< of the step that is being recorded, as far as its functors tell
   bool in_loop_ = false;

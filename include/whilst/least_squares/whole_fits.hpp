@@ -79,7 +79,7 @@ class fit_runner {
   WHILST_HD void obey(std::uint64_t request) {
     int verdict = 0;
     if (team_.rank() == 0 && (request | deadline_at_) != 0) {
-      verdict = static_cast<int>(outside_wish{request, wish_->launch, deadline_at_}.verdict());
+      verdict = static_cast<int>(outside_wish{request, wish_->launch, deadline_at_, 0}.verdict());
     }
     if constexpr (all_conclude) {
       if (team_.size() > 1) verdict = team_.sum(verdict);

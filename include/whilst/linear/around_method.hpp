@@ -36,7 +36,7 @@ struct around_method {
   WHILST_HD void judge_start(Run& run, bool is_scaled) const {
     if constexpr (requires { A.prepare(run); }) A.prepare(run);
     constexpr bool chooses = has_rows<Operator> && !runs_before<Run>;
-    const index_type n = A.rows();
+    const index_type n = rows_of_all(A);
     const typename steps::residual use{s, b, x, d, chooses, row_factors()};
     const typename steps::judge_start judge{s, outer, inner, n, chooses, is_scaled, reduction()};
     if constexpr (chooses) {

@@ -104,6 +104,16 @@ WHILST_HD bool knows_diagonal([[maybe_unused]] const Operator& A) {
   }
 }
 
+/// How many rows an operator has on all ranks of a group together.
+template <class Operator>
+WHILST_HD index_type rows_of_all(const Operator& A) {
+  if constexpr (requires { A.global_rows(); }) {
+    return A.global_rows();
+  } else {
+    return A.rows();
+  }
+}
+
 /// A times a factor, read from memory at the time of the product, after the previous step has ended.
 template <class T, class Operator>
 struct scaled_operator {

@@ -128,6 +128,7 @@ recorded_solve<T> declare_parameters(program_recorder& record, const solve_reque
 template <class T, class Operator>
 Operator with_values(Operator A, const solve_frame<T>& frame) {
   if constexpr (requires { A.values; }) A.values = {frame.values};
+  if constexpr (requires { A.local.values; }) A.local.values = {frame.values};
   if constexpr (requires { A.parts; }) A.parts->read_values_from({frame.values});
   return A;
 }
@@ -142,9 +143,19 @@ const Preconditioner& M_with_values(const Preconditioner& M, [[maybe_unused]] co
 /// Throws whilst::error: what is asked for records steps, and cannot be put into a kernel.
 [[noreturn]] void refuse_in_kernel();
 
-/// Records the steps of a solve_type, made from A, M and what a launch binds.
-template <class solve_type, class T, class Operator, class Preconditioner>
-recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, const Preconditioner& M) {
+/// Has a recorder record a solve.
+struct by_the_recorder {
+  template <class Solve>
+  void operator()(program_recorder& record, const Solve& solve) const {
+    solve(record);
+  }
+};
+
+/// Records the steps of a solve_type, made from A, M and what a launch binds. record_by(recorder, solve): another way
+/// to have them recorded.
+template <class solve_type, class T, class Operator, class Preconditioner, class RecordBy = by_the_recorder>
+recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, const Preconditioner& M,
+                            const RecordBy& record_by = {}) {
   if (request.in_kernel) refuse_in_kernel();
   if constexpr (has_rows<Operator> && requires { A.lanes_wanted(); })
     detail::check_lanes("recording a solve by an operator", A.lanes_wanted());
@@ -161,7 +172,7 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
   });
   recorded_solve<T> made = declare_parameters(record, request, frame, &frame.outer->settings, &frame.inner->settings);
   if (request.around) request.around->record_before(record);
-  solve(record);
+  record_by(record, solve);
   if (request.around) request.around->record_after(record);
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <whilst/csr_matrix.hpp>
@@ -77,6 +79,39 @@ void run(const whilst::group& ranks) {
   ranks.barrier();
 }
 
+/// A solve by processes, whose words travel through shared memory, against the same one by threads: to the bit.
+void check_solve(const whilst::group& ranks) {
+  const whilst::csr_matrix<double> A = whilst::make_gallery<double>("poisson3d:8").matrix;
+  whilst::linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
+  options.executor = "host";
+  const auto solved_by = [&](const whilst::group& own, std::string* transport) {
+    const auto split = whilst::distributed_csr_matrix<double>::from_rank_0(own, own.rank() == 0 ? &A : nullptr);
+    whilst::distributed_linear_solver<double> solver(split, options);
+    const auto rows = static_cast<std::size_t>(split.partition().rows_of(own.rank()));
+    std::vector<double> b(rows, 1.0), x(rows);
+    for (int k = 0; k < 2; ++k) {
+      std::fill(x.begin(), x.end(), 0.0);
+      if (solver.solve(b, x).reason() != whilst::reason::converged_rtol) throw std::runtime_error("no convergence");
+    }
+    if (transport) *transport = solver.transport();
+    return own.all_gather<double>("the solution", x).all;
+  };
+  std::string transport;
+  const std::vector<double> by_processes = solved_by(ranks, &transport);
+  check(transport == (ranks.size() > 1 ? "shared memory" : "one rank"), "the transport is " + transport);
+  if (ranks.rank() == 0) {
+    std::vector<double> by_threads;
+    std::vector<std::thread> threads;
+    for (whilst::group& one : whilst::make_thread_groups(ranks.size()))
+      threads.emplace_back([&, own = std::move(one)] {
+        const std::vector<double> found = solved_by(own, nullptr);
+        if (own.rank() == 0) by_threads = found;
+      });
+    for (std::thread& one : threads) one.join();
+    check(by_threads == by_processes, "the solution by processes");
+  }
+}
+
 void differ(const whilst::group& ranks) {
   if (ranks.size() == 1) return;
   const std::string differing = message_of([&] { ranks.barrier(ranks.rank() == 0 ? "here" : "there"); });
@@ -98,6 +133,7 @@ int main(int argc, char** argv) {
   check(has(message_of([] { (void)whilst::mpi_group(MPI_COMM_WORLD); }), "Call MPI_Init before"), "before MPI_Init");
   MPI_Init(&argc, &argv);
   run(whilst::mpi_group(MPI_COMM_WORLD));
+  check_solve(whilst::mpi_group(MPI_COMM_WORLD));
   differ(whilst::mpi_group(MPI_COMM_WORLD));
   give_up(whilst::mpi_group(MPI_COMM_WORLD));
   int all_failures = 0;

@@ -66,17 +66,23 @@ struct alignas(16) outside_wish {
   std::uint64_t cancel_request;
   /// From the settings, when the loop is armed; 0 for none.
   std::uint64_t launch, deadline_at;
+  /// agreed_on(a verdict), where the ranks of a group agree on it, whatever else is asked here; else 0.
+  std::uint64_t agreed;
 
+  WHILST_HD static std::uint64_t agreed_on(reason verdict) {
+    return std::uint64_t{1} << 32 | static_cast<std::uint32_t>(verdict);
+  }
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
   /// The verdict that it asks for now; reason::running for none.
   WHILST_HD reason verdict() const {
-    if ((cancel_request | deadline_at) == 0) [[likely]]
+    if ((cancel_request | deadline_at | agreed) == 0) [[likely]]
       return reason::running;
+    if (agreed) return static_cast<reason>(static_cast<int>(static_cast<std::uint32_t>(agreed)));
     return cancelled() ? reason::cancelled : is_late() ? reason::deadline : reason::running;
   }
   /// Freezes the wish, so that later readers see the same whatever the time.
-  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u}; }
+  WHILST_HD outside_wish decided() const { return {cancel_request, launch, is_late() ? 1u : 0u, agreed}; }
 };
 
 /// Drops every other record; returns how many are left. Out of line, to keep the code of finishes short.
@@ -296,7 +302,7 @@ struct alignas(128) control : loop_state {
 
  private:
   WHILST_HD outside_wish wish_at(const control& asked) const {
-    return {request_at(asked), outside.launch, outside.deadline_at};
+    return {request_at(asked), outside.launch, outside.deadline_at, outside.agreed};
   }
   WHILST_HD static std::uint64_t request_at(const control& asked) {
     const std::uint64_t& request = asked.outside.cancel_request;

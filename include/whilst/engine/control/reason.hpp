@@ -42,6 +42,8 @@ enum class reason : int {
   deadline = -30,   ///< the time was up: give more, or take x as it is
   cancelled = -31,  ///< somebody cancelled it; x is what it had reached
   yielded = -32,    ///< the loop asks the host for something: provide it, then program::resume
+  /// A rank of the group did not come within the limit: see docs/several-gpus.md. Its process may have ended.
+  peer_lost = -33,
 };
 
 /// True for the reasons that mean success.

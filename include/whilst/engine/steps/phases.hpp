@@ -196,10 +196,11 @@ constexpr bool by_warp = requires {
 /// writes nothing that the sequel, the flag of a branch or the arming of a loop reads. Elsewhere operator() does all of
 /// it in turn; it may skip a second half that the first does not need.
 ///
-/// A finish in halves may declare by_each_block = true: several blocks may run it concurrently, each on its own copies,
-/// with the same result. So it uses no clock and no block index; it reads memory in copy_ahead only, and there nothing
-/// that the sequel writes; and it writes memory in join and keep only, by team.copy, except `handed` and histories: if
-/// loop.history is null it writes none.
+/// A finish in halves, or one of a single thread, may declare by_each_block = true: several blocks may run it
+/// concurrently, each on its own copies, with the same result. So it uses no clock and no block index. One in halves
+/// reads memory in copy_ahead only, and there nothing that the sequel writes; and it writes memory in join and keep
+/// only, by team.copy, except `handed` and histories: if loop.history is null it writes none. One of a single thread
+/// reads memory in read only, likewise, and writes nothing but `handed` and the loop's state.
 template <class Finish>
 constexpr bool in_halves = [] {
   if constexpr (requires { Finish::in_halves; }) {
@@ -211,7 +212,8 @@ constexpr bool in_halves = [] {
 template <class Finish>
 constexpr bool by_each_block = [] {
   if constexpr (requires { Finish::by_each_block; }) {
-    static_assert(in_halves<Finish> || !Finish::by_each_block, "a finish that each block runs is one in halves");
+    static_assert(in_halves<Finish> || !by_warp<Finish> || !Finish::by_each_block,
+                  "a finish by a whole warp that each block runs is one in halves");
     return Finish::by_each_block;
   } else {
     return false;

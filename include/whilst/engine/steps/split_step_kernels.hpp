@@ -21,7 +21,8 @@ namespace whilst::detail {
 /// Whether a step may run as these two kernels.
 template <class Map, class Finish, class Sequel>
 constexpr bool splits = [] {
-  if constexpr (std::is_same_v<Sequel, no_sequel> || team_kind_of<Map>() != team_kind::none || !by_each_block<Finish>) {
+  if constexpr (std::is_same_v<Sequel, no_sequel> || team_kind_of<Map>() != team_kind::none || !in_halves<Finish> ||
+                !by_each_block<Finish>) {
     return false;
   } else {
     return sizeof(map_result<Map>) <= 32 * sizeof(map_result<Map>{}.value[0]);  // a lane for each sum

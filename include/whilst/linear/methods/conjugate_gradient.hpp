@@ -66,6 +66,7 @@ struct conjugate_gradient {
   };
 
   struct choose_step {
+    static constexpr bool by_each_block = true;
     scalars* handed;
     const double* factor;  ///< of A; null for 1
     struct known {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "whilst/engine/memory/memory.hpp"
+#include "whilst/exchange/group_exchange.hpp"
+#include "whilst/exchange/window.hpp"
+#include "whilst/group/group.hpp"
+
+namespace whilst {
+
+/// The mailboxes of a program that the ranks of a group run together, and what its rounds are counted in. It must
+/// outlive the program.
+class exchange {
+ public:
+  /// Collective. limit_seconds: how long a rank waits for another before it gives that up as lost.
+  exchange(const group& ranks, place where, double limit_seconds);
+
+  /// For steps.
+  const group_exchange& of_steps() const { return of_steps_; }
+  const group& ranks() const { return ranks_; }
+  place where() const { return where_; }
+  const std::string& transport() const { return mailboxes_.transport(); }
+  /// The rank that did not come in the last launch; -1 for none. Waits for nothing: call it when the launch has ended.
+  int lost_rank() const;
+  /// Makes it usable again after a rank was lost that is there again. Collective: when no launch is under way on any
+  /// rank.
+  void recover();
+
+ private:
+  group ranks_;
+  place where_;
+  window mailboxes_;
+  buffer<tagged_word*> addresses_;
+  buffer<exchange_state> state_;
+  std::uint64_t limit_nanoseconds_;
+  group_exchange of_steps_;
+};
+
+}  // namespace whilst

@@ -1,0 +1,113 @@
+#include "whilst/linear/distributed/distributed_linear_solver.hpp"
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include "whilst/linear/distributed/record_distributed.hpp"
+#include "whilst/linear/matrix_on_place.hpp"
+#include "whilst/linear/prepared_solve.hpp"
+#include "whilst/linear/solve_options.hpp"
+
+namespace whilst {
+namespace {
+
+constexpr const char* making = "making a distributed linear solver";
+
+template <class T>
+distributed_method<T> method_for_groups(std::string_view asked) {
+  const std::array all{distributed_conjugate_gradient<T>(), distributed_pipelined_conjugate_gradient<T>(),
+                       distributed_minres<T>(), distributed_bicgstab<T>()};
+  std::string names;
+  for (const distributed_method<T>& one : all) {
+    if (asked == one.name) return one;
+    names.append(names.empty() ? "" : ", ").append(one.name);
+  }
+  throw error(making, "method '" + std::string(asked) + "' is not for several ranks", "Use one of " + names);
+}
+
+}  // namespace
+
+template <class T>
+struct distributed_linear_solver<T>::implementation {
+  using clock = std::chrono::steady_clock;
+  std::optional<distributed_csr_matrix<T>> kept;  ///< on the host, where its pattern is read in place
+  matrix_on_place<T> matrix;
+  distributed_setup setup;
+  std::optional<prepared_solve<T>> solve;  ///< after all it refers to
+
+  implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
+                 clock::time_point began)
+      : setup(making, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
+    setup.make_halo(A.halo());
+    setup.ranks().agree(making, [&] {
+      const distributed_method<T> method = method_for_groups<T>(options.method);
+      const executor_choice& choice = setup.choice();
+      if (choice.where.on_host()) kept = A;
+      matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers, making);
+      if (matrix.request().offsets_64)
+        throw error(making, "a rank has more than 2147483391 nonzeros", "Split the rows among more ranks");
+      solve_request<T> request = matrix.request();
+      request.columns = request.rows;  // of x, a rank has no ghosts
+      request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+      request.settings = method_settings_of(options);
+      solve.emplace(request, method.record(request, setup), choice.how, options, began);
+    });
+  }
+};
+
+template <class T>
+distributed_linear_solver<T>::distributed_linear_solver(const distributed_csr_matrix<T>& A,
+                                                        linear_solver_options options, double peer_limit_seconds)
+    : implementation_("distributed_linear_solver",
+                      std::make_unique<implementation>(A, options, peer_limit_seconds, implementation::clock::now())) {}
+template <class T>
+distributed_linear_solver<T>::~distributed_linear_solver() = default;
+template <class T>
+distributed_linear_solver<T>::distributed_linear_solver(distributed_linear_solver&&) noexcept = default;
+template <class T>
+distributed_linear_solver<T>& distributed_linear_solver<T>::operator=(distributed_linear_solver&&) noexcept = default;
+template <class T>
+prepared_program& distributed_linear_solver<T>::prepared() const {
+  return *implementation_->solve;
+}
+
+template <class T>
+report distributed_linear_solver<T>::solve(std::span<const T> b, std::span<T> x) {
+  implementation_->setup.require_all("solving a distributed linear system");
+  return ticket(implementation_->solve->solve(b, x)).wait();
+}
+template <class T>
+ticket distributed_linear_solver<T>::enqueue(stream_handle stream, const T* b, T* x) {
+  return ticket(implementation_->solve->enqueue(stream, b, x));
+}
+template <class T>
+void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>& A) {
+  implementation_->setup.ranks().agree("updating the values of a distributed matrix", [&] {
+    const auto mine = implementation_->solve->enter("updating a matrix's values");
+    implementation_->solve->recorded().wait();
+    implementation_->matrix.update_values(A.local().values());
+    implementation_->solve->bind_values(implementation_->matrix.request().values);
+  });
+}
+template <class T>
+void distributed_linear_solver<T>::set_tolerances(double rtol, double atol) {
+  implementation_->solve->set_tolerances(rtol, atol);
+}
+template <class T>
+const std::string& distributed_linear_solver<T>::transport() const {
+  return implementation_->setup.exchange().transport();
+}
+template <class T>
+int distributed_linear_solver<T>::lost_rank() const {
+  return implementation_->setup.exchange().lost_rank();
+}
+template <class T>
+void distributed_linear_solver<T>::recover() {
+  implementation_->setup.recover();
+}
+
+template class distributed_linear_solver<float>;
+template class distributed_linear_solver<double>;
+
+}  // namespace whilst

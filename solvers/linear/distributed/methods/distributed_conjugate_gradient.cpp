@@ -1,0 +1,14 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include "whilst/linear/methods/conjugate_gradient.hpp"
+
+#include "whilst/linear/distributed/record_distributed.hpp"
+
+namespace whilst {
+
+template <class T>
+distributed_method<T> distributed_conjugate_gradient() {
+  return {"cg", record_distributed_matrix<conjugate_gradient, T>};
+}
+template distributed_method<WHILST_NUMBER> distributed_conjugate_gradient();
+
+}  // namespace whilst
