@@ -12,35 +12,62 @@
 
 namespace scaling {
 
+/// Division by a number that is known before: by a multiplication.
+struct divider {
+  unsigned factor = 0, shift = 0;
+
+  divider() = default;
+  explicit divider(unsigned by) {
+    unsigned bits = 0;
+    while ((std::uint64_t{1} << bits) < by) ++bits;
+    factor = static_cast<unsigned>(((std::uint64_t{1} << (31 + bits)) + by - 1) / by);
+    shift = bits - 1;
+  }
+  /// Of a number below 2^31 by one above 1.
+  WHILST_HD int quotient(int of) const {
+    return static_cast<int>(static_cast<std::uint64_t>(static_cast<unsigned>(of)) * factor >> 32 >> shift);
+  }
+};
+
 /// The 7-point Laplacian on a cube of interior points, split into slabs of whole planes, of which each rank has one;
 /// unscaled, 6 on the diagonal. Point (i, j, k) of a rank's planes is row (k edge + j) edge + i. x has the own entries
 /// first, then the plane below the slab, then that above it, as far as there are any.
 template <class T>
 struct slab_operator {
-  index_type edge, planes;
+  int edge, plane, planes;
   bool has_below, has_above;
+  divider by_edge, by_plane;
 
-  WHILST_HD index_type rows() const { return edge * edge * planes; }
+  slab_operator(index_type edge, index_type planes)
+      : edge(static_cast<int>(edge)),
+        plane(static_cast<int>(edge * edge)),
+        planes(static_cast<int>(planes)),
+        has_below(false),
+        has_above(false),
+        by_edge(static_cast<unsigned>(edge)),
+        by_plane(static_cast<unsigned>(edge * edge)) {}
+  WHILST_HD index_type rows() const { return static_cast<index_type>(plane) * planes; }
   WHILST_HD int lanes_wanted() const { return 1; }
   index_type bytes() const { return 0; }
   template <class X, class Team>
   WHILST_HD T row(index_type i, const X& x, const Team&) const {
-    const int n = static_cast<int>(edge), row = static_cast<int>(i), plane = n * n;
-    const int k = row / plane, in_plane = row - k * plane, j = in_plane / n, column = in_plane - j * n;
-    T sum = 6 * x[i];
-    if (column > 0) sum -= x[i - 1];
-    if (column < n - 1) sum -= x[i + 1];
-    if (j > 0) sum -= x[i - n];
-    if (j < n - 1) sum -= x[i + n];
+    const int row = static_cast<int>(i);
+    const int k = by_plane.quotient(row), in_plane = row - k * plane, j = by_edge.quotient(in_plane);
+    const int column = in_plane - j * edge;
+    T sum = 6 * x.own(row);
+    if (column > 0) sum -= x.own(row - 1);
+    if (column < edge - 1) sum -= x.own(row + 1);
+    if (j > 0) sum -= x.own(row - edge);
+    if (j < edge - 1) sum -= x.own(row + edge);
     if (k > 0) {
-      sum -= x[i - plane];
+      sum -= x.own(row - plane);
     } else if (has_below) {
-      sum -= x[rows() + in_plane];
+      sum -= x[plane * planes + in_plane];
     }
     if (k < planes - 1) {
-      sum -= x[i + plane];
+      sum -= x.own(row + plane);
     } else if (has_above) {
-      sum -= x[rows() + (has_below ? plane : 0) + in_plane];
+      sum -= x[plane * planes + (has_below ? plane : 0) + in_plane];
     }
     return sum;
   }
@@ -60,11 +87,11 @@ struct slab {
   slab_operator<T> rows;
   whilst::halo_plan halo;
 
-  slab(const whilst::group& ranks, index_type edge) : rows{edge, 0, false, false} {
+  slab(const whilst::group& ranks, index_type edge) : rows(edge, 0) {
     const whilst::row_partition partition = slabs(edge, ranks.size());
     const index_type first = partition.first(ranks.rank()), count = partition.rows_of(ranks.rank()),
                      plane = edge * edge;
-    rows.planes = count / plane;
+    rows.planes = static_cast<int>(count / plane);
     std::vector<index_type> ghosts;
     if (rows.planes > 0) {
       rows.has_below = first > 0;

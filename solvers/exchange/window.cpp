@@ -31,7 +31,7 @@ struct window::pieces {
 
 namespace {
 
-constexpr const char* making = "making a window of a group";
+constexpr const char* making_window = "making a window of a group";
 
 /// Where a rank runs.
 struct whereabouts {
@@ -118,7 +118,7 @@ void reach(int from, int to) {
   int can = 0;
   WHILST_CUDA("asking whether a GPU reaches another", cudaDeviceCanAccessPeer(&can, from, to));
   if (!can)
-    throw error(making, "GPU " + std::to_string(from) + " cannot reach the memory of GPU " + std::to_string(to),
+    throw error(making_window, "GPU " + std::to_string(from) + " cannot reach the memory of GPU " + std::to_string(to),
                 "Use GPUs that NVLink or one PCIe switch connects: nvidia-smi topo -m shows them");
   const cudaError_t status = WHILST_CUDA_ATTEMPT(cudaDeviceEnablePeerAccess(to, 0));
   if (status != cudaSuccess && status != cudaErrorPeerAccessAlreadyEnabled)
@@ -145,7 +145,7 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
   made.rank = ranks.rank();
   made.where = where;
   const std::vector<whereabouts> all =
-      ranks.all_gather<whereabouts>(making, [&] { return std::vector{own_whereabouts(where)}; }).all;
+      ranks.all_gather<whereabouts>(making_window, [&] { return std::vector{own_whereabouts(where)}; }).all;
   const whereabouts& here = all[static_cast<std::size_t>(made.rank)];
   const auto shares_process = [&](const whereabouts& other) {
     return other.machine == here.machine && other.process == here.process;
@@ -159,9 +159,10 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
   const auto open_own = [&] {
     for (const whereabouts& other : all) {
       if ((other.device < 0) != where.on_host())
-        throw error(making, "one of the ranks runs on the host, another on a GPU", "Give all ranks the same executor");
+        throw error(making_window, "one of the ranks runs on the host, another on a GPU",
+                    "Give all ranks the same executor");
       if (other.machine != here.machine)
-        throw error(making, "ranks are on several machines, which no transport of this version spans",
+        throw error(making_window, "ranks are on several machines, which no transport of this version spans",
                     "Start all ranks on one machine");
     }
     if (where.on_host() && !in_one_process) {
@@ -182,10 +183,10 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
 #endif
     return std::vector{own};
   };
-  const std::vector<door> doors = ranks.all_gather<door>(making, open_own).all;
+  const std::vector<door> doors = ranks.all_gather<door>(making_window, open_own).all;
 
   // No rank may go before all have opened what it has: its memory, and the name of that.
-  ranks.agree(making, [&] {
+  ranks.agree(making_window, [&] {
     for (std::size_t q = 0; q < all.size(); ++q) {
       std::shared_ptr<void> piece = made.own;
       if (q != static_cast<std::size_t>(made.rank)) {

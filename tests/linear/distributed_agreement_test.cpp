@@ -1,5 +1,5 @@
-// What ranks agree on while they solve: cancel, deadline and limit, and what they do without one that does not come. On
-// the host, ranks as threads.
+// What ranks agree on while they solve: cancel, deadline and limit, and what they do without one that does not come.
+// Ranks are threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/group/executors.hpp"
 #include "tests/group/on_ranks.hpp"
 #include "tests/linear/distributed_matrices.hpp"
 #include "whilst/gallery.hpp"
@@ -32,16 +33,17 @@ const csr_matrix<double>& matrix() {
   static const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:24").matrix;
   return A;
 }
-splits equal_split(int size) {
+/// One that takes a GPU long enough to be asked meanwhile.
+const csr_matrix<double>& large_matrix() {
+  static const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:200").matrix;
+  return A;
+}
+splits equal_split(const csr_matrix<double>& A, int size) {
   splits made;
-  for (int q = 0; q <= size; ++q) made.push_back(matrix().rows() * q / size);
+  for (int q = 0; q <= size; ++q) made.push_back(A.rows() * q / size);
   return made;
 }
-linear_solver_options on_the_host() {
-  linear_solver_options options{.method = "cg"};
-  options.executor = "host";
-  return options;
-}
+linear_solver_options usual() { return {.method = "cg"}; }
 
 /// What each rank's last solve said.
 struct reports {
@@ -66,9 +68,11 @@ struct reports {
 struct rank_of_system {
   distributed_linear_solver<double> solver;
   std::vector<double> b, x;
-  rank_of_system(const group& ranks, const linear_solver_options& options, double limit_seconds = 10)
-      : solver(distributed<double>(ranks, matrix(), equal_split(ranks.size())), options, limit_seconds) {
-    const splits split = equal_split(ranks.size());
+  rank_of_system(const group& ranks, const linear_solver_options& options, const std::string& executor,
+                 double limit_seconds = 10, const csr_matrix<double>& A = matrix())
+      : solver(distributed<double>(ranks, A, equal_split(A, ranks.size())),
+               whilst_test::with_executor(options, executor, ranks.rank()), limit_seconds) {
+    const splits split = equal_split(A, ranks.size());
     const auto q = static_cast<std::size_t>(ranks.rank());
     b.assign(static_cast<std::size_t>(split[q + 1] - split[q]), 1.0);
     x.assign(b.size(), 0.0);
@@ -81,7 +85,7 @@ struct rank_of_system {
 
 /// A solve that does not end by itself.
 linear_solver_options endless() {
-  linear_solver_options options = on_the_host();
+  linear_solver_options options = usual();
   options.rtol = 0;
   options.atol = std::numeric_limits<double>::min();
   options.method = "minres";  // whose residual stays where rounding puts it
@@ -92,11 +96,13 @@ linear_solver_options endless() {
 }  // namespace
 
 TEST_CASE("one rank is cancelled, and all stop in the same iteration", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   for (int who = 0; who < 3; ++who) {
     CAPTURE(who);
     reports found(3);
     CHECK(on_ranks(3, [&](const group& ranks) {
-            rank_of_system own(ranks, endless());
+            rank_of_system own(ranks, endless(), executor, 10, large_matrix());
             std::atomic<index_type> seen{0};
             own.solver.set_monitor([&](const whilst::progress& now) {
               seen = now.iteration;
@@ -114,9 +120,11 @@ TEST_CASE("one rank is cancelled, and all stop in the same iteration", "[group][
 }
 
 TEST_CASE("the time of one rank is up, and all stop in the same iteration", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   reports found(4);
   CHECK(on_ranks(4, [&](const group& ranks) {
-          rank_of_system own(ranks, endless());
+          rank_of_system own(ranks, endless(), executor, 10, large_matrix());
           if (ranks.rank() == 2) own.solver.set_deadline(0.02);
           found.note(ranks, own.solve());
         }) == nothing(4));
@@ -124,12 +132,14 @@ TEST_CASE("the time of one rank is up, and all stop in the same iteration", "[gr
 }
 
 TEST_CASE("ranks reach the limit of iterations together", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   for (const index_type limit : {0, 1, 5}) {
     reports found(3);
-    linear_solver_options options = on_the_host();
+    linear_solver_options options = usual();
     options.max_iterations = limit;
     CHECK(on_ranks(3, [&](const group& ranks) {
-            rank_of_system own(ranks, options);
+            rank_of_system own(ranks, options, executor);
             found.note(ranks, own.solve());
           }) == nothing(3));
     found.check_all(reason::iteration_limit);
@@ -138,9 +148,11 @@ TEST_CASE("ranks reach the limit of iterations together", "[group][linear]") {
 }
 
 TEST_CASE("a number that is none on one rank ends the solve on all", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   reports found(3);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          rank_of_system own(ranks, on_the_host());
+          rank_of_system own(ranks, usual(), executor);
           if (ranks.rank() == 1) own.b[3] = std::numeric_limits<double>::quiet_NaN();
           found.note(ranks, own.solve());
         }) == nothing(3));
@@ -148,9 +160,11 @@ TEST_CASE("a number that is none on one rank ends the solve on all", "[group][li
 }
 
 TEST_CASE("ranks that come late are waited for", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   reports found(3);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          rank_of_system own(ranks, on_the_host());
+          rank_of_system own(ranks, usual(), executor);
           for (int k = 0; k < 3; ++k) {
             if (ranks.rank() == k) std::this_thread::sleep_for(std::chrono::milliseconds(20));
             found.note(ranks, own.solve());
@@ -160,6 +174,8 @@ TEST_CASE("ranks that come late are waited for", "[group][linear]") {
 }
 
 TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   for (int who = 0; who < 3; ++who) {
     CAPTURE(who);
     std::mutex lock;
@@ -167,7 +183,7 @@ TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][
     reports found(3);
     CHECK(on_ranks(3, [&](const group& ranks) {
             // Long enough for a machine that is busy, between the ranks that do come.
-            rank_of_system own(ranks, on_the_host(), 1.0);
+            rank_of_system own(ranks, usual(), executor, 1.0);
             if (ranks.rank() != who) {
               const whilst::report left = own.solve();
               if (left.reason() != reason::peer_lost)
@@ -194,10 +210,12 @@ TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][
 }
 
 TEST_CASE("a hundred solves with random delays have the same bits", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   reports found(4);
   std::vector<std::vector<double>> first(4);
   CHECK(on_ranks(4, [&](const group& ranks) {
-          rank_of_system own(ranks, on_the_host());
+          rank_of_system own(ranks, usual(), executor);
           std::uint64_t random = static_cast<std::uint64_t>(ranks.rank()) + 1;
           for (int k = 0; k < 100; ++k) {
             random = random * 6364136223846793005u + 1442695040888963407u;
@@ -212,11 +230,12 @@ TEST_CASE("a hundred solves with random delays have the same bits", "[group][lin
 }
 
 TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
-  const auto thrown_with = [](const std::function<void(int, linear_solver_options&)>& change) {
+  const std::string executor = "host";
+  const auto thrown_with = [&](const std::function<void(int, linear_solver_options&)>& change) {
     return on_ranks(3, [&](const group& ranks) {
-      linear_solver_options options = on_the_host();
+      linear_solver_options options = usual();
       change(ranks.rank(), options);
-      rank_of_system own(ranks, options);
+      rank_of_system own(ranks, options, executor);
     });
   };
   const auto all_say = [](const std::vector<std::string>& messages, const std::string& part) {
@@ -237,6 +256,8 @@ TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
 }
 
 TEST_CASE("new values of a distributed matrix count from the next solve on", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   const csr_matrix<double>& A = matrix();
   std::vector<double> doubled(A.values().begin(), A.values().end());
   for (double& value : doubled) value *= 2;
@@ -246,10 +267,10 @@ TEST_CASE("new values of a distributed matrix count from the next solve on", "[g
                                 static_cast<const std::int32_t*>(A.row_offsets_data()) + A.rows() + 1),
       std::vector<std::int32_t>(A.column_indices().begin(), A.column_indices().end()), doubled);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          rank_of_system own(ranks, on_the_host());
+          rank_of_system own(ranks, usual(), executor);
           own.solve();
           const std::vector<double> before = own.x;
-          own.solver.update_values(distributed<double>(ranks, B, equal_split(3)));
+          own.solver.update_values(distributed<double>(ranks, B, equal_split(B, 3)));
           own.solve();
           // Powers of two change no digit.
           for (std::size_t i = 0; i < before.size(); ++i)
@@ -258,6 +279,8 @@ TEST_CASE("new values of a distributed matrix count from the next solve on", "[g
 }
 
 TEST_CASE("ranks that read of others that read nothing of them keep in step", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  CAPTURE(executor);
   // Lower triangular by blocks of ranks: rank q reads of rank q - 1 only.
   const index_type n = 30;
   std::vector<std::int32_t> offsets{0}, columns;
@@ -271,7 +294,7 @@ TEST_CASE("ranks that read of others that read nothing of them keep in step", "[
   // (4 - L) x = b by blocks: x = b/4 (1 + 1/4 + 1/16 ...).
   std::vector<double> sums(3);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          linear_solver_options options = on_the_host();
+          linear_solver_options options = whilst_test::with_executor(usual(), executor, ranks.rank());
           options.method = "bicgstab";
           options.rtol = 1e-12;
           distributed_linear_solver<double> solver(distributed<double>(ranks, A, {0, 10, 20, 30}), options);

@@ -1,4 +1,4 @@
-// Solves on several ranks, threads of this process, on the host: against the same system on one rank, and against A x.
+// Solves on several ranks, threads of this process: against the same system on one rank, and against A x.
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/group/executors.hpp"
 #include "tests/group/on_ranks.hpp"
 #include "tests/linear/distributed_matrices.hpp"
 #include "whilst/gallery.hpp"
@@ -53,7 +54,7 @@ outcome<T> solved(int size, const csr_matrix<T>& A, const splits& split, const s
   made.thrown = on_ranks(size, [&](const group& ranks) {
     const auto q = static_cast<std::size_t>(ranks.rank());
     const auto split_A = distributed<T>(ranks, A, split);
-    distributed_linear_solver<T> solver(split_A, options);
+    distributed_linear_solver<T> solver(split_A, whilst_test::with_executor(options, options.executor, ranks.rank()));
     std::vector<T> own_b(b.begin() + split[q], b.begin() + split[q + 1]), own_x(own_b.size());
     for (int k = 0; k < solves; ++k) {
       std::fill(own_x.begin(), own_x.end(), T(0));
@@ -89,18 +90,21 @@ bool same_bits(const std::vector<T>& one, const std::vector<T>& other) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("several ranks solve what one does", "[group][linear]", float, double) {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
   const csr_matrix<TestType> A = whilst::make_gallery<TestType>("poisson3d:9").matrix;
   std::vector<TestType> b;
   for (index_type i = 0; i < A.rows(); ++i) b.push_back(static_cast<TestType>(1 + i % 5));
   for (const char* method : {"cg", "pipelined-cg", "minres", "bicgstab"}) {
     for (const char* preconditioner : {"none", "jacobi"}) {
       linear_solver_options options{.method = method, .preconditioner = preconditioner};
-      options.executor = "host";
+      options.executor = "host";  // the serial one
       options.rtol = sizeof(TestType) == 4 ? 1e-4 : 1e-10;
       std::vector<TestType> serial(b.size());
       const whilst::report alone = whilst::linear_solver<TestType>(A, options).solve(b, serial);
+      options.executor = executor;
       for (const int size : {1, 2, 3, 5, 8}) {
-        CAPTURE(method, preconditioner, size);
+        if (executor != "host" && size > whilst_test::ranks_of_gpu) continue;
+        CAPTURE(executor, method, preconditioner, size);
         const auto found = solved(size, A, equal_split(A.rows(), size), b, options);
         REQUIRE(found.thrown == nothing(size));
         // Recomputed from the data; rounding of the product is far below.
@@ -131,10 +135,11 @@ TEST_CASE("a group of one rank solves to the bits of a linear_solver", "[group][
 }
 
 TEST_CASE("ranks of any number of rows, even none, repeat their bits", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:12").matrix;
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
   linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
-  options.executor = "host";
+  options.executor = executor;
   const index_type n = A.rows();
   for (const splits& split : std::vector<splits>{{0, 1, 1, n}, {0, 0, n, n}, {0, 100, 101, n}, {0, n, n, n}}) {
     CAPTURE(split);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "whilst/basics/host_device.hpp"
+#include "whilst/basics/lanes.hpp"
 #include "whilst/basics/views.hpp"
 
 namespace whilst {
@@ -13,91 +14,6 @@ namespace whilst {
 /// A team is a few threads that work on one index together. Every team has rank(), size(), sync() and sum(x), which
 /// gives every thread the total over the team. On the host a team is one thread, so a functor written for a team is
 /// serial there. Two kinds: `lanes`, up to a warp, and `block_team`, a whole block.
-
-#if defined(__CUDACC__)
-namespace detail {
-/// Adds up each value over groups of so many neighbouring lanes: all values side by side, since one after another each
-/// would wait for its own exchanges.
-template <class T, int k>
-__device__ void add_across_lanes(T (&value)[k], int lanes, unsigned mask) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    if (lanes <= distance) continue;
-#pragma unroll
-    for (int i = 0; i < k; ++i) value[i] += __shfl_xor_sync(mask, value[i], distance);
-  }
-}
-}  // namespace detail
-#endif
-
-/// 1, 2, 4, 8, 16 or 32 neighbouring threads of a warp.
-class lanes {
- public:
-  lanes() = default;
-#if defined(__CUDACC__)
-  __device__ explicit lanes(int size)
-      : rank_(static_cast<int>(threadIdx.x) & (size - 1)),
-        size_(size),
-        mask_((size == 32 ? 0xffffffffu : (1u << size) - 1u) << ((threadIdx.x & 31u) & ~(size - 1u))) {}
-#endif
-  WHILST_HD int rank() const { return rank_; }
-  WHILST_HD int size() const { return size_; }
-  WHILST_HD void sync() const {
-#if defined(__CUDA_ARCH__)
-    if (size_ > 1) __syncwarp(mask_);
-#endif
-  }
-  template <class T>
-  WHILST_HD T sum(T value) const {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2)
-      if (size_ > distance) value += __shfl_xor_sync(mask_, value, distance);
-#endif
-    return value;
-  }
-  template <class T, int k>
-  WHILST_HD sums<T, k> sum(sums<T, k> value) const {
-#if defined(__CUDA_ARCH__)
-    detail::add_across_lanes(value.value, size_, mask_);
-#endif
-    return value;
-  }
-  /// The total, valid where rank() is 0; that thread also sees what the lanes wrote before.
-  template <class T, int k>
-  WHILST_HD sums<T, k> sum_on_leader(const sums<T, k>& value) const {
-    const sums<T, k> total = sum(value);
-    sync();
-    return total;
-  }
-  /// The least value, which every lane receives.
-  template <class T>
-  WHILST_HD T least(T value) const {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-      if (size_ <= distance) continue;
-      const T other = __shfl_xor_sync(mask_, value, distance);
-      value = other < value ? other : value;
-    }
-#endif
-    return value;
-  }
-  /// These lanes divide no further: each row gets one thread.
-  WHILST_HD static lanes divided(int) { return {}; }
-  WHILST_HD int groups(int) const { return size_; }
-  WHILST_HD int group(int) const { return rank_; }
-  WHILST_HD void* fast_memory() const { return nullptr; }
-  /// Reads in a fetch what steps before the last one wrote: see read_early.
-  template <class T>
-  WHILST_HD static T early(const T* address) {
-    return read_early(address);
-  }
-
- private:
-  int rank_ = 0, size_ = 1;
-  [[maybe_unused]] unsigned mask_ = 1;
-};
 
 /// The teams of finishes that declare whole_warp. Their sizes are compile-time constants: thread k % size() holds
 /// element k of an array as its entry k / size(); broadcast(entry, k % size()) gives it to all.

@@ -17,11 +17,10 @@ namespace whilst {
 
 /// What the steps of one rank remember from round to round. In memory of its place.
 struct exchange_state {
-  std::uint32_t round;  ///< the last one that this rank has given its share to
-  std::uint32_t flags;  ///< that came in with words, since the last launch
-  std::uint32_t lost;   ///< 1 + the rank that did not come; 0 for none
-  /// Of the root loop: its launch's number and the end of its time on this rank's clock; 0 for none.
-  std::uint64_t launch, deadline_at;
+  std::uint32_t round;              ///< the last one that this rank has given its share to
+  std::uint32_t flags;              ///< that came in with words, since the last launch
+  std::uint32_t lost;               ///< 1 + the rank that did not come; 0 for none
+  std::uint64_t armed_at;           ///< when the root loop was, the last time that this rank looked
   std::uint64_t limit_nanoseconds;  ///< how long a rank waits for another
 };
 
@@ -199,10 +198,14 @@ struct give_sums {
   struct known {
     exchange_state state;
     outside_wish wish;
+    std::uint64_t armed_at;
   };
   WHILST_HD known read() const {
-    known now{*ranks.state, {}};
-    if (root) now.wish = {root->cancel_request_here(), root->outside.launch, root->outside.deadline_at, 0};
+    known now{*ranks.state, {}, 0};
+    if (root) {
+      now.wish = {root->cancel_request_here(), root->outside.launch, root->outside.deadline_at, 0};
+      now.armed_at = root->started_at;
+    }
     return now;
   }
   WHILST_HD void operator()(const Total& total, const known& before) const {
@@ -214,24 +217,19 @@ struct give_sums {
   }
 
  private:
+  /// From its first round on the loop obeys what is agreed on, not what is asked of this rank.
   WHILST_HD std::uint32_t agree(const known& before) const {
-    std::uint64_t launch = before.state.launch, deadline_at = before.state.deadline_at;
     std::uint32_t seen = before.state.flags;
-    if (before.wish.launch | before.wish.deadline_at) {
-      // The loop has just been armed: from now on it obeys what is agreed on, not what is asked of this rank.
-      ranks.state->launch = launch = before.wish.launch;
-      ranks.state->deadline_at = deadline_at = before.wish.deadline_at;
-      root->outside.launch = root->outside.deadline_at = 0;
-      seen &= group_exchange::has_lost;
-      ranks.state->flags = seen;
+    if (before.state.armed_at != before.armed_at) {  // what is here is of another run
+      ranks.state->armed_at = before.armed_at;
+      ranks.state->flags = seen &= group_exchange::has_lost;
     }
-    root->outside.agreed =
-        static_cast<std::uint64_t>(static_cast<int>(seen & group_exchange::has_lost       ? reason::peer_lost
-                                                    : seen & group_exchange::wants_cancel ? reason::cancelled
-                                                    : seen & group_exchange::is_late      ? reason::deadline
-                                                                                          : reason::running));
-    const outside_wish own{before.wish.cancel_request, launch, deadline_at, 0};
-    return (own.cancelled() ? group_exchange::wants_cancel : 0u) | (own.is_late() ? group_exchange::is_late : 0u);
+    root->outside.agreed = outside_wish::agreed_on(seen & group_exchange::has_lost       ? reason::peer_lost
+                                                   : seen & group_exchange::wants_cancel ? reason::cancelled
+                                                   : seen & group_exchange::is_late      ? reason::deadline
+                                                                                         : reason::running);
+    return (before.wish.cancelled() ? group_exchange::wants_cancel : 0u) |
+           (before.wish.is_late() ? group_exchange::is_late : 0u);
   }
 };
 

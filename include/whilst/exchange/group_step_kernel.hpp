@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(threads_of_group_step)
   }
   if (frame.n > 0) rest.read();
   asm volatile("" : "+r"(running)::"memory");
-  if (leads) controls.wait();
   if (!running) {
+    if (leads) controls.wait();
     if (blockIdx.x == 0 && leads) frame.links.skip();
     return;
   }
@@ -70,28 +70,23 @@ __global__ void __launch_bounds__(threads_of_group_step)
       total += ranks.template of_rank<Total>(q, begun);
     total = lanes_of_whole_warp(32).sum(total);
   }
+  if (leads) controls.wait();
   // What this block's copies are made of has been read.
   __syncthreads();
   loop_state state;
-  history_record* history = nullptr;
   if (leads) {
     state = controls.state();
-    if (blockIdx.x != 0) {
-      history = state.history;
-      state.history = nullptr;
-    }
+    history_record* const history = state.history;
+    if (blockIdx.x != 0) state.history = nullptr;
     Finish here = finish;
     here.handed = &told;
     prepare_finish(here, finish_reads);
     call_prepared_finish(here, &state, finish_reads, total);
-    if (blockIdx.x != 0) state.history = history;
+    state.history = history;
+    goes_on = frame.links.would_conclude(state, frame.links.counts_trip ? controls.wish().verdict() : reason::running);
   } else if (threadIdx.x == 32) {
-    writes = arrive_last(frame.ticket);
-  }
-  __syncthreads();
-  if (leads) {
-    const reason asked = frame.links.counts_trip ? controls.wish().verdict() : reason::running;
-    goes_on = writes ? frame.links.conclude(state, asked) : frame.links.would_conclude(state, asked);
+    // Others have nothing to see of this block but that it has read.
+    writes = arrive_early(frame.ticket) == gridDim.x - 1;
   }
   __syncthreads();
   delay(frame.delay_seed, 2);
@@ -111,6 +106,8 @@ __global__ void __launch_bounds__(threads_of_group_step)
   if (goes_on) {
     *finish.handed = told;
     if constexpr (has_sends) sends.note_round(halo_round);
+  } else {
+    frame.links.note_stop();
   }
   frame.links.follow(state);
 }

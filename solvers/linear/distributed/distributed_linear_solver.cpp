@@ -12,7 +12,7 @@
 namespace whilst {
 namespace {
 
-constexpr const char* making = "making a distributed linear solver";
+constexpr const char* making_distributed_solver = "making a distributed linear solver";
 
 template <class T>
 distributed_method<T> method_for_groups(std::string_view asked) {
@@ -23,7 +23,8 @@ distributed_method<T> method_for_groups(std::string_view asked) {
     if (asked == one.name) return one;
     names.append(names.empty() ? "" : ", ").append(one.name);
   }
-  throw error(making, "method '" + std::string(asked) + "' is not for several ranks", "Use one of " + names);
+  throw error(making_distributed_solver, "method '" + std::string(asked) + "' is not for several ranks",
+              "Use one of " + names);
 }
 
 }  // namespace
@@ -38,18 +39,20 @@ struct distributed_linear_solver<T>::implementation {
 
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
                  clock::time_point began)
-      : setup(making, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
+      : setup(making_distributed_solver, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
     setup.make_halo(A.halo());
-    setup.ranks().agree(making, [&] {
+    setup.ranks().agree(making_distributed_solver, [&] {
       const distributed_method<T> method = method_for_groups<T>(options.method);
       const executor_choice& choice = setup.choice();
       if (choice.where.on_host()) kept = A;
-      matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers, making);
+      matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers,
+                                  making_distributed_solver);
       if (matrix.request().offsets_64)
-        throw error(making, "a rank has more than 2147483391 nonzeros", "Split the rows among more ranks");
+        throw error(making_distributed_solver, "a rank has more than 2147483391 nonzeros",
+                    "Split the rows among more ranks");
       solve_request<T> request = matrix.request();
       request.columns = request.rows;  // of x, a rank has no ghosts
-      request.preconditioner = preconditioner_from_name(making, options.preconditioner);
+      request.preconditioner = preconditioner_from_name(making_distributed_solver, options.preconditioner);
       request.settings = method_settings_of(options);
       solve.emplace(request, method.record(request, setup), choice.how, options, began);
     });

@@ -8,7 +8,7 @@
 namespace whilst {
 namespace {
 
-constexpr const char* making = "making the halo of a distributed operator";
+constexpr const char* making_halo = "making the halo of a distributed operator";
 
 /// The plan's sends, by the entry: see halo_exchange.
 struct sends_by_entry {
@@ -42,10 +42,10 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
   const auto ghosts = static_cast<index_type>(plan.ghosts.size());
   words_ = window(ranks_, where, static_cast<std::size_t>(std::max<index_type>(2 * ghosts, 1)) * sizeof(tagged_word));
   const std::vector<index_type> all_ghosts =
-      ranks_.all_gather<index_type>(making, [&] { return std::vector{ghosts}; }).all;
+      ranks_.all_gather<index_type>(making_halo, [&] { return std::vector{ghosts}; }).all;
   const std::vector<int> mutual =
       ranks_
-          .all_gather<int>(making,
+          .all_gather<int>(making_halo,
                            [&] {
                              return std::vector<int>{std::all_of(
                                  plan.neighbours.begin(), plan.neighbours.end(), [](const halo_neighbour& one) {
@@ -55,7 +55,7 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
           .all;
   is_mutual_ = std::all_of(mutual.begin(), mutual.end(), [](int is) { return is != 0; });
 
-  ranks_.agree(making, [&] {
+  ranks_.agree(making_halo, [&] {
     std::vector<halo_target> targets;
     std::vector<std::int32_t> owners(plan.ghosts.size());
     for (const halo_neighbour& one : plan.neighbours) {
@@ -93,11 +93,11 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
 }
 
 void halo::recover() {
-  ranks_.barrier(making);
+  ranks_.barrier(making_halo);
   words_.set_to_zero();
   const halo_state fresh{};
   state_.upload(&fresh);
-  ranks_.barrier(making);
+  ranks_.barrier(making_halo);
 }
 
 }  // namespace whilst

@@ -178,9 +178,19 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   take_values(run, fine);
   record_products(run, fine, indices_of_AP);
   const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
-  const int lanes_of_Q = fine.AP.lanes(8);
-  fine.Q = is_system_ ? fine.AP : record_offsets_of(run, n, lanes_of_Q, of_Q, kept_, scratch);
-  fine.WT = symmetric_ ? fine.Q : record_offsets_of(run, n, lanes_of_Q, of_WT, kept_, scratch);
+  const int lanes_of_Q = fine.AP.lanes(4);
+  const auto record_offsets_of_kept = [&](const entries_of_Q<C>& all) {
+    const auto record_counts = [&](std::int32_t* counts) {
+      run.step("count a row of Q", n, count_kept_of_Q<C>{all, counts, lanes_of_Q});
+    };
+    return record_offsets_by(run, n, record_counts, kept_, scratch);
+  };
+  const auto record_columns_of_kept = [&](const entries_of_Q<C>& all, pattern_view& Q, std::int32_t nonzeros) {
+    std::int32_t* const indices = take_columns_of(Q, coarse_rows, nonzeros, kept_);
+    run.step("columns of Q", n, put_kept_of_Q<C>{all, Q.offsets, indices, lanes_of_Q});
+  };
+  fine.Q = is_system_ ? fine.AP : record_offsets_of_kept(of_Q);
+  fine.WT = symmetric_ ? fine.Q : record_offsets_of_kept(of_WT);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
   coarse.A = record_offsets_of_product(run, of_coarse, kept_, scratch);
@@ -191,11 +201,11 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   scratch.reuse();
 
   const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();
-  if (!is_system_) record_columns_of(run, fine.Q, coarse_rows, kept_of_Q, lanes_of_Q, of_Q, kept_);
+  if (!is_system_) record_columns_of_kept(of_Q, fine.Q, kept_of_Q);
   if (symmetric_) {
     fine.WT = fine.Q;
   } else {
-    record_columns_of(run, fine.WT, coarse_rows, kept_of_WT, lanes_of_Q, of_WT, kept_);
+    record_columns_of_kept(of_WT, fine.WT, kept_of_WT);
   }
   fine.W = record_transpose(run, fine.WT, kept_, scratch);
   take_cycle_matrices(run, fine, scratch);
@@ -243,7 +253,7 @@ void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memo
   require_32_bits(of_up);
   std::int32_t* const offsets = kept_.take<std::int32_t>(n + 1).data();
   std::int32_t* const indices = memory_of_csr(scratch).template take<std::int32_t>(of_up).data();
-  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(8)});
+  run.step("columns of [S | Q]", n, put_way_up{fine.A, fine.Q, offsets, indices, fine.A.lanes(2)});
   fine.up_values = kept_.take<C>(of_up).data();
   fine.up = interleaved(run, {n, n + fine.coarse_rows, of_up, offsets, indices}, fine.up_values);
   if (fine.coarse_rows == 0) return;

@@ -164,7 +164,7 @@ struct entries_of_Q {
                is_in_P ? static_cast<double>(P.values[at]) : 0.0);
   }
 
-  /// The columns that are kept of a row, in order: see count_columns. A thread remembers its first entries.
+  /// Which entries of a row are kept. A thread remembers its first ones.
   class row {
    public:
     template <class Team>
@@ -172,53 +172,87 @@ struct entries_of_Q {
         : of_(of),
           i_(i),
           step_(team.size()),
-          begin_(of.AP.pattern.offsets[i] + team.rank()),
-          end_(of.AP.pattern.offsets[i + 1]) {
+          begin_(of.AP.pattern.offsets[i]),
+          end_(of.AP.pattern.offsets[i + 1]),
+          rank_(team.rank()) {
+      double most = 0;
       WHILST_UNROLLED
       for (int j = 0; j < held; ++j) {
-        const std::int32_t q = begin_ + j * step_;
-        if (!on_device && q >= end_) break;
-        column_[j] = q < end_ ? of.AP.pattern.indices[q] : no_column;
-        size_[j] = q < end_ ? fabs(of.value(i, q, column_[j])) : 0;
+        if (!on_device && begin_ + j * step_ >= end_) break;
+        column_[j] = column(j);
+        size_[j] = size(j, column_[j]);
+        most = size_[j] > most ? size_[j] : most;
       }
-      double most = 0;
-      each([&](std::int32_t, double size) {
-        if (size > most) most = size;
-      });
+      for (int j = held; begin_ + j * step_ < end_; ++j) {
+        const double other = size(j, column(j));
+        most = other > most ? other : most;
+      }
       least_ = -least_share * team.least(-most);
     }
-    WHILST_HD std::int32_t beyond(std::int32_t last) const {
-      std::int32_t least = no_column;
-      each([&](std::int32_t g, double size) {
-        if (g > last && g < least && !(size < least_)) least = g;
-      });
-      return least;
-    }
-
-   private:
-    static constexpr int held = on_device ? 8 : 64;
-    /// Calls use(column, |value|) for those that the calling thread works on.
+    /// Calls use(is_kept, column) on all threads for as many entries each; those beyond the row's end are not kept.
     template <class Use>
     WHILST_HD void each(const Use& use) const {
       WHILST_UNROLLED
       for (int j = 0; j < held; ++j) {
         if (begin_ + j * step_ >= end_) break;
-        use(column_[j], size_[j]);
+        use(column_[j] != no_column && !(size_[j] < least_), column_[j]);
       }
-      for (std::int32_t q = begin_ + held * step_; q < end_; q += step_) {
-        const std::int32_t column = of_.AP.pattern.indices[q];
-        use(column, fabs(of_.value(i_, q, column)));
+      for (int j = held; begin_ + j * step_ < end_; ++j) {
+        const std::int32_t g = column(j);
+        use(g != no_column && !(size(j, g) < least_), g);
       }
+    }
+
+   private:
+    static constexpr int held = on_device ? 4 : 64;
+    /// Of the thread's entry j, or no_column.
+    WHILST_HD std::int32_t column(int j) const {
+      const std::int32_t q = begin_ + j * step_ + rank_;
+      return q < end_ ? of_.AP.pattern.indices[q] : no_column;
+    }
+    WHILST_HD double size(int j, std::int32_t column) const {
+      return column == no_column ? 0 : fabs(of_.value(i_, begin_ + j * step_ + rank_, column));
     }
 
     const entries_of_Q& of_;
     index_type i_;
-    std::int32_t step_, begin_, end_, column_[held];
+    std::int32_t step_, begin_, end_, rank_, column_[held];
     double size_[held], least_;
   };
+};
+template <class C>
+struct count_kept_of_Q {
+  entries_of_Q<C> all;
+  std::int32_t* counts;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
   template <class Team>
-  WHILST_HD row begin(index_type i, const Team& team) const {
-    return {*this, i, team};
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    std::int32_t count = 0;
+    const typename entries_of_Q<C>::row row(all, i, team);
+    row.each([&](bool is_kept, std::int32_t) { count += is_kept; });
+    count = team.sum(count);
+    if (team.rank() == 0) counts[i] = count;
+  }
+};
+template <class C>
+struct put_kept_of_Q {
+  entries_of_Q<C> all;
+  const std::int32_t* offsets;
+  std::int32_t* indices;
+  int lanes;
+
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type i, const Team& team) const {
+    std::int32_t to = offsets[i];
+    const typename entries_of_Q<C>::row row(all, i, team);
+    row.each([&](bool is_kept, std::int32_t column) {
+      const std::int32_t before = team.sum_before(static_cast<std::int32_t>(is_kept));
+      if (is_kept) indices[to + before] = column;
+      to += team.sum(static_cast<std::int32_t>(is_kept));
+    });
   }
 };
 

@@ -66,16 +66,19 @@ struct alignas(16) outside_wish {
   std::uint64_t cancel_request;
   /// From the settings, when the loop is armed; 0 for none.
   std::uint64_t launch, deadline_at;
-  /// A verdict that all ranks of a group have agreed on, where they do: see group_exchange; else 0.
+  /// agreed_on(a verdict), where the ranks of a group agree on it, whatever else is asked here; else 0.
   std::uint64_t agreed;
 
+  WHILST_HD static std::uint64_t agreed_on(reason verdict) {
+    return std::uint64_t{1} << 32 | static_cast<std::uint32_t>(verdict);
+  }
   WHILST_HD bool cancelled() const { return launch != 0 && launch_set{cancel_request}.holds(launch); }
   WHILST_HD bool is_late() const { return deadline_at != 0 && now_nanoseconds() >= deadline_at; }
   /// The verdict that it asks for now; reason::running for none.
   WHILST_HD reason verdict() const {
     if ((cancel_request | deadline_at | agreed) == 0) [[likely]]
       return reason::running;
-    if (agreed) return static_cast<reason>(static_cast<int>(agreed));
+    if (agreed) return static_cast<reason>(static_cast<int>(static_cast<std::uint32_t>(agreed)));
     return cancelled() ? reason::cancelled : is_late() ? reason::deadline : reason::running;
   }
   /// Freezes the wish, so that later readers see the same whatever the time.

@@ -54,6 +54,11 @@ struct step_links {
     if (counts_trip) copy.count_trip(asked);
     return copy.running != 0;
   }
+  /// The rest of conclude() for the one that writes, where the loop does not go on.
+  WHILST_HD void note_stop() const {
+    loop->stopped_at = now_nanoseconds();
+    publish(loop_condition, false);
+  }
   WHILST_HD void follow(const loop_state& concluded) const {
     static_cast<loop_state&>(*loop) = concluded;
     go_on(concluded.running != 0);
@@ -70,8 +75,7 @@ struct step_links {
  private:
   WHILST_HD bool conclude_trip(loop_state& state, reason asked) const {
     if (would_conclude(state, asked)) return true;
-    loop->stopped_at = now_nanoseconds();
-    publish(loop_condition, false);
+    note_stop();
     return false;
   }
   WHILST_HD void go_on(bool running) const {

@@ -30,12 +30,27 @@ struct rows_with_ghosts {
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
     const halo_exchange::round_of_vector now = halo.round_of(x);
-    if (sends && i < halo.sends && !now.is_sent && team.rank() == 0 && !halo.has_stopped(running))
-      halo.send(i, x[halo.send_indices[i]], now.round);
-    return row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, now.round, running}, team);
+    if (sends && i < halo.sends && !now.is_sent) [[unlikely]]
+      send(i, x, now.round, team.rank());
+    // Most rows have no ghost, and those that have are read once more: code for waits, at each entry, takes longer to
+    // fetch than all rows of a small slab take. The team agrees, since its sum is of all.
+    bool has_ghosts = false;
+    const T sum = row_times(fetched, local, i, vector_without_ghosts<T>{halo.own, x, &has_ghosts}, team);
+    if (team.sum(has_ghosts ? 1 : 0) == 0) [[likely]]
+      return sum;
+    return row_with_ghosts(i, x, now.round, team);
   }
   /// For a step that makes the vector to multiply next; null for none.
   halo_sends<T> sends_of(const T* made) const { return {halo, made}; }
+
+ private:
+  WHILST_NOINLINE WHILST_HD void send(index_type i, const T* x, std::uint32_t round, int rank_in_team) const {
+    if (rank_in_team == 0 && !halo.has_stopped(running)) halo.send(i, x[halo.send_indices[i]], round);
+  }
+  template <class Team>
+  WHILST_NOINLINE WHILST_HD T row_with_ghosts(index_type i, const T* x, std::uint32_t round, const Team& team) const {
+    return row_times(fetch_row(local, i, team), local, i, vector_with_ghosts<T>{halo, x, round, running}, team);
+  }
 };
 
 /// Sends what others read of x, in a step of its own.

@@ -65,7 +65,7 @@ struct halo_exchange {
   /// Waits for ghost g of a round, unless the loop whose flag is `running` has stopped: then nobody sends it. A ghost
   /// of a rank that is lost is no number.
   template <class T>
-  WHILST_NOINLINE WHILST_HD T wait_for(index_type g, std::uint32_t expected, const int* running) const {
+  WHILST_HD T wait_for(index_type g, std::uint32_t expected, const int* running) const {
     const tagged_word* const from = words + (expected % 2) * ghosts + g;
     bounded_wait wait(ranks.state->limit_nanoseconds);
     while (true) {
@@ -109,6 +109,21 @@ struct vector_with_ghosts {
   WHILST_HD T operator[](index_type i) const {
     return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, round, running);
   }
+  /// One that is known to be an own one.
+  WHILST_HD T own(index_type i) const { return x[i]; }
+};
+/// The same where ghosts are taken for zero, and it is noted that there is one.
+template <class T>
+struct vector_without_ghosts {
+  index_type own_entries;
+  const T* x;
+  bool* has_ghosts;
+  WHILST_HD T operator[](index_type i) const {
+    if (i < own_entries) return x[i];
+    *has_ghosts = true;
+    return 0;
+  }
+  WHILST_HD T own(index_type i) const { return x[i]; }
 };
 
 /// For the step that makes a vector: sends the entries that others read, once each is in memory.

@@ -30,15 +30,24 @@ struct tell_sizes {
   }
 };
 
-/// Records how many columns each row has, and where rows begin; the pattern has its offsets then.
-template <class Source>
-pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const Source& source, level_memory& kept,
+/// Records how many columns each row has, by record_counts(counts), and where rows begin; the pattern has its offsets
+/// then.
+template <class RecordCounts>
+pattern_view record_offsets_by(recorder& run, index_type rows, const RecordCounts& record_counts, level_memory& kept,
                                level_memory& scratch) {
   std::int32_t *const counts = scratch.take<std::int32_t>(rows).data(), *const offsets =
                                                                             kept.take<std::int32_t>(rows + 1).data();
-  run.step("count a row's columns", rows, count_columns<Source>{source, counts, lanes});
+  record_counts(counts);
   record_offsets(run, rows, counts, offsets, scratch);
   return {rows, 0, 0, offsets, nullptr};
+}
+template <class Source>
+pattern_view record_offsets_of(recorder& run, index_type rows, int lanes, const Source& source, level_memory& kept,
+                               level_memory& scratch) {
+  const auto record_counts = [&](std::int32_t* counts) {
+    run.step("count a row's columns", rows, count_columns<Source>{source, counts, lanes});
+  };
+  return record_offsets_by(run, rows, record_counts, kept, scratch);
 }
 /// Memory for the columns of the same pattern, as soon as their number is known.
 inline std::int32_t* take_columns_of(pattern_view& pattern, index_type columns, std::int32_t nonzeros,

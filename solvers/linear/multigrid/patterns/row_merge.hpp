@@ -57,7 +57,6 @@ class row_merge {
 
   /// The least column beyond `last`, the one found before; begin with -1. no_column if this thread knows of none.
   WHILST_HD std::int32_t beyond(std::int32_t last) {
-    std::int32_t least = no_column;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -65,6 +64,11 @@ class row_merge {
       if (!on_device && j >= used_) break;
       advance_if(j, column_[j] == last);
     }
+    return ahead(last);
+  }
+  /// The same where take() has gone past that column.
+  WHILST_HD std::int32_t ahead(std::int32_t last) const {
+    std::int32_t least = no_column;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -95,7 +99,7 @@ class row_merge {
     }
     return sum;
   }
-  /// The same where the columns are known without beyond(). Ask for one after another, none left out.
+  /// The same, for one column after another, none left out; they may be known without beyond().
   WHILST_HD double take(std::int32_t column) {
     const double sum = share(column);
 #if defined(__CUDA_ARCH__)
@@ -179,11 +183,14 @@ struct put_columns {
   }
 };
 
+/// Sums of a row that a team forms together: fewer exchanges than one after another.
+inline constexpr int sums_at_once = 4;
+
 /// The values of a product A B on its pattern. sources: where the values of A lie, null for in order. Sums are formed
 /// in double.
 template <class C>
 struct product_values {
-  static constexpr int blocks_wanted = 4;
+  static constexpr int blocks_wanted = 3;
   matrix_view<C> A;
   const std::int32_t* sources;
   matrix_view<C> B;
@@ -196,16 +203,20 @@ struct product_values {
   WHILST_HD void operator()(index_type i, const Team& team) const {
     row_merge<C> row(A, sources, B, i, team);
     const std::int32_t end = product.offsets[i + 1];
-    for (std::int32_t q = product.offsets[i]; q < end; ++q) {
-      const double sum = team.sum(row.take(product.indices[q]));
-      if (team.rank() == 0) values[q] = static_cast<C>(sum);
+    for (std::int32_t q = product.offsets[i]; q < end; q += sums_at_once) {
+      double share[sums_at_once];
+      WHILST_UNROLLED
+      for (int k = 0; k < sums_at_once; ++k) share[k] = q + k < end ? row.take(product.indices[q + k]) : 0;
+      team.share_out(share, [&](int k, double sum) {
+        if (q + k < end) values[q + k] = static_cast<C>(sum);
+      });
     }
   }
 };
 /// The same together with the columns, where only the offsets are known: one merge instead of two.
 template <class C>
 struct put_product {
-  static constexpr int blocks_wanted = 4;
+  static constexpr int blocks_wanted = 3;
   matrix_view<C> A;
   const std::int32_t* sources;
   matrix_view<C> B;
@@ -219,15 +230,23 @@ struct put_product {
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
     row_merge<C> row(A, sources, B, i, team, skips_long_rows && A.pattern.is_too_long(i));
-    std::int32_t to = offsets[i];
-    for (std::int32_t column = team.least(row.beyond(-1)); column != no_column;
-         column = team.least(row.beyond(column))) {
-      const double sum = team.sum(row.share(column));
-      if (team.rank() == 0) {
-        indices[to] = column;
-        values[to] = static_cast<C>(sum);
+    std::int32_t column = team.least(row.ahead(-1)), to = offsets[i];
+    while (column != no_column) {
+      double share[sums_at_once];
+      int found = 0;
+      WHILST_UNROLLED
+      for (int k = 0; k < sums_at_once; ++k) {
+        share[k] = 0;
+        if (column == no_column) continue;
+        if (team.rank() == 0) indices[to + k] = column;
+        share[k] = row.take(column);
+        column = team.least(row.ahead(column));
+        ++found;
       }
-      ++to;
+      team.share_out(share, [&](int k, double sum) {
+        if (k < found) values[to + k] = static_cast<C>(sum);
+      });
+      to += found;
     }
   }
 };

@@ -38,9 +38,9 @@ void record_product(recorder& run, const char* name, const Left& A, const node_m
 template <class C>
 void hierarchy<C>::begin_system(const pattern_view& A, recorded_stages& stages) {
   const near_null_space vectors = make_near_null_space(options_, A.rows);
-  options_.near_null_space.clear();
-  options_.coordinates.clear();
-  near_null_ = buffer<double>(where_, static_cast<index_type>(vectors.entries.size()), vectors.entries.data());
+  const auto of_source = static_cast<index_type>(vectors.source ? vectors.source->size() : 0);
+  const buffer<double> source(where_, of_source, of_source ? vectors.source->data() : nullptr);
+  near_null_ = buffer<double>(where_, A.rows * vectors.vectors);
   given_nodes_ = {A, kept_.take<double>(A.nonzeros).data(), 1, 1};
   levels_.emplace_back();
   level<C>& finest = levels_.front();
@@ -52,9 +52,13 @@ void hierarchy<C>::begin_system(const pattern_view& A, recorded_stages& stages) 
   const int lanes = A.lanes(8);
   level_memory scratch(kept_);
   recorder& run = stages.steps();
+  run.step("near-null space", A.rows,
+           put_near_null_space{vectors, source.data(), finest.block, A.rows, near_null_.data()});
   finest.A = record_offsets_of(run, n, lanes, of_A, kept_, scratch);
   record_told(run, {finest.A.offsets + n});
   stages.run();
+  options_.near_null_space = {};
+  options_.coordinates = {};
   record_columns_of(run, finest.A, n, told()[0], lanes, of_A, kept_);
   stages.run();
   finest.in_double.A = kept_.take<double>(finest.nodes_of_A().nonzeros()).data();
@@ -62,7 +66,8 @@ void hierarchy<C>::begin_system(const pattern_view& A, recorded_stages& stages) 
 template <class C>
 void hierarchy<C>::record_finest_nodes(recorder& run) const {
   run.step("blocks of nodes", given_nodes_.nodes.rows,
-           fold_values{{given_nodes_.nodes, given_nodes_.values}, levels_.front().nodes_of_A()});
+           fold_values{
+               {given_nodes_.nodes, given_nodes_.values}, levels_.front().nodes_of_A(), given_nodes_.nodes.lanes(8)});
 }
 
 /// As divide; and the tentative prolongation, which depends on no values and so stays as it is.

@@ -1,7 +1,6 @@
 #include "solvers/linear/multigrid/systems/near_null_space.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -22,29 +21,6 @@ void require_finite(std::string_view name, const std::vector<double>& numbers) {
            "Give finite numbers");
 }
 
-/// Displacements along each axis, and the rotations in each plane of two axes about the middle of all nodes.
-near_null_space rigid_body_modes(const std::vector<double>& coordinates, int axes) {
-  const std::size_t nodes = coordinates.size() / axes;
-  std::array<double, 3> middle{};
-  for (std::size_t k = 0; k < coordinates.size(); ++k) middle[k % axes] += coordinates[k] / static_cast<double>(nodes);
-  near_null_space made{axes * (axes + 1) / 2, {}};
-  made.entries.assign(coordinates.size() * made.vectors, 0.0);
-  for (std::size_t node = 0; node < nodes; ++node) {
-    const auto entry = [&](int axis, int vector) -> double& {
-      return made.entries[(node * axes + axis) * made.vectors + vector];
-    };
-    const auto arm = [&](int axis) { return coordinates[node * axes + axis] - middle[axis]; };
-    int vector = 0;
-    for (; vector < axes; ++vector) entry(vector, vector) = 1;
-    for (int a = 0; a < axes; ++a)
-      for (int b = a + 1; b < axes; ++b, ++vector) {
-        entry(a, vector) = -arm(b);
-        entry(b, vector) = arm(a);
-      }
-  }
-  return made;
-}
-
 }  // namespace
 
 near_null_space make_near_null_space(const amg_options& options, index_type rows) {
@@ -60,10 +36,7 @@ near_null_space make_near_null_space(const amg_options& options, index_type rows
       refuse("near_null_space has " + std::to_string(count) + " entries, the matrix " + std::to_string(rows) + " rows",
              "Give 1 to " + std::to_string(most_unknowns_a_node) + " vectors of as many entries, one after another");
     require_finite("near_null_space", given);
-    near_null_space made{static_cast<int>(count / rows), std::vector<double>(given.size())};
-    for (index_type i = 0; i < rows; ++i)
-      for (int k = 0; k < made.vectors; ++k) made.entries[i * made.vectors + k] = given[k * rows + i];
-    return made;
+    return {near_null_space::kind::given, static_cast<int>(count / rows), &given};
   }
   if (!coordinates.empty()) {
     if (b != 2 && b != 3)
@@ -74,11 +47,13 @@ near_null_space make_near_null_space(const amg_options& options, index_type rows
                  std::to_string(rows) + " rows",
              "Give one for each unknown: where its node lies along its axis");
     require_finite("coordinates", coordinates);
-    return rigid_body_modes(coordinates, b);
+    near_null_space made{near_null_space::kind::rigid_body_modes, b * (b + 1) / 2, &coordinates};
+    const auto nodes = static_cast<double>(rows / b);
+    for (index_type of_node = 0; of_node < rows; of_node += b)
+      for (int axis = 0; axis < b; ++axis) made.middle[axis] += coordinates[of_node + axis] / nodes;
+    return made;
   }
-  near_null_space made{b, std::vector<double>(rows * b, 0.0)};
-  for (index_type i = 0; i < rows; ++i) made.entries[i * b + i % b] = 1;
-  return made;
+  return {near_null_space::kind::constants, b};
 }
 
 }  // namespace whilst::multigrid

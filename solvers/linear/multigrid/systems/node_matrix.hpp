@@ -63,7 +63,7 @@ struct unfold_rows {
   int down, across, across_of_B;
   std::int32_t *offsets, *indices;
 
-  WHILST_HD static int lanes_wanted() { return 4; }
+  WHILST_HD static int lanes_wanted() { return 16; }
   template <class Team>
   WHILST_HD void operator()(index_type row, const Team& team) const {
     const index_type i = row / down, r = row % down;
@@ -127,18 +127,35 @@ struct columns_of_nodes {
 struct fold_values {
   matrix_view<double> from;
   node_matrix<double> to;
+  int lanes;
 
-  WHILST_HD void operator()(index_type row) const {
+  WHILST_HD int lanes_wanted() const { return lanes; }
+  template <class Team>
+  WHILST_HD void operator()(index_type row, const Team& team) const {
     const index_type i = row / to.down;
     const int r = static_cast<int>(row % to.down);
-    for (std::int32_t e = to.nodes.offsets[i]; e < to.nodes.offsets[i + 1]; ++e)
-      for (int c = 0; c < to.across; ++c) to.row(i, e, r)[c] = 0;
-    std::int32_t last = -1, at = 0;
-    for (std::int32_t e = from.pattern.offsets[row]; e < from.pattern.offsets[row + 1]; ++e) {
-      const std::int32_t j = from.pattern.indices[e], node = j / to.across;
-      if (node != last) at = to.nodes.find(i, node);
-      last = node;
-      to.row(i, at, r)[j - node * to.across] += from.values[e];
+    const pattern_view& A = from.pattern;
+    const std::int32_t begin = A.offsets[row], end = A.offsets[row + 1];
+    double* const of_row = to.row(i, to.nodes.offsets[i], r);
+    const std::int32_t whole = (to.nodes.offsets[i + 1] - to.nodes.offsets[i]) * to.across;
+    int not_in_order = 0;
+    A.each_entry(row, team,
+                 [&](std::int32_t e, std::int32_t j) { not_in_order += e > begin && A.indices[e - 1] >= j; });
+    not_in_order = team.sum(not_in_order);
+    if (not_in_order == 0 && end - begin == whole) {  // whole blocks, one after another
+      A.each_entry(row, team, [&](std::int32_t e, std::int32_t) { of_row[e - begin] = from.values[e]; });
+      return;
+    }
+    for (std::int32_t k = team.rank(); k < whole; k += team.size()) of_row[k] = 0;
+    team.sync();
+    const auto add = [&](std::int32_t e, std::int32_t j) {
+      const std::int32_t node = j / to.across;
+      to.row(i, to.find(i, node), r)[j - node * to.across] += from.values[e];
+    };
+    if (not_in_order == 0) {
+      A.each_entry(row, team, add);
+    } else if (team.rank() == 0) {  // several may be one entry: always added in the same order
+      for (std::int32_t e = begin; e < end; ++e) add(e, A.indices[e]);
     }
   }
 };

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "whilst/engine/memory/cuda.hpp"
+#include "whilst/linear/linear_solver.hpp"
+
+namespace whilst_test {
+
+/// Where the ranks of a test run: on the host, and where there are GPUs on these, several ranks on one if they are few.
+inline std::vector<std::string> group_executors() {
+  std::vector<std::string> names{"host"};
+  if (whilst::cuda::device_count() > 0) names.insert(names.end(), {"graph", "stream"});
+  return names;
+}
+/// Most ranks that may wait for one another on one GPU: it has so many queues.
+inline constexpr int ranks_of_gpu = 4;
+
+/// Options with an executor for a rank.
+inline whilst::linear_solver_options with_executor(whilst::linear_solver_options options, const std::string& executor,
+                                                   int rank) {
+  options.executor = executor;
+  if (executor != "host") options.device = rank % whilst::cuda::device_count();
+  return options;
+}
+
+}  // namespace whilst_test
