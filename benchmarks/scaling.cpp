@@ -11,6 +11,7 @@
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/scaling/ranks.hpp"
 #include "benchmarks/scaling/timing.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
@@ -46,13 +47,24 @@ nlohmann::json measure_all(const whilst::group& ranks, int device, const setting
   return rows;
 }
 
+/// Adds the runs to those of the file, if it is there: each number of ranks takes a start of its own.
 void write(const nlohmann::json& rows, const std::string& processes, const settings& asked) {
   const whilst::machine_description machine = whilst::describe_machine();
   const whilst::measured_at measured = whilst::measured_now();
-  const nlohmann::json all{
-      {"version", whilst::version}, {"commit", measured.commit},
-      {"date", measured.date},      {"machine", {{"processor", machine.processor}, {"device", machine.device}}},
-      {"ranks_are", processes},     {"runs", rows}};
+  nlohmann::json all{{"version", whilst::version},
+                     {"commit", measured.commit},
+                     {"date", measured.date},
+                     {"machine",
+                      {{"processor", machine.processor},
+                       {"device", machine.device},
+                       {"devices", whilst::cuda::device_count()},
+                       {"driver", machine.driver_release}}},
+                     {"runs", nlohmann::json::array()}};
+  if (std::ifstream before(asked.json); before) all = nlohmann::json::parse(before);
+  for (nlohmann::json row : rows) {
+    row["ranks_are"] = processes;
+    all["runs"].push_back(row);
+  }
   std::ofstream(asked.json) << all.dump(2) << '\n';
 }
 
@@ -72,7 +84,7 @@ int main(int count, char** arguments) {
   app.add_option("--repetitions", asked.repetitions, "timed solves, of which the fastest counts")
       ->check(CLI::Range(1, 1000));
   app.add_option("--executor", asked.executor, "graph, stream or host");
-  app.add_option("--json", asked.json, "write the results to this file");
+  app.add_option("--json", asked.json, "write the results to this file, or add them to those that it has");
   CLI11_PARSE(app, count, arguments);
   const bool done = scaling::run_ranks(asked.threads, [&](const whilst::group& ranks, int device) {
     const nlohmann::json rows = scaling::measure_all(ranks, device, asked);
