@@ -12,6 +12,7 @@
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "benchmarks/scaling/timing.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
 
@@ -55,13 +56,21 @@ nlohmann::json runs_before(const settings& asked) {
 
 void write(const nlohmann::json& rows, const std::string& processes, const settings& asked) {
   nlohmann::json runs = runs_before(asked);
-  runs.insert(runs.end(), rows.begin(), rows.end());
+  for (nlohmann::json row : rows) {
+    row["ranks_are"] = processes;
+    runs.push_back(row);
+  }
   const whilst::machine_description machine = whilst::describe_machine();
   const whilst::measured_at measured = whilst::measured_now();
-  const nlohmann::json all{
-      {"version", whilst::version}, {"commit", measured.commit},
-      {"date", measured.date},      {"machine", {{"processor", machine.processor}, {"device", machine.device}}},
-      {"ranks_are", processes},     {"runs", runs}};
+  const nlohmann::json all{{"version", whilst::version},
+                           {"commit", measured.commit},
+                           {"date", measured.date},
+                           {"machine",
+                            {{"processor", machine.processor},
+                             {"device", machine.device},
+                             {"devices", whilst::cuda::device_count()},
+                             {"driver", machine.driver_release}}},
+                           {"runs", runs}};
   std::ofstream(asked.json) << all.dump(2) << '\n';
 }
 
