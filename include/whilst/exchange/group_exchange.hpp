@@ -4,6 +4,7 @@
 #include <cstring>
 
 #if !defined(__CUDA_ARCH__)
+#include <chrono>
 #include <thread>
 #endif
 
@@ -129,18 +130,22 @@ class bounded_wait {
  public:
   WHILST_HD explicit bounded_wait(std::uint64_t limit_nanoseconds) : limit_(limit_nanoseconds) {}
   WHILST_HD bool is_over() {
-    rest();
-    if (++looks_ % 64 != 0) return false;
+    rest(++looks_);
+    if (looks_ % 64 != 0) return false;
     const std::uint64_t now = now_nanoseconds();
     if (began_ == 0) began_ = now;
     return now - began_ > limit_;
   }
 
  private:
-  /// On the host ranks may share a processor.
-  static WHILST_HD void rest() {
+  /// On the host ranks may share a processor, which one that waits long leaves to others.
+  static WHILST_HD void rest([[maybe_unused]] unsigned looks) {
 #if !defined(__CUDA_ARCH__)
-    std::this_thread::yield();
+    if (looks < 256) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
 #endif
   }
 };
