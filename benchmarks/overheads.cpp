@@ -153,6 +153,8 @@ int main(int count, char** arguments) {
       "batches");
   overheads::settings asked;
   app.add_option("--json", asked.json_file, "Write the results to FILE")->type_name("FILE");
+  app.add_option("--preconditioner", asked.preconditioners,
+                 "Of suite multigrid: this one instead of all; may be repeated");
   app.add_flag("--quick", asked.quick, "Fewer sizes and repeats: half a minute at most");
   app.add_option("--only", asked.only, "Only these suites, with a comma between them")
       ->delimiter(',')

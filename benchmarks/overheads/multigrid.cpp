@@ -80,6 +80,7 @@ json measure_multigrid(const settings& asked, bool gpu) {
            {"fsai", "fsai,power=16,drop=0.1,order=random", "block_jacobi", "block_jacobi,rows=64", "ssor", "schwarz",
             "chebyshev", "amg,coarsening=classical", "amg,cycle=W", "amg,smoother=chebyshev,sweeps=2"})
         preconditioners.emplace_back(other);
+    if (!asked.preconditioners.empty()) preconditioners = asked.preconditioners;
     for (const std::string& preconditioner : preconditioners) {
       json entry = way_json(how);
       entry["problem"] = name;

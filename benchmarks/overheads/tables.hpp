@@ -18,7 +18,8 @@ using nlohmann::json;
 struct settings {
   std::string json_file;
   bool quick = false;
-  std::vector<std::string> only;  ///< suites; empty for all
+  std::vector<std::string> only;             ///< suites; empty for all
+  std::vector<std::string> preconditioners;  ///< of suite multigrid; empty for all
   bool calls = false;
   index_type largest = 4096 * 4096;
   /// Seconds of timed runs per table entry.
