@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "solvers/linear/distributed/preconditioner_of_rank.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
@@ -12,18 +13,34 @@
 namespace whilst {
 namespace {
 
-constexpr const char* making = "making a distributed linear solver";
+constexpr const char* making_distributed_solver = "making a distributed linear solver";
 
 template <class T>
 distributed_method<T> method_for_groups(std::string_view asked) {
-  const std::array all{distributed_conjugate_gradient<T>(), distributed_pipelined_conjugate_gradient<T>(),
-                       distributed_minres<T>(), distributed_bicgstab<T>()};
+  const std::array all{distributed_conjugate_gradient<T>(), distributed_flexible_conjugate_gradient<T>(),
+                       distributed_pipelined_conjugate_gradient<T>(), distributed_minres<T>(),
+                       distributed_bicgstab<T>()};
   std::string names;
   for (const distributed_method<T>& one : all) {
     if (asked == one.name) return one;
     names.append(names.empty() ? "" : ", ").append(one.name);
   }
-  throw error(making, "method '" + std::string(asked) + "' is not for several ranks", "Use one of " + names);
+  throw error(making_distributed_solver, "method '" + std::string(asked) + "' is not for several ranks",
+              "Use one of " + names);
+}
+
+/// A preconditioner that this method takes on several ranks.
+template <class T>
+preconditioner_choice preconditioner_for_groups(const distributed_method<T>& method,
+                                                const linear_solver_options& options) {
+  preconditioner_choice chosen = chosen_preconditioner(making_distributed_solver, options);
+  if (chosen.name == automatic_preconditioner)
+    throw error(making_distributed_solver, "preconditioner auto is not for several ranks", "Name one");
+  if (chosen.description && !method.takes_parts)
+    throw error(making_distributed_solver,
+                "method " + options.method + " does not take preconditioner " + chosen.name + " on several ranks",
+                "Use method cg or flexible-cg, or preconditioner none or jacobi");
+  return chosen;
 }
 
 }  // namespace
@@ -34,24 +51,33 @@ struct distributed_linear_solver<T>::implementation {
   std::optional<distributed_csr_matrix<T>> kept;  ///< on the host, where its pattern is read in place
   matrix_on_place<T> matrix;
   distributed_setup setup;
-  std::optional<prepared_solve<T>> solve;  ///< after all it refers to
+  std::optional<preconditioner_of_rank<T>> M;  ///< if it is made from the matrix
+  std::optional<prepared_solve<T>> solve;      ///< after all it refers to
 
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
                  clock::time_point began)
-      : setup(making, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
+      : setup(making_distributed_solver, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
     setup.make_halo(A.halo());
-    setup.ranks().agree(making, [&] {
+    setup.ranks().agree(making_distributed_solver, [&] {
       const distributed_method<T> method = method_for_groups<T>(options.method);
       const executor_choice& choice = setup.choice();
       if (choice.where.on_host()) kept = A;
-      matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers, making);
+      matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers,
+                                  making_distributed_solver);
       if (matrix.request().offsets_64)
-        throw error(making, "a rank has more than 2147483391 nonzeros", "Split the rows among more ranks");
+        throw error(making_distributed_solver, "a rank has more than 2147483391 nonzeros",
+                    "Split the rows among more ranks");
       solve_request<T> request = matrix.request();
       request.columns = request.rows;  // of x, a rank has no ghosts
-      request.preconditioner = preconditioner_from_name(making, options.preconditioner);
       request.settings = method_settings_of(options);
-      solve.emplace(request, method.record(request, setup), choice.how, options, began);
+      const preconditioner_choice chosen = preconditioner_for_groups(method, options);
+      request.preconditioner = chosen.kind;
+      if (chosen.description) M.emplace(making_distributed_solver, matrix.given(), method.needs, chosen, request);
+      linear_solver_options shown = options;
+      for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
+      shown.block_jacobi.offsets.clear();
+      solve.emplace(request, method.record(request, setup), choice.how, shown, began);
+      if (M) solve->desk().common.preconditioner_choice = M->words();
     });
   }
 };
@@ -88,6 +114,10 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->solve->recorded().wait();
     implementation_->matrix.update_values(A.local().values());
     implementation_->solve->bind_values(implementation_->matrix.request().values);
+    if (auto& M = implementation_->M) {
+      M->update_values(A.local());
+      implementation_->solve->desk().note_preconditioner(M->words());
+    }
   });
 }
 template <class T>

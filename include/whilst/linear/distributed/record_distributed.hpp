@@ -25,14 +25,38 @@ recorded_solve<T> record_distributed_matrix(const solve_request<T>& request, con
       request, [&](const auto& M) { return record_distributed<Method>(request, A, M); });
 }
 
+/// The same with what the request has instead: a preconditioner in parts, which each rank records for itself.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_distributed_matrix_or_parts(const solve_request<T>& request, const distributed_setup& setup) {
+  if (request.preconditioner != preconditioner_kind::parts) return record_distributed_matrix<Method, T>(request, setup);
+  return record_distributed<Method>(request, setup.operator_of<T>(csr_of<std::int32_t>(request)),
+                                    composed_preconditioner<T>{request.preconditioner_parts});
+}
+
 /// A method that groups can use.
 template <class T>
 struct distributed_method {
   const char* name;
+  method_needs needs;
+  bool takes_parts;  ///< preconditioners in parts, too
   recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
 };
+/// The entry of one.
+template <template <class, class, class> class Method, class T>
+distributed_method<T> listed_for_groups() {
+  using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
+  return {method::name, method::needs, false, record_distributed_matrix<Method, T>};
+}
+template <template <class, class, class> class Method, class T>
+distributed_method<T> listed_with_parts_for_groups() {
+  using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
+  return {method::name, method::needs, true, record_distributed_matrix_or_parts<Method, T>};
+}
+
 template <class T>
 distributed_method<T> distributed_conjugate_gradient();
+template <class T>
+distributed_method<T> distributed_flexible_conjugate_gradient();
 template <class T>
 distributed_method<T> distributed_pipelined_conjugate_gradient();
 template <class T>

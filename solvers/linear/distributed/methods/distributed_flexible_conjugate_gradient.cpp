@@ -1,0 +1,14 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include "whilst/linear/methods/flexible_conjugate_gradient.hpp"
+
+#include "whilst/linear/distributed/record_distributed.hpp"
+
+namespace whilst {
+
+template <class T>
+distributed_method<T> distributed_flexible_conjugate_gradient() {
+  return listed_with_parts_for_groups<flexible_conjugate_gradient, T>();
+}
+template distributed_method<WHILST_NUMBER> distributed_flexible_conjugate_gradient();
+
+}  // namespace whilst
