@@ -211,7 +211,61 @@ TEST_CASE("preconditioners that are not for groups are refused on all ranks", "[
   refused("cg", "neumann", "preconditioner neumann is not for several ranks");
   refused("cg", "multigrid", "preconditioner multigrid is not for several ranks");
   refused("cg", "solve", "preconditioner solve is not for several ranks");
+  refused("minres", "chebyshev", "method minres does not take preconditioner chebyshev on several ranks");
   refused("minres", "amg", "method minres does not take preconditioner amg on several ranks");
   refused("cg", "amg,cycle=K", "the method needs a fixed one");
   refused("cg", "nonsense", "there is no preconditioner called 'nonsense'");
+}
+
+TEMPLATE_TEST_CASE("a Chebyshev polynomial is that of the whole matrix on any number of ranks", "[group][linear]",
+                   float, double) {
+  using T = TestType;
+  const csr_matrix<T> A = whilst::make_gallery<T>("poisson3d:9").matrix;
+  const std::vector<T> b = some_b<T>(A.rows());
+  for (const char* method : {"cg", "flexible-cg"}) {
+    for (const char* preconditioner : {"chebyshev", "chebyshev,degree=1", "chebyshev,degree=4,ratio=40"}) {
+      linear_solver_options options = on_the_host(method, preconditioner);
+      options.rtol = sizeof(T) == 4 ? 1e-4 : 1e-10;
+      std::vector<T> serial(b.size());
+      const whilst::report alone = whilst::linear_solver<T>(A, options).solve(b, serial);
+      for (const int size : {1, 2, 3, 5, 8}) {
+        CAPTURE(method, preconditioner, size);
+        const auto found = solved_by_ranks(size, A, equal_split(A.rows(), size), b, options);
+        REQUIRE(found.thrown == nothing(size));
+        CHECK(relative_residual(A, found.x, b) <= 1.01 * options.rtol);
+        check_alike(found);
+        // Sums are rounded in another order.
+        CHECK(std::abs(found.reports.front().iterations() - alone.iterations()) <= 1);
+      }
+      CAPTURE(method, preconditioner);
+      const index_type n = A.rows();
+      const auto uneven = solved_by_ranks(4, A, {0, 1, 1, 400, n}, b, options);
+      REQUIRE(uneven.thrown == nothing(4));
+      CHECK(std::abs(uneven.reports.front().iterations() - alone.iterations()) <= 1);
+    }
+  }
+}
+
+TEST_CASE("a Chebyshev polynomial of new values, and of an indefinite matrix", "[group][linear]") {
+  std::vector<double> beside(99, 1.0), others;
+  for (int i = 0; i < 99; ++i) others.push_back(1 + i % 7);
+  const csr_matrix<double> A = tridiagonal(beside), other = tridiagonal(others);
+  const std::vector<double> b = some_b<double>(A.rows());
+  const linear_solver_options options = on_the_host("cg", "chebyshev");
+  const auto anew = solved_by_ranks(3, other, {0, 40, 60, 100}, b, options);
+  const auto then = solved_by_ranks(3, A, {0, 40, 60, 100}, b, options, {other});
+  REQUIRE(then.thrown == nothing(3));
+  CHECK(same_bits(then.x, anew.x));
+
+  std::vector<double> values(A.values().begin(), A.values().end());
+  std::vector<int> offsets;
+  for (index_type i = 0; i <= A.rows(); ++i) offsets.push_back(static_cast<int>(A.row_offset(i)));
+  for (auto k = static_cast<std::size_t>(offsets[50]); k < static_cast<std::size_t>(offsets[60]); ++k) values[k] *= -1;
+  const csr_matrix<double> indefinite(A.rows(), A.rows(), offsets,
+                                      std::vector<int>(A.column_indices().begin(), A.column_indices().end()), values);
+  const auto found = solved_by_ranks(3, indefinite, {0, 40, 60, 100}, b, options);
+  REQUIRE(found.thrown == nothing(3));
+  check_alike(found);
+  CHECK_FALSE(found.reports.front().converged());
+  CHECK(found.reports.front().reason() != reason::peer_lost);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "solvers/linear/distributed/preconditioner_of_rank.hpp"
+#include "solvers/linear/polynomial/polynomial.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
@@ -29,6 +30,8 @@ distributed_method<T> method_for_groups(std::string_view asked) {
               "Use one of " + names);
 }
 
+constexpr std::string_view chebyshev_name = "chebyshev";
+
 /// A preconditioner that this method takes on several ranks.
 template <class T>
 preconditioner_choice preconditioner_for_groups(const distributed_method<T>& method,
@@ -52,6 +55,7 @@ struct distributed_linear_solver<T>::implementation {
   matrix_on_place<T> matrix;
   distributed_setup setup;
   std::optional<preconditioner_of_rank<T>> M;  ///< if it is made from the matrix
+  buffer<const T*> values_of_M;                ///< where chebyshev finds the address of the matrix's values
   std::optional<prepared_solve<T>> solve;      ///< after all it refers to
 
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
@@ -72,11 +76,24 @@ struct distributed_linear_solver<T>::implementation {
       request.settings = method_settings_of(options);
       const preconditioner_choice chosen = preconditioner_for_groups(method, options);
       request.preconditioner = chosen.kind;
-      if (chosen.description) M.emplace(making_distributed_solver, matrix.given(), method.needs, chosen, request);
+      const bool has_polynomial = chosen.name == chebyshev_name;
+      if (has_polynomial) {
+        values_of_M = buffer<const T*>(choice.where, 1, &request.values);
+        request.values_of_M = {values_of_M.data()};
+      } else if (chosen.description) {
+        M.emplace(making_distributed_solver, matrix.given(), method.needs, chosen, request);
+      }
       linear_solver_options shown = options;
       for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
       shown.block_jacobi.offsets.clear();
-      solve.emplace(request, method.record(request, setup), choice.how, shown, began);
+      const chebyshev_options& polynomial = chosen.options.chebyshev;
+      recorded_solve<T> recorded =
+          has_polynomial ? method.record_with_chebyshev(request, setup,
+                                                        {polynomial.degree, polynomial.lanczos_steps,
+                                                         ratio_of(polynomial), A.partition().first(A.ranks().rank())})
+                         : method.record(request, setup);
+      solve.emplace(request, std::move(recorded), choice.how, shown, began);
+      if (has_polynomial) solve->desk().common.preconditioner_choice = chosen.name + ", " + words_of(polynomial);
       if (M) solve->desk().common.preconditioner_choice = M->words();
     });
   }
@@ -114,6 +131,7 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->solve->recorded().wait();
     implementation_->matrix.update_values(A.local().values());
     implementation_->solve->bind_values(implementation_->matrix.request().values);
+    if (auto& at = implementation_->values_of_M; at.size() > 0) at.upload(&implementation_->matrix.request().values);
     if (auto& M = implementation_->M) {
       M->update_values(A.local());
       implementation_->solve->desk().note_preconditioner(M->words());

@@ -37,6 +37,7 @@ void require_within_ranks(std::string_view doing, const preconditioner_choice& c
   if (std::find(within.begin(), within.end(), chosen.name) != within.end()) return;
   std::string names = "none, jacobi";
   for (const char* const one : within) names.append(", ").append(one);
+  names += ", chebyshev";
   throw error(doing, "preconditioner " + chosen.name + " is not for several ranks", "Use one of " + names);
 }
 

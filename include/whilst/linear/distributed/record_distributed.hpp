@@ -33,6 +33,13 @@ recorded_solve<T> record_distributed_matrix_or_parts(const solve_request<T>& req
                                     composed_preconditioner<T>{request.preconditioner_parts});
 }
 
+/// Of preconditioner "chebyshev" on several ranks: see chebyshev_options.
+struct chebyshev_settings {
+  int degree, lanczos_steps;
+  double ratio;
+  index_type first_row;  ///< of this rank
+};
+
 /// A method that groups can use.
 template <class T>
 struct distributed_method {
@@ -40,18 +47,30 @@ struct distributed_method {
   method_needs needs;
   bool takes_parts;  ///< preconditioners in parts, too
   recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
+  /// Null where it does not take that.
+  recorded_solve<T> (*record_with_chebyshev)(const solve_request<T>&, const distributed_setup&,
+                                             const chebyshev_settings&) = nullptr;
 };
 /// The entry of one.
 template <template <class, class, class> class Method, class T>
 distributed_method<T> listed_for_groups() {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, false, record_distributed_matrix<Method, T>};
+  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr};
 }
+/// Of one that takes parts, too, and chebyshev by a function that is compiled apart.
 template <template <class, class, class> class Method, class T>
-distributed_method<T> listed_with_parts_for_groups() {
+distributed_method<T> listed_with_parts_for_groups(
+    decltype(distributed_method<T>::record_with_chebyshev) record_with_chebyshev) {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, true, record_distributed_matrix_or_parts<Method, T>};
+  return {method::name, method::needs, true, record_distributed_matrix_or_parts<Method, T>, record_with_chebyshev};
 }
+template <class T>
+recorded_solve<T> distributed_conjugate_gradient_with_chebyshev(const solve_request<T>&, const distributed_setup&,
+                                                                const chebyshev_settings&);
+template <class T>
+recorded_solve<T> distributed_flexible_conjugate_gradient_with_chebyshev(const solve_request<T>&,
+                                                                         const distributed_setup&,
+                                                                         const chebyshev_settings&);
 
 template <class T>
 distributed_method<T> distributed_conjugate_gradient();

@@ -7,7 +7,8 @@ namespace whilst {
 
 template <class T>
 distributed_method<T> distributed_flexible_conjugate_gradient() {
-  return listed_with_parts_for_groups<flexible_conjugate_gradient, T>();
+  return listed_with_parts_for_groups<flexible_conjugate_gradient, T>(
+      distributed_flexible_conjugate_gradient_with_chebyshev<T>);
 }
 template distributed_method<WHILST_NUMBER> distributed_flexible_conjugate_gradient();
 
