@@ -269,3 +269,49 @@ TEST_CASE("a Chebyshev polynomial of new values, and of an indefinite matrix", "
   CHECK_FALSE(found.reports.front().converged());
   CHECK(found.reports.front().reason() != reason::peer_lost);
 }
+
+TEMPLATE_TEST_CASE("amg takes about as many iterations on several ranks as on one", "[group][linear]", float, double) {
+  using T = TestType;
+  const csr_matrix<T> A = whilst::make_gallery<T>("poisson3d:24").matrix;
+  std::vector<T> values(A.values().begin(), A.values().end());
+  for (T& value : values) value = -value;
+  std::vector<int> offsets;
+  for (index_type i = 0; i <= A.rows(); ++i) offsets.push_back(static_cast<int>(A.row_offset(i)));
+  const csr_matrix<T> negative(A.rows(), A.rows(), offsets,
+                               std::vector<int>(A.column_indices().begin(), A.column_indices().end()), values);
+  const std::vector<T> b = some_b<T>(A.rows());
+  for (const char* method : {"cg", "flexible-cg"}) {
+    linear_solver_options options = on_the_host(method, "amg");
+    options.rtol = sizeof(T) == 4 ? 1e-4 : 1e-8;
+    std::vector<T> serial(b.size());
+    const auto alone = static_cast<double>(whilst::linear_solver<T>(A, options).solve(b, serial).iterations());
+    for (const int size : {1, 2, 4, 8}) {
+      CAPTURE(method, size, alone);
+      const row_split split = equal_split(A.rows(), size);
+      const auto found = solved_by_ranks(size, A, split, b, options),
+                 again = solved_by_ranks(size, A, split, b, options);
+      REQUIRE(found.thrown == nothing(size));
+      CHECK(relative_residual(A, found.x, b) <= 1.01 * options.rtol);
+      check_alike(found);
+      CHECK(static_cast<double>(found.reports.front().iterations()) <= std::ceil(1.3 * alone));
+      CHECK(same_bits(found.x, again.x));
+      const auto opposite = solved_by_ranks(size, negative, split, b, options);
+      CHECK(opposite.reports.front().iterations() == found.reports.front().iterations());
+    }
+  }
+}
+
+// On a line the hierarchies of ranks know nothing of what is smooth over all of them: 46 iterations without the coarse
+// space on 8 ranks.
+TEST_CASE("amg's coarse space joins many ranks", "[group][linear]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson1d:4000").matrix;
+  const std::vector<double> b = some_b<double>(A.rows());
+  const linear_solver_options options = on_the_host("cg", "amg");
+  std::vector<double> serial(b.size());
+  const whilst::report alone = whilst::linear_solver<double>(A, options).solve(b, serial);
+  const auto found = solved_by_ranks(8, A, equal_split(A.rows(), 8), b, options);
+  REQUIRE(found.thrown == nothing(8));
+  CHECK(relative_residual(A, found.x, b) <= 1.01 * options.rtol);
+  CHECK(found.reports.front().iterations() <= alone.iterations());
+  CHECK_THAT(found.reports.front().preconditioner_choice(), contains("coarse unknowns on all ranks"));
+}

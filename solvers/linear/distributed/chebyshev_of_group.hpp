@@ -60,10 +60,10 @@ struct chebyshev_of_group {
 
 template <template <class, class, class> class Method, class T>
 recorded_solve<T> record_distributed_with_chebyshev(const solve_request<T>& request, const distributed_setup& setup,
-                                                    const chebyshev_settings& settings) {
+                                                    const chebyshev_settings& settings, constant_slot<const T> values) {
   auto A = setup.operator_of<T>(csr_of<std::int32_t>(request));
   auto of_M = A;
-  of_M.local.values = request.values_of_M;
+  of_M.local.values = values;
   return record_distributed<Method>(request, A, chebyshev_of_group<T, decltype(A)>{of_M, settings});
 }
 

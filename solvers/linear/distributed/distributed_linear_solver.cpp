@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "solvers/linear/distributed/coarse_space.hpp"
 #include "solvers/linear/distributed/preconditioner_of_rank.hpp"
 #include "solvers/linear/polynomial/polynomial.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
@@ -30,7 +31,7 @@ distributed_method<T> method_for_groups(std::string_view asked) {
               "Use one of " + names);
 }
 
-constexpr std::string_view chebyshev_name = "chebyshev";
+constexpr std::string_view chebyshev_name = "chebyshev", amg_name = "amg";
 
 /// A preconditioner that this method takes on several ranks.
 template <class T>
@@ -55,15 +56,24 @@ struct distributed_linear_solver<T>::implementation {
   matrix_on_place<T> matrix;
   distributed_setup setup;
   std::optional<preconditioner_of_rank<T>> M;  ///< if it is made from the matrix
-  buffer<const T*> values_of_M;                ///< where chebyshev finds the address of the matrix's values
-  std::optional<prepared_solve<T>> solve;      ///< after all it refers to
+  std::optional<coarse_space<T>> coarse;       ///< beside amg
+  buffer<const T*> values_of_M;                ///< where M finds the address of the matrix's values
+  std::string words_of_polynomial;
+  std::optional<prepared_solve<T>> solve;  ///< after all it refers to
 
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
                  clock::time_point began)
       : setup(making_distributed_solver, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
     setup.make_halo(A.halo());
-    setup.ranks().agree(making_distributed_solver, [&] {
-      const distributed_method<T> method = method_for_groups<T>(options.method);
+    const group& ranks = setup.ranks();
+    std::optional<distributed_method<T>> method;
+    preconditioner_choice chosen;
+    ranks.agree(making_distributed_solver, [&] {
+      method = method_for_groups<T>(options.method);
+      chosen = preconditioner_for_groups(*method, options);
+    });
+    if (chosen.name == amg_name && ranks.size() > 1) coarse.emplace(setup.exchange(), A);
+    ranks.agree(making_distributed_solver, [&] {
       const executor_choice& choice = setup.choice();
       if (choice.where.on_host()) kept = A;
       matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers,
@@ -74,28 +84,36 @@ struct distributed_linear_solver<T>::implementation {
       solve_request<T> request = matrix.request();
       request.columns = request.rows;  // of x, a rank has no ghosts
       request.settings = method_settings_of(options);
-      const preconditioner_choice chosen = preconditioner_for_groups(method, options);
       request.preconditioner = chosen.kind;
-      const bool has_polynomial = chosen.name == chebyshev_name;
-      if (has_polynomial) {
-        values_of_M = buffer<const T*>(choice.where, 1, &request.values);
-        request.values_of_M = {values_of_M.data()};
-      } else if (chosen.description) {
-        M.emplace(making_distributed_solver, matrix.given(), method.needs, chosen, request);
-      }
+      values_of_M = buffer<const T*>(choice.where, 1, &request.values);
+      if (chosen.description && chosen.name != chebyshev_name)
+        M.emplace(making_distributed_solver, matrix.given(), method->needs, chosen, request);
       linear_solver_options shown = options;
       for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
       shown.block_jacobi.offsets.clear();
-      const chebyshev_options& polynomial = chosen.options.chebyshev;
-      recorded_solve<T> recorded =
-          has_polynomial ? method.record_with_chebyshev(request, setup,
-                                                        {polynomial.degree, polynomial.lanczos_steps,
-                                                         ratio_of(polynomial), A.partition().first(A.ranks().rank())})
-                         : method.record(request, setup);
-      solve.emplace(request, std::move(recorded), choice.how, shown, began);
-      if (has_polynomial) solve->desk().common.preconditioner_choice = chosen.name + ", " + words_of(polynomial);
-      if (M) solve->desk().common.preconditioner_choice = M->words();
+      solve.emplace(request, recorded(request, *method, chosen, A.partition().first(ranks.rank())), choice.how, shown,
+                    began);
+      solve->desk().common.preconditioner_choice = words();
     });
+  }
+
+  recorded_solve<T> recorded(const solve_request<T>& request, const distributed_method<T>& method,
+                             const preconditioner_choice& chosen, index_type first_row) {
+    const constant_slot<const T> values{values_of_M.data()};
+    if (chosen.name == chebyshev_name) {
+      const chebyshev_options& polynomial = chosen.options.chebyshev;
+      words_of_polynomial = chosen.name + ", " + words_of(polynomial);
+      return method.record_with_chebyshev(
+          request, setup, {polynomial.degree, polynomial.lanczos_steps, ratio_of(polynomial), first_row}, values);
+    }
+    if (!coarse) return method.record(request, setup);
+    // For the upper 15 sixteenths of the spectrum; the hierarchies of ranks and the coarse space have the others.
+    const chebyshev_settings smoother{.degree = 3, .lanczos_steps = 10, .ratio = 16, .first_row = first_row};
+    return method.record_with_amg(request, setup, smoother, values, coarse->of_steps());
+  }
+  std::string words() const {
+    if (!M) return words_of_polynomial;
+    return M->words() + (coarse ? "; " + coarse->words() : "");
   }
 };
 
@@ -131,12 +149,11 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->solve->recorded().wait();
     implementation_->matrix.update_values(A.local().values());
     implementation_->solve->bind_values(implementation_->matrix.request().values);
-    if (auto& at = implementation_->values_of_M; at.size() > 0) at.upload(&implementation_->matrix.request().values);
-    if (auto& M = implementation_->M) {
-      M->update_values(A.local());
-      implementation_->solve->desk().note_preconditioner(M->words());
-    }
+    implementation_->values_of_M.upload(&implementation_->matrix.request().values);
+    if (auto& M = implementation_->M) M->update_values(A.local());
+    implementation_->solve->desk().note_preconditioner(implementation_->words());
   });
+  if (implementation_->coarse) implementation_->coarse->update_values(A);
 }
 template <class T>
 void distributed_linear_solver<T>::set_tolerances(double rtol, double atol) {
@@ -153,6 +170,7 @@ int distributed_linear_solver<T>::lost_rank() const {
 template <class T>
 void distributed_linear_solver<T>::recover() {
   implementation_->setup.recover();
+  if (implementation_->coarse) implementation_->coarse->recover();
 }
 
 template class distributed_linear_solver<float>;

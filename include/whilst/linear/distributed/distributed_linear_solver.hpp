@@ -23,9 +23,10 @@ namespace whilst {
 ///
 /// Methods "cg", "flexible-cg", "pipelined-cg", "minres" and "bicgstab", preconditioners "none" and "jacobi", executors
 /// "auto", "host", "stream" and "graph"; what else changes the matrix or its order is refused. "cg" and "flexible-cg"
-/// also take "amg", "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor" and "schwarz", which each rank makes from its
-/// own diagonal block, its rows by its own columns, and applies without the others: settings by row, as
-/// block_jacobi.offsets, are about the rank's rows. And "chebyshev", of the whole matrix.
+/// also take "chebyshev", of the whole matrix; "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor" and "schwarz", which
+/// each rank makes from its own diagonal block, its rows by its own columns, and applies without the others; and "amg",
+/// which adds a coarse space for all ranks and smoothing across their borders. Settings by row, as
+/// block_jacobi.offsets, are about the rank's rows.
 template <class T>
 class distributed_linear_solver final : public replayed_solver {
  public:

@@ -40,6 +40,9 @@ struct chebyshev_settings {
   index_type first_row;  ///< of this rank
 };
 
+template <class T>
+struct coarse_steps;
+
 /// A method that groups can use.
 template <class T>
 struct distributed_method {
@@ -47,30 +50,35 @@ struct distributed_method {
   method_needs needs;
   bool takes_parts;  ///< preconditioners in parts, too
   recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
-  /// Null where it does not take that.
+  /// Null where it does not take them. values: where M finds the matrix's.
   recorded_solve<T> (*record_with_chebyshev)(const solve_request<T>&, const distributed_setup&,
-                                             const chebyshev_settings&) = nullptr;
+                                             const chebyshev_settings&, constant_slot<const T> values);
+  recorded_solve<T> (*record_with_amg)(const solve_request<T>&, const distributed_setup&, const chebyshev_settings&,
+                                       constant_slot<const T> values, const coarse_steps<T>&);
 };
 /// The entry of one.
 template <template <class, class, class> class Method, class T>
 distributed_method<T> listed_for_groups() {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr};
+  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr, nullptr};
 }
-/// Of one that takes parts, too, and chebyshev by a function that is compiled apart.
-template <template <class, class, class> class Method, class T>
-distributed_method<T> listed_with_parts_for_groups(
-    decltype(distributed_method<T>::record_with_chebyshev) record_with_chebyshev) {
-  using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, true, record_distributed_matrix_or_parts<Method, T>, record_with_chebyshev};
-}
+// What is compiled apart.
 template <class T>
 recorded_solve<T> distributed_conjugate_gradient_with_chebyshev(const solve_request<T>&, const distributed_setup&,
-                                                                const chebyshev_settings&);
+                                                                const chebyshev_settings&, constant_slot<const T>);
+template <class T>
+recorded_solve<T> distributed_conjugate_gradient_with_amg(const solve_request<T>&, const distributed_setup&,
+                                                          const chebyshev_settings&, constant_slot<const T>,
+                                                          const coarse_steps<T>&);
 template <class T>
 recorded_solve<T> distributed_flexible_conjugate_gradient_with_chebyshev(const solve_request<T>&,
                                                                          const distributed_setup&,
-                                                                         const chebyshev_settings&);
+                                                                         const chebyshev_settings&,
+                                                                         constant_slot<const T>);
+template <class T>
+recorded_solve<T> distributed_flexible_conjugate_gradient_with_amg(const solve_request<T>&, const distributed_setup&,
+                                                                   const chebyshev_settings&, constant_slot<const T>,
+                                                                   const coarse_steps<T>&);
 
 template <class T>
 distributed_method<T> distributed_conjugate_gradient();
