@@ -68,9 +68,17 @@ struct distributed_linear_solver<T>::implementation {
     const group& ranks = setup.ranks();
     std::optional<distributed_method<T>> method;
     preconditioner_choice chosen;
-    ranks.agree(making_distributed_solver, [&] {
+    const auto polynomials = ranks.all_gather<chebyshev_options>(making_distributed_solver, [&] {
       method = method_for_groups<T>(options.method);
       chosen = preconditioner_for_groups(*method, options);
+      return std::vector{chosen.options.chebyshev};
+    });
+    ranks.agree(making_distributed_solver, [&] {
+      const chebyshev_options& own = chosen.options.chebyshev;
+      for (const chebyshev_options& one : polynomials.all)
+        if (one.degree != own.degree || one.lanczos_steps != own.lanczos_steps || one.ratio != own.ratio)
+          throw error(making_distributed_solver, "ranks give different settings of preconditioner chebyshev",
+                      "Give all ranks the same");
     });
     if (chosen.name == amg_name && ranks.size() > 1) coarse.emplace(setup.exchange(), A);
     ranks.agree(making_distributed_solver, [&] {
