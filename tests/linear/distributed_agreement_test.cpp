@@ -251,7 +251,12 @@ TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
             if (rank == 0) o.scaling = "rows";
           }),
           "scaling rows is not for several ranks");
-  all_say(thrown_with([](int, linear_solver_options& o) { o.preconditioner = "amg"; }), "preconditioner");
+  all_say(thrown_with([](int, linear_solver_options& o) { o.preconditioner = "multigrid"; }), "preconditioner");
+  all_say(thrown_with([](int rank, linear_solver_options& o) {
+            o.preconditioner = "chebyshev";
+            o.chebyshev.degree = rank == 1 ? 2 : 3;
+          }),
+          "ranks give different settings of preconditioner chebyshev");
   all_say(thrown_with([](int, linear_solver_options& o) { o.rtol = -1; }), "a tolerance is negative");
 }
 

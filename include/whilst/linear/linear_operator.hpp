@@ -196,7 +196,7 @@ struct composed_preconditioner {
   /// Beside an operator that has rows: for parts that prepare by themselves.
   template <class Operator>
   void prepare(recorder& run, const scaled_operator<T, Operator>& A) const {
-    parts->prepare_by_itself(run, A.factor);
+    if (parts) parts->prepare_by_itself(run, A.factor);
   }
   void note_solve(recorder& run, const control* loop, const double* first_norm) const {
     if (parts) parts->note_solve(run, loop, first_norm);

@@ -217,16 +217,23 @@ requires(!Preconditioner::pointwise) struct rounded_residual_of<Preconditioner> 
   WHILST_HD explicit rounded_residual_of(const Preconditioner& M) : rounded(M.rounded_residual()) {}
 };
 
+/// Where a step of its own makes u = M r, after the map's: so that nobody takes it for what the map's step makes, and
+/// sends its entries to other ranks.
+template <class T>
+struct made_apart {
+  T* at;
+};
+
 /// A map that returns the entry r_i it has made, and what it takes to make u = M r of it. See preconditioned().
 template <class T, class Preconditioner, class Map>
 struct map_and_preconditioner : Map, rounded_residual_of<Preconditioner> {
   Preconditioner M;
   const T* r;
-  T* u;
+  std::conditional_t<Preconditioner::pointwise, T*, made_apart<T>> u;
 
   map_and_preconditioner() = default;
   WHILST_HD map_and_preconditioner(const Preconditioner& M, const Map& map, const T* r, T* u)
-      : Map(map), rounded_residual_of<Preconditioner>(M), M(M), r(r), u(u) {}
+      : Map(map), rounded_residual_of<Preconditioner>(M), M(M), r(r), u{u} {}
 
   index_type bytes(index_type n) const requires(says_own_bytes<Preconditioner>&& says_what_it_reads<Map>) {
     index_type written = 0;  // of an entry
@@ -240,7 +247,7 @@ struct map_and_preconditioner : Map, rounded_residual_of<Preconditioner> {
   /// What M needs a step or call of its own for.
   template <class Run>
   WHILST_HD void record_apart([[maybe_unused]] Run& run, [[maybe_unused]] index_type n) const {
-    if constexpr (!Preconditioner::pointwise) M.record_after_rounding(run, r, u);
+    if constexpr (!Preconditioner::pointwise) M.record_after_rounding(run, r, u.at);
   }
 };
 /// What a preconditioner fetches.

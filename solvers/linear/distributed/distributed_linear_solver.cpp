@@ -4,6 +4,9 @@
 #include <chrono>
 #include <optional>
 
+#include "solvers/linear/distributed/coarse_space.hpp"
+#include "solvers/linear/distributed/preconditioner_of_rank.hpp"
+#include "solvers/linear/polynomial/polynomial.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
 #include "whilst/linear/prepared_solve.hpp"
@@ -16,8 +19,9 @@ constexpr const char* making_distributed_solver = "making a distributed linear s
 
 template <class T>
 distributed_method<T> method_for_groups(std::string_view asked) {
-  const std::array all{distributed_conjugate_gradient<T>(), distributed_pipelined_conjugate_gradient<T>(),
-                       distributed_minres<T>(), distributed_bicgstab<T>()};
+  const std::array all{distributed_conjugate_gradient<T>(), distributed_flexible_conjugate_gradient<T>(),
+                       distributed_pipelined_conjugate_gradient<T>(), distributed_minres<T>(),
+                       distributed_bicgstab<T>()};
   std::string names;
   for (const distributed_method<T>& one : all) {
     if (asked == one.name) return one;
@@ -25,6 +29,22 @@ distributed_method<T> method_for_groups(std::string_view asked) {
   }
   throw error(making_distributed_solver, "method '" + std::string(asked) + "' is not for several ranks",
               "Use one of " + names);
+}
+
+constexpr std::string_view chebyshev_name = "chebyshev", amg_name = "amg";
+
+/// A preconditioner that this method takes on several ranks.
+template <class T>
+preconditioner_choice preconditioner_for_groups(const distributed_method<T>& method,
+                                                const linear_solver_options& options) {
+  preconditioner_choice chosen = chosen_preconditioner(making_distributed_solver, options);
+  if (chosen.name == automatic_preconditioner)
+    throw error(making_distributed_solver, "preconditioner auto is not for several ranks", "Name one");
+  if (chosen.description && !method.takes_parts)
+    throw error(making_distributed_solver,
+                "method " + options.method + " does not take preconditioner " + chosen.name + " on several ranks",
+                "Use method cg or flexible-cg, or preconditioner none or jacobi");
+  return chosen;
 }
 
 }  // namespace
@@ -35,14 +55,33 @@ struct distributed_linear_solver<T>::implementation {
   std::optional<distributed_csr_matrix<T>> kept;  ///< on the host, where its pattern is read in place
   matrix_on_place<T> matrix;
   distributed_setup setup;
+  std::optional<preconditioner_of_rank<T>> M;  ///< if it is made from the matrix
+  std::optional<coarse_space<T>> coarse;       ///< beside amg
+  buffer<const T*> values_of_M;                ///< where M finds the address of the matrix's values
+  std::string words_of_polynomial;
   std::optional<prepared_solve<T>> solve;  ///< after all it refers to
 
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
                  clock::time_point began)
       : setup(making_distributed_solver, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
     setup.make_halo(A.halo());
-    setup.ranks().agree(making_distributed_solver, [&] {
-      const distributed_method<T> method = method_for_groups<T>(options.method);
+    const group& ranks = setup.ranks();
+    std::optional<distributed_method<T>> method;
+    preconditioner_choice chosen;
+    const auto polynomials = ranks.all_gather<chebyshev_options>(making_distributed_solver, [&] {
+      method = method_for_groups<T>(options.method);
+      chosen = preconditioner_for_groups(*method, options);
+      return std::vector{chosen.options.chebyshev};
+    });
+    ranks.agree(making_distributed_solver, [&] {
+      const chebyshev_options& own = chosen.options.chebyshev;
+      for (const chebyshev_options& one : polynomials.all)
+        if (one.degree != own.degree || one.lanczos_steps != own.lanczos_steps || one.ratio != own.ratio)
+          throw error(making_distributed_solver, "ranks give different settings of preconditioner chebyshev",
+                      "Give all ranks the same");
+    });
+    if (chosen.name == amg_name && ranks.size() > 1) coarse.emplace(setup.exchange(), A);
+    ranks.agree(making_distributed_solver, [&] {
       const executor_choice& choice = setup.choice();
       if (choice.where.on_host()) kept = A;
       matrix = matrix_on_place<T>(kept ? kept->local() : A.local(), choice.where, options.check_pointers,
@@ -52,10 +91,37 @@ struct distributed_linear_solver<T>::implementation {
                     "Split the rows among more ranks");
       solve_request<T> request = matrix.request();
       request.columns = request.rows;  // of x, a rank has no ghosts
-      request.preconditioner = preconditioner_from_name(making_distributed_solver, options.preconditioner);
       request.settings = method_settings_of(options);
-      solve.emplace(request, method.record(request, setup), choice.how, options, began);
+      request.preconditioner = chosen.kind;
+      values_of_M = buffer<const T*>(choice.where, 1, &request.values);
+      if (chosen.description && chosen.name != chebyshev_name)
+        M.emplace(making_distributed_solver, matrix.given(), method->needs, chosen, request);
+      linear_solver_options shown = options;
+      for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
+      shown.block_jacobi.offsets.clear();
+      solve.emplace(request, recorded(request, *method, chosen, A.partition().first(ranks.rank())), choice.how, shown,
+                    began);
+      solve->desk().common.preconditioner_choice = words();
     });
+  }
+
+  recorded_solve<T> recorded(const solve_request<T>& request, const distributed_method<T>& method,
+                             const preconditioner_choice& chosen, index_type first_row) {
+    const constant_slot<const T> values{values_of_M.data()};
+    if (chosen.name == chebyshev_name) {
+      const chebyshev_options& polynomial = chosen.options.chebyshev;
+      words_of_polynomial = chosen.name + ", " + words_of(polynomial);
+      return method.record_with_chebyshev(
+          request, setup, {polynomial.degree, polynomial.lanczos_steps, ratio_of(polynomial), first_row}, values);
+    }
+    if (!coarse) return method.record(request, setup);
+    // For the upper 15 sixteenths of the spectrum; the hierarchies of ranks and the coarse space have the others.
+    const chebyshev_settings smoother{.degree = 3, .lanczos_steps = 10, .ratio = 16, .first_row = first_row};
+    return method.record_with_amg(request, setup, smoother, values, coarse->of_steps());
+  }
+  std::string words() const {
+    if (!M) return words_of_polynomial;
+    return M->words() + (coarse ? "; " + coarse->words() : "");
   }
 };
 
@@ -91,7 +157,11 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->solve->recorded().wait();
     implementation_->matrix.update_values(A.local().values());
     implementation_->solve->bind_values(implementation_->matrix.request().values);
+    implementation_->values_of_M.upload(&implementation_->matrix.request().values);
+    if (auto& M = implementation_->M) M->update_values(A.local());
+    implementation_->solve->desk().note_preconditioner(implementation_->words());
   });
+  if (implementation_->coarse) implementation_->coarse->update_values(A);
 }
 template <class T>
 void distributed_linear_solver<T>::set_tolerances(double rtol, double atol) {
@@ -108,6 +178,7 @@ int distributed_linear_solver<T>::lost_rank() const {
 template <class T>
 void distributed_linear_solver<T>::recover() {
   implementation_->setup.recover();
+  if (implementation_->coarse) implementation_->coarse->recover();
 }
 
 template class distributed_linear_solver<float>;

@@ -1,7 +1,6 @@
 // compiled for each number type, by nvcc where CUDA is on
 #include "solvers/linear/polynomial/polynomial.hpp"
 
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -10,8 +9,7 @@
 namespace whilst {
 namespace {
 
-using polynomial::choose_coefficients, polynomial::coefficients, polynomial::first_term, polynomial::next_term,
-    polynomial::set_damping, polynomial::whole_operator;
+using polynomial::choose_coefficients, polynomial::coefficients, polynomial::set_damping, polynomial::whole_operator;
 
 struct polynomial_settings {
   int degree, lanczos_steps;
@@ -61,16 +59,9 @@ class polynomial_of final : public matrix_preconditioner<T> {
     run.once("coefficients",
              choose_coefficients<bounds_of>{lanczos_, settings_.degree, settings_.ratio, coefficients_});
   }
-  /// z and another vector take turns, so that the last term lies in z.
   void apply(recorder& run, const T* r, T* z) const override {
-    T *now = settings_.degree % 2 ? vectors_[0] : z, *other = settings_.degree % 2 ? z : vectors_[0];
-    run.step("z = c D^-1 r", A_.rows(), first_term<T>{coefficients_, inverse_diagonal_, r, now});
-    for (int j = 0; j < settings_.degree; ++j) {
-      make_from_product(
-          run, "z by A z", A_, static_cast<const T*>(now), vectors_[1],
-          next_term<T>{coefficients_, factor_, j, inverse_diagonal_, r, now, j > 0 ? other : nullptr, other});
-      std::swap(now, other);
-    }
+    polynomial::record_terms(run, A_.rows(), A_, coefficients_, factor_, settings_.degree, inverse_diagonal_, r,
+                             vectors_[0], vectors_[1], z);
   }
 
   index_type bytes() const override { return 0; }
@@ -108,21 +99,12 @@ std::unique_ptr<matrix_preconditioner<T>> make_polynomial(const solve_request<T>
   return std::make_unique<polynomial_of<T, std::remove_const_t<decltype(A)>>>(of, A, nullptr, settings, description);
 }
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
 }  // namespace
 
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_chebyshev_polynomial(const solve_request<T>& of,
                                                                     const chebyshev_options& options) {
-  const double ratio = options.ratio > 0 ? options.ratio : (options.degree + 1) * (options.degree + 1);
-  return make_polynomial<T>(
-      of, {options.degree, options.lanczos_steps, ratio, 0},
-      "degree " + std::to_string(options.degree) + ", eigenvalues down to the greatest / " + short_number(ratio));
+  return make_polynomial<T>(of, {options.degree, options.lanczos_steps, ratio_of(options), 0}, words_of(options));
 }
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_neumann_polynomial(const solve_request<T>& of,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "solvers/linear/inverse_of_diagonal.hpp"
 #include "solvers/linear/polynomial/polynomial.hpp"
@@ -136,6 +137,21 @@ struct whole_operator {
   }
   void apply(recorder& run, const T* x, T* y) const { parts->apply(run, x, y); }
 };
+
+/// Records z = M r; `other` and `product` are vectors to work in. z and the first take turns, so that the last term
+/// lies in z.
+template <class Run, class T, class Operator>
+void record_terms(Run& run, index_type n, const Operator& A, const coefficients* of, const double* factor, int degree,
+                  const T* inverse_diagonal, const T* r, T* other, T* product, T* z) {
+  T* now = degree % 2 ? other : z;
+  other = degree % 2 ? z : other;
+  run.step("z = c D^-1 r", n, first_term<T>{of, inverse_diagonal, r, now});
+  for (int j = 0; j < degree; ++j) {
+    make_from_product(run, "z by A z", A, static_cast<const T*>(now), product,
+                      next_term<T>{of, factor, j, inverse_diagonal, r, now, j > 0 ? other : nullptr, other});
+    std::swap(now, other);
+  }
+}
 
 /// Records how D^-1 is made of *factor A.
 template <class T, class Operator>

@@ -22,9 +22,10 @@ struct eigenvalue_bounds {
 
   struct begin {
     T *z, *before;
+    index_type first;
     WHILST_HD T operator()(index_type i) const {
       before[i] = 0;
-      return z[i] = static_cast<T>(random_sign(i));
+      return z[i] = static_cast<T>(random_sign(first + i));
     }
   };
   struct forget {
@@ -63,12 +64,14 @@ struct eigenvalue_bounds {
     }
   };
 
-  /// Records `steps` of them: z, before, Au and u are vectors to work in; u may be z where there is no M.
-  static void record(recorder& run, const Operator& A, const Preconditioner& M, int steps, T* z, T* before, T* Au, T* u,
-                     lanczos_matrix* made, weights* handed) {
+  /// Records `steps` of them: z, before, Au and u are vectors to work in; u may be z where there is no M. first_row:
+  /// the number of row 0 among those of all ranks.
+  template <class Run>
+  static void record(Run& run, const Operator& A, const Preconditioner& M, int steps, T* z, T* before, T* Au, T* u,
+                     lanczos_matrix* made, weights* handed, index_type first_row = 0) {
     const index_type n = A.rows();
     const bool is_plain = u == nullptr;
-    update(run, "z, u = M z", n, preconditioned(M, begin{z, before}, z, is_plain ? z : u), forget{made});
+    update(run, "z, u = M z", n, preconditioned(M, begin{z, before, first_row}, z, is_plain ? z : u), forget{made});
     for (int k = 0; k < steps; ++k) {
       product(run, "A u, (z,u), (u,Au)", A, is_plain ? z : u, Au, dots{z}, note{made, handed, k});
       if (k + 1 == steps) break;

@@ -25,14 +25,65 @@ recorded_solve<T> record_distributed_matrix(const solve_request<T>& request, con
       request, [&](const auto& M) { return record_distributed<Method>(request, A, M); });
 }
 
+/// The same with what the request has instead: a preconditioner in parts, which each rank records for itself.
+template <template <class, class, class> class Method, class T>
+recorded_solve<T> record_distributed_matrix_or_parts(const solve_request<T>& request, const distributed_setup& setup) {
+  if (request.preconditioner != preconditioner_kind::parts) return record_distributed_matrix<Method, T>(request, setup);
+  return record_distributed<Method>(request, setup.operator_of<T>(csr_of<std::int32_t>(request)),
+                                    composed_preconditioner<T>{request.preconditioner_parts});
+}
+
+/// Of preconditioner "chebyshev" on several ranks: see chebyshev_options.
+struct chebyshev_settings {
+  int degree, lanczos_steps;
+  double ratio;
+  index_type first_row;  ///< of this rank
+};
+
+template <class T>
+struct coarse_steps;
+
 /// A method that groups can use.
 template <class T>
 struct distributed_method {
   const char* name;
+  method_needs needs;
+  bool takes_parts;  ///< preconditioners in parts, too
   recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
+  /// Null where it does not take them. values: where M finds the matrix's.
+  recorded_solve<T> (*record_with_chebyshev)(const solve_request<T>&, const distributed_setup&,
+                                             const chebyshev_settings&, constant_slot<const T> values);
+  recorded_solve<T> (*record_with_amg)(const solve_request<T>&, const distributed_setup&, const chebyshev_settings&,
+                                       constant_slot<const T> values, const coarse_steps<T>&);
 };
+/// The entry of one.
+template <template <class, class, class> class Method, class T>
+distributed_method<T> listed_for_groups() {
+  using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
+  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr, nullptr};
+}
+// What is compiled apart.
+template <class T>
+recorded_solve<T> distributed_conjugate_gradient_with_chebyshev(const solve_request<T>&, const distributed_setup&,
+                                                                const chebyshev_settings&, constant_slot<const T>);
+template <class T>
+recorded_solve<T> distributed_conjugate_gradient_with_amg(const solve_request<T>&, const distributed_setup&,
+                                                          const chebyshev_settings&, constant_slot<const T>,
+                                                          const coarse_steps<T>&);
+template <class T>
+recorded_solve<T> distributed_flexible_conjugate_gradient_with_chebyshev(const solve_request<T>&,
+                                                                         const distributed_setup&,
+                                                                         const chebyshev_settings&,
+                                                                         constant_slot<const T>);
+template <class T>
+recorded_solve<T> distributed_flexible_conjugate_gradient_with_amg(const solve_request<T>&, const distributed_setup&,
+                                                                   const chebyshev_settings&, constant_slot<const T>,
+                                                                   const coarse_steps<T>&);
+
 template <class T>
 distributed_method<T> distributed_conjugate_gradient();
+template <class T>
+distributed_method<T> distributed_flexible_conjugate_gradient();
 template <class T>
 distributed_method<T> distributed_pipelined_conjugate_gradient();
 template <class T>

@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 distributed_method<T> distributed_bicgstab() {
-  return {"bicgstab", record_distributed_matrix<bicgstab, T>};
+  return listed_for_groups<bicgstab, T>();
 }
 template distributed_method<WHILST_NUMBER> distributed_bicgstab();
 

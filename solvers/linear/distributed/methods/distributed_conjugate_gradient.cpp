@@ -7,7 +7,13 @@ namespace whilst {
 
 template <class T>
 distributed_method<T> distributed_conjugate_gradient() {
-  return {"cg", record_distributed_matrix<conjugate_gradient, T>};
+  using method = conjugate_gradient<T, composed_operator<T>, composed_preconditioner<T>>;
+  return {method::name,
+          method::needs,
+          true,
+          record_distributed_matrix_or_parts<conjugate_gradient, T>,
+          distributed_conjugate_gradient_with_chebyshev<T>,
+          distributed_conjugate_gradient_with_amg<T>};
 }
 template distributed_method<WHILST_NUMBER> distributed_conjugate_gradient();
 

@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 distributed_method<T> distributed_minres() {
-  return {"minres", record_distributed_matrix<minres, T>};
+  return listed_for_groups<minres, T>();
 }
 template distributed_method<WHILST_NUMBER> distributed_minres();
 

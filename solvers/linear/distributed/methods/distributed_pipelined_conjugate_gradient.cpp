@@ -7,7 +7,7 @@ namespace whilst {
 
 template <class T>
 distributed_method<T> distributed_pipelined_conjugate_gradient() {
-  return {"pipelined-cg", record_distributed_matrix<pipelined_conjugate_gradient, T>};
+  return listed_for_groups<pipelined_conjugate_gradient, T>();
 }
 template distributed_method<WHILST_NUMBER> distributed_pipelined_conjugate_gradient();
 

@@ -1,0 +1,20 @@
+// compiled for each number type, by nvcc where CUDA is on
+#include "whilst/linear/methods/flexible_conjugate_gradient.hpp"
+
+#include "whilst/linear/distributed/record_distributed.hpp"
+
+namespace whilst {
+
+template <class T>
+distributed_method<T> distributed_flexible_conjugate_gradient() {
+  using method = flexible_conjugate_gradient<T, composed_operator<T>, composed_preconditioner<T>>;
+  return {method::name,
+          method::needs,
+          true,
+          record_distributed_matrix_or_parts<flexible_conjugate_gradient, T>,
+          distributed_flexible_conjugate_gradient_with_chebyshev<T>,
+          distributed_flexible_conjugate_gradient_with_amg<T>};
+}
+template distributed_method<WHILST_NUMBER> distributed_flexible_conjugate_gradient();
+
+}  // namespace whilst
