@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "tests/group/executors.hpp"
 #include "tests/group/on_ranks.hpp"
 #include "tests/linear/distributed_matrices.hpp"
+#include "tests/linear/systems.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
 
 namespace whilst_test {
@@ -62,19 +62,6 @@ found_by_ranks<T> solved_by_ranks(int size, const whilst::csr_matrix<T>& A, cons
   for (auto& one : reports)
     if (one) made.reports.push_back(*one);
   return made;
-}
-
-/// Of the x found, in double, from the data.
-template <class T>
-double relative_residual(const whilst::csr_matrix<T>& A, const std::vector<T>& x, const std::vector<T>& b) {
-  const std::vector<T> Ax = serial_product(A, x);
-  double rr = 0, bb = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    const double r = static_cast<double>(b[i]) - static_cast<double>(Ax[i]);
-    rr += r * r;
-    bb += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return std::sqrt(rr / bb);
 }
 
 template <class T>

@@ -101,7 +101,7 @@ struct cycle_on_host {
 
   static index_type bytes(index_type n, int restart) {
     whilst::workspace measuring;
-    memory(n, restart, measuring);
+    memory(n, n, restart, measuring);
     measuring.take<double>(n);
     return measuring.used();
   }
@@ -114,7 +114,7 @@ struct cycle_on_host {
   cycle_on_host(index_type n, int restart, const std::vector<double>& r)
       : room(static_cast<std::size_t>(bytes(n, restart) / 8 + 64), 0.0),
         place(room.data()),
-        all(n, restart, place),
+        all(n, n, restart, place),
         q(place.take<double>(n)) {
     loop.running = 1;
     loop.limit = 1000;

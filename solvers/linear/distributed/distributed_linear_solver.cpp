@@ -19,9 +19,12 @@ constexpr const char* making_distributed_solver = "making a distributed linear s
 
 template <class T>
 distributed_method<T> method_for_groups(std::string_view asked) {
-  const std::array all{distributed_conjugate_gradient<T>(), distributed_flexible_conjugate_gradient<T>(),
-                       distributed_pipelined_conjugate_gradient<T>(), distributed_minres<T>(),
-                       distributed_bicgstab<T>()};
+  const std::array all{distributed_conjugate_gradient<T>(),
+                       distributed_flexible_conjugate_gradient<T>(),
+                       distributed_pipelined_conjugate_gradient<T>(),
+                       distributed_minres<T>(),
+                       distributed_bicgstab<T>(),
+                       distributed_gmres<T>()};
   std::string names;
   for (const distributed_method<T>& one : all) {
     if (asked == one.name) return one;

@@ -90,5 +90,7 @@ template <class T>
 distributed_method<T> distributed_minres();
 template <class T>
 distributed_method<T> distributed_bicgstab();
+template <class T>
+distributed_method<T> distributed_gmres();
 
 }  // namespace whilst

@@ -49,7 +49,7 @@ struct gmres_loop {
         r(r),
         q(memory.take<T>(A.rows())),
         u(result_of(M, A.rows(), q, memory)),
-        all(A.rows(), settings.restart, memory),
+        all(A.rows(), rows_of_all(without_factor(A)), settings.restart, memory),
         basis_of_x(flexible ? memory.take<T>(A.rows() * all.most) : nullptr) {}
 
   template <class Run>
@@ -66,6 +66,32 @@ struct gmres_loop {
     product_without_factor(run, "w = A M q", A, u, all.w);
     run.step("V'q, V'w by pieces", index_type{all.pieces} * (all.most + 1),
              typename steps::dots_of_piece{all, q, factor_of(A)});
+    if constexpr (requires { run.ranks(); }) {
+      finish_iteration_of_group(run);
+    } else {
+      finish_iteration(run);
+    }
+  }
+
+  template <class Run>
+  WHILST_HD void conclude(Run& run) const {
+    const index_type n = A.rows();
+    own_recorder(run).team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible},
+                           gmres_check_solution<T>{all});
+    using sum = typename steps::combine;
+    if constexpr (flexible) {
+      update(run, "M Q y", n,
+             preconditioned(identity_preconditioner(), sum{all.s, all.y, basis_of_x, nullptr, u, n, all.most}, u, u));
+    } else {
+      update(run, "Q y", n, preconditioned(M, sum{all.s, all.y, all.basis, q, q, n, all.most}, q, u));
+    }
+    run.step("x += M Q y", n, typename steps::add_to_x{u, x});
+  }
+
+ private:
+  template <class Run>
+  WHILST_HD void finish_iteration(Run& run) const {
+    const index_type n = A.rows();
     // On the host and within a kernel no step waits for another to start.
     if constexpr (requires { run.where(); }) {
       if (!run.where().on_host() && all.is_small()) {
@@ -80,22 +106,26 @@ struct gmres_loop {
     run.team("column of B, rotation", 1, column_of(few ? all.pieces : 1), gmres_judge<T>{all, false});
     update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
   }
-
+  /// Where all ranks of a group do the same with the same numbers, each does it for itself.
   template <class Run>
-  WHILST_HD void conclude(Run& run) const {
-    const index_type n = A.rows();
-    run.team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible}, gmres_check_solution<T>{all});
-    using sum = typename steps::combine;
-    if constexpr (flexible) {
-      update(run, "M Q y", n,
-             preconditioned(identity_preconditioner(), sum{all.s, all.y, basis_of_x, nullptr, u, n, all.most}, u, u));
+  WHILST_HD static auto& own_recorder(Run& run) {
+    if constexpr (requires { run.ranks(); }) {
+      recorder& own = run;
+      return own;
     } else {
-      update(run, "Q y", n, preconditioned(M, sum{all.s, all.y, all.basis, q, q, n, all.most}, q, u));
+      return run;
     }
-    run.step("x += M Q y", n, typename steps::add_to_x{u, x});
   }
-
- private:
+  template <class Run>
+  void finish_iteration_of_group(Run& run) const {
+    const index_type n = A.rows();
+    if (all.pieces > 1) run.step("V'q, V'w of this rank", all.sums_of_piece(), typename steps::add_pieces{all});
+    for (int first = 0; first < all.sums_of_piece(); first += steps::sums_at_once)
+      run.step("V'q, V'w", 1, typename steps::sums_of_rank{all, first}, typename steps::take_sums{all, first});
+    own_recorder(run).team("column of B, rotation", 1, column_of(1), gmres_judge<T>{all, false});
+    update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
+    run.once("v is there", typename steps::note_written{all.s});
+  }
   WHILST_HD column column_of(int pieces) const {
     if constexpr (Preconditioner::pointwise) {
       return {all, pieces, M, q, u, factor_of(A)};

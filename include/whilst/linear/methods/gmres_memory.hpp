@@ -49,7 +49,7 @@ struct gmres_memory {
     int columns;
   };
 
-  /// All on the place. The basis holds `most` vectors of n entries each.
+  /// All on the place. The basis holds `most` vectors of n entries each, of a rank's rows where a group solves.
   index_type n;
   int most;  ///< columns of a cycle
   T *basis, *w;
@@ -64,16 +64,18 @@ struct gmres_memory {
   scalars* s;
   verdict* told;
 
-  WHILST_HD gmres_memory(index_type n, int restart, workspace& memory)
+  /// rows: of all ranks of a group; n where there is none.
+  WHILST_HD gmres_memory(index_type n, index_type rows, int restart, workspace& memory)
       : n(n),
-        most(n < 1         ? 1
-             : n < restart ? static_cast<int>(n)
-                           : restart) {
+        most(rows < 1         ? 1
+             : rows < restart ? static_cast<int>(rows)
+                              : restart) {
     // Few pieces, which each block adds up; many where only those keep a GPU busy.
     constexpr index_type least_rows = 512, most_pieces = 256;
     const index_type even = (n + most_pieces - 1) / most_pieces;
     rows_a_piece = even < least_rows ? least_rows : (even + 31) / 32 * 32;
     pieces = static_cast<int>((n + rows_a_piece - 1) / rows_a_piece);
+    if (n < rows && pieces == 0) pieces = 1;  // of a rank without rows, which has room for the sums of the others
     basis = memory.take<T>(most * n);
     w = memory.take<T>(n);
     partial = memory.take<double>(index_type{pieces} * sums_of_piece());

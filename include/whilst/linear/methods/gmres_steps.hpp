@@ -187,6 +187,33 @@ struct gmres_steps {
     }
   };
 
+  /// For a group: sums `first` and those behind it, of this rank's rows; and where those of all ranks go.
+  static constexpr int sums_at_once = 16;
+  struct sums_of_rank {
+    memory all;
+    int first;
+    WHILST_HD auto operator()(index_type) const {
+      sums<double, sums_at_once> some{};
+      if (all.n == 0) return some;  // what is in memory are the totals of the last iteration
+      for (int k = 0; k < sums_at_once && first + k < all.sums_of_piece(); ++k)
+        some.value[k] = all.partial[index_type{first + k} * all.pieces];
+      return some;
+    }
+  };
+  struct take_sums {
+    memory all;
+    int first;
+    WHILST_HD void operator()(const sums<double, sums_at_once>& total) const {
+      for (int k = 0; k < sums_at_once && first + k < all.sums_of_piece(); ++k)
+        all.partial[index_type{first + k} * all.pieces] = total[k];
+    }
+  };
+  /// For a rank without rows.
+  struct note_written {
+    scalars* s;
+    WHILST_HD void operator()() const { s->written = s->columns; }
+  };
+
   /// v = (q - V a) / rho, and the next q = (w - V b - b_of_v v) / eta.
   struct next_of_basis {
     memory all;
