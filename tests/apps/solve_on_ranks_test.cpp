@@ -146,7 +146,7 @@ TEST_CASE("ranks: what they do not have is refused by name, once", "[group]") {
        {on_two({"--scaling", "rows"}), "is not for several ranks"},
        {on_two({"--permutation", "rcm"}), "permutation rcm is not for several ranks"},
        {on_two({"--format", "ell"}), "format ell is not for several ranks"},
-       {on_two({"--method", "gmres"}), "method 'gmres' is not for several ranks"},
+       {on_two({"--method", "idr"}), "method 'idr' is not for several ranks"},
        {on_two({"--output", "/no/such/folder/x"}), "/no/such/folder/x"},
        {{"solve", "--gallery", "nonsense:3", "--ranks", "threads:2"}, "there is no problem named \"nonsense\""},
        {{"compare", "--gallery", "poisson1d:20", "--ranks", "threads:2"}, "--ranks"}});
