@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -37,7 +38,8 @@ constexpr const char* making_window = "making a window of a group";
 struct whereabouts {
   std::array<char, 128> machine;
   long long process;
-  int device;  ///< -1 for the host
+  unsigned token;  ///< of the process: those of several containers may have one number
+  int device;      ///< -1 for the host
 };
 /// How others reach its piece.
 struct door {
@@ -59,6 +61,8 @@ whereabouts own_whereabouts(place where) {
   machine += " " + boot;
   std::copy_n(machine.begin(), std::min(machine.size(), here.machine.size() - 1), here.machine.begin());
   here.process = getpid();
+  static const unsigned token = std::random_device()();
+  here.token = token;
   here.device = where.on_host() ? -1 : where.device();
   return here;
 }
@@ -75,9 +79,13 @@ class named_memory {
         (makes_it ? "making" : "opening") + std::string(" shared memory for the ranks of a group");
     const int file = shm_open(name_.c_str(), makes_it ? O_CREAT | O_EXCL | O_RDWR : O_RDWR, 0600);
     if (file < 0) refuse_shared_memory(doing);
-    const bool has_room = !makes_it || posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0;
+    int refused = 0;
+    do {
+      refused = makes_it ? posix_fallocate(file, 0, static_cast<off_t>(bytes)) : 0;
+    } while (refused == EINTR);
+    const bool has_room = refused == 0;
     void* const mapped = has_room ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
-    const int why = errno;
+    const int why = has_room ? errno : refused;
     close(file);
     if (mapped == MAP_FAILED) {
       unlink();
@@ -148,7 +156,7 @@ window::window(const group& ranks, place where, std::size_t bytes) : pieces_(std
       ranks.all_gather<whereabouts>(making_window, [&] { return std::vector{own_whereabouts(where)}; }).all;
   const whereabouts& here = all[static_cast<std::size_t>(made.rank)];
   const auto shares_process = [&](const whereabouts& other) {
-    return other.machine == here.machine && other.process == here.process;
+    return other.machine == here.machine && other.process == here.process && other.token == here.token;
   };
   const bool in_one_process = std::all_of(all.begin(), all.end(), shares_process);
   if (ranks.size() > 1)

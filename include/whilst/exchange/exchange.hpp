@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,8 @@ class exchange {
  public:
   /// Collective. limit_seconds: how long a rank waits for another before it gives that up as lost.
   exchange(const group& ranks, place where, double limit_seconds);
+  /// The limit in nanoseconds. Throws whilst::error unless it is positive.
+  static std::uint64_t limit_of(double seconds);
 
   /// For steps.
   const group_exchange& of_steps() const { return of_steps_; }
@@ -34,7 +37,7 @@ class exchange {
   window mailboxes_;
   buffer<tagged_word*> addresses_;
   buffer<exchange_state> state_;
-  std::uint64_t limit_nanoseconds_;
+  std::uint64_t limit_nanoseconds_ = 0;
   group_exchange of_steps_;
 };
 

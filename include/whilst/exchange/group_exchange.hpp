@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -98,7 +99,7 @@ struct group_exchange {
 #if defined(__CUDA_ARCH__)
     return *static_cast<const volatile std::uint32_t*>(&state->lost);
 #else
-    return state->lost;
+    return std::atomic_ref(state->lost).load(std::memory_order_relaxed);
 #endif
   }
 
@@ -116,8 +117,9 @@ struct group_exchange {
     atomicOr(&state->flags, flags & (wants_cancel | is_late | has_lost));
     if (lost) atomicCAS(&state->lost, 0u, lost);
 #else
-    state->flags |= flags & (wants_cancel | is_late | has_lost);
-    if (lost && !state->lost) state->lost = lost;
+    std::atomic_ref(state->flags).fetch_or(flags & (wants_cancel | is_late | has_lost), std::memory_order_relaxed);
+    std::uint32_t nobody = 0;
+    if (lost) std::atomic_ref(state->lost).compare_exchange_strong(nobody, lost, std::memory_order_relaxed);
 #endif
   }
 };
@@ -164,6 +166,10 @@ WHILST_HD bool group_exchange::wait_for(const tagged_word* from, int k, std::uin
     WHILST_UNROLLED
     for (int j = 0; j < most; ++j) all &= read[j].round == round;
     if (all) break;
+    if (read[0].round == round && (read[0].flags & has_lost)) {  // the rest may never come
+      flags |= read[0].flags;
+      return false;
+    }
     if (wait.is_over()) {
       note_lost(q);
       return false;
@@ -214,8 +220,11 @@ struct give_sums {
     return now;
   }
   WHILST_HD void operator()(const Total& total, const known& before) const {
-    std::uint32_t flags =
-        before.state.lost ? group_exchange::has_lost | before.state.lost << group_exchange::rank_bits : 0;
+    std::uint32_t lost = before.state.lost;
+    // The map itself may have waited in vain, for what it multiplied.
+    for (const auto& one : total.value)
+      if (!is_finite(static_cast<double>(one))) lost = ranks.read_lost();
+    std::uint32_t flags = lost ? group_exchange::has_lost | lost << group_exchange::rank_bits : 0;
     if (root) flags |= agree(before);
     ranks.give(total, before.state.round + 1, flags);
     if (halo.state) halo();

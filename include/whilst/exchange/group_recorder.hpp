@@ -49,7 +49,7 @@ class group_recorder {
       ++rounds_;
 #if defined(__CUDACC__)
       if constexpr (finishes_in_group_step<Finish, Sequel>) {
-        if (!where().on_host()) {
+        if (!where().on_host() && n > 0) {
           target_.check_step(sequel_name, false, true);
           const auto sends = sends_of(map, sequel);
           target_.add_step(new group_step<total, Finish, Sequel, std::remove_const_t<decltype(sends)>>(

@@ -15,7 +15,7 @@ struct decisions {
   double rtol, atol, dtol;
   index_type max_iterations, history_capacity;
   std::array<char, 32> method, preconditioner;
-  int unroll, on_host, how;
+  int unroll, on_host, how, restart;
   bool keep_best;
   bool operator==(const decisions&) const = default;
 };
@@ -47,11 +47,12 @@ distributed_setup::distributed_setup(std::string_view doing, const group& ranks,
     : rows_of_all_(rows_of_all) {
   const auto all = ranks.all_gather<decisions>(doing, [&] {
     check_for_groups(doing, options);
+    (void)exchange::limit_of(peer_limit_seconds);
     choice_ = choose_executor(wish_of(options), rows_of_all / ranks.size(), false, {});
     return std::vector{decisions{options.rtol, options.atol, options.dtol, options.max_iterations,
                                  options.history_capacity, padded(method), padded(options.preconditioner),
                                  options.unroll, choice_.where.on_host(), static_cast<int>(choice_.how),
-                                 options.keep_best}};
+                                 options.restart, options.keep_best}};
   });
   ranks.agree(doing, [&] {
     if (std::any_of(all.all.begin(), all.all.end(), [&](const decisions& one) { return one != all.all.front(); }))

@@ -94,10 +94,11 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
 
 void halo::recover() {
   ranks_.barrier(making_halo);
-  words_.set_to_zero();
-  const halo_state fresh{};
-  state_.upload(&fresh);
-  ranks_.barrier(making_halo);
+  ranks_.agree(making_halo, [&] {
+    words_.set_to_zero();
+    const halo_state fresh{};
+    state_.upload(&fresh);
+  });
 }
 
 }  // namespace whilst

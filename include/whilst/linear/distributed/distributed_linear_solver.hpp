@@ -43,6 +43,7 @@ class distributed_linear_solver final : public replayed_solver {
   report solve(std::span<const T> b, std::span<T> x);
   report solve(const std::vector<T>& b, std::vector<T>& x) { return solve(std::span<const T>(b), std::span<T>(x)); }
   /// Enqueues a solve on `stream` and returns without waiting; b and x are memory of the solver's place. By all ranks.
+  /// It does not look whether a rank was lost before, which takes a copy from the GPU: ask lost_rank().
   ticket enqueue(stream_handle stream, const T* b, T* x);
 
   /// Takes the values of a matrix with the same pattern and partition; waits for solves in flight. Collective.
