@@ -257,7 +257,9 @@ void check_cycles(const problem& given) {
   for (const std::string cycle : {"V", "W", "F", "K"})
     for (const std::string smoother : {"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"})
       for (const int sweeps : {1, 2, 3}) {
-        if (under_sanitizers && sweeps != (std::is_same_v<C, float> ? 1 : 3)) continue;
+        // The test below has each of the problems in float with three sweeps of a K-cycle.
+        const bool is_short = std::is_same_v<C, float> ? sweeps == 1 && (cycle == "V" || cycle == "K") : sweeps == 2;
+        if (under_sanitizers && !is_short) continue;
         CAPTURE(given.name, cycle, smoother, sweeps);
         amg_options options = given.options;
         options.cycle = cycle;
@@ -274,9 +276,15 @@ void check_cycles(const problem& given) {
                                    Eigen::Map<const Eigen::VectorXd>(b.data(), given.A.rows()).cast<real>());
         for (const way& w : ways()) {
           CAPTURE(w.name);
-          const hierarchy_there<C> there(w.where, given.A, given.symmetric, options);
-          CHECK(difference(applied(w, there.levels, b), expected) <=
-                rounding * static_cast<double>(std::numeric_limits<C>::epsilon()));
+          const auto check = [&](const hierarchy<C>& of) {
+            CHECK(difference(applied(w, of, b), expected) <=
+                  rounding * static_cast<double>(std::numeric_limits<C>::epsilon()));
+          };
+          if (w.how == whilst::executor::host) {
+            check(levels);
+          } else {
+            check(hierarchy_there<C>(w.where, given.A, given.symmetric, options).levels);
+          }
         }
       }
 }
