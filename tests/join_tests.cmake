@@ -1,4 +1,4 @@
-# Has the tests of a target compiled several at a time: reading headers is half the time of a test, and instantiating the
+# Has the tests of a target compiled twelve at a time: reading headers is half the time of a test, and instantiating the
 # templates of a method much of the rest. Call it once the sources have all their properties.
 #
 # Each test keeps its names to itself, in a namespace around its text. What the tests share is outside: so the headers of
@@ -18,7 +18,7 @@ function(whilst_join_tests target)
     set(part 0)
     list(LENGTH of_${language} left)
     while(left GREATER 1)
-      list(SUBLIST of_${language} 0 6 together)
+      list(SUBLIST of_${language} 0 12 together)
       list(REMOVE_ITEM of_${language} ${together})
       list(LENGTH of_${language} left)
       set(headers "")

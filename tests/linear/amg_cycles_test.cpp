@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <Eigen/Dense>
+#include <Eigen/Sparse>
 
 #include "solvers/linear/multigrid/cycles/cycle.hpp"
 #include "solvers/linear/multigrid/cycles/deeper_cycle.hpp"
@@ -17,6 +18,7 @@
 #include "tests/engine/toy.hpp"
 #include "tests/linear/hierarchy_there.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 
 namespace whilst_test {
 namespace {
@@ -93,14 +95,23 @@ std::vector<dense_level> dense_levels(const hierarchy<C>& of, bool is_system) {
   return all;
 }
 
+/// What a cycle multiplies by, most of which is zeros.
+struct products_of_level {
+  explicit products_of_level(const dense_level& of)
+      : A(of.A.sparseView()), M(of.M.sparseView()), P(of.P.sparseView()), R(of.R.sparseView()) {}
+  Eigen::SparseMatrix<real, Eigen::RowMajor> A, M, P, R;
+};
+
 /// A multigrid cycle as textbooks have it.
 struct textbook_cycle {
   const std::vector<dense_level>& levels;
   const cycle_plan& plan;
   bool has_inverse, symmetric;
+  const std::vector<products_of_level> products{levels.begin(), levels.end()};
 
   column visit(std::size_t k, cycle_kind kind, const column& b) const {
     const dense_level& here = levels[k];
+    const auto& [A, M, P, R] = products[k];
     const bool is_last = k + 1 == levels.size();
     if (is_last && has_inverse) return here.A.fullPivLu().solve(b);
     const bool by_nodes = plan.smoother == smoother_kind::gauss_seidel;  // around what is next to the coarse correction
@@ -110,23 +121,23 @@ struct textbook_cycle {
     const bool leaves_out = here.Q.size() > 0;
     if (!leaves_out) weights.push_back(1);
     column x = column::Zero(b.size());
-    const auto smooth = [&](double weight) { x += real(weight) * (here.M * (b - here.A * x)); };
+    const auto smooth = [&](double weight) { x += real(weight) * (products[k].M * (b - products[k].A * x)); };
     // A vector that is left out on an aggregate leaves zeros in a block, and in its pseudoinverse.
     const auto relax_all_nodes = [&] {
       const index_type size = here.block;
       for (const std::int32_t i : nodes) {
         const dense D = here.A.block(i * size, i * size, size, size);
-        const column rest = b.segment(i * size, size) - here.A.middleRows(i * size, size) * x;
+        const column rest = b.segment(i * size, size) - products[k].A.middleRows(i * size, size) * x;
         x.segment(i * size, size) += D.completeOrthogonalDecomposition().pseudoInverse() * rest;
       }
     };
     for (std::size_t j = 0; j < sweeps; ++j) relax_all_nodes();
     for (const double weight : weights) smooth(weight);
     if (leaves_out) {
-      const column t = b - here.A * x, Mt = here.M * t;
-      x += 2 * Mt - here.M * (here.A * Mt) + here.Q * solve(k + 1, kind, here.W * t);
+      const column t = b - A * x, Mt = M * t;
+      x += 2 * Mt - M * (A * Mt) + here.Q * solve(k + 1, kind, here.W * t);
     } else if (!is_last) {
-      x += here.P * solve(k + 1, kind, here.R * (b - here.A * x));
+      x += P * solve(k + 1, kind, R * (b - A * x));
     }
     std::reverse(weights.begin(), weights.end());
     for (const double weight : weights) smooth(weight);
@@ -135,18 +146,18 @@ struct textbook_cycle {
     return x;
   }
   column solve(std::size_t k, cycle_kind kind, const column& b) const {
-    const dense_level& here = levels[k];
+    const auto& A = products[k].A;
     if (kind == cycle_kind::V || k > 4 || (k + 1 == levels.size() && has_inverse)) return visit(k, cycle_kind::V, b);
     const column x = visit(k, kind, b);
-    if (kind == cycle_kind::W) return x + visit(k, cycle_kind::W, b - here.A * x);
-    if (kind == cycle_kind::F) return x + visit(k, cycle_kind::V, b - here.A * x);
+    if (kind == cycle_kind::W) return x + visit(k, cycle_kind::W, b - A * x);
+    if (kind == cycle_kind::F) return x + visit(k, cycle_kind::V, b - A * x);
     // K: the best there is in the space of two directions, the second of which comes from what the first leaves.
-    const column Ax = here.A * x;
+    const column Ax = A * x;
     const real alpha = symmetric ? x.dot(b) / x.dot(Ax) : Ax.dot(b) / Ax.dot(Ax);
     dense both(b.size(), 2);
     both << x, visit(k, cycle_kind::K, b - alpha * Ax);
-    const dense tests = symmetric ? both : dense(here.A * both);
-    return both * (tests.transpose() * here.A * both).fullPivLu().solve(tests.transpose() * b);
+    const dense tests = symmetric ? both : dense(A * both);
+    return both * (tests.transpose() * (A * both)).fullPivLu().solve(tests.transpose() * b);
   }
 };
 
@@ -246,6 +257,9 @@ void check_cycles(const problem& given) {
   for (const std::string cycle : {"V", "W", "F", "K"})
     for (const std::string smoother : {"spai0", "l1_jacobi", "chebyshev", "chebyshev_first", "gauss_seidel"})
       for (const int sweeps : {1, 2, 3}) {
+        // The test below has each of the problems in float with three sweeps of a K-cycle.
+        const bool is_short = std::is_same_v<C, float> ? sweeps == 1 && (cycle == "V" || cycle == "K") : sweeps == 2;
+        if (under_sanitizers && !is_short) continue;
         CAPTURE(given.name, cycle, smoother, sweeps);
         amg_options options = given.options;
         options.cycle = cycle;
@@ -262,9 +276,15 @@ void check_cycles(const problem& given) {
                                    Eigen::Map<const Eigen::VectorXd>(b.data(), given.A.rows()).cast<real>());
         for (const way& w : ways()) {
           CAPTURE(w.name);
-          const hierarchy_there<C> there(w.where, given.A, given.symmetric, options);
-          CHECK(difference(applied(w, there.levels, b), expected) <=
-                rounding * static_cast<double>(std::numeric_limits<C>::epsilon()));
+          const auto check = [&](const hierarchy<C>& of) {
+            CHECK(difference(applied(w, of, b), expected) <=
+                  rounding * static_cast<double>(std::numeric_limits<C>::epsilon()));
+          };
+          if (w.how == whilst::executor::host) {
+            check(levels);
+          } else {
+            check(hierarchy_there<C>(w.where, given.A, given.symmetric, options).levels);
+          }
         }
       }
 }
@@ -422,7 +442,8 @@ TEST_CASE("amg: smoothers' values, and what bounds they are made for", "[linear]
       return dense_levels(here.levels, given.is_system());
     };
     const auto largest = [](const dense_level& here) {
-      return static_cast<double>((here.M * here.A).cast<double>().eigenvalues().cwiseAbs().maxCoeff());
+      const Eigen::MatrixXd M = here.M.cast<double>(), A = here.A.cast<double>();
+      return (M * A).eval().eigenvalues().cwiseAbs().maxCoeff();
     };
     const auto plain = levels_by("spai0", 1), by_l1 = levels_by("l1_jacobi", 1), weighted = levels_by("chebyshev", 3);
     const double weight = 1 / whilst::multigrid::zeros_of_fourth_kind(3).front();
@@ -446,8 +467,9 @@ TEST_CASE("amg: smoothers' values, and what bounds they are made for", "[linear]
         CHECK(static_cast<double>(ratio) == Approx(weight / bound).epsilon(1e-12));
         continue;
       }
-      CHECK(largest(weighted[k]) <= 1.02 * weight);
-      CHECK(largest(weighted[k]) >= 0.85 * weight);
+      const double of_weighted = largest(weighted[k]);
+      CHECK(of_weighted <= 1.02 * weight);
+      CHECK(of_weighted >= 0.85 * weight);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
+#include "tests/under_sanitizers.hpp"
 
 namespace whilst_test {
 namespace {
@@ -54,8 +55,9 @@ whilst::csr_matrix<double> circuit(int nodes, unsigned seed) {
 }  // namespace
 
 TEST_CASE("auto solves circuits that are singular but for rounding", "[linear][auto_M]") {
+  constexpr int circuits = under_sanitizers ? 8 : 40;
   int solved = 0;
-  for (unsigned seed = 1; seed <= 40; ++seed) {
+  for (unsigned seed = 1; seed <= circuits; ++seed) {
     const auto A = circuit(800, seed);
     const std::vector<double> there_is = random_vector<double>(A.rows(), seed);
     std::vector<double> b, x(there_is.size(), 0.0);
@@ -75,7 +77,7 @@ TEST_CASE("auto solves circuits that are singular but for rounding", "[linear][a
     solved += is_solved;
   }
   // Each has a solution. With factors that drop 1e-10 of a row, 34 were solved.
-  CHECK(solved >= 37);
+  CHECK(solved >= circuits - 3);
 }
 
 }  // namespace whilst_test

@@ -4,6 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/distributed_solves.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
 
@@ -72,6 +73,8 @@ TEMPLATE_TEST_CASE("each preconditioner within ranks solves what one rank does",
       std::vector<T> serial(b.size());
       const whilst::report alone = whilst::linear_solver<T>(A, options).solve(b, serial);
       for (const int size : {1, 2, 3, 5, 8}) {
+        // Ranks take turns on few cores, and most of the time goes into waiting for all of many.
+        if (whilst_test::under_sanitizers && size > 3 && preconditioner != std::string("amg")) continue;
         CAPTURE(method, preconditioner, size);
         const auto found = solved_by_ranks(size, A, equal_split(A.rows(), size), b, options);
         REQUIRE(found.thrown == nothing(size));
@@ -272,7 +275,8 @@ TEST_CASE("a Chebyshev polynomial of new values, and of an indefinite matrix", "
 
 TEMPLATE_TEST_CASE("amg takes about as many iterations on several ranks as on one", "[group][linear]", float, double) {
   using T = TestType;
-  const csr_matrix<T> A = whilst::make_gallery<T>("poisson3d:24").matrix;
+  const csr_matrix<T> A =
+      whilst::make_gallery<T>(whilst_test::under_sanitizers ? "poisson3d:12" : "poisson3d:24").matrix;
   std::vector<T> values(A.values().begin(), A.values().end());
   for (T& value : values) value = -value;
   std::vector<int> offsets;
@@ -286,6 +290,7 @@ TEMPLATE_TEST_CASE("amg takes about as many iterations on several ranks as on on
     std::vector<T> serial(b.size());
     const auto alone = static_cast<double>(whilst::linear_solver<T>(A, options).solve(b, serial).iterations());
     for (const int size : {1, 2, 4, 8}) {
+      if (whilst_test::under_sanitizers && size == 8) continue;
       CAPTURE(method, size, alone);
       const row_split split = equal_split(A.rows(), size);
       const auto found = solved_by_ranks(size, A, split, b, options),

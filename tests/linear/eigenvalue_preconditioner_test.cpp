@@ -82,7 +82,8 @@ TEMPLATE_TEST_CASE("preconditioners take fewer iterations to the smallest eigenv
 }
 
 TEST_CASE("amg finds the lowest tones of an elastic body", "[linear][eigenvalues]") {
-  const whilst::gallery_problem<double> beam = whilst::make_gallery<double>("elasticity3d:5");
+  const whilst::gallery_problem<double> beam =
+      whilst::make_gallery<double>(under_sanitizers ? "elasticity3d:3" : "elasticity3d:5");
   const csr_matrix<double>& A = beam.matrix;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> dense(Eigen::MatrixXd(to_eigen(A)), Eigen::EigenvaluesOnly);
   const Eigen::VectorXd all = dense.eigenvalues();

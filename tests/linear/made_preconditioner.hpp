@@ -14,6 +14,7 @@
 
 #include "solvers/linear/preconditioners/matrix_preconditioner.hpp"
 #include "tests/engine/toy.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/engine/recorder.hpp"
 #include "whilst/linear/csr_matrix.hpp"
 #include "whilst/linear/recorded_solve.hpp"
@@ -25,7 +26,7 @@ using preconditioner_for_test =
     std::function<std::unique_ptr<whilst::matrix_preconditioner<T>>(const whilst::solve_request<T>&)>;
 
 /// The columns M e_j of a preconditioner for factor times A, by one executor. Throws if a second run of the program has
-/// other bits.
+/// other bits: under sanitizers it looks at one column in 16.
 template <class T>
 Eigen::MatrixXd matrix_of(const preconditioner_for_test<T>& make, const whilst::csr_matrix<T>& A, const way& w,
                           double factor = 1, bool wide_offsets = false) {
@@ -76,10 +77,12 @@ Eigen::MatrixXd matrix_of(const preconditioner_for_test<T>& make, const whilst::
     r.upload(unit.data());
     run(program);
     const std::vector<T> once = values(z);
-    run(program);
-    const std::vector<T> again = values(z);
-    if (std::memcmp(once.data(), again.data(), once.size() * sizeof(T)) != 0)
-      throw whilst::error("testing a preconditioner", "a second run has other bits", "Find out why");
+    if (!under_sanitizers || j % 16 == 0) {
+      run(program);
+      const std::vector<T> again = values(z);
+      if (std::memcmp(once.data(), again.data(), once.size() * sizeof(T)) != 0)
+        throw whilst::error("testing a preconditioner", "a second run has other bits", "Find out why");
+    }
     for (whilst::index_type i = 0; i < n; ++i) all(i, j) = static_cast<double>(once[static_cast<std::size_t>(i)]);
   }
   return all;
