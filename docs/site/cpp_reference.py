@@ -152,7 +152,10 @@ class Tidy(SphinxTransform):
             named = set()
             for one in section.findall(addnodes.desc_signature):
                 name = one.get("_toc_name", "").removeprefix("whilst::")
-                one["_toc_name"] = "" if name in named or isinstance(one.parent.parent, addnodes.desc_content) else name
+                inner, above = False, one.parent.parent
+                while above is not section and not inner:
+                    inner, above = isinstance(above, addnodes.desc_content), above.parent
+                one["_toc_name"] = "" if inner or name in named else name
                 named.add(name)
             if len(section.children) == 2 and section.parent is not self.document:
                 log.warning("%s: nothing to show", section[0].astext(), location=section)
