@@ -40,7 +40,7 @@ html_theme_options = {"navigation_with_keys": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-built = Path(os.environ.get("WHILST_BUILD_DIR", "build"), "python").resolve()
+built = Path(root, os.environ.get("WHILST_BUILD_DIR", "build"), "python")  # Sphinx is in docs/site while it reads this
 if list(built.glob("whilst/_core*.so")):
     sys.path[:0] = [str(built)]
 else:
