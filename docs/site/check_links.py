@@ -2,7 +2,7 @@
 """usage: check_links.py SITE
 
 Checks that every link, picture, script and style sheet of the pages below the folder SITE leads to a file there and, after a #,
-to an anchor of it. Asks no server: with --external it lists the addresses outside, and the pages that name them.
+to an anchor of it; that pages have one title and leave out no level of headings; that pictures have a text. Asks no server: with --external it lists the addresses outside, and the pages that name them.
 """
 
 import argparse
@@ -12,15 +12,22 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 
+HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+
+
 class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.links, self.anchors = [], set()
+        self.links, self.anchors, self.headings, self.pictures_without_text = [], set(), [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
         self.anchors.update(values[key] for key in ("id", "name") if values.get(key))
+        if tag in HEADINGS:
+            self.headings.append(HEADINGS.index(tag) + 1)
+        if tag == "img" and not values.get("alt"):
+            self.pictures_without_text.append(values.get("src"))
         self.links += [values[key] for key in ("href", "src") if values.get(key)]
 
 
@@ -29,6 +36,12 @@ def check(site):
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
     wrong, outside, followed = [], {}, 0
     for path, page in pages.items():
+        name = path.relative_to(site)
+        if page.headings and page.headings.count(1) != 1 and name.name != "search.html":  # the theme's
+            wrong.append(f"{name}: {page.headings.count(1)} titles")
+        wrong += [f"{name}: a heading of level {below} follows one of level {above}"
+                  for above, below in zip(page.headings, page.headings[1:]) if below > above + 1]
+        wrong += [f"{name}: {picture}: a picture without a text" for picture in page.pictures_without_text]
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -58,7 +71,7 @@ def main():
     if options.external:
         for address, pages in sorted(outside.items()):
             print(address, *sorted(pages))
-    print(f"{followed} links checked, {len(wrong)} lead nowhere; {len(outside)} addresses outside")
+    print(f"{followed} links checked, {len(wrong)} things wrong; {len(outside)} addresses outside")
     return 1 if wrong else 0
 
 

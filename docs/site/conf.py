@@ -5,6 +5,8 @@ import re
 import sys
 from pathlib import Path
 
+from sphinx.util import logging
+
 root = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent)]
 
@@ -20,9 +22,10 @@ exclude_patterns = ["docs/site", "build*", "out", ".*", "dist"]
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
               "contents", "cpp_reference", "diagrams", "source_pages"]  # the latter four are beside this file
-toc_object_entries = False  # thousands of entries, which every page would repeat: half of the build
+toc_object_entries = False  # thousands of entries: half of the build
 
 myst_heading_anchors = 6  # as GitHub names them
+cpp_index_common_prefix = ["whilst::"]  # else the index has all under W
 highlight_language = "none"  # a block without a language is output
 
 html_theme = "furo"
@@ -37,7 +40,7 @@ html_theme_options = {"navigation_with_keys": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-built = Path(os.environ.get("WHILST_BUILD_DIR", "build"), "python").resolve()
+built = Path(root, os.environ.get("WHILST_BUILD_DIR", "build"), "python")  # Sphinx is in docs/site while it reads this
 if list(built.glob("whilst/_core*.so")):
     sys.path[:0] = [str(built)]
 else:
@@ -45,3 +48,13 @@ else:
 
     python_stand_in.install()
     sys.path[:0] = [str(root / "python")]
+
+
+def half_docstring(app, what, name, it, options, lines):
+    """Napoleon takes what stands before a colon for the type of a property."""
+    if what == "property" and lines and ": " in re.sub("``.*?``", "", lines[0]):
+        logging.getLogger(__name__).warning("%s: say it without a colon, which would end its type: %s", name, lines[0])
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", half_docstring, priority=1)  # before Napoleon

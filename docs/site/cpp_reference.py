@@ -9,7 +9,9 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.errors import ExtensionError
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -56,7 +58,20 @@ def is_left_out(member):
             or (member.get("kind") == "define" and not texts) or "detail::" in definition)
 
 
+def tidy_code(listing):
+    """Breathe drops the blanks that a line of code begins with."""
+    for line in listing.iter("codeline"):
+        for blank in line.iter("sp"):
+            blank.text = " "
+        words = "".join(line.itertext())
+        for part in list(line):
+            line.remove(part)
+        xml.SubElement(line, "highlight", {"class": "normal"}).text = words
+
+
 def tidy_compound(compound):
+    for listing in compound.iter("programlisting"):
+        tidy_code(listing)
     for one in compound.iter():
         if one.tag in {"para", "computeroutput", "ref", "bold", "emphasis"}:  # Breathe makes a paragraph of each line
             one.text, one.tail = (text.replace("\n", " ") if text and text.strip() else text for text in (one.text, one.tail))
@@ -120,6 +135,37 @@ def tidy(folder):
     return declared
 
 
+class Tidy(SphinxTransform):
+    """Highlights code, and leaves members out of the list of what is on a page, where Breathe puts them all.
+
+    Warns of what a comment did not mean: numbered lists, where a line begins with "64. Rows", and ends such as "this,.".
+    """
+
+    default_priority = 300
+
+    def apply(self):
+        if not self.env.docname.startswith(("docs/reference/cpp-", "docs/reference/c")):
+            return
+        for block in self.document.findall(nodes.literal_block):
+            block.rawsource, block["language"], block["force"] = block.astext(), "cpp", True
+        for section in self.document.findall(nodes.section):
+            named = set()
+            for one in section.findall(addnodes.desc_signature):
+                name = one.get("_toc_name", "").removeprefix("whilst::")
+                inner, above = False, one.parent.parent
+                while above is not section and not inner:
+                    inner, above = isinstance(above, addnodes.desc_content), above.parent
+                one["_toc_name"] = "" if inner or name in named else name
+                named.add(name)
+            if len(section.children) == 2 and section.parent is not self.document:
+                log.warning("%s: nothing to show", section[0].astext(), location=section)
+        for one in self.document.findall(nodes.enumerated_list):
+            log.warning("a numbered list, probably from a number at the start of a line: %s", one.astext(), location=one)
+        for one in self.document.findall(nodes.paragraph):
+            if re.search(r"[,;:]\.$|^\.", one.astext().strip()):
+                log.warning("half a sentence: %s", one.astext(), location=one)
+
+
 class PagesNamed(SphinxPostTransform):
     """Headers and docstrings name pages, as docs/linear.md: links."""
 
@@ -151,7 +197,9 @@ class Header(SphinxDirective):
     def run(self):
         path = self.arguments[0]
         include = self.env.app.whilst_doors.get(path, path)
-        title = Path(include).name
+        shown = self.env.temp_data.setdefault("whilst_includes", set())
+        title = Path(path if include in shown else include).name  # one that holds several of the page's headers
+        shown.add(include)
         text = f"{title}\n{'-' * len(title)}\n\n``#include <{include}>``\n\n"
         text += f".. doxygenfile:: {path}\n   :sections: {SECTIONS}\n"
         return self.parse_text_to_nodes(text, allow_section_headings=True)
@@ -179,6 +227,7 @@ def check_shown(app, env):
 
 def setup(app):
     app.add_directive("header", Header)
+    app.add_transform(Tidy)
     app.add_post_transform(PagesNamed)
     app.connect("builder-inited", start, priority=1)
     app.connect("env-check-consistency", check_shown)

@@ -16,6 +16,8 @@ ROOT_OPTIONS = {"fatol": "atol", "maxiter": "max_iterations"}
 class OptimizeResult(dict):
     """What minimize, least_squares and root return: a dictionary whose entries are attributes, too, as SciPy's.
 
+    Of several starting points, entries have a leading axis, and texts and histories are lists.
+
     Attributes
     ----------
     x : numpy.ndarray
@@ -26,8 +28,6 @@ class OptimizeResult(dict):
         The function's value at x; of least_squares and root the residuals.
     nit, nfev : int
         Accepted steps, and evaluations, those for finite differences included.
-
-    Of several starting points, entries have a leading axis, and texts and histories are lists.
     """
 
     __slots__ = ()

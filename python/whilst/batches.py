@@ -60,7 +60,7 @@ class BatchReport:
 
     @property
     def converged(self):
-        """Whether each converged: an array of bool."""
+        """Whether each converged, as an array of bool."""
         return np.array([one.startswith("converged") for one in self.reason], bool)
 
     @property
@@ -214,7 +214,7 @@ class BatchSolver:
 
     @property
     def executor(self):
-        """What runs the loop: ``"batch"`` on a GPU, or ``"host"``."""
+        """What runs the loop, ``"batch"`` on a GPU or ``"host"``."""
         return self._core.executor()
 
     def __repr__(self):

@@ -185,17 +185,17 @@ class DistributedLinearSolver:
 
     @property
     def dtype(self):
-        """The type of b and x within the solver: float32 or float64."""
+        """The type of b and x within the solver, float32 or float64."""
         return self._dtype
 
     @property
     def executor(self):
-        """What runs the loop: ``"host"``, ``"stream"`` or ``"graph"``."""
+        """What runs the loop, ``"host"``, ``"stream"`` or ``"graph"``."""
         return self._core.executor()
 
     @property
     def transport(self):
-        """What words between ranks travel by: ``"one rank"``, ``"threads"``, ``"shared memory"`` or ``"peer memory"``."""
+        """What words between ranks travel by, ``"one rank"``, ``"threads"``, ``"shared memory"`` or ``"peer memory"``."""
         return self._core.transport()
 
     @property

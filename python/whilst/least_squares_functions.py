@@ -79,7 +79,7 @@ def lsqr(
 
     Returns
     -------
-    x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var
+    x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var : tuple
     """
     if calc_var:
         raise ValueError("calc_var is True, and Whilst estimates no variances. Leave it out")
@@ -109,7 +109,7 @@ def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=Fa
 
     Returns
     -------
-    x, istop, itn, normr, normar, norma, conda, normx
+    x, istop, itn, normr, normar, norma, conda, normx : tuple
     """
     system = System.of(A)
     limit = limit_of(maxiter, min(system.shape))

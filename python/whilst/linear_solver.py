@@ -98,12 +98,12 @@ class LinearSolver:
 
     @property
     def dtype(self):
-        """The type of b and x within the solver: float32 or float64."""
+        """The type of b and x within the solver, float32 or float64."""
         return self._dtype
 
     @property
     def executor(self):
-        """What runs the loop: ``"host"``, ``"stream"``, ``"graph"`` or ``"resident"``."""
+        """What runs the loop, ``"host"``, ``"stream"``, ``"graph"`` or ``"resident"``."""
         return self._core.executor()
 
     @property

@@ -22,9 +22,9 @@ class check_links(unittest.TestCase):
             return done.returncode, done.stdout + done.stderr
 
     def test_all_lead_somewhere(self):
-        status, said = self.check({"a.html": '<a href="b/c%20d.html#e">x</a> <a href="#f">x</a> <p id="f"> <img src="p.svg">',
+        status, said = self.check({"a.html": '<a href="b/c%20d.html#e">x</a> <a href="#f">x</a> <p id="f"> <img src="p.svg" alt="p">',
                                    "b/c d.html": '<h1 id="e">x</h1> <a href="../a.html">x</a>', "p.svg": ""})
-        self.assertEqual((status, said), (0, "4 links checked, 0 lead nowhere; 0 addresses outside\n"))
+        self.assertEqual((status, said), (0, "4 links checked, 0 things wrong; 0 addresses outside\n"))
 
     def test_a_page_that_is_not_there(self):
         status, said = self.check({"a.html": '<a href="b.html">x</a>'})
@@ -38,13 +38,26 @@ class check_links(unittest.TestCase):
             self.assertIn(f"a.html: {link}: there is no such anchor", said)
 
     def test_a_way_out_of_the_site(self):
-        status, said = self.check({"a.html": f'<a href="../{os.path.basename(tempfile.gettempdir())}">x</a> <img src="/etc/passwd">'})
+        status, said = self.check({"a.html": f'<a href="../{os.path.basename(tempfile.gettempdir())}">x</a> <img src="/etc/passwd" alt="p">'})
         self.assertEqual(status, 1)
-        self.assertIn("2 lead nowhere", said)
+        self.assertIn("2 things wrong", said)
 
     def test_addresses_outside_are_listed(self):
         status, said = self.check({"a.html": '<a href="https://example.org/x#y">x</a> <a href="a.html">x</a>'}, "--external")
-        self.assertEqual((status, said), (0, "https://example.org/x#y a.html\n1 links checked, 0 lead nowhere; 1 addresses outside\n"))
+        self.assertEqual((status, said), (0, "https://example.org/x#y a.html\n1 links checked, 0 things wrong; 1 addresses outside\n"))
+
+    def test_headings(self):
+        for text, wrong in (("<h1>x</h1><h2>x</h2><h3>x</h3><h2>x</h2>", ""),
+                            ("<h1>x</h1><h3>x</h3>", "a.html: a heading of level 3 follows one of level 1"),
+                            ("<h1>x</h1><h1>x</h1>", "a.html: 2 titles"), ("<h2>x</h2>", "a.html: 0 titles")):
+            status, said = self.check({"a.html": text + '<a href="a.html">x</a>'})
+            self.assertEqual(status, 1 if wrong else 0)
+            self.assertIn(wrong, said)
+
+    def test_a_picture_without_a_text(self):
+        status, said = self.check({"a.html": '<img src="p.svg">', "p.svg": ""})
+        self.assertEqual(status, 1)
+        self.assertIn("a.html: p.svg: a picture without a text", said)
 
     def test_a_folder_without_pages(self):
         self.assertEqual(self.check({})[0], 1)

@@ -56,8 +56,8 @@ matrix_market_header read_matrix_market_header(const std::filesystem::path& path
 /// The same from memory. `name` stands for the file in messages.
 matrix_market_header parse_matrix_market_header(std::string_view text, std::string_view name);
 
-/// Reads a matrix, with the columns of each row in ascending order. Row offsets have 32 bits below 2^31 nonzeros, else
-/// 64. Rows and columns: at most 2^31 - 1. An array file yields a matrix that stores all its entries.
+/// Reads a matrix, with the columns of each row in ascending order. Row offsets have 32 bits below 2^31 nonzeros, from
+/// there on 64; there are at most 2^31 - 1 rows and columns. An array file yields a matrix that stores all its entries.
 template <class T>
 csr_matrix<T> read_matrix(const std::filesystem::path& path);
 /// The same from memory, plain or gzip. `name` stands for the file in messages.

@@ -19,8 +19,8 @@ using integer_array =
                  std::span<const unsigned short>>;
 
 /// A square or rectangular sparse matrix in compressed sparse row form: row i holds the entries
-/// row_offsets[i] .. row_offsets[i + 1] of column_indices and values. Row offsets have 32 or 64 bits, column
-/// indices 32.
+/// of column_indices and values from row_offsets[i] up to, but not including, row_offsets[i + 1]. Row offsets have 32
+/// or 64 bits, column indices 32.
 ///
 /// A matrix given on the host is copied once and then shared, so copies of a csr_matrix are cheap. A borrowed one
 /// (borrow, on_device) is not copied, and its arrays must outlive every solver made from it. Column indices within a

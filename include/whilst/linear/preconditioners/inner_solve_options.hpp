@@ -12,8 +12,8 @@ struct inner_solve_options {
   std::string method = "auto";
   /// At most so many in an application; 1 to 1000. Of gmres and fgmres also those of a cycle.
   int iterations = 10;
-  /// An application ends before that where its residual is so many times the vector it is applied to; 0 to 1, without
-  /// 1.
+  /// An application ends earlier where its residual is at most this times the vector it is applied to; at least 0,
+  /// below 1.
   double rtol = 0.1;
   /// The inner method's own: "none", "jacobi", or one that is made from the matrix. Its settings are those of the
   /// options, as linear_solver_options::amg.

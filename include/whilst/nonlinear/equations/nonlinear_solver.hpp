@@ -16,9 +16,9 @@ namespace whilst {
 
 /// When a system of equations counts as solved. A value of 0 turns a test off.
 struct nonlinear_tolerances {
-  /// Converged where ||F||_2 is no more than this,
+  /// Converged where ||F||_2 is no more than this.
   double atol = 1e-10;
-  /// or no more than this times the first one.
+  /// Converged where ||F||_2 is no more than this times its value at the start.
   double rtol = 1e-8;
   /// Converged, as converged_step says, where an accepted step was no longer than this times ||x||_2. That may be far
   /// from a solution.
