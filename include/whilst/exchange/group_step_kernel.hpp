@@ -33,12 +33,14 @@ __global__ void __launch_bounds__(threads_of_group_step)
   // A rank may have no index at all.
   const bool has_first = first < frame.n;
   sequel_of_block<Sequel> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
-  [[maybe_unused]] auto to_send = [&] {
-    if constexpr (has_sends)
-      return sends.fetch(has_first ? first : 0);
-    else
-      return 0;
-  }();
+  const auto sends_of = [&]([[maybe_unused]] index_type i) {
+    if constexpr (has_sends) {
+      return sends.fetch(i);
+    } else {
+      return nothing_read{};
+    }
+  };
+  [[maybe_unused]] const auto to_send = sends_of(has_first ? first : 0);
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
@@ -97,9 +99,10 @@ __global__ void __launch_bounds__(threads_of_group_step)
     }
     for (index_type i = first + stride; i < frame.n; i += stride) {
       sequel_of_block<Sequel> one(sequel, i, true);
+      [[maybe_unused]] const auto of_one = sends_of(i);
       one.read();
       one.run(told);
-      if constexpr (has_sends) sends.send(i, sends.fetch(i), halo_round);
+      if constexpr (has_sends) sends.send(i, of_one, halo_round);
     }
   }
   if (!writes || !leads) return;
