@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(threads_of_group_step)
   if (frame.next_may_start_early) let_next_step_start();
   // A rank may have no index at all.
   const bool has_first = first < frame.n;
-  sequel_of_block<Sequel> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
+  sequel_of_block<Sequel, true> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
   const auto sends_of = [&]([[maybe_unused]] index_type i) {
     if constexpr (has_sends) {
       return sends.fetch(i);
@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(threads_of_group_step)
       if (has_first) sends.send(first, to_send, halo_round);
     }
     for (index_type i = first + stride; i < frame.n; i += stride) {
-      sequel_of_block<Sequel> one(sequel, i, true);
-      [[maybe_unused]] const auto of_one = sends_of(i);
+      sequel_of_block<Sequel, true> one(sequel, i, true);
       one.read();
+      [[maybe_unused]] const auto of_one = sends_of(i);
       one.run(told);
       if constexpr (has_sends) sends.send(i, of_one, halo_round);
     }
