@@ -31,13 +31,12 @@ struct rows_with_ghosts {
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
     const halo_exchange::round_of_vector now = halo.round_of(x);
     // Ghosts are mostly there when a row is read. Where one is not, the row is read once more after a wait, apart from
-    // here: code for waits, at each entry, takes longer to fetch than all rows of a small slab take. The team agrees,
-    // since its sum is of all.
+    // here: code for waits, at each entry, takes longer to fetch than all rows of a small slab take.
     std::int32_t missing = none;
     const T sum = row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, now.round, &missing}, team);
     if (sends && i < halo.sends && !now.is_sent) [[unlikely]]
       send(i, x, now.round, team.rank());
-    if (team.sum(missing == none ? 0 : 1) == 0) [[likely]]
+    if (!is_any(missing != none, team)) [[likely]]
       return sum;
     return row_after_waits(i, x, now.round, missing, team);
   }
@@ -46,6 +45,16 @@ struct rows_with_ghosts {
 
  private:
   static constexpr std::int32_t none = -1;
+  /// Whether it holds for any of the lanes that must read a row together: those of the team, and where its sums take
+  /// the whole warp, all of that.
+  template <class Team>
+  WHILST_HD static bool is_any(bool holds, const Team& team) {
+    if constexpr (requires { team.any_of_warp(holds); }) {
+      return team.any_of_warp(holds);
+    } else {
+      return team.sum(holds ? 1 : 0) != 0;
+    }
+  }
   WHILST_NOINLINE WHILST_HD void send(index_type i, const T* x, std::uint32_t round, int rank_in_team) const {
     if (rank_in_team == 0 && !halo.has_stopped(running))
       halo_exchange::send(halo.targets[i], x[halo.send_indices[i]], round);
@@ -61,7 +70,7 @@ struct rows_with_ghosts {
       missing = none;
       const T sum =
           row_times(fetch_row(local, i, team), local, i, vector_with_ghosts<T>{halo, x, round, &missing}, team);
-      if (team.sum(missing != none && waits ? 1 : 0) == 0) return sum;
+      if (!is_any(missing != none && waits, team)) return sum;
     }
   }
 };
