@@ -95,33 +95,49 @@ struct halo_exchange {
 /// A vector with ghosts, as rows read it: own entries where they are, ghosts from the words that have come in. A ghost
 /// that has not is no number, and is noted.
 template <class T>
-struct vector_with_ghosts {
-  const halo_exchange& halo;
-  const T* x;
-  std::uint32_t round;
-  std::int32_t* missing;  ///< receives the number of one that is
-  WHILST_HD T operator[](index_type i) const {
-    if (i < halo.own) return x[i];
-    const index_type g = i - halo.own;
-    const tagged_word word = look_at_word(halo.word_of(g, round), true);
-    const bool is_there = word.round == round;
-    if (!is_there) *missing = static_cast<std::int32_t>(g);
+class vector_with_ghosts {
+  const T* x_;
+  std::uint32_t own_, round_;
+  const tagged_word *even_, *odd_, *current_;
+  std::int32_t* missing_;
+
+  WHILST_HD bool is_own(std::int32_t i) const { return static_cast<std::uint32_t>(i) < own_; }
+  WHILST_HD std::int32_t ghost_of(std::int32_t i) const {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(i) - own_);
+  }
+
+ public:
+  /// missing receives the number of a ghost that is.
+  WHILST_HD vector_with_ghosts(const halo_exchange& halo, const T* x, std::uint32_t round, std::int32_t* missing)
+      : x_(x),
+        own_(static_cast<std::uint32_t>(halo.own)),
+        round_(round),
+        even_(halo.words),
+        odd_(halo.words + halo.ghosts),
+        current_(round % 2 ? odd_ : even_),
+        missing_(missing) {}
+  WHILST_HD T operator[](std::int32_t i) const {
+    if (is_own(i)) return x_[i];
+    const std::int32_t g = ghost_of(i);
+    const tagged_word word = look_at_word(current_ + g, true);
+    const bool is_there = word.round == round_;
+    if (!is_there) *missing_ = g;
     return halo_exchange::value_of<T>(is_there ? word.value : ~std::uint64_t{0});
   }
   /// One that is known to be an own one.
-  WHILST_HD T own(index_type i) const { return x[i]; }
-  /// Entry i, or zero where that is negative: no branch, so that reads before and after it are in flight together.
-  WHILST_HD T or_zero(index_type i) const {
-    const bool is_own = i >= 0 && i < halo.own, is_ghost = i >= halo.own;
-    const T own_or_zero = is_own ? x[i] : T(0);
-    const index_type g = is_ghost ? i - halo.own : 0;
-    // Both halves, so that this read does not wait for the one of the round's number.
-    const tagged_word even = look_at_word(halo.word_of(g, 0), is_ghost),
-                      odd = look_at_word(halo.word_of(g, 1), is_ghost), word = round % 2 ? odd : even;
-    const bool is_there = word.round == round;
-    if (is_ghost && !is_there) *missing = static_cast<std::int32_t>(g);
-    const T ghost = halo_exchange::value_of<T>(is_there ? word.value : ~std::uint64_t{0});
-    return is_ghost ? ghost : own_or_zero;
+  WHILST_HD T own(std::int32_t i) const { return x_[i]; }
+  /// Entry i, or zero where that is negative: no branch, so that reads before and after it are in flight together. Of a
+  /// ghost both halves, so that this read does not wait for the one of the round's number.
+  WHILST_HD T or_zero(std::int32_t i) const {
+    const bool is_ghost = i >= 0 && !is_own(i);
+    const T own_or_zero = is_own(i) ? x_[i] : T(0);
+    const std::int32_t g = is_ghost ? ghost_of(i) : 0;
+    const tagged_word even = look_at_word(even_ + g, is_ghost), odd = look_at_word(odd_ + g, is_ghost);
+    const bool is_odd = round_ % 2;
+    const std::uint64_t value = is_odd ? odd.value : even.value;
+    const bool is_there = (is_odd ? odd.round : even.round) == round_;
+    if (is_ghost && !is_there) *missing_ = g;
+    return is_ghost ? halo_exchange::value_of<T>(is_there ? value : ~std::uint64_t{0}) : own_or_zero;
   }
 };
 
