@@ -8,14 +8,17 @@
 namespace whilst::detail {
 
 inline constexpr int threads_of_group_step = 256;
+/// With more indices than that, threads have several each, and a fourth block on a multiprocessor gains more than its
+/// registers cost: what a thread keeps elsewhere it needs once.
+inline constexpr index_type most_indices_of_few_blocks = 96 * 1024;
 
 /// Each block waits for the sums of all ranks, runs the finish for itself on copies of its own, and goes on with the
 /// sequel, whose first reads were under way meanwhile: a kernel less than one that waits and finishes, and one for the
 /// sequel. What the sequel makes and other ranks read next is sent at once. The last block to have read what the finish
 /// reads writes its changes to memory; the first one writes histories. See split_step_kernels.hpp, where blocks do the
 /// same with the sums of their own grid.
-template <class Total, class Finish, class Sequel, class Sends>
-__global__ void __launch_bounds__(threads_of_group_step)
+template <class Total, class Finish, class Sequel, class Sends, bool many>
+__global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
     group_step_kernel(const __grid_constant__ group_exchange ranks, const __grid_constant__ Finish finish,
                       const __grid_constant__ Sequel sequel, const __grid_constant__ Sends sends,
                       const __grid_constant__ step_frame frame) {
