@@ -8,6 +8,7 @@
 #include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/common/ranks.hpp"
@@ -19,47 +20,46 @@
 namespace scaling {
 namespace {
 
-nlohmann::json measure_all(const whilst::group& ranks, int device, const settings& asked) {
-  nlohmann::json rows = nlohmann::json::array();
-  const bool tells = ranks.rank() == 0;
-  if (tells)
-    fmt::print("{:<14}{:<14}{:>12}{:>7}{:>15}{:>13}{:>12}{:>11}\n", "operator", "method", "unknowns", "ranks",
-               "us/iteration", "iterations", "max error", "set-up, s");
-  for (const std::string& kind : asked.kinds)
-    for (const std::string& method : asked.methods)
-      for (const index_type edge : asked.edges) {
-        const timing found = run(ranks, device, kind, method, edge, asked);
-        if (!tells) continue;
-        fmt::print("{:<14}{:<14}{:>12}{:>7}{:>15.2f}{:>13}{:>12.1e}{:>11.3f}\n", kind, method, edge * edge * edge,
-                   ranks.size(), 1e6 * found.iteration, found.iterations, found.error, found.setup);
-        std::fflush(stdout);
-        rows.push_back({{"operator", kind},
-                        {"method", method},
-                        {"unknowns", edge * edge * edge},
-                        {"ranks", ranks.size()},
-                        {"executor", asked.executor},
-                        {"transport", found.transport},
-                        {"microseconds_an_iteration", 1e6 * found.iteration},
-                        {"iterations_to_1e-8", found.iterations},
-                        {"reason", found.reason},
-                        {"largest_error", found.error},
-                        {"setup_seconds", found.setup}});
-      }
-  return rows;
-}
-
 /// The runs that a file has already, if they are to stay there.
 nlohmann::json runs_before(const settings& asked) {
   std::ifstream file(asked.json);
   return asked.adds && file ? nlohmann::json::parse(file).at("runs") : nlohmann::json::array();
 }
 
-void write(const nlohmann::json& rows, const std::string& processes, const settings& asked) {
-  nlohmann::json runs = runs_before(asked);
-  for (nlohmann::json row : rows) {
-    row["ranks_are"] = processes;
-    runs.push_back(row);
-  }
+/// What a row of the table is about.
+struct measurement {
+  std::string kind, method, loop;
+  box points;
+  bool is_weak;  ///< each rank has a cube, else all have one
+};
+
+std::vector<measurement> measurements(const settings& asked, int ranks) {
+  std::vector<measurement> all;
+  for (const std::string& kind : asked.kinds)
+    for (const std::string& method : asked.methods) {
+      for (const std::string& loop : asked.loops) {
+        const bool is_own = loop == "whilst";
+        if (!is_own && (method != "cg" || asked.executor != "graph" || !nccl_loops::are_built())) continue;
+        for (const index_type edge : asked.edges) all.push_back({kind, method, loop, {edge, edge}, false});
+      }
+      for (const index_type edge : asked.weak_edges)
+        all.push_back({kind, method, "whilst", {edge, ranks * edge}, true});
+    }
+  return all;
+}
+
+/// The time of one rank over that of all, where `runs` has the former.
+std::optional<double> weak_efficiency(const nlohmann::json& runs, const measurement& of, double microseconds) {
+  for (const nlohmann::json& one : runs)
+    if (one.value("scaling", "") == "weak" && one["operator"] == of.kind && one["method"] == of.method &&
+        one["ranks"] == 1 && one["unknowns"] == of.points.plane() * of.points.edge)
+      return one["microseconds_an_iteration"].get<double>() / microseconds;
+  return std::nullopt;
+}
+
+/// Writes the runs so far.
+void write(const nlohmann::json& runs, const settings& asked) {
+  if (asked.json.empty()) return;
   const whilst::machine_description machine = whilst::describe_machine();
   const whilst::measured_at measured = whilst::measured_now();
   const nlohmann::json all{{"version", whilst::version},
@@ -74,6 +74,62 @@ void write(const nlohmann::json& rows, const std::string& processes, const setti
   std::ofstream(asked.json) << all.dump(2) << '\n';
 }
 
+void measure_all(const whilst::group& ranks, int device, bool are_processes, const settings& asked) {
+  nlohmann::json runs = runs_before(asked);
+  const bool tells = ranks.rank() == 0;
+  if (tells)
+    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14}{:>11}{:>11}{:>10}{:>10}{:>11}\n", "operator", "method", "loop",
+               "cubes", "unknowns", "ranks", "us/iteration", "efficiency", "iterations", "residual", "error",
+               "set-up, s");
+  std::optional<nccl_loops> nccl;
+  std::string refused;
+  for (const measurement& one : measurements(asked, ranks.size())) {
+    if (one.loop == refused) continue;
+    timing found;
+    if (one.loop == "whilst") {
+      found = run(ranks, device, one.kind, one.method, one.points, asked);
+    } else {
+      // All ranks learn together that NCCL cannot be captured.
+      try {
+        if (!nccl) nccl.emplace(ranks, device);
+        found = nccl->run(one.kind, one.points, asked, one.loop == "nccl-graph");
+      } catch (const whilst::error& problem) {
+        if (tells) fmt::print("{} is left out: {}\n", one.loop, problem.what());
+        refused = one.loop;
+        nccl.reset();
+        continue;
+      }
+    }
+    if (!tells) continue;
+    const double microseconds = 1e6 * found.iteration;
+    nlohmann::json row{{"operator", one.kind},
+                       {"method", one.method},
+                       {"loop", one.loop},
+                       {"scaling", one.is_weak ? "weak" : "strong"},
+                       {"unknowns", one.points.points()},
+                       {"ranks", ranks.size()},
+                       {"ranks_are", are_processes ? "processes" : "threads"},
+                       {"executor", asked.executor},
+                       {"transport", found.transport},
+                       {"microseconds_an_iteration", microseconds},
+                       {"iterations_to_1e-8", found.iterations},
+                       {"reason", found.reason},
+                       {"relative_residual", found.residual},
+                       {"largest_error", found.error},
+                       {"setup_seconds", found.setup}};
+    std::optional<double> efficiency;
+    if (one.is_weak) efficiency = ranks.size() == 1 ? 1.0 : weak_efficiency(runs, one, microseconds);
+    if (efficiency) row["efficiency"] = *efficiency;
+    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14.2f}{:>11}{:>11}{:>10.1e}{:>10.1e}{:>11.3f}\n", one.kind,
+               one.method, one.loop, one.is_weak ? "many" : "one", one.points.points(), ranks.size(), microseconds,
+               efficiency ? fmt::format("{:.1f} %", 100 * *efficiency) : "", found.iterations, found.residual,
+               found.error, found.setup);
+    std::fflush(stdout);
+    runs.push_back(row);
+    write(runs, asked);
+  }
+}
+
 }  // namespace
 }  // namespace scaling
 
@@ -83,9 +139,12 @@ int main(int count, char** arguments) {
       "Conjugate gradients on several GPUs of one machine: microseconds an iteration. Under mpirun each process "
       "is a rank, else threads are.");
   app.add_option("--threads", asked.threads, "ranks, as threads of this process")->check(CLI::Range(1, 64));
-  app.add_option("--edges", asked.edges, "points along an edge of the cube")->delimiter(',');
+  app.add_option("--edges", asked.edges, "points along an edge of a cube that all ranks share")->delimiter(',');
+  app.add_option("--weak-edges", asked.weak_edges, "the same of cubes of which each rank has one")->delimiter(',');
   app.add_option("--operators", asked.kinds, "matrix-free, csr")->delimiter(',');
   app.add_option("--methods", asked.methods, "cg, pipelined-cg")->delimiter(',');
+  app.add_option("--loops", asked.loops, "whilst; for cg, too, where they are built: nccl-host, nccl-graph")
+      ->delimiter(',');
   app.add_option("--iterations", asked.iterations, "iterations of a timed solve")->check(CLI::Range(10, 100000));
   app.add_option("--repetitions", asked.repetitions, "timed solves, of which the fastest counts")
       ->check(CLI::Range(1, 1000));
@@ -96,8 +155,7 @@ int main(int count, char** arguments) {
   const bool processes = whilst::is_built_with_mpi() && whilst::is_under_mpi();
   try {
     return whilst::run_ranks(processes ? 0 : asked.threads, [&](const whilst::group& ranks, int device) {
-      const nlohmann::json rows = scaling::measure_all(ranks, device, asked);
-      if (ranks.rank() == 0 && !asked.json.empty()) scaling::write(rows, processes ? "processes" : "threads", asked);
+      scaling::measure_all(ranks, device, processes, asked);
       return 0;
     });
   } catch (const std::exception& problem) {

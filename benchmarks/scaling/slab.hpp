@@ -29,7 +29,7 @@ struct divider {
   }
 };
 
-/// The 7-point Laplacian on a cube of interior points, split into slabs of whole planes, of which each rank has one;
+/// The 7-point Laplacian on a box of interior points, split into slabs of whole planes, of which each rank has one;
 /// unscaled, 6 on the diagonal. Point (i, j, k) of a rank's planes is row (k edge + j) edge + i. x has the own entries
 /// first, then the plane below the slab, then that above it, as far as there are any.
 template <class T>
@@ -54,30 +54,23 @@ struct slab_operator {
     const int row = static_cast<int>(i);
     const int k = by_plane.quotient(row), in_plane = row - k * plane, j = by_edge.quotient(in_plane);
     const int column = in_plane - j * edge;
-    T sum = 6 * x.own(row);
-    if (column > 0) sum -= x.own(row - 1);
-    if (column < edge - 1) sum -= x.own(row + 1);
-    if (j > 0) sum -= x.own(row - edge);
-    if (j < edge - 1) sum -= x.own(row + edge);
-    if (k > 0) {
-      sum -= x.own(row - plane);
-    } else if (has_below) {
-      sum -= x[plane * planes + in_plane];
-    }
-    if (k < planes - 1) {
-      sum -= x.own(row + plane);
-    } else if (has_above) {
-      sum -= x[plane * planes + (has_below ? plane : 0) + in_plane];
-    }
-    return sum;
+    const int ghosts = plane * planes;
+    const int below = k > 0 ? row - plane : has_below ? ghosts + in_plane : -1;
+    const int above = k < planes - 1 ? row + plane : has_above ? ghosts + (has_below ? plane : 0) + in_plane : -1;
+    // All reads first, without a branch that waits for some before it goes on to others.
+    const T own = x.own(row);
+    const T west = column > 0 ? x.own(row - 1) : T(0), east = column < edge - 1 ? x.own(row + 1) : T(0);
+    const T south = j > 0 ? x.own(row - edge) : T(0), north = j < edge - 1 ? x.own(row + edge) : T(0);
+    const T down = x.or_zero(below), up = x.or_zero(above);
+    return 6 * own - west - east - south - north - down - up;
   }
   WHILST_HD T diagonal(index_type) const { return 6; }
 };
 
 /// The planes of each rank.
-inline whilst::row_partition slabs(index_type edge, int ranks) {
+inline whilst::row_partition slabs(const box& points, int ranks) {
   std::vector<index_type> first;
-  for (int q = 0; q <= ranks; ++q) first.push_back(edge * q / ranks * edge * edge);
+  for (int q = 0; q <= ranks; ++q) first.push_back(points.planes * q / ranks * points.plane());
   return whilst::row_partition(first);
 }
 
@@ -87,10 +80,10 @@ struct slab {
   slab_operator<T> rows;
   whilst::halo_plan halo;
 
-  slab(const whilst::group& ranks, index_type edge) : rows(edge, 0) {
-    const whilst::row_partition partition = slabs(edge, ranks.size());
+  slab(const whilst::group& ranks, const box& points) : rows(points.edge, 0) {
+    const whilst::row_partition partition = slabs(points, ranks.size());
     const index_type first = partition.first(ranks.rank()), count = partition.rows_of(ranks.rank()),
-                     plane = edge * edge;
+                     plane = points.plane();
     rows.planes = static_cast<int>(count / plane);
     std::vector<index_type> ghosts;
     if (rows.planes > 0) {
@@ -105,9 +98,10 @@ struct slab {
 
 /// The same as a matrix. Collective.
 template <class T>
-whilst::distributed_csr_matrix<T> slab_matrix(const whilst::group& ranks, index_type edge) {
-  const whilst::row_partition partition = slabs(edge, ranks.size());
-  const index_type first = partition.first(ranks.rank()), count = partition.rows_of(ranks.rank()), plane = edge * edge;
+whilst::distributed_csr_matrix<T> slab_matrix(const whilst::group& ranks, const box& points) {
+  const whilst::row_partition partition = slabs(points, ranks.size());
+  const index_type first = partition.first(ranks.rank()), count = partition.rows_of(ranks.rank()), edge = points.edge,
+                   plane = points.plane();
   std::vector<std::int64_t> offsets{0}, columns;
   std::vector<T> values;
   columns.reserve(static_cast<std::size_t>(7 * count));
@@ -125,7 +119,7 @@ whilst::distributed_csr_matrix<T> slab_matrix(const whilst::group& ranks, index_
     add(true, row, 6);
     add(i < edge - 1, row + 1, -1);
     add(j < edge - 1, row + edge, -1);
-    add(k < edge - 1, row + plane, -1);
+    add(k < points.planes - 1, row + plane, -1);
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
   }
   return {ranks, first, offsets, columns, std::span<const T>(values)};

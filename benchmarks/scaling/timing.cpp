@@ -13,13 +13,10 @@
 namespace scaling {
 namespace {
 
-/// Entries of the solution to find: smooth, and none alike.
-double wanted(index_type row) { return 1 + 1e-3 * static_cast<double>(row % 1000); }
-
 /// Times a solver by so many iterations, then solves for a known x and compares.
 template <class Solver>
 timing measure(const whilst::group& ranks, Solver& solver, const std::vector<double>& b, index_type first,
-               const settings& asked) {
+               const box& points, const settings& asked) {
   timing made;
   made.iteration = std::numeric_limits<double>::infinity();
   std::vector<double> x(b.size());
@@ -39,56 +36,102 @@ timing measure(const whilst::group& ranks, Solver& solver, const std::vector<dou
   made.iterations = found.iterations();
   made.reason = std::string(whilst::name(found.reason()));
   made.transport = solver.transport();
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    worst = std::max(worst, std::abs(x[i] - wanted(first + static_cast<index_type>(i))));
-  const auto all = ranks.all_gather<double>("comparing solutions", [&] { return std::vector{worst}; }).all;
-  made.error = *std::max_element(all.begin(), all.end());
+  made.error = largest_error(ranks, x, first);
+  made.residual = relative_residual(ranks, b, x, points);
   return made;
 }
 
-/// A times the wanted x, for the rows of a rank.
-std::vector<double> right_hand_side(const whilst::row_partition& partition, int rank, index_type edge) {
-  std::vector<double> b;
-  const index_type plane = edge * edge;
-  for (index_type row = partition.first(rank); row < partition.first(rank + 1); ++row) {
-    const index_type i = row % edge, j = row / edge % edge, k = row / plane;
-    double sum = 6 * wanted(row);
-    if (i > 0) sum -= wanted(row - 1);
-    if (i < edge - 1) sum -= wanted(row + 1);
-    if (j > 0) sum -= wanted(row - edge);
-    if (j < edge - 1) sum -= wanted(row + edge);
-    if (k > 0) sum -= wanted(row - plane);
-    if (k < edge - 1) sum -= wanted(row + plane);
-    b.push_back(sum);
-  }
-  return b;
+/// Entry `row` of A x, of an x with all entries that it reads.
+template <class X>
+double row_times(index_type row, const box& points, const X& x) {
+  const index_type edge = points.edge, plane = points.plane(), i = row % edge, j = row / edge % edge, k = row / plane;
+  double sum = 6 * x(row);
+  if (i > 0) sum -= x(row - 1);
+  if (i < edge - 1) sum -= x(row + 1);
+  if (j > 0) sum -= x(row - edge);
+  if (j < edge - 1) sum -= x(row + edge);
+  if (k > 0) sum -= x(row - plane);
+  if (k < points.planes - 1) sum -= x(row + plane);
+  return sum;
 }
 
 }  // namespace
 
-timing run(const whilst::group& ranks, int device, const std::string& kind, const std::string& method, index_type edge,
-           const settings& asked) {
+std::vector<double> right_hand_side(const whilst::row_partition& partition, int rank, const box& points) {
+  const index_type first = partition.first(rank), rows = partition.rows_of(rank);
+  std::vector<double> b(static_cast<std::size_t>(rows));
+#pragma omp parallel for
+  for (index_type i = 0; i < rows; ++i) b[static_cast<std::size_t>(i)] = row_times(first + i, points, wanted);
+  return b;
+}
+
+double largest_error(const whilst::group& ranks, const std::vector<double>& x, index_type first) {
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    worst = std::max(worst, std::abs(x[i] - wanted(first + static_cast<index_type>(i))));
+  const auto all = ranks.all_gather<double>("comparing solutions", [&] { return std::vector{worst}; }).all;
+  return *std::max_element(all.begin(), all.end());
+}
+
+double relative_residual(const whilst::group& ranks, const std::vector<double>& b, const std::vector<double>& x,
+                         const box& points) {
+  // Of the planes of other ranks only the outermost are read.
+  const auto plane = static_cast<std::size_t>(points.plane());
+  const whilst::row_partition partition = slabs(points, ranks.size());
+  const index_type first = partition.first(ranks.rank());
+  const std::vector<double> outermost =
+      ranks
+          .all_gather<double>("fetching planes",
+                              [&] {
+                                if (x.empty()) return std::vector<double>(2 * plane);
+                                std::vector<double> planes(x.begin(), x.begin() + points.plane());
+                                planes.insert(planes.end(), x.end() - points.plane(), x.end());
+                                return planes;
+                              })
+          .all;
+  const auto entry = [&](index_type row) {
+    if (partition.has(ranks.rank(), row)) return x[static_cast<std::size_t>(row - first)];
+    int q = 0;
+    while (!partition.has(q, row)) ++q;
+    const bool is_below = row < first;
+    return outermost[(2 * static_cast<std::size_t>(q) + is_below) * plane + static_cast<std::size_t>(row) % plane];
+  };
+  const auto rows = static_cast<index_type>(b.size());
+  double of_r = 0, of_b = 0;  // squares
+#pragma omp parallel for reduction(+ : of_r, of_b)
+  for (index_type i = 0; i < rows; ++i) {
+    const double bi = b[static_cast<std::size_t>(i)], ri = bi - row_times(first + i, points, entry);
+    of_r += ri * ri;
+    of_b += bi * bi;
+  }
+  const auto all = ranks.all_gather<double>("adding up squares", [&] { return std::vector{of_r, of_b}; }).all;
+  of_r = of_b = 0;
+  for (std::size_t k = 0; k < all.size(); k += 2) of_r += all[k], of_b += all[k + 1];
+  return std::sqrt(of_r / of_b);
+}
+
+timing run(const whilst::group& ranks, int device, const std::string& kind, const std::string& method,
+           const box& points, const settings& asked) {
   whilst::linear_solver_options options;
   options.method = method;
   options.executor = asked.executor;
   options.device = asked.executor == "host" ? -1 : device;
-  const whilst::row_partition partition = slabs(edge, ranks.size());
+  const whilst::row_partition partition = slabs(points, ranks.size());
   const index_type first = partition.first(ranks.rank());
-  const std::vector<double> b = right_hand_side(partition, ranks.rank(), edge);
+  const std::vector<double> b = right_hand_side(partition, ranks.rank(), points);
   if (kind == "csr") {
-    whilst::distributed_linear_solver<double> solver(slab_matrix<double>(ranks, edge), options);
-    return measure(ranks, solver, b, first, asked);
+    whilst::distributed_linear_solver<double> solver(slab_matrix<double>(ranks, points), options);
+    return measure(ranks, solver, b, first, points, asked);
   }
-  const slab<double> own(ranks, edge);
+  const slab<double> own(ranks, points);
   if (method == "pipelined-cg") {
     auto solver = whilst::make_distributed_operator_solver<whilst::pipelined_conjugate_gradient, double>(
         ranks, own.rows, own.halo, {}, options);
-    return measure(ranks, solver, b, first, asked);
+    return measure(ranks, solver, b, first, points, asked);
   }
   auto solver = whilst::make_distributed_operator_solver<whilst::conjugate_gradient, double>(ranks, own.rows, own.halo,
                                                                                              {}, options);
-  return measure(ranks, solver, b, first, asked);
+  return measure(ranks, solver, b, first, points, asked);
 }
 
 }  // namespace scaling

@@ -73,6 +73,8 @@ class lanes_of_whole_warp {
   __device__ int rank() const { return rank_; }
   __device__ int size() const { return size_; }
   __device__ void sync() const { __syncwarp(); }
+  /// Whether it holds in any lane of the warp, whichever team that is of.
+  __device__ static bool any_of_warp(bool holds) { return __any_sync(0xffffffffu, holds); }
   template <class T>
   __device__ T sum(T value) const {
     if (size_ == 1) return value;

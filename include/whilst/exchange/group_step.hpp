@@ -65,8 +65,10 @@ class group_step final : public recorded_step {
 #endif
 
  private:
-  static const void* kernel() {
-    return reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends>);
+  const void* kernel() const {
+    return count() > detail::most_indices_of_few_blocks
+               ? reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends, true>)
+               : reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends, false>);
   }
   void run_chunk(index_type) override {}
 

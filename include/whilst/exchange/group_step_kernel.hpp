@@ -8,14 +8,17 @@
 namespace whilst::detail {
 
 inline constexpr int threads_of_group_step = 256;
+/// With more indices than that, threads have several each, and a fourth block on a multiprocessor gains more than its
+/// registers cost: what a thread keeps elsewhere it needs once.
+inline constexpr index_type most_indices_of_few_blocks = 96 * 1024;
 
 /// Each block waits for the sums of all ranks, runs the finish for itself on copies of its own, and goes on with the
 /// sequel, whose first reads were under way meanwhile: a kernel less than one that waits and finishes, and one for the
 /// sequel. What the sequel makes and other ranks read next is sent at once. The last block to have read what the finish
 /// reads writes its changes to memory; the first one writes histories. See split_step_kernels.hpp, where blocks do the
 /// same with the sums of their own grid.
-template <class Total, class Finish, class Sequel, class Sends>
-__global__ void __launch_bounds__(threads_of_group_step)
+template <class Total, class Finish, class Sequel, class Sends, bool many>
+__global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
     group_step_kernel(const __grid_constant__ group_exchange ranks, const __grid_constant__ Finish finish,
                       const __grid_constant__ Sequel sequel, const __grid_constant__ Sends sends,
                       const __grid_constant__ step_frame frame) {
@@ -32,13 +35,15 @@ __global__ void __launch_bounds__(threads_of_group_step)
   if (frame.next_may_start_early) let_next_step_start();
   // A rank may have no index at all.
   const bool has_first = first < frame.n;
-  sequel_of_block<Sequel> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
-  [[maybe_unused]] auto to_send = [&] {
-    if constexpr (has_sends)
-      return sends.fetch(has_first ? first : 0);
-    else
-      return 0;
-  }();
+  sequel_of_block<Sequel, true> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
+  const auto sends_of = [&]([[maybe_unused]] index_type i) {
+    if constexpr (has_sends) {
+      return sends.fetch(i);
+    } else {
+      return nothing_read{};
+    }
+  };
+  [[maybe_unused]] const auto to_send = sends_of(has_first ? first : 0);
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
@@ -96,10 +101,11 @@ __global__ void __launch_bounds__(threads_of_group_step)
       if (has_first) sends.send(first, to_send, halo_round);
     }
     for (index_type i = first + stride; i < frame.n; i += stride) {
-      sequel_of_block<Sequel> one(sequel, i, true);
+      sequel_of_block<Sequel, true> one(sequel, i, true);
       one.read();
+      [[maybe_unused]] const auto of_one = sends_of(i);
       one.run(told);
-      if constexpr (has_sends) sends.send(i, sends.fetch(i), halo_round);
+      if constexpr (has_sends) sends.send(i, of_one, halo_round);
     }
   }
   if (!writes || !leads) return;

@@ -47,4 +47,20 @@ WHILST_HD inline tagged_word get_word(const tagged_word* from) {
   return {value, static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(tag >> 32)};
 }
 
+/// The same if `wanted`, else a word of round 0. For who looks once and does not wait: on a GPU other reads may pass
+/// it, and there is no branch, so that all reads of a row are in flight at once.
+WHILST_HD inline tagged_word look_at_word(const tagged_word* from, bool wanted) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t value, tag;
+  asm volatile(
+      "{\n.reg .pred wanted;\n.reg .b128 word;\nsetp.ne.s32 wanted, %3, 0;\nmov.b64 %0, 0;\nmov.b64 %1, 0;\n"
+      "mov.b128 word, {%0, %1};\n@wanted ld.relaxed.sys.global.b128 word, [%2];\nmov.b128 {%0, %1}, word;\n}"
+      : "=&l"(value), "=&l"(tag)
+      : "l"(from), "r"(static_cast<int>(wanted)));
+  return {value, static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(tag >> 32)};
+#else
+  return wanted ? get_word(from) : tagged_word{};
+#endif
+}
+
 }  // namespace whilst

@@ -13,20 +13,25 @@ constexpr const char* making_halo = "making the halo of a distributed operator";
 /// The plan's sends, by the entry: see halo_exchange.
 struct sends_by_entry {
   std::vector<halo_exchange::entries_read> read_by_others;
-  std::vector<std::int32_t> first_places{0}, places;
+  std::vector<std::int32_t> send_indices, first_sends{0};
+  std::vector<halo_target> targets;
 
-  explicit sends_by_entry(const halo_plan& plan) : read_by_others(static_cast<std::size_t>(plan.own / 32 + 1)) {
-    std::vector<std::int32_t> order(plan.send_indices.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto entry = [&](std::int32_t place) { return plan.send_indices[static_cast<std::size_t>(place)]; };
-    std::stable_sort(order.begin(), order.end(), [&](auto one, auto other) { return entry(one) < entry(other); });
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      const std::int32_t i = entry(order[k]);
-      if (k > 0 && entry(order[k - 1]) != i) first_places.push_back(static_cast<std::int32_t>(k));
+  /// at: where each send of the plan goes.
+  sends_by_entry(const halo_plan& plan, const std::vector<halo_target>& at)
+      : read_by_others(static_cast<std::size_t>(plan.own / 32 + 1)) {
+    std::vector<std::size_t> order(plan.send_indices.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto one, auto other) { return plan.send_indices[one] < plan.send_indices[other]; });
+    for (const std::size_t place : order) {
+      const std::int32_t i = plan.send_indices[place];
+      if (!send_indices.empty() && send_indices.back() != i)
+        first_sends.push_back(static_cast<std::int32_t>(send_indices.size()));
       read_by_others[static_cast<std::size_t>(i / 32)].bits |= std::uint32_t{1} << (i % 32);
-      places.push_back(order[k]);
+      send_indices.push_back(i);
+      targets.push_back(at[place]);
     }
-    first_places.push_back(static_cast<std::int32_t>(order.size()));
+    first_sends.push_back(static_cast<std::int32_t>(send_indices.size()));
     std::uint32_t before = 0;
     for (halo_exchange::entries_read& word : read_by_others) {
       word.before = before;
@@ -56,38 +61,35 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
   is_mutual_ = std::all_of(mutual.begin(), mutual.end(), [](int is) { return is != 0; });
 
   ranks_.agree(making_halo, [&] {
-    std::vector<halo_target> targets;
+    std::vector<halo_target> targets(plan.send_indices.size());
     std::vector<std::int32_t> owners(plan.ghosts.size());
     for (const halo_neighbour& one : plan.neighbours) {
       std::fill(owners.begin() + one.ghost_begin, owners.begin() + one.ghost_end, one.rank);
-      if (one.send_begin == one.send_end) continue;
-      targets.push_back({.send_begin = one.send_begin,
-                         .lands_at = static_cast<tagged_word*>(words_.of(one.rank)) + one.lands_at,
-                         .half = all_ghosts[static_cast<std::size_t>(one.rank)]});
+      auto* const of_neighbour = static_cast<tagged_word*>(words_.of(one.rank)) + one.lands_at;
+      for (index_type k = one.send_begin; k < one.send_end; ++k)
+        targets[static_cast<std::size_t>(k)] = {.lands_at = of_neighbour + (k - one.send_begin),
+                                                .half = all_ghosts[static_cast<std::size_t>(one.rank)]};
     }
     const auto copied = [&]<class Entry>(const std::vector<Entry>& from) {
       return buffer<Entry>(where, static_cast<index_type>(from.size()), from.empty() ? nullptr : from.data());
     };
-    send_indices_ = copied(plan.send_indices);
+    const sends_by_entry sends(plan, targets);
+    send_indices_ = copied(sends.send_indices);
     owners_ = copied(owners);
-    targets_ = copied(targets);
+    targets_ = copied(sends.targets);
     state_ = buffer<halo_state>(where, 1);
-    const sends_by_entry sends(plan);
     read_by_others_ = copied(sends.read_by_others);
-    first_places_ = copied(sends.first_places);
-    places_ = copied(sends.places);
+    first_sends_ = copied(sends.first_sends);
     of_steps_ = {.own = plan.own,
                  .ghosts = ghosts,
                  .sends = static_cast<index_type>(plan.send_indices.size()),
                  .send_indices = send_indices_.data(),
                  .targets = targets_.data(),
-                 .target_count = static_cast<int>(targets.size()),
                  .words = static_cast<const tagged_word*>(words_.of(ranks_.rank())),
                  .owners = owners_.data(),
                  .state = state_.data(),
                  .read_by_others = read_by_others_.data(),
-                 .first_places = first_places_.data(),
-                 .places = places_.data(),
+                 .first_sends = first_sends_.data(),
                  .ranks = ranks.of_steps()};
   });
 }

@@ -51,6 +51,12 @@ struct nothing_read {};
 template <class Map, class Data>
 concept is_told = team_kind_of<Map>()
 == team_kind::none&& requires(const Map& map, const Data& data) { map(index_type{}, data, *map.handed); };
+/// For a sequel whose read returns what is handed over as a member `handed`: it reads nothing else that the finish
+/// writes, so that it may precede the finish where `handed` is filled in afterwards.
+template <class Map, class Data>
+concept keeps_handed = requires(const Map& map, Data& data) {
+  data.handed = *map.handed;
+};
 template <class Data, class Handed>
 struct read_and_told {
   Data read;

@@ -136,20 +136,21 @@ __device__ void finish_by_warp(const Finish& finish, const Total& total, loop_st
 }
 
 /// The sequel of a step within the kernel of the step's finish. Each block keeps its indices, if on other threads, so
-/// it sees what its map wrote.
-template <class Sequel>
+/// it sees what its map wrote. fills_in: what keeps_handed is read before the finish, too.
+template <class Sequel, bool fills_in = false>
 class sequel_of_block {
   using fetched = decltype(fetch_phase(std::declval<const Sequel&>(), index_type{}, lanes()));
   using data =
       decltype(untold_read_phase(std::declval<const Sequel&>(), index_type{}, lanes(), std::declval<fetched>()));
+  static constexpr bool is_filled_in = fills_in && keeps_handed<Sequel, data>;
   const Sequel& sequel_;
   index_type i_;
   bool is_there_;
   fetched fetched_;
-  std::conditional_t<is_told<Sequel, data>, data, nothing_read> data_;
+  std::conditional_t<is_told<Sequel, data> || is_filled_in, data, nothing_read> data_;
 
  public:
-  static constexpr bool reads_before_finish = is_told<Sequel, data>;
+  static constexpr bool reads_before_finish = is_told<Sequel, data> || is_filled_in;
 
   /// Reads ahead what neither the map nor the finish writes.
   __device__ sequel_of_block(const Sequel& sequel, index_type i, bool is_there)
@@ -162,8 +163,12 @@ class sequel_of_block {
   template <class Handed>
   __device__ void run(const Handed& handed) const {
     if (!is_there_) return;
-    if constexpr (reads_before_finish) {
+    if constexpr (is_told<Sequel, data>) {
       sequel_(i_, data_, handed);
+    } else if constexpr (is_filled_in) {
+      data whole = data_;
+      whole.handed = handed;
+      write_phase(sequel_, i_, lanes(), whole);
     } else {
       Sequel here = sequel_;
       here.handed = &handed;

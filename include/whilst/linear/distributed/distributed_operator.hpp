@@ -30,26 +30,48 @@ struct rows_with_ghosts {
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
     const halo_exchange::round_of_vector now = halo.round_of(x);
+    // Ghosts are mostly there when a row is read. Where one is not, the row is read once more after a wait, apart from
+    // here: code for waits, at each entry, takes longer to fetch than all rows of a small slab take.
+    std::int32_t missing = none;
+    const T sum = row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, now.round, &missing}, team);
     if (sends && i < halo.sends && !now.is_sent) [[unlikely]]
       send(i, x, now.round, team.rank());
-    // Most rows have no ghost, and those that have are read once more: code for waits, at each entry, takes longer to
-    // fetch than all rows of a small slab take. The team agrees, since its sum is of all.
-    bool has_ghosts = false;
-    const T sum = row_times(fetched, local, i, vector_without_ghosts<T>{halo.own, x, &has_ghosts}, team);
-    if (team.sum(has_ghosts ? 1 : 0) == 0) [[likely]]
+    if (!is_any(missing != none, team)) [[likely]]
       return sum;
-    return row_with_ghosts(i, x, now.round, team);
+    return row_after_waits(i, x, now.round, missing, team);
   }
   /// For a step that makes the vector to multiply next; null for none.
   halo_sends<T> sends_of(const T* made) const { return {halo, made}; }
 
  private:
-  WHILST_NOINLINE WHILST_HD void send(index_type i, const T* x, std::uint32_t round, int rank_in_team) const {
-    if (rank_in_team == 0 && !halo.has_stopped(running)) halo.send(i, x[halo.send_indices[i]], round);
-  }
+  static constexpr std::int32_t none = -1;
+  /// Whether it holds for any of the lanes that must read a row together: those of the team, and where its sums take
+  /// the whole warp, all of that.
   template <class Team>
-  WHILST_NOINLINE WHILST_HD T row_with_ghosts(index_type i, const T* x, std::uint32_t round, const Team& team) const {
-    return row_times(fetch_row(local, i, team), local, i, vector_with_ghosts<T>{halo, x, round, running}, team);
+  WHILST_HD static bool is_any(bool holds, const Team& team) {
+    if constexpr (requires { team.any_of_warp(holds); }) {
+      return team.any_of_warp(holds);
+    } else {
+      return team.sum(holds ? 1 : 0) != 0;
+    }
+  }
+  WHILST_NOINLINE WHILST_HD void send(index_type i, const T* x, std::uint32_t round, int rank_in_team) const {
+    if (rank_in_team == 0 && !halo.has_stopped(running))
+      halo_exchange::send(halo.targets[i], x[halo.send_indices[i]], round);
+  }
+  /// A lane waits for a ghost that is missing, then reads the row again. Where it waits in vain the ghost stays what it
+  /// is, no number.
+  template <class Team>
+  WHILST_NOINLINE WHILST_HD T row_after_waits(index_type i, const T* x, std::uint32_t round, std::int32_t missing,
+                                              const Team& team) const {
+    bool waits = true;
+    while (true) {
+      if (missing != none && waits) waits = halo.wait_for(missing, round, running);
+      missing = none;
+      const T sum =
+          row_times(fetch_row(local, i, team), local, i, vector_with_ghosts<T>{halo, x, round, &missing}, team);
+      if (!is_any(missing != none && waits, team)) return sum;
+    }
   }
 };
 
@@ -60,10 +82,10 @@ struct send_entries {
   const T* x;
   WHILST_HD void operator()(index_type j) const {
     const halo_exchange::round_of_vector now = halo.round_of(x);
-    if (!now.is_sent) halo.send(j, x[halo.send_indices[j]], now.round);
+    if (!now.is_sent) halo_exchange::send(halo.targets[j], x[halo.send_indices[j]], now.round);
   }
   index_type bytes(index_type n) const {
-    return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(tagged_word));
+    return n * static_cast<index_type>(sizeof(T) + sizeof(std::int32_t) + sizeof(halo_target) + sizeof(tagged_word));
   }
 };
 

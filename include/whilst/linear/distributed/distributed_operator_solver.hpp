@@ -39,8 +39,9 @@ class distributed_operator_solver final : public replayed_solver {
 };
 
 /// Makes one for the rows that this rank has: `local` has row(i, x, team) for its rows from 0, of an x that it reads by
-/// x[j] alone: own entries from 0, then the ghosts of `halo`, in their order. Method and M as for make_operator_solver.
-/// Collective. @code
+/// x[j] alone: own entries from 0, then the ghosts of `halo`, in their order. x.own(j) is x[j] for an own entry, and
+/// x.or_zero(j) is x[j], or zero where j is negative: stencils that read by these have no branch, and on a GPU all
+/// their reads are under way at once. Method and M as for make_operator_solver. Collective. @code
 ///   struct slab {                                              // -u'' on the own part of a line
 ///     whilst::index_type n, below, above;                      // below, above: x's index there, -1 for none
 ///     WHILST_HD whilst::index_type rows() const { return n; }

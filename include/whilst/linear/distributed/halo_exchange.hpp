@@ -10,10 +10,9 @@
 
 namespace whilst {
 
-/// Where a neighbour keeps what it gets from this rank.
+/// Where a neighbour keeps an entry that it gets from this rank.
 struct halo_target {
-  index_type send_begin;  ///< the first of this rank's sends that is for it; they end where the next neighbour's begin
-  tagged_word* lands_at;  ///< that one's word, of even rounds
+  tagged_word* lands_at;  ///< its word of even rounds
   index_type half;        ///< how many words later that of odd rounds lies
 };
 
@@ -25,19 +24,18 @@ struct halo_target {
 /// read round e; where a neighbour sends nothing back, a round of sums lies between: see halo::is_mutual.
 struct halo_exchange {
   index_type own = 0, ghosts = 0, sends = 0;
-  const std::int32_t* send_indices = nullptr;
-  const halo_target* targets = nullptr;
-  int target_count = 0;
-  const tagged_word* words = nullptr;    ///< this rank's ghosts, both halves
-  const std::int32_t* owners = nullptr;  ///< of each ghost: the rank
+  const std::int32_t* send_indices = nullptr;  ///< which entry each send is of; ascending
+  const halo_target* targets = nullptr;        ///< where it goes
+  const tagged_word* words = nullptr;          ///< this rank's ghosts, both halves
+  const std::int32_t* owners = nullptr;        ///< of each ghost: the rank
   halo_state* state = nullptr;
-  /// Which own entries others read, 32 a word, and how many come before those of the word; for the o-th of them which
-  /// sends it is: places[first_places[o]] to before places[first_places[o + 1]].
+  /// Which own entries others read, 32 a word, and how many come before those of the word. The o-th of them is sent by
+  /// first_sends[o] to before first_sends[o + 1].
   struct entries_read {
     std::uint32_t bits, before;
   };
   const entries_read* read_by_others = nullptr;
-  const std::int32_t *first_places = nullptr, *places = nullptr;
+  const std::int32_t* first_sends = nullptr;
   group_exchange ranks;
 
   /// The round in which the ghosts of x come, and whether its entries have been sent.
@@ -54,30 +52,33 @@ struct halo_exchange {
   WHILST_HD static bool has_stopped(const int* running) {
     return running && !*static_cast<const volatile int*>(running);
   }
-  /// Sends entry j of those to send.
   template <class T>
-  WHILST_HD void send(index_type j, T value, std::uint32_t to_round) const {
-    int k = 0;
-    while (k + 1 < target_count && j >= targets[k + 1].send_begin) ++k;
-    const halo_target& to = targets[k];
-    put_word(to.lands_at + (to_round % 2) * to.half + (j - to.send_begin), {bits_of(value), to_round, 0});
+  WHILST_HD static void send(const halo_target& to, T value, std::uint32_t to_round) {
+    put_word(to.lands_at + (to_round % 2) * to.half, {bits_of(value), to_round, 0});
   }
-  /// Waits for ghost g of a round, unless the loop whose flag is `running` has stopped: then nobody sends it. A ghost
-  /// of a rank that is lost is no number.
-  template <class T>
-  WHILST_HD T wait_for(index_type g, std::uint32_t expected, const int* running) const {
-    const tagged_word* const from = words + (expected % 2) * ghosts + g;
+  /// Waits for ghost g of a round, unless the loop whose flag is `running` has stopped: then nobody sends it. Returns
+  /// whether it is there.
+  WHILST_HD bool wait_for(index_type g, std::uint32_t expected, const int* running) const {
     bounded_wait wait(ranks.state->limit_nanoseconds);
-    while (true) {
-      const tagged_word word = get_word(from);
-      if (word.round == expected) return value_of<T>(word.value);
-      if (has_stopped(running) || ranks.read_lost()) break;
+    while (get_word(word_of(g, expected)).round != expected) {
+      if (has_stopped(running) || ranks.read_lost()) return false;
       if (wait.is_over()) {
         ranks.note_lost(owners[g]);
-        break;
+        return false;
       }
     }
-    return value_of<T>(~std::uint64_t{0});
+    return true;
+  }
+  WHILST_HD const tagged_word* word_of(index_type g, std::uint32_t of_round) const {
+    return words + (of_round % 2) * ghosts + g;
+  }
+  template <class T>
+  WHILST_HD static T value_of(std::uint64_t bits) {
+    if constexpr (sizeof(T) == 8) {
+      return std::bit_cast<T>(bits);
+    } else {
+      return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+    }
   }
 
  private:
@@ -89,41 +90,55 @@ struct halo_exchange {
       return std::bit_cast<std::uint32_t>(value);
     }
   }
-  template <class T>
-  WHILST_HD static T value_of(std::uint64_t bits) {
-    if constexpr (sizeof(T) == 8) {
-      return std::bit_cast<T>(bits);
-    } else {
-      return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
-    }
-  }
 };
 
-/// A vector with ghosts, as rows read it: own entries where they are, ghosts from the words that come in.
+/// A vector with ghosts, as rows read it: own entries where they are, ghosts from the words that have come in. A ghost
+/// that has not is no number, and is noted.
 template <class T>
-struct vector_with_ghosts {
-  const halo_exchange& halo;
-  const T* x;
-  std::uint32_t round;
-  const int* running;
-  WHILST_HD T operator[](index_type i) const {
-    return i < halo.own ? x[i] : halo.template wait_for<T>(i - halo.own, round, running);
+class vector_with_ghosts {
+  const T* x_;
+  std::uint32_t own_, round_;
+  const tagged_word *even_, *odd_, *current_;
+  std::int32_t* missing_;
+
+  WHILST_HD bool is_own(std::int32_t i) const { return static_cast<std::uint32_t>(i) < own_; }
+  WHILST_HD std::int32_t ghost_of(std::int32_t i) const {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(i) - own_);
+  }
+
+ public:
+  /// missing receives the number of a ghost that is.
+  WHILST_HD vector_with_ghosts(const halo_exchange& halo, const T* x, std::uint32_t round, std::int32_t* missing)
+      : x_(x),
+        own_(static_cast<std::uint32_t>(halo.own)),
+        round_(round),
+        even_(halo.words),
+        odd_(halo.words + halo.ghosts),
+        current_(round % 2 ? odd_ : even_),
+        missing_(missing) {}
+  WHILST_HD T operator[](std::int32_t i) const {
+    if (is_own(i)) return x_[i];
+    const std::int32_t g = ghost_of(i);
+    const tagged_word word = look_at_word(current_ + g, true);
+    const bool is_there = word.round == round_;
+    if (!is_there) *missing_ = g;
+    return halo_exchange::value_of<T>(is_there ? word.value : ~std::uint64_t{0});
   }
   /// One that is known to be an own one.
-  WHILST_HD T own(index_type i) const { return x[i]; }
-};
-/// The same where ghosts are taken for zero, and it is noted that there is one.
-template <class T>
-struct vector_without_ghosts {
-  index_type own_entries;
-  const T* x;
-  bool* has_ghosts;
-  WHILST_HD T operator[](index_type i) const {
-    if (i < own_entries) return x[i];
-    *has_ghosts = true;
-    return 0;
+  WHILST_HD T own(std::int32_t i) const { return x_[i]; }
+  /// Entry i, or zero where that is negative: no branch, so that reads before and after it are in flight together. Of a
+  /// ghost both halves, so that this read does not wait for the one of the round's number.
+  WHILST_HD T or_zero(std::int32_t i) const {
+    const bool is_ghost = i >= 0 && !is_own(i);
+    const T own_or_zero = is_own(i) ? x_[i] : T(0);
+    const std::int32_t g = is_ghost ? ghost_of(i) : 0;
+    const tagged_word even = look_at_word(even_ + g, is_ghost), odd = look_at_word(odd_ + g, is_ghost);
+    const bool is_odd = round_ % 2;
+    const std::uint64_t value = is_odd ? odd.value : even.value;
+    const bool is_there = (is_odd ? odd.round : even.round) == round_;
+    if (is_ghost && !is_there) *missing_ = g;
+    return is_ghost ? halo_exchange::value_of<T>(is_there ? value : ~std::uint64_t{0}) : own_or_zero;
   }
-  WHILST_HD T own(index_type i) const { return x[i]; }
 };
 
 /// For the step that makes a vector: sends the entries that others read, once each is in memory.
@@ -132,19 +147,31 @@ struct halo_sends {
   halo_exchange halo;
   const T* x;  ///< null for none
 
-  /// What is constant.
-  WHILST_HD halo_exchange::entries_read fetch(index_type i) const {
-    return x ? halo.read_by_others[i / 32] : halo_exchange::entries_read{};
+  /// The sends of an entry, and where the first one goes.
+  struct of_entry {
+    std::int32_t first, end;
+    halo_target to;
+  };
+  /// What is constant, and takes a few reads one after the other.
+  WHILST_HD of_entry fetch(index_type i) const {
+    of_entry sends{};
+    if (!x) return sends;
+    const halo_exchange::entries_read word = halo.read_by_others[i / 32];
+    const std::uint32_t bit = std::uint32_t{1} << (i % 32);
+    if (!(word.bits & bit)) return sends;
+    const std::int32_t* const first = halo.first_sends + word.before + count_bits(word.bits & (bit - 1));
+    sends.first = first[0];
+    sends.end = first[1];
+    sends.to = halo.targets[sends.first];
+    return sends;
   }
   WHILST_HD std::uint32_t next_round() const { return halo.state->sent + 1; }
   /// By the thread that wrote entry i.
-  WHILST_HD void send(index_type i, const halo_exchange::entries_read& of, std::uint32_t round) const {
-    const std::uint32_t bit = std::uint32_t{1} << (i % 32);
-    if (!(of.bits & bit)) return;
-    const std::uint32_t ordinal = of.before + count_bits(of.bits & (bit - 1));
+  WHILST_HD void send(index_type i, const of_entry& sends, std::uint32_t round) const {
+    if (sends.first == sends.end) return;
     const T value = x[i];
-    for (std::int32_t k = halo.first_places[ordinal]; k < halo.first_places[ordinal + 1]; ++k)
-      halo.send(halo.places[k], value, round);
+    halo_exchange::send(sends.to, value, round);
+    for (std::int32_t k = sends.first + 1; k < sends.end; ++k) halo_exchange::send(halo.targets[k], value, round);
   }
   /// By one thread, once all have read the round.
   WHILST_HD void note_round(std::uint32_t round) const {
@@ -182,7 +209,7 @@ class halo {
   buffer<halo_target> targets_;
   buffer<halo_state> state_;
   buffer<halo_exchange::entries_read> read_by_others_;
-  buffer<std::int32_t> first_places_, places_;
+  buffer<std::int32_t> first_sends_;
   halo_exchange of_steps_;
   bool is_mutual_ = true;
 };

@@ -110,7 +110,7 @@ struct conjugate_gradient {
       T x, r, u, p, q;
     };
     struct entries {
-      scalars s;
+      scalars handed;
       T x, r, u, p, q, w;
     };
     // The step before writes w and the scalars only.
@@ -125,11 +125,11 @@ struct conjugate_gradient {
       return {*handed, e.x, e.r, e.u, e.p, e.q, w[i]};
     }
     WHILST_HD T operator()(index_type i, const entries& e) const {
-      const T alpha = static_cast<T>(e.s.alpha), beta = static_cast<T>(e.s.beta);
+      const T alpha = static_cast<T>(e.handed.alpha), beta = static_cast<T>(e.handed.beta);
       // What p and q hold at first may not even be a number.
       const bool first = beta == 0;
       const T pi = first ? e.u : e.u + beta * e.p;
-      const T wi = static_cast<T>(e.s.factor) * e.w, qi = first ? wi : wi + beta * e.q;
+      const T wi = static_cast<T>(e.handed.factor) * e.w, qi = first ? wi : wi + beta * e.q;
       p[i] = pi;
       q[i] = qi;
       x[i] = e.x + alpha * pi;
