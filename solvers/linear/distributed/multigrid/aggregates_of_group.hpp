@@ -57,11 +57,8 @@ local_numbers levels_of_group<C>::divide(level_of_group<C>& fine) {
     });
     fine.coarse_rows = told(numbers + n);
   });
-  const auto of_ghosts = fine.of_vector.exchange(making, static_cast<const C*>(largest));
-  by_all([&] {
-    copies_.put(largest + n, of_ghosts.all);
-    run([&](recorder& steps) { steps.step("strong entries", n, strong_by(fine.strong)); });
-  });
+  fine.of_vector.exchange_to(making, static_cast<const C*>(largest), largest + n, {});
+  by_all([&] { run([&](recorder& steps) { steps.step("strong entries", n, strong_by(fine.strong)); }); });
   return join_across(fine);
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "solvers/host/run_now.hpp"
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/recorder.hpp"
+#include "whilst/exchange/window.hpp"
 #include "whilst/group/group.hpp"
 
 namespace whilst::multigrid {
@@ -59,14 +62,14 @@ class host_copies {
     return found;
   }
   place where() const { return where_; }
-
- private:
   template <class Map>
   void run(const char* name, index_type n, const Map& map) const {
     program_recorder steps(where_);
     steps.step(name, n, map);
     run_now(std::move(steps).finish(), where_);
   }
+
+ private:
   place where_;
 };
 
@@ -77,71 +80,124 @@ struct entries_received {
   std::vector<std::size_t> first;  ///< one more than ranks
 };
 
-/// Entries of an array on the place that other ranks need in a set-up, the same ones whenever values are new. They
-/// travel by the host, and all ranks get to see all of them: meant for what lies along the borders between some hundred
-/// ranks.
+/// Memory of each rank that the others read in a set-up, made larger as needed.
+class border_window {
+ public:
+  border_window(const group& ranks, place where) : ranks_(ranks), where_(where) {}
+  /// Collective; all ask for the same.
+  void require(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    memory_ = window(ranks_, where_, bytes);
+    bytes_ = bytes;
+  }
+  template <class V>
+  V* of(int rank) const {
+    return static_cast<V*>(memory_.of(rank));
+  }
+  const group& ranks() const { return ranks_; }
+  place where() const { return where_; }
+
+ private:
+  group ranks_;
+  place where_;
+  window memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Entries of an array on the place that other ranks need in a set-up, the same ones whenever values are new. Each rank
+/// leaves in its window what others need, and these read it there: from GPU to GPU.
 class exchanged_entries {
  public:
   exchanged_entries() = default;
   /// for_rank[q]: which entries rank q gets. Collective.
-  exchanged_entries(const char* doing, const group& ranks, place where,
+  exchanged_entries(const char* doing, const std::shared_ptr<border_window>& border,
                     const std::vector<std::vector<std::int32_t>>& for_rank)
-      : ranks_(ranks), copies_(where), for_rank_(for_rank) {
-    std::vector<std::int32_t> entries;
+      : border_(border), copies_(border->where()), for_rank_(for_rank) {
+    const group& ranks = border->ranks();
     const auto counts = ranks.all_gather<std::int64_t>(doing, [&] {
       std::vector<std::int64_t> mine;
+      std::vector<std::int32_t> entries;
       for (const std::vector<std::int32_t>& some : for_rank) {
         mine.push_back(static_cast<std::int64_t>(some.size()));
         entries.insert(entries.end(), some.begin(), some.end());
       }
-      entries_ = buffer<std::int32_t>(where, static_cast<index_type>(entries.size()), entries.data());
+      entries_ = buffer<std::int32_t>(border->where(), static_cast<index_type>(entries.size()), entries.data());
       return mine;
     });
-    const auto self = static_cast<std::size_t>(ranks.rank());
     for (int q = 0; q < ranks.size(); ++q) {
       const auto of = counts.of(q);
-      begins_.push_back(static_cast<std::size_t>(std::accumulate(of.begin(), of.begin() + ranks.rank(), 0LL)));
-      counts_.push_back(static_cast<std::size_t>(of[self]));
+      begins_.push_back(std::accumulate(of.begin(), of.begin() + ranks.rank(), index_type{0}));
+      counts_.push_back(of[static_cast<std::size_t>(ranks.rank())]);
+      most_ = std::max(most_, static_cast<std::size_t>(std::accumulate(of.begin(), of.end(), index_type{0})));
     }
   }
   /// As given.
   const std::vector<std::vector<std::int32_t>>& lists() const { return for_rank_; }
-  /// Sends change(k, value) for the k-th entry that this rank sends. Collective.
+
+  /// Sends change(k, value) for the k-th entry that this rank sends, by host memory. Collective.
   template <class V, class Change>
   auto exchange(const char* doing, const V* values, const Change& change) const {
     using sent = std::remove_cvref_t<decltype(change(std::size_t(), V()))>;
-    return taken(ranks_.all_gather<sent>(doing, [&] {
+    const group& ranks = border_->ranks();
+    entries_received<sent> mine{{}, std::vector<std::size_t>(1)};
+    if (most_ == 0) {  // of all ranks
+      mine.first.resize(static_cast<std::size_t>(ranks.size()) + 1);
+      return mine;
+    }
+    border_->require(most_ * sizeof(sent));
+    ranks.agree(doing, [&] {
       const std::vector<V> own = copies_.fetched(values, entries_);
       std::vector<sent> made;
       made.reserve(own.size());
       for (std::size_t k = 0; k < own.size(); ++k) made.push_back(change(k, own[k]));
-      return made;
-    }));
+      copies_.put(border_->of<sent>(ranks.rank()), made);
+    });
+    ranks.agree(doing, [&] {
+      for (int q = 0; q < ranks.size(); ++q) {
+        const auto from = static_cast<std::size_t>(q);
+        const std::vector<sent> share =
+            copies_.fetched(static_cast<const sent*>(border_->of<sent>(q)) + begins_[from], counts_[from]);
+        mine.all.insert(mine.all.end(), share.begin(), share.end());
+        mine.first.push_back(mine.all.size());
+      }
+    });
+    return mine;
   }
+  /// Puts what comes in behind `to`, in that order, or as it comes where the order is empty. Collective; the host sees
+  /// nothing of it.
   template <class V>
-  entries_received<V> exchange(const char* doing, const V* values) const {
-    return exchange(doing, values, [](std::size_t, V value) { return value; });
+  void exchange_to(const char* doing, const V* values, V* to, const buffer<std::int32_t>& order) const {
+    const group& ranks = border_->ranks();
+    if (most_ == 0) return;
+    border_->require(most_ * sizeof(V));
+    ranks.agree(doing, [&] {
+      copies_.run("what others need", entries_.size(),
+                  gather_entries<V>{entries_.data(), values, border_->of<V>(ranks.rank())});
+    });
+    ranks.agree(doing, [&] {
+      const index_type all = std::accumulate(counts_.begin(), counts_.end(), index_type{0});
+      const buffer<V> staged(border_->where(), all);
+      index_type begin = 0;
+      program_recorder steps(border_->where());
+      for (int q = 0; q < ranks.size(); ++q) {
+        const auto from = static_cast<std::size_t>(q);
+        if (counts_[from] == 0) continue;
+        steps.step("what others have", counts_[from],
+                   copy_entries<V>{border_->of<V>(q) + begins_[from], (order.size() > 0 ? staged.data() : to) + begin});
+        begin += counts_[from];
+      }
+      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), staged.data(), to});
+      run_now(std::move(steps).finish(), border_->where());
+    });
   }
 
  private:
-  template <class V>
-  entries_received<V> taken(const arrays_of_ranks<V>& from_all) const {
-    entries_received<V> mine;
-    mine.first.push_back(0);
-    for (int q = 0; q < ranks_.size(); ++q) {
-      const auto p = static_cast<std::size_t>(q);
-      const std::span<const V> share = from_all.of(q).subspan(begins_[p], counts_[p]);
-      mine.all.insert(mine.all.end(), share.begin(), share.end());
-      mine.first.push_back(mine.all.size());
-    }
-    return mine;
-  }
-
-  group ranks_;
+  std::shared_ptr<border_window> border_;
   host_copies copies_{place::host()};
   std::vector<std::vector<std::int32_t>> for_rank_;
   buffer<std::int32_t> entries_;
-  std::vector<std::size_t> begins_, counts_;  ///< of what each rank sends, this one's
+  std::vector<index_type> begins_, counts_;  ///< of what each rank sends, this one's
+  std::size_t most_ = 0;                     ///< entries that a rank sends
 };
 
 }  // namespace whilst::multigrid

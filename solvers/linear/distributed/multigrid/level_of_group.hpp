@@ -53,15 +53,13 @@ struct local_numbers {
 /// Entries of a matrix of this rank that come from others, behind its own ones.
 struct entries_of_others {
   exchanged_entries exchange;
-  std::vector<std::size_t> order;  ///< which of those received is the first one, the second one, ...
-  index_type begin = 0;            ///< where they begin among the values
+  buffer<std::int32_t> order;  ///< which of those received is the first one, the second one, ...
+  index_type begin = 0;        ///< where they begin among the values
 
+  /// Collective.
   template <class V>
-  std::vector<V> in_order(const std::vector<V>& received) const {
-    std::vector<V> made;
-    made.reserve(order.size());
-    for (const std::size_t k : order) made.push_back(received[k]);
-    return made;
+  void take(const char* doing, V* values) const {
+    exchange.exchange_to(doing, static_cast<const V*>(values), values + begin, order);
   }
 };
 

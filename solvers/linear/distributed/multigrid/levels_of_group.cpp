@@ -48,6 +48,7 @@ levels_of_group<C>::levels_of_group(const exchange& ranks, const local_numbers& 
     : ranks_(ranks),
       where_(ranks.where()),
       copies_(where_),
+      border_(std::make_shared<border_window>(ranks.ranks(), where_)),
       options_(options),
       kept_(where_, 40 * as_size(A.nonzeros) + 900 * as_size(A.rows) + 4096),
       scratch_(std::in_place, kept_) {
@@ -101,7 +102,7 @@ void levels_of_group<C>::exchange_by(level_of_group<C>& level, const halo_plan& 
   for (const halo_neighbour& one : plan.neighbours)
     for_rank[as_size(one.rank)].assign(plan.send_indices.begin() + one.send_begin,
                                        plan.send_indices.begin() + one.send_end);
-  level.of_vector = exchanged_entries(making, ranks_.ranks(), where_, for_rank);
+  level.of_vector = exchanged_entries(making, border_, for_rank);
 }
 
 template <class C>
@@ -156,12 +157,10 @@ void levels_of_group<C>::make_products(level_of_group<C>& here) {
                        {here.graph(), here.aggregate}, here.P, here.P_values, smoothing_across_ranks, lanes});
     });
   });
-  const auto M_of_ghosts = here.of_vector.exchange(making, static_cast<const C*>(here.M));
-  by_all([&] { copies_.put(here.M + n, M_of_ghosts.all); });
+  here.of_vector.exchange_to(making, static_cast<const C*>(here.M), here.M + n, {});
   if (!here.has_coarser) return;
-  const auto P_of_ghosts = here.of_P.exchange.exchange(making, static_cast<const C*>(here.P_values));
+  here.of_P.take(making, here.P_values);
   by_all([&] {
-    copies_.put(here.P_values + here.of_P.begin, here.of_P.in_order(P_of_ghosts.all));
     run([&](recorder& steps) {
       record_product_values(steps, "A P", here.matrix(), nullptr, matrix_view<C>{here.P, here.P_values}, here.AP,
                             here.AP_values, nullptr, /*skips_long_rows=*/true);
@@ -186,11 +185,9 @@ void levels_of_group<C>::make_coarse(level_of_group<C>& here) {
     });
   });
   if (!here.has_coarser) return;
-  const auto of_Q = here.of_Q.exchange.exchange(making, static_cast<const C*>(here.Q_values));
-  const auto of_shares = here.of_shares.exchange.exchange(making, static_cast<const C*>(here.shares_values));
+  here.of_Q.take(making, here.Q_values);
+  here.of_shares.take(making, here.shares_values);
   by_all([&] {
-    copies_.put(here.Q_values + here.of_Q.begin, here.of_Q.in_order(of_Q.all));
-    copies_.put(here.shares_values + here.of_shares.begin, here.of_shares.in_order(of_shares.all));
     run([&](recorder& steps) {
       steps.step("W", here.W.view.nonzeros, gather_values<C>{here.W.sources, here.Q_values, here.W_values});
       record_product_values(steps, "shares of all ranks", matrix_view<C>{here.E, here.ones}, nullptr,

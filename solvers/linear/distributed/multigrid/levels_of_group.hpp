@@ -32,7 +32,8 @@ struct gathered_level {
 /// Prolongations and products see the neighbours' rows. A level of few rows on all ranks is gathered: each rank has
 /// that whole, and a hierarchy of its own for it.
 ///
-/// Steps on the place do the work of a set-up. What lies along the borders between ranks travels by the host.
+/// Steps on the place do the work of a set-up. Values along the borders between ranks go from place to place; patterns
+/// there are put in order on the host.
 template <class C>
 class levels_of_group {
  public:
@@ -105,6 +106,7 @@ class levels_of_group {
   const exchange& ranks_;
   place where_;
   host_copies copies_;
+  std::shared_ptr<border_window> border_;
   amg_options options_;
   level_memory kept_;
   std::optional<level_memory> scratch_;  ///< while levels are built

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "solvers/linear/distributed/multigrid/border_entries.hpp"
@@ -34,7 +35,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
       });
   });
   const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_P.exchange = exchanged_entries(making, ranks_.ranks(), where_, to_send.for_rank);
+  fine.of_P.exchange = exchanged_entries(making, border_, to_send.for_rank);
   const auto found = fine.of_P.exchange.exchange(making, own.indices, [&](std::size_t k, std::int32_t g) {
     return entry_named{row_of[k], coarse.global(g)};
   });
@@ -96,7 +97,7 @@ void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_n
     });
   });
   const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_Q.exchange = exchanged_entries(making, ranks_.ranks(), where_, to_send.for_rank);
+  fine.of_Q.exchange = exchanged_entries(making, border_, to_send.for_rank);
   const auto found = fine.of_Q.exchange.exchange(making, fine.Q.indices, [&](std::size_t k, std::int32_t g) {
     return entry_named{row_of[k], coarse.global(g)};
   });
@@ -145,7 +146,7 @@ void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbe
     });
   });
   const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_shares.exchange = exchanged_entries(making, ranks_.ranks(), where_, to_send.for_rank);
+  fine.of_shares.exchange = exchanged_entries(making, border_, to_send.for_rank);
   const auto found = fine.of_shares.exchange.exchange(making, shares.indices, [&](std::size_t k, std::int32_t g) {
     return entry_named{row_of[k], coarse.global(g)};
   });
@@ -209,11 +210,14 @@ pattern_view levels_of_group<C>::with_received(const pattern_view& own, index_ty
   const auto count = static_cast<index_type>(rows.size());
   require_32_bits(own.nonzeros + count);
   received.begin = own.nonzeros;
-  received.order.resize(rows.size());
-  for (std::size_t k = 0; k < rows.size(); ++k) received.order[k] = k;
-  std::stable_sort(received.order.begin(), received.order.end(), [&](std::size_t one, std::size_t other) {
-    return rows[one] != rows[other] ? rows[one] < rows[other] : columns[one] < columns[other];
+  std::vector<std::int32_t> order(rows.size()), columns_in_order;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
+    const std::size_t k = as_size(one), l = as_size(other);
+    return rows[k] != rows[l] ? rows[k] < rows[l] : columns[k] < columns[l];
   });
+  received.order = buffer<std::int32_t>(where_, count, order.data());
+  for (const std::int32_t k : order) columns_in_order.push_back(columns[as_size(k)]);
   std::vector<std::int32_t> ends(as_size(more_rows));
   for (const index_type row : rows) ++ends[as_size(row)];
   std::int32_t end = static_cast<std::int32_t>(own.nonzeros);
@@ -225,7 +229,7 @@ pattern_view levels_of_group<C>::with_received(const pattern_view& own, index_ty
     steps.step("own columns", own.nonzeros, copy_entries<std::int32_t>{own.indices, indices});
   });
   copies_.put(offsets + own.rows + 1, ends);
-  copies_.put(indices + own.nonzeros, received.in_order(columns));
+  copies_.put(indices + own.nonzeros, columns_in_order);
   return {own.rows + more_rows, own.columns, own.nonzeros + count, offsets, indices};
 }
 
