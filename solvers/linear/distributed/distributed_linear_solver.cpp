@@ -1,10 +1,13 @@
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "solvers/linear/distributed/coarse_space.hpp"
+#include "solvers/linear/distributed/multigrid/amg_across_ranks.hpp"
 #include "solvers/linear/distributed/preconditioner_of_rank.hpp"
 #include "solvers/linear/polynomial/polynomial.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
@@ -50,6 +53,30 @@ preconditioner_choice preconditioner_for_groups(const distributed_method<T>& met
   return chosen;
 }
 
+/// Whether all ranks make one amg together. Throws whilst::error where their settings of it differ.
+bool is_across_ranks(const group& ranks, const amg_options& options) {
+  struct settings {
+    bool suits;
+    std::array<char, 16> precision;
+    double strength;
+    index_type coarsest_rows;
+    int most_levels;
+    bool operator==(const settings&) const = default;
+  };
+  const auto all = ranks.all_gather<settings>(making_distributed_solver, [&] {
+    settings own{suits_amg_across_ranks(options), {}, options.strength, options.coarsest_rows, options.most_levels};
+    std::copy_n(options.precision.begin(), std::min(options.precision.size(), own.precision.size()),
+                own.precision.begin());
+    return std::vector{own};
+  });
+  ranks.agree(making_distributed_solver, [&] {
+    if (std::any_of(all.all.begin(), all.all.end(), [&](const settings& one) { return one != all.all.front(); }))
+      throw error(making_distributed_solver, "ranks give different settings of preconditioner amg",
+                  "Give all ranks the same");
+  });
+  return all.all.front().suits;
+}
+
 }  // namespace
 
 template <class T>
@@ -58,9 +85,10 @@ struct distributed_linear_solver<T>::implementation {
   std::optional<distributed_csr_matrix<T>> kept;  ///< on the host, where its pattern is read in place
   matrix_on_place<T> matrix;
   distributed_setup setup;
-  std::optional<preconditioner_of_rank<T>> M;  ///< if it is made from the matrix
-  std::optional<coarse_space<T>> coarse;       ///< beside amg
-  buffer<const T*> values_of_M;                ///< where M finds the address of the matrix's values
+  std::optional<preconditioner_of_rank<T>> M;            ///< if it is made from the matrix
+  std::optional<coarse_space<T>> coarse;                 ///< beside an amg within ranks
+  std::unique_ptr<preconditioner_of_group<T>> of_group;  ///< instead, if all ranks make one M together
+  buffer<const T*> values_of_M;                          ///< where M finds the address of the matrix's values
   std::string words_of_polynomial;
   std::optional<prepared_solve<T>> solve;  ///< after all it refers to
 
@@ -83,7 +111,8 @@ struct distributed_linear_solver<T>::implementation {
           throw error(making_distributed_solver, "ranks give different settings of preconditioner chebyshev",
                       "Give all ranks the same");
     });
-    if (chosen.name == amg_name && ranks.size() > 1) coarse.emplace(setup.exchange(), A);
+    const bool across = chosen.name == amg_name && ranks.size() > 1 && is_across_ranks(ranks, chosen.options.amg);
+    if (chosen.name == amg_name && ranks.size() > 1 && !across) coarse.emplace(setup.exchange(), A);
     ranks.agree(making_distributed_solver, [&] {
       const executor_choice& choice = setup.choice();
       if (choice.where.on_host()) kept = A;
@@ -92,12 +121,16 @@ struct distributed_linear_solver<T>::implementation {
       if (matrix.request().offsets_64)
         throw error(making_distributed_solver, "a rank has more than 2147483391 nonzeros",
                     "Split the rows among more ranks");
+    });
+    if (across) of_group = make_amg_across_ranks<T>(setup.exchange(), A, matrix.request(), chosen.options.amg);
+    ranks.agree(making_distributed_solver, [&] {
+      const executor_choice& choice = setup.choice();
       solve_request<T> request = matrix.request();
       request.columns = request.rows;  // of x, a rank has no ghosts
       request.settings = method_settings_of(options);
       request.preconditioner = chosen.kind;
       values_of_M = buffer<const T*>(choice.where, 1, &request.values);
-      if (chosen.description && chosen.name != chebyshev_name)
+      if (chosen.description && chosen.name != chebyshev_name && !of_group)
         M.emplace(making_distributed_solver, matrix.given(), method->needs, chosen, request);
       linear_solver_options shown = options;
       for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
@@ -117,12 +150,14 @@ struct distributed_linear_solver<T>::implementation {
       return method.record_with_chebyshev(
           request, setup, {polynomial.degree, polynomial.lanczos_steps, ratio_of(polynomial), first_row}, values);
     }
+    if (of_group) return method.record_with_parts(request, setup, *of_group);
     if (!coarse) return method.record(request, setup);
     // For the upper 15 sixteenths of the spectrum; the hierarchies of ranks and the coarse space have the others.
     const chebyshev_settings smoother{.degree = 3, .lanczos_steps = 10, .ratio = 16, .first_row = first_row};
     return method.record_with_amg(request, setup, smoother, values, coarse->of_steps());
   }
   std::string words() const {
+    if (of_group) return of_group->words();
     if (!M) return words_of_polynomial;
     return M->words() + (coarse ? "; " + coarse->words() : "");
   }
@@ -165,6 +200,7 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->solve->desk().note_preconditioner(implementation_->words());
   });
   if (implementation_->coarse) implementation_->coarse->update_values(A);
+  if (implementation_->of_group) implementation_->of_group->update_values(A, implementation_->matrix.request().values);
 }
 template <class T>
 void distributed_linear_solver<T>::set_tolerances(double rtol, double atol) {
@@ -182,6 +218,7 @@ template <class T>
 void distributed_linear_solver<T>::recover() {
   implementation_->setup.recover();
   if (implementation_->coarse) implementation_->coarse->recover();
+  if (implementation_->of_group) implementation_->of_group->recover();
 }
 
 template class distributed_linear_solver<float>;

@@ -42,6 +42,8 @@ struct chebyshev_settings {
 
 template <class T>
 struct coarse_steps;
+template <class T>
+class preconditioner_of_group;
 
 /// A method that groups can use.
 template <class T>
@@ -55,12 +57,14 @@ struct distributed_method {
                                              const chebyshev_settings&, constant_slot<const T> values);
   recorded_solve<T> (*record_with_amg)(const solve_request<T>&, const distributed_setup&, const chebyshev_settings&,
                                        constant_slot<const T> values, const coarse_steps<T>&);
+  recorded_solve<T> (*record_with_parts)(const solve_request<T>&, const distributed_setup&,
+                                         const preconditioner_of_group<T>&);
 };
 /// The entry of one.
 template <template <class, class, class> class Method, class T>
 distributed_method<T> listed_for_groups() {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr, nullptr};
+  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr, nullptr, nullptr};
 }
 // What is compiled apart.
 template <class T>
@@ -81,7 +85,13 @@ recorded_solve<T> distributed_flexible_conjugate_gradient_with_amg(const solve_r
                                                                    const coarse_steps<T>&);
 
 template <class T>
+recorded_solve<T> distributed_conjugate_gradient_with_parts(const solve_request<T>&, const distributed_setup&,
+                                                            const preconditioner_of_group<T>&);
+template <class T>
 distributed_method<T> distributed_conjugate_gradient();
+template <class T>
+recorded_solve<T> distributed_flexible_conjugate_gradient_with_parts(const solve_request<T>&, const distributed_setup&,
+                                                                     const preconditioner_of_group<T>&);
 template <class T>
 distributed_method<T> distributed_flexible_conjugate_gradient();
 template <class T>

@@ -13,7 +13,8 @@ distributed_method<T> distributed_conjugate_gradient() {
           true,
           record_distributed_matrix_or_parts<conjugate_gradient, T>,
           distributed_conjugate_gradient_with_chebyshev<T>,
-          distributed_conjugate_gradient_with_amg<T>};
+          distributed_conjugate_gradient_with_amg<T>,
+          distributed_conjugate_gradient_with_parts<T>};
 }
 template distributed_method<WHILST_NUMBER> distributed_conjugate_gradient();
 

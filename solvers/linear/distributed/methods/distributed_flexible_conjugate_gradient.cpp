@@ -13,7 +13,8 @@ distributed_method<T> distributed_flexible_conjugate_gradient() {
           true,
           record_distributed_matrix_or_parts<flexible_conjugate_gradient, T>,
           distributed_flexible_conjugate_gradient_with_chebyshev<T>,
-          distributed_flexible_conjugate_gradient_with_amg<T>};
+          distributed_flexible_conjugate_gradient_with_amg<T>,
+          distributed_flexible_conjugate_gradient_with_parts<T>};
 }
 template distributed_method<WHILST_NUMBER> distributed_flexible_conjugate_gradient();
 

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "solvers/host/run_now.hpp"
+#include "whilst/engine/memory/memory.hpp"
+#include "whilst/engine/recorder.hpp"
+#include "whilst/exchange/window.hpp"
+#include "whilst/group/group.hpp"
+
+namespace whilst::multigrid {
+
+/// Entries of an array, one after another.
+template <class V>
+struct gather_entries {
+  const std::int32_t* which;
+  const V* from;
+  V* to;
+  WHILST_HD void operator()(index_type k) const { to[k] = from[which[k]]; }
+};
+template <class V>
+struct copy_entries {
+  const V* from;
+  V* to;
+  WHILST_HD void operator()(index_type k) const { to[k] = from[k]; }
+};
+
+/// Copies between host memory and memory of a place that others own.
+class host_copies {
+ public:
+  explicit host_copies(place where) : where_(where) {}
+  template <class V>
+  void put(V* to, const std::vector<V>& from) const {
+    const auto count = static_cast<index_type>(from.size());
+    if (count == 0) return;
+    const buffer<V> staged(where_, count, from.data());
+    run("from the host", count, copy_entries<V>{staged.data(), to});
+  }
+  template <class V>
+  std::vector<V> fetched(const V* from, index_type count) const {
+    std::vector<V> found(static_cast<std::size_t>(count));
+    if (count == 0) return found;
+    const buffer<V> staged(where_, count);
+    run("to the host", count, copy_entries<V>{from, staged.data()});
+    staged.download(found.data());
+    return found;
+  }
+  /// Entries which[0], which[1], ... of an array; which: on the place.
+  template <class V>
+  std::vector<V> fetched(const V* from, const buffer<std::int32_t>& which) const {
+    std::vector<V> found(static_cast<std::size_t>(which.size()));
+    if (found.empty()) return found;
+    const buffer<V> staged(where_, which.size());
+    run("to the host", which.size(), gather_entries<V>{which.data(), from, staged.data()});
+    staged.download(found.data());
+    return found;
+  }
+  place where() const { return where_; }
+  template <class Map>
+  void run(const char* name, index_type n, const Map& map) const {
+    program_recorder steps(where_);
+    steps.step(name, n, map);
+    run_now(std::move(steps).finish(), where_);
+  }
+
+ private:
+  place where_;
+};
+
+/// What a rank got, in the order of the ranks it is from, and of each in the order in which that sent it.
+template <class V>
+struct entries_received {
+  std::vector<V> all;
+  std::vector<std::size_t> first;  ///< one more than ranks
+};
+
+/// Memory of each rank that the others read in a set-up, made larger as needed.
+class border_window {
+ public:
+  border_window(const group& ranks, place where) : ranks_(ranks), where_(where) {}
+  /// Collective; all ask for the same.
+  void require(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    memory_ = window(ranks_, where_, bytes);
+    bytes_ = bytes;
+  }
+  template <class V>
+  V* of(int rank) const {
+    return static_cast<V*>(memory_.of(rank));
+  }
+  const group& ranks() const { return ranks_; }
+  place where() const { return where_; }
+
+ private:
+  group ranks_;
+  place where_;
+  window memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Entries of an array on the place that other ranks need in a set-up, the same ones whenever values are new. Each rank
+/// leaves in its window what others need, and these read it there: from GPU to GPU.
+class exchanged_entries {
+ public:
+  exchanged_entries() = default;
+  /// for_rank[q]: which entries rank q gets. Collective.
+  exchanged_entries(const char* doing, const std::shared_ptr<border_window>& border,
+                    const std::vector<std::vector<std::int32_t>>& for_rank)
+      : border_(border), copies_(border->where()), for_rank_(for_rank) {
+    const group& ranks = border->ranks();
+    const auto counts = ranks.all_gather<std::int64_t>(doing, [&] {
+      std::vector<std::int64_t> mine;
+      std::vector<std::int32_t> entries;
+      for (const std::vector<std::int32_t>& some : for_rank) {
+        mine.push_back(static_cast<std::int64_t>(some.size()));
+        entries.insert(entries.end(), some.begin(), some.end());
+      }
+      entries_ = buffer<std::int32_t>(border->where(), static_cast<index_type>(entries.size()), entries.data());
+      return mine;
+    });
+    for (int q = 0; q < ranks.size(); ++q) {
+      const auto of = counts.of(q);
+      begins_.push_back(std::accumulate(of.begin(), of.begin() + ranks.rank(), index_type{0}));
+      counts_.push_back(of[static_cast<std::size_t>(ranks.rank())]);
+      most_ = std::max(most_, static_cast<std::size_t>(std::accumulate(of.begin(), of.end(), index_type{0})));
+    }
+  }
+  /// As given.
+  const std::vector<std::vector<std::int32_t>>& lists() const { return for_rank_; }
+
+  /// Sends change(k, value) for the k-th entry that this rank sends, by host memory. Collective.
+  template <class V, class Change>
+  auto exchange(const char* doing, const V* values, const Change& change) const {
+    using sent = std::remove_cvref_t<decltype(change(std::size_t(), V()))>;
+    const group& ranks = border_->ranks();
+    entries_received<sent> mine{{}, std::vector<std::size_t>(1)};
+    if (most_ == 0) {  // of all ranks
+      mine.first.resize(static_cast<std::size_t>(ranks.size()) + 1);
+      return mine;
+    }
+    border_->require(most_ * sizeof(sent));
+    ranks.agree(doing, [&] {
+      const std::vector<V> own = copies_.fetched(values, entries_);
+      std::vector<sent> made;
+      made.reserve(own.size());
+      for (std::size_t k = 0; k < own.size(); ++k) made.push_back(change(k, own[k]));
+      copies_.put(border_->of<sent>(ranks.rank()), made);
+    });
+    ranks.agree(doing, [&] {
+      for (int q = 0; q < ranks.size(); ++q) {
+        const auto from = static_cast<std::size_t>(q);
+        const std::vector<sent> share =
+            copies_.fetched(static_cast<const sent*>(border_->of<sent>(q)) + begins_[from], counts_[from]);
+        mine.all.insert(mine.all.end(), share.begin(), share.end());
+        mine.first.push_back(mine.all.size());
+      }
+    });
+    return mine;
+  }
+  /// Puts what comes in behind `to`, in that order, or as it comes where the order is empty. Collective; the host sees
+  /// nothing of it.
+  template <class V>
+  void exchange_to(const char* doing, const V* values, V* to, const buffer<std::int32_t>& order) const {
+    const group& ranks = border_->ranks();
+    if (most_ == 0) return;
+    border_->require(most_ * sizeof(V));
+    ranks.agree(doing, [&] {
+      copies_.run("what others need", entries_.size(),
+                  gather_entries<V>{entries_.data(), values, border_->of<V>(ranks.rank())});
+    });
+    ranks.agree(doing, [&] {
+      const index_type all = std::accumulate(counts_.begin(), counts_.end(), index_type{0});
+      const buffer<V> staged(border_->where(), all);
+      index_type begin = 0;
+      program_recorder steps(border_->where());
+      for (int q = 0; q < ranks.size(); ++q) {
+        const auto from = static_cast<std::size_t>(q);
+        if (counts_[from] == 0) continue;
+        steps.step("what others have", counts_[from],
+                   copy_entries<V>{border_->of<V>(q) + begins_[from], (order.size() > 0 ? staged.data() : to) + begin});
+        begin += counts_[from];
+      }
+      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), staged.data(), to});
+      run_now(std::move(steps).finish(), border_->where());
+    });
+  }
+
+ private:
+  std::shared_ptr<border_window> border_;
+  host_copies copies_{place::host()};
+  std::vector<std::vector<std::int32_t>> for_rank_;
+  buffer<std::int32_t> entries_;
+  std::vector<index_type> begins_, counts_;  ///< of what each rank sends, this one's
+  std::size_t most_ = 0;                     ///< entries that a rank sends
+};
+
+}  // namespace whilst::multigrid

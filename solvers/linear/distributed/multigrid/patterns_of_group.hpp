@@ -1,0 +1,247 @@
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "solvers/linear/distributed/multigrid/border_entries.hpp"
+#include "solvers/linear/distributed/multigrid/levels_of_group.hpp"
+#include "solvers/linear/multigrid/patterns/record_pattern.hpp"
+
+/// The patterns of levels_of_group's matrices. For levels_of_group.cpp, which instantiates it.
+
+namespace whilst::multigrid {
+/// The patterns of P, with the rows of ghosts, and of A P.
+template <class C>
+void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_numbers& coarse) {
+  const index_type n = fine.A.rows;
+  const int lanes = fine.A.lanes(4);
+  pattern_view own;
+  entries_to_send to_send(ranks_.ranks().size());
+  by_all([&] {
+    const columns_of_prolongation<C> of_P{fine.graph(), fine.aggregate};
+    run([&](recorder& steps) { own = record_offsets_of(steps, n, lanes, of_P, *scratch_, *scratch_); });
+    const std::int32_t nonzeros = told(own.offsets + n);
+    run([&](recorder& steps) {
+      record_columns_of(steps, own, coarse.with_ghosts(), nonzeros, lanes, of_P, *scratch_);
+    });
+  });
+  // Whoever gets an entry of a vector gets that row.
+  const auto rows_for = fine.of_vector.lists();
+  by_all([&] {
+    for (std::size_t q = 0; q < rows_for.size(); ++q)
+      for_rows(copies_, own, rows_for[q], [&](std::size_t k, std::int32_t e, std::int32_t) {
+        to_send.add(static_cast<int>(q), e, fine.named.global(rows_for[q][k]));
+      });
+  });
+  const std::vector<index_type> row_of = to_send.all_rows();
+  fine.of_P.exchange = exchanged_entries(making, border_, to_send.for_rank);
+  const auto found = fine.of_P.exchange.exchange(making, own.indices, [&](std::size_t k, std::int32_t g) {
+    return entry_named{row_of[k], coarse.global(g)};
+  });
+  by_all([&] {
+    std::vector<index_type> names, rows;
+    std::vector<std::int32_t> columns;
+    for (const entry_named& one : found.all) names.push_back(one.column);
+    const auto now = coarse.name(names);
+    renumber(own.indices, own.nonzeros, coarse.own(), now);
+    renumber(fine.aggregate, fine.named.with_ghosts(), coarse.own(), now);
+    for (const entry_named& one : found.all) {
+      rows.push_back(fine.named.local(one.row) - n);
+      columns.push_back(coarse.local(one.column));
+    }
+    own.columns = coarse.with_ghosts();
+    fine.P = with_received(own, fine.named.with_ghosts() - n, rows, columns, fine.of_P);
+    fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
+    const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
+    run([&](recorder& steps) {
+      fine.R = record_transpose(steps, rows_of(fine.P, n, own.nonzeros), kept_, *scratch_);
+      fine.AP = record_offsets_of_product(steps, of_AP, kept_, *scratch_);
+    });
+    const std::int32_t nonzeros = told(fine.AP.offsets + n);
+    run([&](recorder& steps) {
+      record_columns_of(steps, fine.AP, coarse.with_ghosts(), nonzeros, lanes_of_product(fine.A), of_AP, kept_);
+    });
+    fine.R.view.longest = longest_of(fine.R.view);
+    fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
+  });
+}
+
+/// The patterns of Q, of which small entries are dropped, and of its transpose.
+template <class C>
+void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_numbers& coarse) {
+  const index_type n = fine.A.rows;
+  entries_to_send to_send(ranks_.ranks().size());
+  by_all([&] {
+    const entries_of_Q<C> all = fine.all_of_Q();
+    const int lanes = fine.AP.lanes(4);
+    run([&](recorder& steps) {
+      const auto record_counts = [&](std::int32_t* counts) {
+        steps.step("count a row of Q", n, count_kept_of_Q<C>{all, counts, lanes});
+      };
+      fine.Q = record_offsets_by(steps, n, record_counts, *scratch_, *scratch_);
+    });
+    const std::int32_t nonzeros = told(fine.Q.offsets + n);
+    std::int32_t* const indices = take_columns_of(fine.Q, coarse.with_ghosts(), nonzeros, *scratch_);
+    std::uint8_t* const names = scratch_->take<std::uint8_t>(n).data();
+    run([&](recorder& steps) {
+      steps.step("columns of Q", n, put_kept_of_Q<C>{all, fine.Q.offsets, indices, lanes});
+      steps.step("rows with ghosts", n, names_ghost{fine.Q, static_cast<std::int32_t>(coarse.own()), names});
+    });
+    const std::vector<std::uint8_t> along = copies_.fetched(names, n);
+    std::vector<std::int32_t> rows;
+    for (std::size_t i = 0; i < along.size(); ++i)
+      if (along[i]) rows.push_back(static_cast<std::int32_t>(i));
+    for_rows(copies_, fine.Q, rows, [&](std::size_t k, std::int32_t e, std::int32_t g) {
+      if (g >= coarse.own()) to_send.add(coarse.owner(coarse.global(g)), e, fine.named.global(rows[k]));
+    });
+  });
+  const std::vector<index_type> row_of = to_send.all_rows();
+  fine.of_Q.exchange = exchanged_entries(making, border_, to_send.for_rank);
+  const auto found = fine.of_Q.exchange.exchange(making, fine.Q.indices, [&](std::size_t k, std::int32_t g) {
+    return entry_named{row_of[k], coarse.global(g)};
+  });
+  local_numbers of_cycle = fine.named;
+  by_all([&] {
+    std::vector<index_type> names, rows;
+    std::vector<std::int32_t> columns;
+    for (const entry_named& one : found.all) names.push_back(one.row);
+    of_cycle.name(names);
+    fine.ghosts = of_cycle.ghosts;
+    for (const entry_named& one : found.all) {
+      rows.push_back(of_cycle.local(one.row) - n);
+      columns.push_back(coarse.local(one.column));
+    }
+    const index_type own = fine.Q.nonzeros;
+    pattern_view all = with_received(fine.Q, of_cycle.with_ghosts() - n, rows, columns, fine.of_Q);
+    run([&](recorder& steps) { fine.W = record_transpose(steps, all, kept_, *scratch_); });
+    fine.W.view.rows = coarse.own();
+    fine.W.view.nonzeros = told(fine.W.view.offsets + coarse.own());
+    fine.Q_values = kept_.take<C>(all.nonzeros).data();
+    fine.W_values = kept_.take<C>(fine.W.view.nonzeros).data();
+    fine.up_values = kept_.take<C>(fine.A.nonzeros + own).data();
+    fine.Q = rows_of(all, n, own);
+  });
+}
+
+/// The pattern of the coarser level's matrix.
+template <class C>
+void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbers& coarse) {
+  const index_type own = coarse.own(), with_ghosts = fine.R.view.rows;
+  pattern_view shares;
+  entries_to_send to_send(ranks_.ranks().size());
+  by_all([&] {
+    const columns_of_product source{fine.R.view, fine.AP};
+    run([&](recorder& steps) { shares = record_offsets_of_product(steps, source, *scratch_, *scratch_); });
+    const std::int32_t nonzeros = told(shares.offsets + with_ghosts);
+    run([&](recorder& steps) {
+      record_columns_of(steps, shares, coarse.with_ghosts(), nonzeros, lanes_of_product(fine.R.view), source,
+                        *scratch_);
+    });
+    std::vector<std::int32_t> rows;
+    for (index_type g = own; g < with_ghosts; ++g) rows.push_back(static_cast<std::int32_t>(g));
+    for_rows(copies_, shares, rows, [&](std::size_t k, std::int32_t e, std::int32_t) {
+      const index_type row = coarse.global(rows[k]);
+      to_send.add(coarse.owner(row), e, row);
+    });
+  });
+  const std::vector<index_type> row_of = to_send.all_rows();
+  fine.of_shares.exchange = exchanged_entries(making, border_, to_send.for_rank);
+  const auto found = fine.of_shares.exchange.exchange(making, shares.indices, [&](std::size_t k, std::int32_t g) {
+    return entry_named{row_of[k], coarse.global(g)};
+  });
+  by_all([&] {
+    std::vector<index_type> names, rows;
+    std::vector<std::int32_t> columns, row_of_share;
+    for (const entry_named& one : found.all) names.push_back(one.column);
+    const auto now = coarse.name(names);
+    renumber(shares.indices, shares.nonzeros, own, now);
+    renumber(fine.P.indices, fine.P.nonzeros, own, now);
+    renumber(fine.aggregate, fine.named.with_ghosts(), own, now);
+    renumber(fine.AP.indices, fine.AP.nonzeros, own, now);
+    renumber(fine.Q.indices, fine.Q.nonzeros, own, now);
+    for (pattern_view* const one : {&shares, &fine.P, &fine.AP, &fine.Q}) one->columns = coarse.with_ghosts();
+    for (std::size_t q = 0; q + 1 < found.first.size(); ++q) {
+      for (std::size_t k = found.first[q]; k < found.first[q + 1]; ++k) {
+        if (k == found.first[q] || found.all[k].row != found.all[k - 1].row)
+          row_of_share.push_back(coarse.local(found.all[k].row));
+        rows.push_back(static_cast<index_type>(row_of_share.size()) - 1);
+        columns.push_back(coarse.local(found.all[k].column));
+      }
+    }
+    const auto more = static_cast<index_type>(row_of_share.size());
+    fine.shares = with_received(shares, more, rows, columns, fine.of_shares);
+    fine.shares_values = kept_.take<C>(fine.shares.nonzeros).data();
+    // E: own rows, and what others have of them.
+    std::vector<std::vector<std::int32_t>> shares_of(as_size(own));
+    std::vector<std::int32_t> offsets{0}, indices;
+    for (std::size_t t = 0; t < row_of_share.size(); ++t)
+      shares_of[as_size(row_of_share[t])].push_back(
+          static_cast<std::int32_t>(with_ghosts + static_cast<index_type>(t)));
+    for (index_type g = 0; g < own; ++g) {
+      indices.push_back(static_cast<std::int32_t>(g));
+      indices.insert(indices.end(), shares_of[as_size(g)].begin(), shares_of[as_size(g)].end());
+      offsets.push_back(static_cast<std::int32_t>(indices.size()));
+    }
+    const auto nonzeros_of_E = static_cast<index_type>(indices.size());
+    std::int32_t *const kept_offsets = kept_.take<std::int32_t>(own + 1).data(),
+                        *const kept_indices = kept_.take<std::int32_t>(nonzeros_of_E).data();
+    copies_.put(kept_offsets, offsets);
+    copies_.put(kept_indices, indices);
+    fine.E = {own, fine.shares.rows, nonzeros_of_E, kept_offsets, kept_indices};
+    fine.ones = kept_.take<C>(nonzeros_of_E).data();
+    const columns_of_product source{fine.E, fine.shares};
+    run([&](recorder& steps) {
+      steps.step("ones", nonzeros_of_E, fill_entries<C>{C(1), fine.ones});
+      fine.coarse = record_offsets_of_product(steps, source, kept_, *scratch_);
+    });
+    const std::int32_t nonzeros = told(fine.coarse.offsets + own);
+    run([&](recorder& steps) {
+      record_columns_of(steps, fine.coarse, coarse.with_ghosts(), nonzeros, lanes_of_product(fine.E), source, kept_);
+    });
+    fine.coarse_values = kept_.take<C>(nonzeros).data();
+  });
+}
+
+template <class C>
+pattern_view levels_of_group<C>::with_received(const pattern_view& own, index_type more_rows,
+                                               const std::vector<index_type>& rows,
+                                               const std::vector<std::int32_t>& columns, entries_of_others& received) {
+  const auto count = static_cast<index_type>(rows.size());
+  require_32_bits(own.nonzeros + count);
+  received.begin = own.nonzeros;
+  std::vector<std::int32_t> order(rows.size()), columns_in_order;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
+    const std::size_t k = as_size(one), l = as_size(other);
+    return rows[k] != rows[l] ? rows[k] < rows[l] : columns[k] < columns[l];
+  });
+  received.order = buffer<std::int32_t>(where_, count, order.data());
+  for (const std::int32_t k : order) columns_in_order.push_back(columns[as_size(k)]);
+  std::vector<std::int32_t> ends(as_size(more_rows));
+  for (const index_type row : rows) ++ends[as_size(row)];
+  std::int32_t end = static_cast<std::int32_t>(own.nonzeros);
+  for (std::int32_t& one : ends) one = end += one;
+  std::int32_t *const offsets = kept_.take<std::int32_t>(own.rows + more_rows + 1).data(),
+                      *const indices = kept_.take<std::int32_t>(own.nonzeros + count).data();
+  run([&](recorder& steps) {
+    steps.step("own rows", own.rows + 1, copy_entries<std::int32_t>{own.offsets, offsets});
+    steps.step("own columns", own.nonzeros, copy_entries<std::int32_t>{own.indices, indices});
+  });
+  copies_.put(offsets + own.rows + 1, ends);
+  copies_.put(indices + own.nonzeros, columns_in_order);
+  return {own.rows + more_rows, own.columns, own.nonzeros + count, offsets, indices};
+}
+
+template <class C>
+void levels_of_group<C>::renumber(const std::int32_t* indices, index_type count, index_type own,
+                                  const std::vector<std::int32_t>& now) {
+  if (now.empty()) return;
+  const buffer<std::int32_t> table(where_, static_cast<index_type>(now.size()), now.data());
+  run([&](recorder& steps) {
+    steps.step("other numbers for ghosts", count,
+               renumber_ghosts{const_cast<std::int32_t*>(indices), static_cast<std::int32_t>(own), table.data()});
+  });
+}
+
+}  // namespace whilst::multigrid
