@@ -13,6 +13,7 @@
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "benchmarks/scaling/timing.hpp"
+#include "solvers/files/written_file.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/machine.hpp"
 #include "whilst/version.hpp"
@@ -71,7 +72,11 @@ void write(const nlohmann::json& runs, const settings& asked) {
                              {"devices", whilst::cuda::device_count()},
                              {"driver", machine.driver_release}}},
                            {"runs", runs}};
-  std::ofstream(asked.json) << all.dump(2) << '\n';
+  // Whole or not at all: a run that is killed leaves the figures that there were.
+  const whilst::detail::write_target target(asked.json, "writing " + asked.json);
+  whilst::detail::written_file file(target);
+  file.write(all.dump(2) + "\n");
+  file.finish();
 }
 
 void measure_all(const whilst::group& ranks, int device, bool are_processes, const settings& asked) {
@@ -141,10 +146,15 @@ int main(int count, char** arguments) {
   app.add_option("--threads", asked.threads, "ranks, as threads of this process")->check(CLI::Range(1, 64));
   app.add_option("--edges", asked.edges, "points along an edge of a cube that all ranks share")->delimiter(',');
   app.add_option("--weak-edges", asked.weak_edges, "the same of cubes of which each rank has one")->delimiter(',');
-  app.add_option("--operators", asked.kinds, "matrix-free, csr")->delimiter(',');
-  app.add_option("--methods", asked.methods, "cg, pipelined-cg")->delimiter(',');
+  app.add_option("--operators", asked.kinds, "matrix-free, csr")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"matrix-free", "csr"}));
+  app.add_option("--methods", asked.methods, "cg, pipelined-cg")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cg", "pipelined-cg"}));
   app.add_option("--loops", asked.loops, "whilst; for cg, too, where they are built: nccl-host, nccl-graph")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(CLI::IsMember({"whilst", "nccl-host", "nccl-graph"}));
   app.add_option("--iterations", asked.iterations, "iterations of a timed solve")->check(CLI::Range(10, 100000));
   app.add_option("--repetitions", asked.repetitions, "timed solves, of which the fastest counts")
       ->check(CLI::Range(1, 1000));

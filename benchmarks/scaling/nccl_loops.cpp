@@ -252,6 +252,7 @@ class system_of_ranks {
         of_blocks_(2 * most_blocks),
         loop_(1) {
     require(cudaMallocHost(reinterpret_cast<void**>(&on_host_), sizeof(loop_memory)), "allocating");
+    require(cudaDeviceSynchronize(), "making vectors");  // they were zeroed and filled on another stream
   }
   ~system_of_ranks() {
     if (executable_) cudaGraphExecDestroy(executable_);

@@ -140,13 +140,19 @@ TEST_CASE("amg across ranks has the same bits in every run and for any unroll", 
 TEST_CASE("amg across ranks is made anew for new values, and for the old ones as it was", "[group][linear][amg]") {
   const csr_matrix<double> A = cube(cells, {1, 1, 1}), other = cube(cells, {1, 3, 9});
   const std::vector<double> b = some_b<double>(A.rows());
-  const row_split split = equal_split(A.rows(), 3);
-  const auto first = checked(A, split, b, by_amg());
-  const auto then = checked(A, split, b, by_amg(), {other});
-  // Aggregates are those of A, which costs 3 iterations of 18; with the values of A it would take 31.
-  const auto anew = checked(other, split, b, by_amg());
-  CHECK(then.reports.front().iterations() * 2 <= anew.reports.front().iterations() * 3);
-  CHECK(same_bits(checked(A, split, b, by_amg(), {other, A}).x, first.x));
+  for (const std::string& executor : whilst_test::group_executors()) {
+    for (const row_split& split : {equal_split(A.rows(), 3), row_split{0, 1, 1, A.rows()}}) {
+      CAPTURE(executor, split);
+      linear_solver_options options = by_amg();
+      options.executor = executor;
+      const auto first = checked(A, split, b, options);
+      const auto then = checked(A, split, b, options, {other});
+      // Aggregates are those of A, which costs 3 iterations of 18; with the values of A it would take 31.
+      const auto anew = checked(other, split, b, options);
+      CHECK(then.reports.front().iterations() * 2 <= anew.reports.front().iterations() * 3);
+      CHECK(same_bits(checked(A, split, b, options, {other, A}).x, first.x));
+    }
+  }
 }
 
 TEST_CASE("amg across ranks where levels end early", "[group][linear][amg]") {

@@ -74,6 +74,29 @@ TEST_CASE("a group of one rank solves as a linear_solver does", "[group][linear]
   CHECK(apart <= 1e-12);
 }
 
+// A GPU takes another kernel for many rows a rank, in which threads have several.
+TEST_CASE("ranks with more rows than threads that wait for sums", "[group][linear]") {
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:500").matrix;
+  const std::vector<double> b = whilst_test::some_b<double>(A.rows());
+  for (const std::string& executor : whilst_test::group_executors())
+    for (const char* preconditioner : {"none", "jacobi"}) {
+      if (executor == "host") continue;  // has one loop for any number of rows
+      CAPTURE(executor, preconditioner);
+      linear_solver_options options{.method = "cg", .preconditioner = preconditioner, .rtol = 1e-8};
+      options.executor = executor;
+      for (const splits& split : {splits{0, 98'303, 250'000}, splits{0, 125'000, 250'000}}) {
+        const auto found = solved_by_ranks(2, A, split, b, options), again = solved_by_ranks(2, A, split, b, options);
+        REQUIRE(found.thrown == nothing(2));
+        CHECK(relative_residual(A, b, found.x) <= 1.01 * options.rtol);  // rounding of the product is far below
+        for (const whilst::report& one : found.reports) {
+          CHECK(one.reason() == reason::converged_rtol);
+          CHECK(one.residual_norm() == found.reports.front().residual_norm());
+        }
+        CHECK(same_bits(found.x, again.x));
+      }
+    }
+}
+
 TEST_CASE("ranks of any number of rows, even none, repeat their bits", "[group][linear]") {
   const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:12").matrix;

@@ -30,15 +30,23 @@ struct rows_with_ghosts {
   template <class Fetched, class Team>
   WHILST_HD T row(const Fetched& fetched, index_type i, const T* x, const Team& team) const {
     const halo_exchange::round_of_vector now = halo.round_of(x);
-    // Ghosts are mostly there when a row is read. Where one is not, the row is read once more after a wait, apart from
-    // here: code for waits, at each entry, takes longer to fetch than all rows of a small slab take.
-    std::int32_t missing = none;
-    const T sum = row_times(fetched, local, i, vector_with_ghosts<T>{halo, x, now.round, &missing}, team);
-    if (sends && i < halo.sends && !now.is_sent) [[unlikely]]
-      send(i, x, now.round, team.rank());
-    if (!is_any(missing != none, team)) [[likely]]
-      return sum;
-    return row_after_waits(i, x, now.round, missing, team);
+    // Ghosts are mostly there when a row is read. Where one is not, the row is read once more after a wait. Code for
+    // waits is apart: at each entry it would take longer to fetch than all rows of a small slab take. That for rows is
+    // here alone: two copies, of which one is run where a ghost is late, may round differently.
+    bool is_to_send = sends && i < halo.sends && !now.is_sent, waits = true;
+    Fetched entries = fetched;
+    WHILST_ROLLED
+    while (true) {
+      std::int32_t missing = none;
+      const T sum = row_times(entries, local, i, vector_with_ghosts<T>{halo, x, now.round, &missing}, team);
+      if (is_to_send) [[unlikely]]
+        send(i, x, now.round, team.rank());
+      is_to_send = false;
+      if (!is_any(missing != none && waits, team)) [[likely]]
+        return sum;
+      if (missing != none && waits) waits = wait_for(missing, now.round);
+      entries = fetch_row(local, i, team);
+    }
   }
   /// For a step that makes the vector to multiply next; null for none.
   halo_sends<T> sends_of(const T* made) const { return {halo, made}; }
@@ -59,19 +67,9 @@ struct rows_with_ghosts {
     if (rank_in_team == 0 && !halo.has_stopped(running))
       halo_exchange::send(halo.targets[i], x[halo.send_indices[i]], round);
   }
-  /// A lane waits for a ghost that is missing, then reads the row again. Where it waits in vain the ghost stays what it
-  /// is, no number.
-  template <class Team>
-  WHILST_NOINLINE WHILST_HD T row_after_waits(index_type i, const T* x, std::uint32_t round, std::int32_t missing,
-                                              const Team& team) const {
-    bool waits = true;
-    while (true) {
-      if (missing != none && waits) waits = halo.wait_for(missing, round, running);
-      missing = none;
-      const T sum =
-          row_times(fetch_row(local, i, team), local, i, vector_with_ghosts<T>{halo, x, round, &missing}, team);
-      if (!is_any(missing != none && waits, team)) return sum;
-    }
+  /// Where it is in vain, the ghost stays what it is, no number.
+  WHILST_NOINLINE WHILST_HD bool wait_for(std::int32_t ghost, std::uint32_t round) const {
+    return halo.wait_for(ghost, round, running);
   }
 };
 

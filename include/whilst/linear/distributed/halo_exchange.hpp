@@ -69,6 +69,12 @@ struct halo_exchange {
     }
     return true;
   }
+  /// Ghost g of a round, after a wait; no number where that was in vain.
+  template <class T>
+  WHILST_HD T awaited(index_type g, std::uint32_t expected, const int* running) const {
+    const bool is_there = wait_for(g, expected, running);
+    return value_of<T>(is_there ? get_word(word_of(g, expected)).value : ~std::uint64_t{0});
+  }
   WHILST_HD const tagged_word* word_of(index_type g, std::uint32_t of_round) const {
     return words + (of_round % 2) * ghosts + g;
   }

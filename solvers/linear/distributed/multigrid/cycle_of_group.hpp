@@ -16,7 +16,7 @@ struct receive_entries {
   const int* running;
   C* ghosts;
   WHILST_HD void operator()(index_type g) const {
-    ghosts[g] = halo.template wait_for<C>(g, halo.round_of(x).round, running);
+    ghosts[g] = halo.template awaited<C>(g, halo.round_of(x).round, running);
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(C) + sizeof(tagged_word)); }
 };
@@ -45,7 +45,7 @@ struct gather_residual {
       all[j] = own[local];
     } else {
       const index_type g = local < 0 ? j : j - halo.own;
-      all[j] = halo.template wait_for<C>(g, halo.round_of(own).round, running);
+      all[j] = halo.template awaited<C>(g, halo.round_of(own).round, running);
     }
   }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(C) + sizeof(tagged_word)); }

@@ -87,12 +87,12 @@ class border_window {
   /// Collective; all ask for the same.
   void require(std::size_t bytes) {
     if (bytes <= bytes_) return;
-    memory_ = window(ranks_, where_, bytes);
-    bytes_ = bytes;
+    bytes_ = std::max(bytes, 2 * bytes_);
+    windows_.emplace_back(ranks_, where_, bytes_);
   }
   template <class V>
   V* of(int rank) const {
-    return static_cast<V*>(memory_.of(rank));
+    return static_cast<V*>(windows_.back().of(rank));
   }
   const group& ranks() const { return ranks_; }
   place where() const { return where_; }
@@ -100,7 +100,7 @@ class border_window {
  private:
   group ranks_;
   place where_;
-  window memory_;
+  std::vector<window> windows_;  ///< outgrown ones, too: another process may have them open yet
   std::size_t bytes_ = 0;
 };
 

@@ -34,6 +34,7 @@ void levels_of_group<C>::gather(const level_of_group<C>& level) {
   });
   const auto all_columns = all.all_gather<std::int32_t>(making, [&] { return columns; });
   all.agree(making, [&] {
+    require_32_bits(static_cast<index_type>(all_columns.all.size()));
     std::vector<std::int32_t> offsets{0}, unknowns;
     for (const std::int32_t length : lengths.all) offsets.push_back(offsets.back() + length);
     for (index_type j = 0; j < named.with_ghosts(); ++j)
