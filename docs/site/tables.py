@@ -24,7 +24,7 @@ class ColumnsByText(SphinxPostTransform):
     def run(self, **kwargs):
         for body in self.document.findall(nodes.tbody):
             columns = list(zip(*(row.children for row in body), strict=True))
-            most = {2: (24, 24), 3: (24, 32)}.get(len(columns), (12, 28))
+            most = {2: (24, 24), 3: (24, 32)}.get(len(columns), (16, 28))
             for k, column in enumerate(columns):
                 first_stays = k == 0 and len(columns) > 3
                 steps = -(-least_width([cell.astext() for cell in column], *((20, 20) if first_stays else most)) // 4)
