@@ -60,7 +60,7 @@ arguments::arguments()
   add(&app, "--preconditioner", simulation.preconditioner,
       "Of conjugate gradients: jacobi, or amg, whose levels are made anew from each Hessian within the launch; "
       "settings "
-      "behind its name, as amg,strength=0.1 (default jacobi)",
+      "after its name, as amg,strength=0.1 (default jacobi)",
       command::not_empty())
       ->option_text("NAME");
   add(&app, "--executor", simulation.executor,

@@ -27,7 +27,7 @@ struct simulation_settings {
   index_type newton_limit = 100;
   /// Whether to make each term's Hessian positive semi-definite before Newton's method uses it.
   bool projected = true;
-  /// Of the conjugate gradients: "jacobi", or "amg" with settings behind it, whose levels are made anew from each
+  /// Of the conjugate gradients: "jacobi", or "amg" with settings after it, whose levels are made anew from each
   /// Hessian within the recorded loop.
   std::string preconditioner = "jacobi";
 };

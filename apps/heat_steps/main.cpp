@@ -65,7 +65,7 @@ void add_options(CLI::App& app, settings& given) {
       "host: the CPU; graph: the GPU; auto: the GPU, where there is one (default auto)",
       command::one_of({"auto", "host", "graph"}));
   add(&app, "--preconditioner", given.preconditioner,
-      "Of conjugate gradients: jacobi, amg, or another that linear_solver makes, with settings behind its name "
+      "Of conjugate gradients: jacobi, amg, or another that linear_solver makes, with settings after its name "
       "(default jacobi)",
       command::not_empty())
       ->option_text("NAME");

@@ -5,7 +5,7 @@
 
 namespace whilst::command {
 
-/// What a linear_solver takes as a preconditioner: some may have settings behind their names.
+/// What a linear_solver takes as a preconditioner: some may have settings after their names.
 CLI::Validator preconditioner_of_matrix();
 /// A kind of ranks, as ranks_from takes it.
 CLI::Validator ranks_of_group();

@@ -21,7 +21,7 @@ include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/
 exclude_patterns = ["docs/site", "build*", "out", ".*", "dist"]
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
-              "contents", "cpp_reference", "diagrams", "source_pages"]  # the latter four are beside this file
+              "contents", "cpp_reference", "diagrams", "source_pages", "tables"]  # the latter five are beside this file
 toc_object_entries = False  # thousands of entries: half of the build
 
 myst_heading_anchors = 6  # as GitHub names them

@@ -72,7 +72,7 @@ def test_every_option_by_its_default():
     assert solver.solve(np.ones(36))[1].converged
     with pytest.raises(TypeError, match="no option called 'rtoll'"):
         whilst.LinearSolver(poisson(3), rtoll=1)
-    with pytest.raises(ValueError, match="settings stand behind"):
+    with pytest.raises(ValueError, match="settings after it"):
         whilst.LinearSolver(poisson(3), format="csr,threads=2")
 
 

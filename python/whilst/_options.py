@@ -49,7 +49,7 @@ def _text(key, value):
         return repr(float(value))
     if isinstance(value, str):
         if "," in value or "=" in value:
-            raise ValueError(f"{key} is {value!r}: settings stand behind the name of a preconditioner alone")
+            raise ValueError(f"{key} is {value!r}: only the name of a preconditioner can have settings after it")
         return value
     try:
         numbers = np.asarray(value)

@@ -42,7 +42,7 @@ class LinearSolver:
     method : str
         ``"cg"``, ``"minres"``, ``"bicgstab"``, ``"gmres"``, ``"lsqr"``, ``"auto"`` and so on.
     preconditioner : str, matrix, operator or function, optional
-        The name of one of Whilst's, with settings behind it if you like, ``"amg,strength=0.1"``; or M, close to the inverse of A:
+        The name of one of Whilst's, with settings after it if you like, ``"amg,strength=0.1"``; or M, close to the inverse of A:
         a matrix, an operator with ``matvec``, or a function of r.
     dtype : numpy.dtype, optional
         float32 or float64; by default A's, if it is one of them, else float64.

@@ -171,7 +171,7 @@ std::string written(const std::vector<Number>& value) {
   return text;
 }
 
-/// Settings behind a preconditioner's name have commas, as options do: they become options of their own.
+/// Settings after a preconditioner's name have commas, as options do: they become options of their own.
 template <class Options>
 Options without_commas(const Options& options) {
   return options;

@@ -151,7 +151,7 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   CHECK(options_from_string<linear_solver_options>(of_solve) ==
         linear_solver_options{
             .preconditioner = "solve", .solve = {.method = "gmres", .preconditioner = "amg"}, .deflation = {1, 2}});
-  // What stands behind the name counts before the struct.
+  // What follows the name counts before the struct.
   const std::string of_ic =
       options_to_string(linear_solver_options{.preconditioner = "ic,levels=2", .ilu = {.fill = 5, .levels = 1}});
   CHECK(options_from_string<linear_solver_options>(of_ic) ==

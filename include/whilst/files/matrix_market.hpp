@@ -8,8 +8,8 @@
 #include "whilst/linear/csr_matrix.hpp"
 
 /// @file
-/// Matrix Market files, the text format of the NIST and SuiteSparse collections, described in R. F. Boisvert, R. Pozo
-/// and K. A. Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935 (1996).
+/// Matrix Market files, the text format of the NIST and SuiteSparse collections, described in "The Matrix Market
+/// Exchange Formats: Initial Design" by R. F. Boisvert, R. Pozo and K. A. Remington, NISTIR 5935 (1996).
 ///
 /// What the readers accept:
 /// - coordinate (sparse) and array (dense, column by column) files; real (or double), integer and pattern fields, with

@@ -30,7 +30,7 @@ Options options_from_string(std::string_view text);
 template <class Options>
 Options options_from_string(std::string_view text, Options start);
 
-/// The inverse: every option in the same form, with enough digits to read the same options back. Settings behind the
+/// The inverse: every option in the same form, with enough digits to read the same options back. Settings after the
 /// name of a preconditioner are written as keys; throws whilst::error on wrong ones.
 template <class Options>
 std::string options_to_string(const Options& options);

@@ -24,10 +24,10 @@ struct eigenvalue_range_options {
   int device = -1;
 };
 
-/// The extreme eigenvalues of a symmetric matrix, roughly, by Lanczos steps from a vector of random signs: C. Lanczos,
-/// J. Res. Nat. Bur. Standards 45 (1950), recorded as one program and run once. For digits, and vectors, use an
-/// eigenvalue_solver. Throws whilst::error on a matrix that is not square and symmetric, has no rows, on other numbers
-/// of steps and on an executor that this machine does not have.
+/// The extreme eigenvalues of a symmetric matrix, roughly, by Lanczos steps from a vector of random signs. They follow
+/// C. Lanczos, J. Res. Nat. Bur. Standards 45 (1950), and are recorded as one program and run once. For digits, and
+/// vectors, use an eigenvalue_solver. Throws whilst::error on a matrix that is not square and symmetric, has no rows,
+/// on other numbers of steps and on an executor that this machine does not have.
 template <class T>
 eigenvalue_range estimate_eigenvalue_range(const csr_matrix<T>& A, const eigenvalue_range_options& options = {});
 

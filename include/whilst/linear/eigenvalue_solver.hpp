@@ -26,7 +26,7 @@ struct eigenvalue_options {
   std::string method = "lobpcg";
   /// "none"; "jacobi": the inverse of the sizes of the diagonal, for matrices whose diagonal varies; or, for the
   /// smallest pairs of a positive definite matrix, an M close to its inverse, "amg" most of all: those of a
-  /// columns_linear_solver, "auto" among them, with settings behind the name, "amg,strength=0.1", or in `amg`.
+  /// columns_linear_solver, "auto" among them, with settings after the name, "amg,strength=0.1", or in `amg`.
   std::string preconditioner = "none";
   /// As in linear_solver_options.
   amg_options amg = {};
@@ -81,10 +81,10 @@ class eigenvalue_ticket : public ticket {
   int count_;
 };
 
-/// Some of the smallest or largest eigenvalues of a symmetric matrix, with their vectors, by LOBPCG: A. V. Knyazev,
-/// SIAM J. Sci. Comput. 23 (2001), with the directions of U. Hetmaniuk and R. Lehoucq, J. Comput. Phys. 218 (2006). The
-/// whole loop is recorded when the solver is constructed and replayed by each solve; a product reads the matrix once
-/// for all columns. One solve at a time. Threads may share it: see recorded_solver.
+/// Some of the smallest or largest eigenvalues of a symmetric matrix, with their vectors, by LOBPCG. The method is
+/// that of A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001), with the directions of U. Hetmaniuk and R. Lehoucq, J.
+/// Comput. Phys. 218 (2006). The whole loop is recorded when the solver is constructed and replayed by each solve; a
+/// product reads the matrix once for all columns. One solve at a time. Threads may share it: see recorded_solver.
 ///
 /// What converges are eigenpairs. That none was missed follows from no residual. Random columns, which always take
 /// part, have a part of each eigenvector and find what a start lacks, while the solve goes on; it ends with the pairs

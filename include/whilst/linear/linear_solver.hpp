@@ -42,14 +42,15 @@ struct linear_solver_options {
   /// "none", "jacobi", or one that is made from the matrix: "amg", "multigrid", "ilu", "ic", "fsai", "spai",
   /// "block_jacobi", "ssor", "schwarz", "chebyshev", "neumann", "solve"; docs/preconditioners.md says when each pays.
   /// "auto" looks at the matrix, and with method "auto" tries pairs of a method and a preconditioner, the next where
-  /// one fails. Settings may stand behind the name, "amg,strength=0.1"; they count before those of the members below. A
+  /// one fails. Settings may follow the name, "amg,strength=0.1"; they count before those of the members below. A
   /// preconditioner of your own: see the constructors that take one.
   ///
   /// "jacobi" is the inverse of the diagonal; for minres and cr, which need a positive definite M, of its absolute
   /// values; for lsqr, lsmr and cgls, whose M is to be close to the inverse of A'A, of the squared norms of A's
   /// columns. "ilu", "ic" and "multigrid" are made by the host when the solver is made, and again by each update_values
   /// and bind_values, from the values as they are then: if you change values in place, call one of the two. All others
-  /// are made where the solver runs, and made anew by solves whose values have changed.
+  /// are made where the solver runs, and made anew by solves whose values have changed; only the blocks of "schwarz"
+  /// and the aggregated ones of "block_jacobi" are found by the host, once.
   std::string preconditioner = "none";
   /// Settings of preconditioner "amg"; those in the preconditioner's text count before these.
   amg_options amg = {};

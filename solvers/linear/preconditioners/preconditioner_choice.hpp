@@ -12,12 +12,12 @@ namespace whilst {
 inline constexpr std::string_view automatic_preconditioner = "auto";
 
 /// A preconditioner as options name it: "auto", "none", "jacobi", or one of preconditioner_table(), perhaps with
-/// settings behind the name: "amg,strength=0.1".
+/// settings after the name: "amg,strength=0.1".
 struct preconditioner_choice {
   preconditioner_kind kind = preconditioner_kind::none;  ///< parts for auto and those of the table
   std::string name;
   std::string text;  ///< name and settings, as asked for
-  /// The options, with the name alone as preconditioner; settings behind it are where options have them.
+  /// The options, with the name alone as preconditioner; settings after it are where options have them.
   linear_solver_options options;
   const preconditioner_description* description = nullptr;  ///< of the table; null for auto, none and jacobi
 };

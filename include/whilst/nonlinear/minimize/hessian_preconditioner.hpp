@@ -21,7 +21,7 @@ struct hessian_preconditioner {
 };
 
 /// Makes the preconditioner that the text names, "jacobi" or "amg", for a function's Hessian, and waits. Settings stand
-/// behind the name, "amg,strength=0.1", or in `amg`.
+/// after the name, "amg,strength=0.1", or in `amg`.
 ///
 /// amg divides the unknowns into aggregates by the sizes of the Hessian's entries at x, which has an entry for each
 /// unknown, in host memory; no entries stand for x = 0. Values of all levels are made anew by steps of the program that

@@ -39,7 +39,7 @@ struct minimizer_options {
   /// products; "auto" takes the matrix if there is one. Ignored by first-order methods.
   std::string hessian = "auto";
   /// Of newton-cg, for its linear systems: "jacobi", the inverse of the Hessian's diagonal, or "amg", algebraic
-  /// multigrid of the Hessian as a matrix, with settings behind the name, "amg,strength=0.1", or in `amg`. Its levels
+  /// multigrid of the Hessian as a matrix, with settings after the name, "amg,strength=0.1", or in `amg`. Its levels
   /// are made anew within the recorded loop: from the first Hessian, and from later ones where systems have come to
   /// take more iterations; with refresh=changed from each.
   std::string preconditioner = "jacobi";
