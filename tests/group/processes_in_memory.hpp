@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -39,7 +38,7 @@ class processes_in_memory {
       for (int q = 0; q < rank; ++q) first += sizes[static_cast<std::size_t>(q)];
       std::copy(mine.begin(), mine.end(), shared_->bytes + first);
       meet(size);
-      std::memcpy(all.data(), shared_->bytes, all.size());
+      std::copy_n(shared_->bytes, all.size(), all.begin());
       meet(size);
     };
     return whilst::group(rank, size, gather);
