@@ -8,6 +8,7 @@
 #include "solvers/host/run_now.hpp"
 #include "solvers/linear/approximate_inverse/local_systems.hpp"
 #include "solvers/linear/approximate_inverse/nearest_columns.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_in_memory.hpp"
 #include "solvers/linear/multigrid/cycles/interleaved_product.hpp"
 #include "solvers/linear/multigrid/patterns/offsets_from_counts.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
@@ -168,18 +169,8 @@ class sparse_inverse final : public matrix_preconditioner<T> {
     transposed_values_ = kept_.take<C>(rows_.pattern.nonzeros).data();
     put_interleaved(run, columns_, transposed_values_);
   }
-  /// On a GPU, in the order in which a warp reads; on the host in CSR.
   void put_interleaved(recorder& run, interleaved_rows<C>& into, const C* csr_values) {
-    into.csr_values = csr_values;
-    while (1 << into.log_lanes < into.pattern.lanes(24)) ++into.log_lanes;
-    if (where_.on_host()) return;
-    into.columns = kept_.take<std::int32_t>(into.pattern.nonzeros).data();
-    if (options_.precision == "bfloat16") {
-      into.upper_halves = kept_.take<std::uint16_t>(into.pattern.nonzeros).data();
-    } else {
-      into.values = kept_.take<C>(into.pattern.nonzeros).data();
-    }
-    into.record_columns(run);
+    into = multigrid::interleaved_in_memory(run, kept_, into.pattern, csr_values, options_.precision == "bfloat16");
   }
 
   /// How values follow from those of A, on patterns that stay.

@@ -10,6 +10,7 @@
 #include "solvers/linear/multigrid/classical/hierarchy_of_two_stages.hpp"
 #include "solvers/linear/multigrid/cycles/dense_inverse.hpp"
 #include "solvers/linear/multigrid/cycles/hierarchy_of_smoothers.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_in_memory.hpp"
 #include "solvers/linear/multigrid/hierarchy_of_larger_aggregates.hpp"
 #include "solvers/linear/multigrid/level_table.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
@@ -266,17 +267,7 @@ void hierarchy<C>::take_cycle_matrices(recorder& run, level<C>& fine, level_memo
 template <class C>
 interleaved_rows<C> hierarchy<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values,
                                               bool rounded) {
-  interleaved_rows<C> matrix{pattern, values};
-  while (1 << matrix.log_lanes < pattern.lanes(24)) ++matrix.log_lanes;
-  if (where_.on_host()) return matrix;
-  matrix.columns = kept_.take<std::int32_t>(pattern.nonzeros).data();
-  if (rounded && options_.precision == "bfloat16") {
-    matrix.upper_halves = kept_.take<std::uint16_t>(pattern.nonzeros).data();
-  } else {
-    matrix.values = kept_.take<C>(pattern.nonzeros).data();
-  }
-  matrix.record_columns(run);
-  return matrix;
+  return interleaved_in_memory(run, kept_, pattern, values, rounded && options_.precision == "bfloat16");
 }
 template <class C>
 void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& matrix) const {

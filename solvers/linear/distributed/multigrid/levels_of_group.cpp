@@ -8,6 +8,7 @@
 #include "solvers/linear/distributed/multigrid/border_entries.hpp"
 #include "solvers/linear/distributed/multigrid/gathered_level.hpp"
 #include "solvers/linear/distributed/multigrid/patterns_of_group.hpp"
+#include "solvers/linear/multigrid/cycles/interleaved_in_memory.hpp"
 #include "solvers/linear/multigrid/cycles/smoother_values.hpp"
 #include "solvers/linear/multigrid/patterns/longest_row.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
@@ -238,17 +239,7 @@ void levels_of_group<C>::take_cycle(level_of_group<C>& fine, const local_numbers
 
 template <class C>
 interleaved_rows<C> levels_of_group<C>::interleaved(recorder& run, const pattern_view& pattern, const C* values) {
-  interleaved_rows<C> matrix{pattern, values};
-  while (1 << matrix.log_lanes < pattern.lanes(24)) ++matrix.log_lanes;
-  if (where_.on_host()) return matrix;
-  matrix.columns = kept_.take<std::int32_t>(pattern.nonzeros).data();
-  if (options_.precision == "bfloat16") {
-    matrix.upper_halves = kept_.take<std::uint16_t>(pattern.nonzeros).data();
-  } else {
-    matrix.values = kept_.take<C>(pattern.nonzeros).data();
-  }
-  matrix.record_columns(run);
-  return matrix;
+  return interleaved_in_memory(run, kept_, pattern, values, options_.precision == "bfloat16");
 }
 
 template <class C>
