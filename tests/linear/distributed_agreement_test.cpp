@@ -12,6 +12,7 @@
 #include "tests/group/executors.hpp"
 #include "tests/group/on_ranks.hpp"
 #include "tests/linear/distributed_matrices.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
 
