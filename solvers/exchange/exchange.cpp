@@ -30,7 +30,7 @@ exchange::exchange(const group& ranks, place where, double limit_seconds)
     std::vector<tagged_word*> addresses;
     for (int q = 0; q < ranks.size(); ++q) addresses.push_back(static_cast<tagged_word*>(mailboxes_.of(q)));
     addresses_ = buffer<tagged_word*>(where, ranks.size(), addresses.data());
-    const exchange_state fresh{0, 0, 0, 0, limit_nanoseconds_};
+    const exchange_state fresh{.limit_nanoseconds = limit_nanoseconds_};
     state_ = buffer<exchange_state>(where, 1, &fresh);
     of_steps_ = {.rank = ranks.rank(),
                  .ranks = ranks.size(),
@@ -53,7 +53,7 @@ void exchange::recover() {
   ranks_.barrier("recovering a group");
   ranks_.agree("recovering a group", [&] {
     mailboxes_.set_to_zero();
-    const exchange_state fresh{0, 0, 0, 0, limit_nanoseconds_};
+    const exchange_state fresh{.limit_nanoseconds = limit_nanoseconds_};
     state_.upload(&fresh);
   });
 }

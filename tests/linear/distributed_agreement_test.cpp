@@ -44,7 +44,7 @@ splits equal_split(const csr_matrix<double>& A, int size) {
   for (int q = 0; q <= size; ++q) made.push_back(A.rows() * q / size);
   return made;
 }
-linear_solver_options usual() { return {.method = "cg"}; }
+linear_solver_options usual(const std::string& method = "cg") { return {.method = method}; }
 
 /// What each rank's last solve said.
 struct reports {
@@ -85,11 +85,10 @@ struct rank_of_system {
 };
 
 /// A solve that does not end by itself.
-linear_solver_options endless() {
-  linear_solver_options options = usual();
+linear_solver_options endless(const std::string& method) {
+  linear_solver_options options = usual(method);
   options.rtol = 0;
-  options.atol = std::numeric_limits<double>::min();
-  options.method = "minres";  // whose residual stays where rounding puts it
+  options.atol = std::numeric_limits<double>::min();  // the residual stays where rounding puts it
   options.max_iterations = std::numeric_limits<index_type>::max() / 4;
   return options;
 }
@@ -97,13 +96,14 @@ linear_solver_options endless() {
 }  // namespace
 
 TEST_CASE("one rank is cancelled, and all stop in the same iteration", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("minres", "pipelined-cg");
+  CAPTURE(executor, method);
   for (int who = 0; who < 3; ++who) {
     CAPTURE(who);
     reports found(3);
     CHECK(on_ranks(3, [&](const group& ranks) {
-            rank_of_system own(ranks, endless(), executor, 10, large_matrix(executor));
+            rank_of_system own(ranks, endless(method), executor, 10, large_matrix(executor));
             std::atomic<index_type> seen{0};
             own.solver.set_monitor([&](const whilst::progress& now) {
               seen = now.iteration;
@@ -121,11 +121,12 @@ TEST_CASE("one rank is cancelled, and all stop in the same iteration", "[group][
 }
 
 TEST_CASE("the time of one rank is up, and all stop in the same iteration", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("minres", "pipelined-cg");
+  CAPTURE(executor, method);
   reports found(4);
   CHECK(on_ranks(4, [&](const group& ranks) {
-          rank_of_system own(ranks, endless(), executor, 10, large_matrix(executor));
+          rank_of_system own(ranks, endless(method), executor, 10, large_matrix(executor));
           if (ranks.rank() == 2) own.solver.set_deadline(0.02);
           found.note(ranks, own.solve());
         }) == nothing(4));
@@ -133,11 +134,12 @@ TEST_CASE("the time of one rank is up, and all stop in the same iteration", "[gr
 }
 
 TEST_CASE("ranks reach the limit of iterations together", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   for (const index_type limit : {0, 1, 5}) {
     reports found(3);
-    linear_solver_options options = usual();
+    linear_solver_options options = usual(method);
     options.max_iterations = limit;
     CHECK(on_ranks(3, [&](const group& ranks) {
             rank_of_system own(ranks, options, executor);
@@ -149,11 +151,12 @@ TEST_CASE("ranks reach the limit of iterations together", "[group][linear]") {
 }
 
 TEST_CASE("a number that is none on one rank ends the solve on all", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   reports found(3);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          rank_of_system own(ranks, usual(), executor);
+          rank_of_system own(ranks, usual(method), executor);
           if (ranks.rank() == 1) own.b[3] = std::numeric_limits<double>::quiet_NaN();
           found.note(ranks, own.solve());
         }) == nothing(3));
@@ -161,11 +164,12 @@ TEST_CASE("a number that is none on one rank ends the solve on all", "[group][li
 }
 
 TEST_CASE("ranks that come late are waited for", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   reports found(3);
   CHECK(on_ranks(3, [&](const group& ranks) {
-          rank_of_system own(ranks, usual(), executor);
+          rank_of_system own(ranks, usual(method), executor);
           for (int k = 0; k < 3; ++k) {
             if (ranks.rank() == k) std::this_thread::sleep_for(std::chrono::milliseconds(20));
             found.note(ranks, own.solve());
@@ -175,8 +179,9 @@ TEST_CASE("ranks that come late are waited for", "[group][linear]") {
 }
 
 TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   for (int who = 0; who < 3; ++who) {
     CAPTURE(who);
     std::mutex lock;
@@ -184,7 +189,7 @@ TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][
     reports found(3);
     CHECK(on_ranks(3, [&](const group& ranks) {
             // Long enough for a machine that is busy, between the ranks that do come.
-            rank_of_system own(ranks, usual(), executor, 1.0);
+            rank_of_system own(ranks, usual(method), executor, 1.0);
             if (ranks.rank() != who) {
               const whilst::report left = own.solve();
               if (left.reason() != reason::peer_lost)
@@ -211,12 +216,13 @@ TEST_CASE("a rank that does not come is lost, and the group recovers", "[group][
 }
 
 TEST_CASE("a thousand solves with random delays have the same bits", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
-  CAPTURE(executor);
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   reports found(4);
   std::vector<std::vector<double>> first(4);
   CHECK(on_ranks(4, [&](const group& ranks) {
-          rank_of_system own(ranks, usual(), executor);
+          rank_of_system own(ranks, usual(method), executor);
           std::uint64_t random = static_cast<std::uint64_t>(ranks.rank()) + 1;
           for (int k = 0; k < (whilst_test::under_sanitizers ? 100 : 1000); ++k) {
             random = random * 6364136223846793005u + 1442695040888963407u;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tests/catch.hpp"
 #include "tests/group/executors.hpp"
@@ -79,10 +80,11 @@ TEST_CASE("ranks with more rows than threads that wait for sums", "[group][linea
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:500").matrix;
   const std::vector<double> b = whilst_test::some_b<double>(A.rows());
   for (const std::string& executor : whilst_test::group_executors())
-    for (const char* preconditioner : {"none", "jacobi"}) {
+    for (const auto& [method, preconditioner] :
+         {std::pair{"cg", "none"}, {"cg", "jacobi"}, {"pipelined-cg", "none"}, {"pipelined-cg", "jacobi"}}) {
       if (executor == "host") continue;  // has one loop for any number of rows
-      CAPTURE(executor, preconditioner);
-      linear_solver_options options{.method = "cg", .preconditioner = preconditioner, .rtol = 1e-8};
+      CAPTURE(executor, method, preconditioner);
+      linear_solver_options options{.method = method, .preconditioner = preconditioner, .rtol = 1e-8};
       options.executor = executor;
       for (const splits& split : {splits{0, 98'303, 250'000}, splits{0, 125'000, 250'000}}) {
         const auto found = solved_by_ranks(2, A, split, b, options), again = solved_by_ranks(2, A, split, b, options);
@@ -98,10 +100,12 @@ TEST_CASE("ranks with more rows than threads that wait for sums", "[group][linea
 }
 
 TEST_CASE("ranks of any number of rows, even none, repeat their bits", "[group][linear]") {
-  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors())),
+                    method = GENERATE("cg", "pipelined-cg");
+  CAPTURE(executor, method);
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:12").matrix;
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
-  linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
+  linear_solver_options options{.method = method, .preconditioner = "jacobi"};
   options.executor = executor;
   const index_type n = A.rows();
   for (const splits& split : std::vector<splits>{{0, 1, 1, n}, {0, 0, n, n}, {0, 100, 101, n}, {0, n, n, n}}) {

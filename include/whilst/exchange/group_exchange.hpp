@@ -19,11 +19,40 @@ namespace whilst {
 
 /// What the steps of one rank remember from round to round. In memory of its place.
 struct exchange_state {
-  std::uint32_t round;              ///< the last one that this rank has given its share to
-  std::uint32_t flags;              ///< that came in with words, since the last launch
-  std::uint32_t lost;               ///< 1 + the rank that did not come; 0 for none
-  std::uint64_t armed_at;           ///< when the root loop was, the last time that this rank looked
-  std::uint64_t limit_nanoseconds;  ///< how long a rank waits for another
+  std::uint32_t round = 0;              ///< the last one that this rank has given its share to
+  std::uint32_t flags = 0;              ///< that came in with words, since the last launch
+  std::uint32_t lost = 0;               ///< 1 + the rank that did not come; 0 for none
+  std::uint32_t is_open = 0;            ///< whether the last round may have been given without being taken
+  std::uint64_t armed_at = 0;           ///< when the root loop was, the last time that this rank looked
+  std::uint64_t limit_nanoseconds = 0;  ///< how long a rank waits for another
+};
+
+/// A wait for another rank, which ends: calls is_over() between looks, and thinks of the clock now and then.
+class bounded_wait {
+  std::uint64_t limit_, began_ = 0;
+  unsigned looks_ = 0;
+
+ public:
+  WHILST_HD explicit bounded_wait(std::uint64_t limit_nanoseconds) : limit_(limit_nanoseconds) {}
+  WHILST_HD bool is_over() {
+    rest(++looks_);
+    if (looks_ % 64 != 0) return false;
+    const std::uint64_t now = now_nanoseconds();
+    if (began_ == 0) began_ = now;
+    return now - began_ > limit_;
+  }
+
+ private:
+  /// On the host ranks may share a processor, which one that waits long leaves to others.
+  static WHILST_HD void rest([[maybe_unused]] unsigned looks) {
+#if !defined(__CUDA_ARCH__)
+    if (looks < 256) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+#endif
+  }
 };
 
 /// How the steps of one rank exchange sums with those of the others; copied into steps. All ranks record the same
@@ -70,6 +99,12 @@ struct group_exchange {
     state->round = round;
   }
 
+  /// Waits until all ranks have begun a round that this one may not have taken. So all have taken the one before, whose
+  /// place the next round takes.
+  WHILST_HD void wait_for_all(std::uint32_t round) const {
+    for (int q = 0; q < ranks; ++q) wait_for_first_word(own + place_of(round, q), round, q, state);
+  }
+
   /// What a wait must know: read it early.
   struct round_to_end {
     std::uint32_t round, lost;
@@ -86,7 +121,7 @@ struct group_exchange {
     std::uint32_t flags = 0;
     bool is_there = begun.lost == 0;
     for (int k = 0; is_there && k < count; k += at_once) is_there = wait_for<count>(from, k, round, q, words, flags);
-    if (flags) note(flags);
+    if (flags) note(state, flags);
     Total total;
     if (!is_there) memset(words, 0xff, sizeof words);  // NaN of either precision
     memcpy(&total, words, sizeof(Total));
@@ -94,24 +129,40 @@ struct group_exchange {
   }
 
   /// For waits: who did not come. The first that is noted stays.
-  WHILST_HD void note_lost(int q) const { note(has_lost | static_cast<std::uint32_t>(q + 1) << rank_bits); }
-  WHILST_HD std::uint32_t read_lost() const {
-#if defined(__CUDA_ARCH__)
-    return *static_cast<const volatile std::uint32_t*>(&state->lost);
-#else
-    return std::atomic_ref(state->lost).load(std::memory_order_relaxed);
-#endif
+  WHILST_HD static void note_lost(exchange_state* state, int q) {
+    note(state, has_lost | static_cast<std::uint32_t>(q + 1) << rank_bits);
+  }
+  WHILST_HD static std::uint32_t read_lost(exchange_state* state) { return read_now(state->lost); }
+  /// What other threads of this step may have noted meanwhile.
+  WHILST_HD void read_noted(exchange_state& into) const {
+    into.flags = read_now(state->flags);
+    into.lost = read_now(state->lost);
   }
 
  private:
   static constexpr int at_once = 8;  ///< reads in flight
 
+  // Seldom run: apart, and given values alone, as halo_exchange::wait_for_word.
+  WHILST_NOINLINE WHILST_HD static void wait_for_first_word(const tagged_word* from, std::uint32_t round, int q,
+                                                            exchange_state* state) {
+    bounded_wait wait(state->limit_nanoseconds);
+    while (get_word(from).round != round && !read_lost(state))
+      if (wait.is_over()) note_lost(state, q);
+  }
+
   /// Words k to k + at_once - 1, as far as there are.
   template <int count>
   WHILST_HD bool wait_for(const tagged_word* from, int k, std::uint32_t round, int q, std::uint64_t (&words)[count],
                           std::uint32_t& flags) const;
+  WHILST_HD static std::uint32_t read_now(std::uint32_t& of) {
+#if defined(__CUDA_ARCH__)
+    return *static_cast<const volatile std::uint32_t*>(&of);
+#else
+    return std::atomic_ref(of).load(std::memory_order_relaxed);
+#endif
+  }
   /// Adds flags that came in. By any thread.
-  WHILST_HD void note(std::uint32_t flags) const {
+  WHILST_HD static void note(exchange_state* state, std::uint32_t flags) {
     const std::uint32_t lost = flags & has_lost ? flags >> rank_bits : 0;
 #if defined(__CUDA_ARCH__)
     atomicOr(&state->flags, flags & (wants_cancel | is_late | has_lost));
@@ -120,34 +171,6 @@ struct group_exchange {
     std::atomic_ref(state->flags).fetch_or(flags & (wants_cancel | is_late | has_lost), std::memory_order_relaxed);
     std::uint32_t nobody = 0;
     if (lost) std::atomic_ref(state->lost).compare_exchange_strong(nobody, lost, std::memory_order_relaxed);
-#endif
-  }
-};
-
-/// A wait for another rank, which ends: calls is_over() between looks, and thinks of the clock now and then.
-class bounded_wait {
-  std::uint64_t limit_, began_ = 0;
-  unsigned looks_ = 0;
-
- public:
-  WHILST_HD explicit bounded_wait(std::uint64_t limit_nanoseconds) : limit_(limit_nanoseconds) {}
-  WHILST_HD bool is_over() {
-    rest(++looks_);
-    if (looks_ % 64 != 0) return false;
-    const std::uint64_t now = now_nanoseconds();
-    if (began_ == 0) began_ = now;
-    return now - began_ > limit_;
-  }
-
- private:
-  /// On the host ranks may share a processor, which one that waits long leaves to others.
-  static WHILST_HD void rest([[maybe_unused]] unsigned looks) {
-#if !defined(__CUDA_ARCH__)
-    if (looks < 256) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
 #endif
   }
 };
@@ -171,7 +194,7 @@ WHILST_HD bool group_exchange::wait_for(const tagged_word* from, int k, std::uin
       return false;
     }
     if (wait.is_over()) {
-      note_lost(q);
+      note_lost(state, q);
       return false;
     }
   }
@@ -205,6 +228,7 @@ struct give_sums {
   group_exchange ranks;
   control* root;             ///< null outside loops
   end_halo_round halo = {};  ///< that of the step's map, if it has one
+  bool stays_open = false;   ///< the step that takes the sums may not run: see group_recorder::give
 
   struct known {
     exchange_state state;
@@ -223,9 +247,11 @@ struct give_sums {
     std::uint32_t lost = before.state.lost;
     // The map itself may have waited in vain, for what it multiplied.
     for (const auto& one : total.value)
-      if (!is_finite(static_cast<double>(one))) lost = ranks.read_lost();
+      if (!is_finite(static_cast<double>(one))) lost = group_exchange::read_lost(ranks.state);
     std::uint32_t flags = lost ? group_exchange::has_lost | lost << group_exchange::rank_bits : 0;
     if (root) flags |= agree(before);
+    if (before.state.is_open) ranks.wait_for_all(before.state.round);
+    if (before.state.is_open || stays_open) ranks.state->is_open = stays_open;
     ranks.give(total, before.state.round + 1, flags);
     if (halo.state) halo();
   }
@@ -267,8 +293,14 @@ struct blame_lost_rank {
   }
 };
 
-/// Of a step that makes nothing that others read.
-struct no_sends {};
+/// In place of halo_sends, of a step that makes nothing that others read.
+struct no_sends {
+  struct of_entry {};
+  WHILST_HD of_entry fetch(index_type) const { return {}; }
+  WHILST_HD std::uint32_t next_round() const { return 0; }
+  WHILST_HD void send(index_type, const of_entry&, std::uint32_t) const {}
+  WHILST_HD void note_round(std::uint32_t) const {}
+};
 
 /// A map for a round in which nothing is added up.
 struct no_sums_to_add {

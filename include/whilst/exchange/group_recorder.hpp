@@ -6,6 +6,7 @@
 #include "whilst/engine/recorder.hpp"
 #include "whilst/exchange/group_exchange.hpp"
 #include "whilst/exchange/group_step.hpp"
+#include "whilst/exchange/round_step.hpp"
 
 namespace whilst {
 
@@ -61,6 +62,33 @@ class group_recorder {
       target_.step("sums of all ranks", ranks_.ranks, sums_of_ranks<total>{ranks_}, finish);
     }
     if constexpr (!std::is_same_v<Sequel, no_sequel>) target_.step(sequel_name, n, sequel);
+  }
+  /// A step whose sums the next take_and_give takes: meanwhile they are under way.
+  template <class Map>
+  void give(const char* name, index_type n, const Map& map) {
+    target_.step(name, n, map, give_sums<detail::map_result<Map>>{ranks_, root_, std::exchange(halo_round_, {}), true});
+    ++rounds_;
+  }
+  /// Takes the sums that were given last and runs their finish; then, unless that stops the loop, a map, whose sums it
+  /// gives. What the map reads is read before the sums are there, but for what the finish hands over: see
+  /// made_by_rows::fill_in. sends: sends entries of what the map makes; send_apart(run) records the same after it. On a
+  /// GPU all of it is one kernel. In a loop every body must begin with one, and `start` must end with give().
+  template <class Finish, class Map, class Sends, class SendApart>
+  void take_and_give(const char* name, index_type n, const Finish& finish, const Map& map,
+                     [[maybe_unused]] const Sends& sends, const SendApart& send_apart) {
+    using total = detail::map_result<Map>;
+    const give_sums<total> gives{ranks_, root_, {}, true};
+    ++rounds_;
+#if defined(__CUDACC__)
+    if (!where().on_host()) {
+      target_.check_step(name, false, true);
+      target_.add_step(new round_step<total, Finish, Map, Sends>(name, n, finish, map, gives, sends));
+      return;
+    }
+#endif
+    target_.step("sums of all ranks", ranks_.ranks, sums_of_ranks<total>{ranks_}, finish);
+    target_.step(name, n, map, gives);
+    send_apart(*this);
   }
   /// The next step reads what others send, and ends that round.
   void reads_halo(const end_halo_round& round) { halo_round_ = round; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The kernel of a step that waits for the sums of all ranks. For nvcc.
+/// The kernels of steps that wait for the sums of all ranks. For nvcc.
 
 #include "whilst/engine/steps/step_kernel.hpp"
 #include "whilst/exchange/group_exchange.hpp"
@@ -11,6 +11,81 @@ inline constexpr int threads_of_group_step = 256;
 /// With more indices than that, threads have several each, and a fourth block on a multiprocessor gains more than its
 /// registers cost: what a thread keeps elsewhere it needs once.
 inline constexpr index_type most_indices_of_few_blocks = 96 * 1024;
+
+/// What a block keeps in shared memory while it takes the sums of all ranks.
+template <class Finish>
+struct taken_by_block {
+  controls_ahead controls;
+  typename handed_by<Finish>::type told;
+  int goes_on;
+
+  using finish_data = decltype(finish_read_phase(std::declval<const Finish&>()));
+  /// What the first thread reads ahead.
+  __device__ finish_data start(const Finish& finish, const step_frame& frame) {
+    controls.start(frame.links.loop, frame.links.wish_at());
+    return finish_read_phase(finish);
+  }
+  /// For a block that finds that the loop has stopped.
+  __device__ void skip(const step_frame& frame, bool leads) const {
+    if (leads) controls.wait();
+    if (blockIdx.x == 0 && leads) frame.links.skip();
+  }
+  /// Waits for the sums and runs the finish on this block's copies. Afterwards all threads have `told` and `goes_on`.
+  /// Returns on the first thread the loop's state as the finish leaves it. meanwhile: called by all other threads.
+  template <class Total, class Meanwhile>
+  __device__ loop_state take(const group_exchange& ranks, const group_exchange::round_to_end& begun,
+                             const Finish& finish, finish_data& reads, const step_frame& frame, bool leads,
+                             const Meanwhile& meanwhile) {
+    Total total{};
+    if (threadIdx.x < 32) {
+      WHILST_ROLLED
+      for (int q = static_cast<int>(threadIdx.x); q < ranks.ranks; q += 32)
+        total += ranks.template of_rank<Total>(q, begun);
+      total = lanes_of_whole_warp(32).sum(total);
+    }
+    if (leads) controls.wait();
+    // What this block's copies are made of has been read.
+    __syncthreads();
+    loop_state state;
+    if (leads) {
+      state = controls.state();
+      history_record* const history = state.history;
+      if (blockIdx.x != 0) state.history = nullptr;
+      Finish here = finish;
+      here.handed = &told;
+      prepare_finish(here, reads);
+      call_prepared_finish(here, &state, reads, total);
+      state.history = history;
+      goes_on =
+          frame.links.would_conclude(state, frame.links.counts_trip ? controls.wish().verdict() : reason::running);
+    } else {
+      meanwhile();
+    }
+    __syncthreads();
+    return state;
+  }
+};
+
+/// One index of a sequel, with what others read of it.
+template <class Sequel, class Sends>
+class index_with_sends {
+  const Sends& sends_;
+  index_type i_;
+  bool is_there_;
+  sequel_of_block<Sequel, true> sequel_;
+  typename Sends::of_entry to_send_;
+
+ public:
+  /// Reads ahead what is constant, of index 0 where there is no i.
+  __device__ index_with_sends(const Sequel& sequel, const Sends& sends, index_type i, index_type n)
+      : sends_(sends), i_(i), is_there_(i < n), sequel_(sequel, i, i < n), to_send_(sends.fetch(i < n ? i : 0)) {}
+  __device__ void read() { sequel_.read(); }
+  template <class Handed>
+  __device__ void run(const Handed& handed, std::uint32_t halo_round) const {
+    sequel_.run(handed);
+    if (is_there_) sends_.send(i_, to_send_, halo_round);
+  }
+};
 
 /// Each block waits for the sums of all ranks, runs the finish for itself on copies of its own, and goes on with the
 /// sequel, whose first reads were under way meanwhile: a kernel less than one that waits and finishes, and one for the
@@ -23,95 +98,51 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
                       const __grid_constant__ Sequel sequel, const __grid_constant__ Sends sends,
                       const __grid_constant__ step_frame frame) {
   static_assert(hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
-  __shared__ controls_ahead controls;
-  __shared__ typename handed_by<Finish>::type told;
-  __shared__ int goes_on, writes;
-  using finish_data = decltype(finish_read_phase(finish));
-  constexpr bool has_sends = !std::is_same_v<Sends, no_sends>;
+  __shared__ taken_by_block<Finish> taken;
+  __shared__ int writes;
   const bool leads = threadIdx.x == 0;
   const index_type first = static_cast<index_type>(blockIdx.x) * blockDim.x + threadIdx.x,
                    stride = static_cast<index_type>(gridDim.x) * blockDim.x;
+  const auto at = [&](index_type i) { return index_with_sends<Sequel, Sends>(sequel, sends, i, frame.n); };
 
   if (frame.next_may_start_early) let_next_step_start();
   // A rank may have no index at all.
-  const bool has_first = first < frame.n;
-  sequel_of_block<Sequel, true> rest(sequel, has_first ? first : 0, has_first && frame.n > 0);
-  const auto sends_of = [&]([[maybe_unused]] index_type i) {
-    if constexpr (has_sends) {
-      return sends.fetch(i);
-    } else {
-      return nothing_read{};
-    }
-  };
-  [[maybe_unused]] const auto to_send = sends_of(has_first ? first : 0);
+  auto one = at(first);
+  // Where threads have several each, as many reads again are under way while the sums are.
+  [[maybe_unused]] auto another = at(many ? first + stride : frame.n);
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
   const group_exchange::round_to_end begun = ranks.begun();
-  [[maybe_unused]] const std::uint32_t halo_round = [&] {
-    if constexpr (has_sends)
-      return sends.next_round();
-    else
-      return 0u;
-  }();
-  finish_data finish_reads{};
-  if (leads) {
-    controls.start(frame.links.loop, frame.links.wish_at());
-    finish_reads = finish_read_phase(finish);
+  const std::uint32_t halo_round = sends.next_round();
+  typename taken_by_block<Finish>::finish_data finish_reads{};
+  if (leads) finish_reads = taken.start(finish, frame);
+  if (frame.n > 0) {
+    one.read();
+    if constexpr (many) another.read();
   }
-  if (frame.n > 0) rest.read();
   asm volatile("" : "+r"(running)::"memory");
-  if (!running) {
-    if (leads) controls.wait();
-    if (blockIdx.x == 0 && leads) frame.links.skip();
-    return;
-  }
+  if (!running) return taken.skip(frame, leads);
   delay(frame.delay_seed, 1);
 
-  Total total{};
-  if (threadIdx.x < 32) {
-    WHILST_ROLLED
-    for (int q = static_cast<int>(threadIdx.x); q < ranks.ranks; q += 32)
-      total += ranks.template of_rank<Total>(q, begun);
-    total = lanes_of_whole_warp(32).sum(total);
-  }
-  if (leads) controls.wait();
-  // What this block's copies are made of has been read.
-  __syncthreads();
-  loop_state state;
-  if (leads) {
-    state = controls.state();
-    history_record* const history = state.history;
-    if (blockIdx.x != 0) state.history = nullptr;
-    Finish here = finish;
-    here.handed = &told;
-    prepare_finish(here, finish_reads);
-    call_prepared_finish(here, &state, finish_reads, total);
-    state.history = history;
-    goes_on = frame.links.would_conclude(state, frame.links.counts_trip ? controls.wish().verdict() : reason::running);
-  } else if (threadIdx.x == 32) {
+  const loop_state state = taken.template take<Total>(ranks, begun, finish, finish_reads, frame, leads, [&] {
     // Others have nothing to see of this block but that it has read.
-    writes = arrive_early(frame.ticket) == gridDim.x - 1;
-  }
-  __syncthreads();
+    if (threadIdx.x == 32) writes = arrive_early(frame.ticket) == gridDim.x - 1;
+  });
   delay(frame.delay_seed, 2);
-  if (goes_on && frame.n > 0) {
-    rest.run(told);
-    if constexpr (has_sends) {
-      if (has_first) sends.send(first, to_send, halo_round);
-    }
-    for (index_type i = first + stride; i < frame.n; i += stride) {
-      sequel_of_block<Sequel, true> one(sequel, i, true);
-      one.read();
-      [[maybe_unused]] const auto of_one = sends_of(i);
-      one.run(told);
-      if constexpr (has_sends) sends.send(i, of_one, halo_round);
+  if (taken.goes_on && frame.n > 0) {
+    one.run(taken.told, halo_round);
+    if constexpr (many) another.run(taken.told, halo_round);
+    for (index_type i = first + (many ? 2 : 1) * stride; i < frame.n; i += stride) {
+      auto later = at(i);
+      later.read();
+      later.run(taken.told, halo_round);
     }
   }
   if (!writes || !leads) return;
-  if (goes_on) {
-    *finish.handed = told;
-    if constexpr (has_sends) sends.note_round(halo_round);
+  if (taken.goes_on) {
+    *finish.handed = taken.told;
+    sends.note_round(halo_round);
   } else {
     frame.links.note_stop();
   }

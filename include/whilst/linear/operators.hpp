@@ -81,6 +81,12 @@ WHILST_HD auto rows_for([[maybe_unused]] Run& run, const Operator& A, [[maybe_un
   }
 }
 
+/// Whether the ranks of a group may exchange two vectors at once for it: see distributed_operator.
+template <class Operator>
+inline constexpr bool exchanges_two = requires {
+  requires Operator::exchanges_two;
+};
+
 /// False for an operator that is applied to whole vectors.
 template <class Operator>
 inline constexpr bool has_rows = !requires {
@@ -234,15 +240,16 @@ struct csr_operator {
     load(e, team);
     return e;
   }
-  /// x: an address, or whatever gives its entries by [].
+  /// x: an address, or whatever gives its entries by [], or those of two vectors.
   template <class X, class Team>
-  WHILST_HD T row(entries e, index_type, const X& x, const Team& team) const {
-    return team.sum(lane_of_row(e, x, team));
-  }
-  template <class Team>
-  WHILST_HD two<T> row(entries e, index_type, const two_vectors<T>& x, const Team& team) const {
-    const two<T> sum = lane_of_row(e, x, team);
-    return {team.sum(sum.first), team.sum(sum.second)};
+  WHILST_HD auto row(entries e, index_type, const X& x, const Team& team) const {
+    const auto sum = lane_of_row(e, x, team);
+    if constexpr (std::is_same_v<std::remove_const_t<decltype(sum)>, two<T>>) {
+      return two<T>{team.sum(sum.first), team.sum(sum.second)};
+    } else {
+      const T of_row = team.sum(sum);
+      return of_row;
+    }
   }
   template <class Team>
   WHILST_HD T row(index_type i, const T* x, const Team& team) const {

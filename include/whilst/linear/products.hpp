@@ -174,6 +174,11 @@ struct made_by_rows : blocks_of<Use> {
   WHILST_HD entries read(index_type i, const Team& team, const Row& row) const {
     return {use.read(i), row_times(row, A, i, gathered_by(team, x), team)};
   }
+  /// Where `use` keeps what it is handed among what it reads: see keeps_handed.
+  template <class Handed>
+  WHILST_HD void fill_in(entries& e, const Handed& handed) const {
+    e.others.handed = handed;
+  }
   template <class Team>
   WHILST_HD auto operator()(index_type i, const Team& team, const entries& e) const {
     using made_by_use = decltype(use(i, e.others, e.Ax));
@@ -373,6 +378,12 @@ inline constexpr bool multiplies_two_at_once =
   A.before_apply(run, x);
 };
 
+/// Whether a runner records for a group: see group_recorder.
+template <class Run>
+inline constexpr bool in_rounds = requires(const Run& run) {
+  run.ranks();
+};
+
 /// Records what `use` makes of A x, without the operator's factor, if it has one; and the finish. `use` has read(i),
 /// and operator()(i, e, Ax), which writes what it likes at index i and returns the sums, or nothing, given what read
 /// returned. So it may overwrite what it reads. One kernel where A has rows; otherwise `scratch` takes A x.
@@ -396,6 +407,18 @@ WHILST_HD void product_of_two(Run& run, const char* name, const Operator& A, con
   const auto& rows = without_factor(A);
   run.step(name, A.rows(),
            detail::made_by_rows<two_vectors<T>, std::remove_cvref_t<decltype(rows)>, Use>(rows, {x1, x2}, use), finish);
+}
+/// The same on ranks of a group, of vectors whose entries an earlier step has sent, for an operator that exchanges_two:
+/// `use` gives sums, and makes two vectors, `made`, whose entries are sent; before it the finish runs of the sums that
+/// were given last. See group_recorder::take_and_give.
+template <class Run, class Operator, class T, class Finish, class Use>
+void product_of_two_between_rounds(Run& run, const char* name, const Operator& A, const T* x1, const T* x2,
+                                   const Finish& finish, const Use& use, const two_vectors<T>& made) {
+  const auto& whole = without_factor(A);
+  const auto rows = whole.rows_of_two(run);
+  run.take_and_give(name, A.rows(), finish,
+                    detail::made_by_rows<two_vectors<T>, std::remove_const_t<decltype(rows)>, Use>(rows, {x1, x2}, use),
+                    whole.sends_of_two(made), [&](Run& apart) { whole.send_two(apart, made); });
 }
 /// The same of products that are in memory.
 template <class Run, class T, class Use, class Finish>

@@ -95,7 +95,6 @@ struct distributed_linear_solver<T>::implementation {
   implementation(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds,
                  clock::time_point began)
       : setup(making_distributed_solver, A.ranks(), options, options.method, A.partition().rows(), limit_seconds) {
-    setup.make_halo(A.halo());
     const group& ranks = setup.ranks();
     std::optional<distributed_method<T>> method;
     preconditioner_choice chosen;
@@ -111,6 +110,7 @@ struct distributed_linear_solver<T>::implementation {
           throw error(making_distributed_solver, "ranks give different settings of preconditioner chebyshev",
                       "Give all ranks the same");
     });
+    setup.make_halo(A.halo(), method->exchanges_two);
     const bool across = chosen.name == amg_name && ranks.size() > 1 && is_across_ranks(ranks, chosen.options.amg);
     if (chosen.name == amg_name && ranks.size() > 1 && !across) coarse.emplace(setup.exchange(), A);
     ranks.agree(making_distributed_solver, [&] {

@@ -69,7 +69,8 @@ void distributed_setup::require_all(std::string_view doing) const {
 
 void distributed_setup::recover() {
   exchange_->recover();
-  if (halo_) halo_->recover();
+  for (std::optional<halo>* const one : {&halo_, &halo_of_two_})
+    if (*one) (*one)->recover();
 }
 
 }  // namespace whilst

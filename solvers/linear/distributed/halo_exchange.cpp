@@ -42,10 +42,11 @@ struct sends_by_entry {
 
 }  // namespace
 
-halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks()) {
+halo::halo(const exchange& ranks, const halo_plan& plan, int vectors) : ranks_(ranks.ranks()) {
   const place where = ranks.where();
   const auto ghosts = static_cast<index_type>(plan.ghosts.size());
-  words_ = window(ranks_, where, static_cast<std::size_t>(std::max<index_type>(2 * ghosts, 1)) * sizeof(tagged_word));
+  words_ = window(ranks_, where,
+                  static_cast<std::size_t>(std::max<index_type>(2 * vectors * ghosts, 1)) * sizeof(tagged_word));
   const std::vector<index_type> all_ghosts =
       ranks_.all_gather<index_type>(making_halo, [&] { return std::vector{ghosts}; }).all;
   const std::vector<int> mutual =
@@ -65,10 +66,10 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
     std::vector<std::int32_t> owners(plan.ghosts.size());
     for (const halo_neighbour& one : plan.neighbours) {
       std::fill(owners.begin() + one.ghost_begin, owners.begin() + one.ghost_end, one.rank);
-      auto* const of_neighbour = static_cast<tagged_word*>(words_.of(one.rank)) + one.lands_at;
+      auto* const of_neighbour = static_cast<tagged_word*>(words_.of(one.rank)) + vectors * one.lands_at;
       for (index_type k = one.send_begin; k < one.send_end; ++k)
-        targets[static_cast<std::size_t>(k)] = {.lands_at = of_neighbour + (k - one.send_begin),
-                                                .half = all_ghosts[static_cast<std::size_t>(one.rank)]};
+        targets[static_cast<std::size_t>(k)] = {.lands_at = of_neighbour + vectors * (k - one.send_begin),
+                                                .half = vectors * all_ghosts[static_cast<std::size_t>(one.rank)]};
     }
     const auto copied = [&]<class Entry>(const std::vector<Entry>& from) {
       return buffer<Entry>(where, static_cast<index_type>(from.size()), from.empty() ? nullptr : from.data());
@@ -83,6 +84,7 @@ halo::halo(const exchange& ranks, const halo_plan& plan) : ranks_(ranks.ranks())
     of_steps_ = {.own = plan.own,
                  .ghosts = ghosts,
                  .sends = static_cast<index_type>(plan.send_indices.size()),
+                 .vectors = vectors,
                  .send_indices = send_indices_.data(),
                  .targets = targets_.data(),
                  .words = static_cast<const tagged_word*>(words_.of(ranks_.rank())),

@@ -59,7 +59,8 @@ distributed_operator_solver<T> make_distributed_operator_solver(const group& ran
   using whole = decltype(detail::whole_preconditioner(M));
   const char* const doing = "making a solver for a distributed operator";
   const auto began = std::chrono::steady_clock::now();
-  options.method = Method<T, distributed_operator<T, Rows>, whole>::name;
+  using method = Method<T, distributed_operator<T, Rows>, whole>;
+  options.method = method::name;
   options.preconditioner = whole::is_identity                                ? "none"
                            : std::is_same_v<whole, jacobi_preconditioner<T>> ? "jacobi"
                                                                              : "user";
@@ -70,7 +71,7 @@ distributed_operator_solver<T> make_distributed_operator_solver(const group& ran
     rows_of_all += rows;
   auto setup =
       std::make_unique<distributed_setup>(doing, ranks, checked, options.method, rows_of_all, peer_limit_seconds);
-  setup->make_halo(halo);
+  setup->make_halo(halo, method_exchanges_two<method>);
   std::unique_ptr<prepared_solve<T>> solve;
   ranks.agree(doing, [&] {
     if (halo.own != local.rows())

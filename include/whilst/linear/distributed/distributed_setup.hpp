@@ -19,8 +19,11 @@ class distributed_setup {
   /// between ranks and would part them. method: as options name it. doing: opens messages.
   distributed_setup(std::string_view doing, const group& ranks, const linear_solver_options& options,
                     std::string_view method, index_type rows_of_all, double peer_limit_seconds);
-  /// Collective, after the constructor.
-  void make_halo(const halo_plan& plan) { halo_.emplace(*exchange_, plan); }
+  /// Collective, after the constructor. exchanges_two: the method multiplies two vectors at once.
+  void make_halo(const halo_plan& plan, bool exchanges_two) {
+    halo_.emplace(*exchange_, plan);
+    if (exchanges_two) halo_of_two_.emplace(*exchange_, plan, 2);
+  }
 
   const executor_choice& choice() const { return choice_; }
   const group& ranks() const { return exchange_->ranks(); }
@@ -29,7 +32,8 @@ class distributed_setup {
   /// The operator for a recorder.
   template <class T, class Rows>
   distributed_operator<T, Rows> operator_of(const Rows& local) const {
-    return {local, halo_->of_steps(), halo_->is_mutual(), rows_of_all_};
+    return {local, halo_->of_steps(), halo_->is_mutual(), rows_of_all_,
+            halo_of_two_ ? halo_of_two_->of_steps() : halo_exchange{}};
   }
   /// Throws whilst::error if a rank was lost.
   void require_all(std::string_view doing) const;
@@ -40,7 +44,7 @@ class distributed_setup {
   index_type rows_of_all_;
   executor_choice choice_{place::host(), executor::host};
   std::optional<whilst::exchange> exchange_;
-  std::optional<halo> halo_;
+  std::optional<halo> halo_, halo_of_two_;
 };
 
 }  // namespace whilst

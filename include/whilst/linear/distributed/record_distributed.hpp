@@ -45,12 +45,19 @@ struct coarse_steps;
 template <class T>
 class preconditioner_of_group;
 
+/// Whether a method multiplies two vectors at once on ranks of a group.
+template <class Method>
+inline constexpr bool method_exchanges_two = requires {
+  requires Method::exchanges_two;
+};
+
 /// A method that groups can use.
 template <class T>
 struct distributed_method {
   const char* name;
   method_needs needs;
-  bool takes_parts;  ///< preconditioners in parts, too
+  bool takes_parts;    ///< preconditioners in parts, too
+  bool exchanges_two;  ///< where M is pointwise: see distributed_setup::make_halo
   recorded_solve<T> (*record)(const solve_request<T>&, const distributed_setup&);
   /// Null where it does not take them. values: where M finds the matrix's.
   recorded_solve<T> (*record_with_chebyshev)(const solve_request<T>&, const distributed_setup&,
@@ -64,7 +71,10 @@ struct distributed_method {
 template <template <class, class, class> class Method, class T>
 distributed_method<T> listed_for_groups() {
   using method = Method<T, composed_operator<T>, composed_preconditioner<T>>;
-  return {method::name, method::needs, false, record_distributed_matrix<Method, T>, nullptr, nullptr, nullptr};
+  constexpr bool exchanges_two =
+      method_exchanges_two<Method<T, distributed_operator<T, csr_operator<T, std::int32_t>>, identity_preconditioner>>;
+  return {method::name, method::needs, false,  exchanges_two, record_distributed_matrix<Method, T>,
+          nullptr,      nullptr,       nullptr};
 }
 // What is compiled apart.
 template <class T>

@@ -35,8 +35,14 @@ struct pipelined_conjugate_gradient {
   static constexpr method_needs needs{.symmetric = true, .definite = true};
   static constexpr bool lowers_error = false;  ///< rounding may raise it
   static constexpr bool is_identity = Preconditioner::is_identity;
+  /// Ranks of a group exchange u and q at once, and take the sums of the last iteration in the kernel of the next,
+  /// whose products they do not wait for.
+  static constexpr bool exchanges_two =
+      whilst::exchanges_two<std::remove_cvref_t<decltype(without_factor(std::declval<const Operator&>()))>> &&
+      Preconditioner::pointwise;
   /// One kernel, whose rows gather what other rows update: u and q then alternate between two places.
-  static constexpr bool is_one_kernel = multiplies_two_at_once<T, Operator> && Preconditioner::pointwise;
+  static constexpr bool is_one_kernel =
+      exchanges_two || (multiplies_two_at_once<T, Operator> && Preconditioner::pointwise);
 
   struct alignas(16) scalars {
     double alpha, beta;
@@ -91,6 +97,7 @@ struct pipelined_conjugate_gradient {
     }
   };
   struct choose_step {
+    static constexpr bool by_each_block = true;
     scalars* handed;
     const double* factor;  ///< of A; null for 1
     WHILST_HD double read() const { return factor ? *factor : 1.0; }
@@ -121,7 +128,7 @@ struct pipelined_conjugate_gradient {
     gathered from, to;
     const T *Mw, *Mz;  ///< null where M is pointwise
     struct entries {
-      scalars told;
+      scalars handed;
       T x, r, u, p, s, q;
     };
     WHILST_HD entries read(index_type i) const {
@@ -129,8 +136,8 @@ struct pipelined_conjugate_gradient {
       return {*handed, x[i], is_identity ? ui : r[i], ui, p[i], is_identity ? qi : s[i], qi};
     }
     WHILST_HD auto operator()(index_type i, const entries& e, const two<T>& product) const {
-      const T alpha = static_cast<T>(e.told.alpha), beta = static_cast<T>(e.told.beta);
-      const T factor = static_cast<T>(e.told.factor);
+      const T alpha = static_cast<T>(e.handed.alpha), beta = static_cast<T>(e.handed.beta);
+      const T factor = static_cast<T>(e.handed.factor);
       const auto step_of = [&](const two<T>& of) { return factor * (of.first - alpha * of.second); };
       const T ri = e.r - alpha * e.s, si = step_of(product) + beta * e.s;
       x[i] = e.x + alpha * e.p;
@@ -165,7 +172,14 @@ struct pipelined_conjugate_gradient {
     precondition(run, M, n, r, even.u);
     product(run, "s = A u", A, even.u, s, product_alone{});
     precondition(run, M, n, s, even.q);
-    run.step("p = u, (r,u), (p,s), (u,s), (s,q)", n, begin{r, even.u, s, even.q, p}, choose_step{handed, factor_of(A)});
+    const char* const name = "p = u, (r,u), (p,s), (u,s), (s,q)";
+    const begin first{r, even.u, s, even.q, p};
+    if constexpr (exchanges_two && in_rounds<Run>) {
+      run.give(name, n, first);
+      without_factor(A).send_two(run, two_vectors<T>{even.u, even.q});
+    } else {
+      run.step(name, n, first, choose_step{handed, factor_of(A)});
+    }
   }
 
   template <class Run>
@@ -179,8 +193,11 @@ struct pipelined_conjugate_gradient {
   WHILST_HD void iterate_once(Run& run, const gathered& from, const gathered& to) const {
     const advance next{M, handed, x, r, p, s, from, to, Mw, Mz};
     const choose_step choose{handed, factor_of(A)};
-    if constexpr (is_one_kernel) {
-      product_of_two(run, "w = A u, z = A q, x, r, u, p, s, q", A, from.u, from.q, next, choose);
+    [[maybe_unused]] const char* const name = "w = A u, z = A q, x, r, u, p, s, q";
+    if constexpr (exchanges_two && in_rounds<Run>) {
+      product_of_two_between_rounds(run, name, A, from.u, from.q, choose, next, two_vectors<T>{to.u, to.q});
+    } else if constexpr (is_one_kernel && !exchanges_two) {
+      product_of_two(run, name, A, from.u, from.q, next, choose);
     } else {
       product_without_factor(run, "w = A u", A, from.u, w);
       product_without_factor(run, "z = A q", A, from.q, z);

@@ -11,6 +11,7 @@ distributed_method<T> distributed_flexible_conjugate_gradient() {
   return {method::name,
           method::needs,
           true,
+          false,
           record_distributed_matrix_or_parts<flexible_conjugate_gradient, T>,
           distributed_flexible_conjugate_gradient_with_chebyshev<T>,
           distributed_flexible_conjugate_gradient_with_amg<T>,

@@ -1,0 +1,90 @@
+#pragma once
+
+/// The kernel of a step between two rounds of sums. For nvcc.
+
+#include "whilst/exchange/group_step_kernel.hpp"
+
+namespace whilst::detail {
+
+/// Takes the sums of the last round, as group_step_kernel does, and gives those of the next: each block reads what its
+/// indices need while the sums are under way, runs their finish for itself, goes on with the map, and sends what other
+/// ranks read of it. The last block gives the totals, and writes the finish's changes to memory.
+template <class Total, class Finish, class Map, class Sends, bool many>
+__global__ void __launch_bounds__(threads_of_group_step, many ? 2 : 1)
+    round_step_kernel(const __grid_constant__ Finish finish, const __grid_constant__ Map map,
+                      const __grid_constant__ give_sums<Total> gives, const __grid_constant__ Sends sends,
+                      const __grid_constant__ step_frame frame) {
+  __shared__ taken_by_block<Finish> taken;
+  const bool leads = threadIdx.x == 0;
+  const auto team = team_of_thread<Map>(frame);
+  const auto reading_team = reading_team_of_thread<Map>(frame);
+  const index_range range = indexes_of_thread<Map>(frame);
+  // As in step_kernel, whole warps read together, past the last index too.
+  index_type i = range.first;
+  const auto warp_has_index = [&] { return i - range.in_warp < range.n; };
+  const auto readable = [&] { return i < range.n ? i : range.n - 1; };
+  const auto fetch = [&] { return fetch_phase(map, readable(), reading_team); };
+  const auto read = [&](const auto& fetched) { return read_phase(map, readable(), reading_team, fetched); };
+
+  if (frame.next_may_start_early) let_next_step_start();
+  decltype(fetch()) fetched{};
+  typename Sends::of_entry to_send{};
+  if (warp_has_index()) {
+    fetched = fetch();
+    to_send = sends.fetch(readable());
+  }
+  wait_for_previous_step();
+  let_next_step_start();
+  int running = frame.guard ? read_early(frame.guard) : 1;
+  const group_exchange::round_to_end begun = gives.ranks.begun();
+  const std::uint32_t halo_round = sends.next_round();
+  typename taken_by_block<Finish>::finish_data finish_reads{};
+  decltype(gives.read()) known{};
+  if (leads) {
+    finish_reads = taken.start(finish, frame);
+    known = gives.read();
+  }
+  decltype(read(fetched)) data{};
+  if (warp_has_index()) data = read(fetched);
+  asm volatile("" : "+r"(running)::"memory");
+  if (!running) return taken.skip(frame, leads);
+  delay(frame.delay_seed, 1);
+
+  const loop_state state = taken.template take<Total>(gives.ranks, begun, finish, finish_reads, frame, leads, [] {});
+  // What came in with these sums goes on with the next ones.
+  if (leads) {
+    gives.ranks.read_noted(known.state);
+    known.state.is_open = 0;
+  }
+  delay(frame.delay_seed, 2);
+  if (!taken.goes_on) {
+    if (!leads || !arrive_last(frame.ticket)) return;
+    frame.links.note_stop();
+    frame.links.follow(state);
+    return;
+  }
+  Total total{};
+  while (warp_has_index()) {
+    if (i < range.n) {
+      map.fill_in(data, taken.told);
+      const Total share = write_phase(map, i, team, data);
+      if (team.rank() == 0) {
+        total += share;
+        sends.send(i, to_send, halo_round);
+      }
+    }
+    i += range.stride;
+    if (warp_has_index()) {
+      data = read(fetch());
+      to_send = sends.fetch(readable());
+    }
+  }
+  delay(frame.delay_seed, 3);
+  if (!total_by_ticket<threads_of_group_step / 32>(total, frame)) return;
+  gives(total, known);
+  *finish.handed = taken.told;
+  sends.note_round(halo_round);
+  frame.links.follow(state);
+}
+
+}  // namespace whilst::detail
