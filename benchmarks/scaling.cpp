@@ -32,6 +32,7 @@ struct measurement {
   std::string kind, method, loop;
   box points;
   bool is_weak;  ///< each rank has a cube, else all have one
+  const char* scaling() const { return is_weak ? "weak" : kind == "csr, amg" ? "amg" : "strong"; }
 };
 
 std::vector<measurement> measurements(const settings& asked, int ranks) {
@@ -46,6 +47,7 @@ std::vector<measurement> measurements(const settings& asked, int ranks) {
       for (const index_type edge : asked.weak_edges)
         all.push_back({kind, method, "whilst", {edge, ranks * edge}, true});
     }
+  for (const index_type edge : asked.amg_edges) all.push_back({"csr, amg", "cg", "whilst", {edge, edge}, false});
   return all;
 }
 
@@ -83,9 +85,9 @@ void measure_all(const whilst::group& ranks, int device, bool are_processes, con
   nlohmann::json runs = runs_before(asked);
   const bool tells = ranks.rank() == 0;
   if (tells)
-    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14}{:>11}{:>11}{:>10}{:>10}{:>11}\n", "operator", "method", "loop",
-               "cubes", "unknowns", "ranks", "us/iteration", "efficiency", "iterations", "residual", "error",
-               "set-up, s");
+    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14}{:>11}{:>11}{:>10}{:>10}{:>11}{:>11}{:>11}\n", "operator",
+               "method", "loop", "cubes", "unknowns", "ranks", "us/iteration", "efficiency", "iterations", "residual",
+               "error", "set-up, s", "solve, ms", "cancel, us");
   std::optional<nccl_loops> nccl;
   std::string refused;
   for (const measurement& one : measurements(asked, ranks.size())) {
@@ -110,7 +112,7 @@ void measure_all(const whilst::group& ranks, int device, bool are_processes, con
     nlohmann::json row{{"operator", one.kind},
                        {"method", one.method},
                        {"loop", one.loop},
-                       {"scaling", one.is_weak ? "weak" : "strong"},
+                       {"scaling", one.scaling()},
                        {"unknowns", one.points.points()},
                        {"ranks", ranks.size()},
                        {"ranks_are", are_processes ? "processes" : "threads"},
@@ -122,13 +124,17 @@ void measure_all(const whilst::group& ranks, int device, bool are_processes, con
                        {"relative_residual", found.residual},
                        {"largest_error", found.error},
                        {"setup_seconds", found.setup}};
+    if (found.solve > 0) row["solve_seconds"] = found.solve;
+    if (found.cancel) row["cancel_microseconds"] = 1e6 * *found.cancel;
     std::optional<double> efficiency;
     if (one.is_weak) efficiency = ranks.size() == 1 ? 1.0 : weak_efficiency(runs, one, microseconds);
     if (efficiency) row["efficiency"] = *efficiency;
-    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14.2f}{:>11}{:>11}{:>10.1e}{:>10.1e}{:>11.3f}\n", one.kind,
-               one.method, one.loop, one.is_weak ? "many" : "one", one.points.points(), ranks.size(), microseconds,
-               efficiency ? fmt::format("{:.1f} %", 100 * *efficiency) : "", found.iterations, found.residual,
-               found.error, found.setup);
+    fmt::print("{:<12}{:<13}{:<11}{:<7}{:>11}{:>6}{:>14.2f}{:>11}{:>11}{:>10.1e}{:>10.1e}{:>11.3f}{:>11}{:>11}\n",
+               one.kind, one.method, one.loop, one.is_weak ? "many" : "one", one.points.points(), ranks.size(),
+               microseconds, efficiency ? fmt::format("{:.1f} %", 100 * *efficiency) : "", found.iterations,
+               found.residual, found.error, found.setup,
+               found.solve > 0 ? fmt::format("{:.2f}", 1e3 * found.solve) : "",
+               found.cancel ? fmt::format("{:.0f}", 1e6 * *found.cancel) : "");
     std::fflush(stdout);
     runs.push_back(row);
     write(runs, asked);
@@ -146,6 +152,8 @@ int main(int count, char** arguments) {
   app.add_option("--threads", asked.threads, "ranks, as threads of this process")->check(CLI::Range(1, 64));
   app.add_option("--edges", asked.edges, "points along an edge of a cube that all ranks share")->delimiter(',');
   app.add_option("--weak-edges", asked.weak_edges, "the same of cubes of which each rank has one")->delimiter(',');
+  app.add_option("--amg-edges", asked.amg_edges, "the same of cubes that all share, solved with the preconditioner amg")
+      ->delimiter(',');
   app.add_option("--operators", asked.kinds, "matrix-free, csr")
       ->delimiter(',')
       ->check(CLI::IsMember({"matrix-free", "csr"}));

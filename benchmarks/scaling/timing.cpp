@@ -2,8 +2,10 @@
 #include "benchmarks/scaling/timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "benchmarks/scaling/slab.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
@@ -13,26 +15,64 @@
 namespace scaling {
 namespace {
 
-/// Times a solver by so many iterations, then solves for a known x and compares.
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// See timing::cancel. The clock is the machine's, so that processes can compare.
+template <class Solver>
+double seconds_to_cancel(const whilst::group& ranks, Solver& solver, const std::vector<double>& b) {
+  double longest = 0;
+  for (int who = 0; who < ranks.size(); ++who) {
+    std::vector<double> x(b.size());
+    double asked_at = 0;
+    ranks.barrier("cancelling");
+    std::thread canceller([&] {
+      if (ranks.rank() != who) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      asked_at = now();
+      solver.cancel();
+    });
+    const whilst::report ended = solver.solve(b, x);
+    const double ended_at = now();
+    canceller.join();
+    if (ended.reason() != whilst::reason::cancelled)
+      throw whilst::error("cancelling a solve", "it ended before", "Report it");
+    const auto all = ranks.all_gather<double>("cancelling", [&] { return std::vector{asked_at, ended_at}; }).all;
+    for (std::size_t q = 0; q < all.size(); q += 2)
+      longest = std::max(longest, all[q + 1] - all[2 * static_cast<std::size_t>(who)]);
+  }
+  return longest;
+}
+
+/// Times a solver by so many iterations, unless there are none, then solves for a known x and compares.
 template <class Solver>
 timing measure(const whilst::group& ranks, Solver& solver, const std::vector<double>& b, index_type first,
-               const box& points, const settings& asked) {
+               const box& points, int iterations, int repetitions) {
   timing made;
   made.iteration = std::numeric_limits<double>::infinity();
   std::vector<double> x(b.size());
   // No residual is as small as that, and none is beyond it.
   solver.set_tolerances(0, std::numeric_limits<double>::min());
-  solver.set_max_iterations(asked.iterations);
-  for (int k = 0; k < asked.repetitions; ++k) {
+  solver.set_max_iterations(iterations);
+  for (int k = 0; k < repetitions && iterations > 0; ++k) {
     std::fill(x.begin(), x.end(), 0.0);
-    const whilst::report timed = solver.solve(b, x);
-    made.iteration = std::min(made.iteration, timed.seconds_per_iteration());
-    made.setup = timed.setup_seconds();
+    made.iteration = std::min(made.iteration, solver.solve(b, x).seconds_per_iteration());
+  }
+  if (iterations > 0 && points.points() <= 20000) {
+    solver.set_max_iterations(std::numeric_limits<index_type>::max() / 4);
+    made.cancel = seconds_to_cancel(ranks, solver, b);
   }
   solver.set_tolerances(1e-8, 0);
   solver.set_max_iterations(20000);
-  std::fill(x.begin(), x.end(), 0.0);
-  const whilst::report found = solver.solve(b, x);
+  made.solve = std::numeric_limits<double>::infinity();
+  std::optional<whilst::report> last;
+  for (int k = 0; k < (iterations > 0 ? 1 : repetitions); ++k) {
+    std::fill(x.begin(), x.end(), 0.0);
+    last = solver.solve(b, x);
+    made.solve = std::min(made.solve, last->solve_seconds());
+  }
+  const whilst::report& found = *last;
+  made.setup = found.setup_seconds();
+  if (iterations == 0) made.iteration = made.solve / static_cast<double>(found.iterations());
   made.iterations = found.iterations();
   made.reason = std::string(whilst::name(found.reason()));
   made.transport = solver.transport();
@@ -119,19 +159,22 @@ timing run(const whilst::group& ranks, int device, const std::string& kind, cons
   const whilst::row_partition partition = slabs(points, ranks.size());
   const index_type first = partition.first(ranks.rank());
   const std::vector<double> b = right_hand_side(partition, ranks.rank(), points);
-  if (kind == "csr") {
+  const bool by_amg = kind == "csr, amg";
+  const int timed = by_amg ? 0 : asked.iterations;
+  if (by_amg) options.preconditioner = "amg";
+  if (kind != "matrix-free") {
     whilst::distributed_linear_solver<double> solver(slab_matrix<double>(ranks, points), options);
-    return measure(ranks, solver, b, first, points, asked);
+    return measure(ranks, solver, b, first, points, timed, asked.repetitions);
   }
   const slab<double> own(ranks, points);
   if (method == "pipelined-cg") {
     auto solver = whilst::make_distributed_operator_solver<whilst::pipelined_conjugate_gradient, double>(
         ranks, own.rows, own.halo, {}, options);
-    return measure(ranks, solver, b, first, points, asked);
+    return measure(ranks, solver, b, first, points, timed, asked.repetitions);
   }
   auto solver = whilst::make_distributed_operator_solver<whilst::conjugate_gradient, double>(ranks, own.rows, own.halo,
                                                                                              {}, options);
-  return measure(ranks, solver, b, first, points, asked);
+  return measure(ranks, solver, b, first, points, timed, asked.repetitions);
 }
 
 }  // namespace scaling

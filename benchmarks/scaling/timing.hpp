@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct settings {
   int threads = 1, iterations = 300, repetitions = 5;
   /// Of cubes that ranks share; and of those that each rank has one of, side by side.
   std::vector<index_type> edges{24, 100, 216}, weak_edges;
+  /// Of cubes that ranks share, for solves with the preconditioner amg.
+  std::vector<index_type> amg_edges;
   std::vector<std::string> kinds{"matrix-free", "csr"};
   std::vector<std::string> methods{"cg", "pipelined-cg"};
   std::vector<std::string> loops{"whilst", "nccl-host", "nccl-graph"};
@@ -36,10 +39,14 @@ struct timing {
   double error = 0;                 ///< the largest of an entry of the solution
   double residual = 0;              ///< |b - A x| / |b|, computed anew
   index_type iterations = 0;        ///< to 1e-8
+  double solve = 0;                 ///< seconds of these
+  /// Seconds from a cancel on one rank to the end of the solve on all, the longest of those on each rank; of small
+  /// problems alone, where the copy of x takes no time that counts.
+  std::optional<double> cancel;
   std::string reason, transport;
 };
 
-// Collective. kind: "matrix-free" or "csr".
+// Collective. kind: "matrix-free" or "csr", or "csr, amg", whose iterations are not timed by themselves.
 
 timing run(const whilst::group& ranks, int device, const std::string& kind, const std::string& method,
            const box& points, const settings& asked);

@@ -236,6 +236,70 @@ TEST_CASE("a thousand solves with random delays have the same bits", "[group][li
   found.check_all(reason::converged_rtol);
 }
 
+#if WHILST_WITH_CUDA
+
+// One rank enqueues a solve, and looks at it until it has made sure that another is still to come.
+TEST_CASE("a rank whose solve waits for others makes no call that waits for the GPU", "[group][linear]") {
+  if (whilst::cuda::device_count() == 0 || whilst_test::under_racecheck()) return;
+  for (const char* method : {"cg", "pipelined-cg"}) {
+    CAPTURE(method);
+    std::mutex lock;
+    std::vector<std::string> calls;
+    std::atomic<bool> is_looked_at{false};
+    static thread_local bool is_counted = false;
+    whilst::cuda::observer() = [&](const whilst::cuda::observed_call& call) {
+      if (!is_counted) return cudaSuccess;
+      const std::lock_guard hold(lock);
+      calls.emplace_back(call.expression);
+      return cudaSuccess;
+    };
+    reports found(2);
+    const auto thrown = on_ranks(2, [&](const group& ranks) {
+      rank_of_system own(ranks, usual(method), "graph");
+      own.solve();  // what CUDA loads once and for all
+      const whilst::place where = whilst::place::gpu(ranks.rank() % whilst::cuda::device_count());
+      const auto n = static_cast<index_type>(own.b.size());
+      const whilst::buffer<double> b(where, n, own.b.data());
+      whilst::buffer<double> x(where, n);
+      own.x.assign(own.x.size(), 0.0);
+      x.upload(own.x.data());
+      cudaStream_t made = nullptr;
+      if (cudaSetDevice(where.device()) != cudaSuccess ||
+          cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking) != cudaSuccess)
+        throw std::runtime_error("there is no stream");
+      const whilst::cuda::stream stream(made);
+      ranks.barrier("test");
+      if (ranks.rank() == 1)
+        while (!is_looked_at) std::this_thread::yield();
+      is_counted = ranks.rank() == 0;
+      const whilst::ticket solve = own.solver.enqueue(stream.get(), b.data(), x.data());
+      bool is_early = false;
+      if (is_counted) {
+        for (int k = 0; k < 100; ++k) is_early |= solve.done();
+        is_counted = false;
+        is_looked_at = true;
+      }
+      found.note(ranks, solve.wait());
+      ranks.barrier("test");
+      if (is_early) throw std::runtime_error("it did not wait for the other rank");
+    });
+    whilst::cuda::observer() = nullptr;
+    CHECK(thrown == nothing(2));
+    found.check_all(reason::converged_rtol);
+    CHECK(calls.size() >= 100);
+    for (const std::string& call : calls) {
+      CAPTURE(call);
+      for (const char* waits :
+           {"cudaFree", "cudaMalloc", "cudaHostRegister", "cudaHostUnregister", "cudaGraphExecDestroy",
+            "cudaGraphInstantiate", "cudaMemcpy(", "cudaMemset(", "cudaStreamSynchronize", "cudaDeviceSynchronize",
+            "cudaEventSynchronize", "cudaFuncSetAttribute"})
+        CHECK(call.rfind(waits, 0) != 0);
+    }
+  }
+}
+
+#endif
+
 TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
   const std::string executor = "host";
   const auto thrown_with = [&](const std::function<void(int, linear_solver_options&)>& change) {
