@@ -41,6 +41,28 @@ struct names_ghost {
     does[i] = end > A.offsets[i] && A.indices[end - 1] >= own;
   }
 };
+/// For each row its own share, and those that came from other ranks: these lie behind `own_shares` others.
+struct put_rows_of_shares {
+  const std::int32_t *rows, *shares;  ///< of those from others, in the order of rows
+  std::int32_t received, own, own_shares;
+  std::int32_t *offsets, *indices;
+  WHILST_HD void operator()(index_type i) const {
+    std::int32_t begin = 0;  // of those for this row
+    for (std::int32_t end = received; begin < end;) {
+      const std::int32_t middle = begin + (end - begin) / 2;
+      if (rows[middle] < i) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    std::int32_t at = static_cast<std::int32_t>(i) + begin;
+    offsets[i] = at;
+    if (i == own) return;
+    indices[at++] = static_cast<std::int32_t>(i);
+    for (; begin < received && rows[begin] == i; ++begin) indices[at++] = own_shares + shares[begin];
+  }
+};
 /// An entry of a matrix, by global numbers.
 struct entry_named {
   index_type row, column;

@@ -173,25 +173,25 @@ void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbe
     fine.shares = with_received(shares, more, rows, columns, fine.of_shares);
     fine.shares_values = kept_.take<C>(fine.shares.nonzeros).data();
     // E: own rows, and what others have of them.
-    std::vector<std::vector<std::int32_t>> shares_of(as_size(own));
-    std::vector<std::int32_t> offsets{0}, indices;
-    for (std::size_t t = 0; t < row_of_share.size(); ++t)
-      shares_of[as_size(row_of_share[t])].push_back(
-          static_cast<std::int32_t>(with_ghosts + static_cast<index_type>(t)));
-    for (index_type g = 0; g < own; ++g) {
-      indices.push_back(static_cast<std::int32_t>(g));
-      indices.insert(indices.end(), shares_of[as_size(g)].begin(), shares_of[as_size(g)].end());
-      offsets.push_back(static_cast<std::int32_t>(indices.size()));
-    }
-    const auto nonzeros_of_E = static_cast<index_type>(indices.size());
-    std::int32_t *const kept_offsets = kept_.take<std::int32_t>(own + 1).data(),
-                        *const kept_indices = kept_.take<std::int32_t>(nonzeros_of_E).data();
-    copies_.put(kept_offsets, offsets);
-    copies_.put(kept_indices, indices);
-    fine.E = {own, fine.shares.rows, nonzeros_of_E, kept_offsets, kept_indices};
+    std::vector<std::int32_t> order(row_of_share.size()), row_in_order;
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
+      return row_of_share[as_size(one)] < row_of_share[as_size(other)];
+    });
+    for (const std::int32_t t : order) row_in_order.push_back(row_of_share[as_size(t)]);
+    const buffer<std::int32_t> shares_in_order(where_, more, order.data()),
+        rows_in_order(where_, more, row_in_order.data());
+    const index_type nonzeros_of_E = own + more;
+    std::int32_t *const offsets_of_E = kept_.take<std::int32_t>(own + 1).data(),
+                        *const indices_of_E = kept_.take<std::int32_t>(nonzeros_of_E).data();
+    fine.E = {own, fine.shares.rows, nonzeros_of_E, offsets_of_E, indices_of_E};
     fine.ones = kept_.take<C>(nonzeros_of_E).data();
     const columns_of_product source{fine.E, fine.shares};
     run([&](recorder& steps) {
+      steps.step("E", own + 1,
+                 put_rows_of_shares{rows_in_order.data(), shares_in_order.data(), static_cast<std::int32_t>(more),
+                                    static_cast<std::int32_t>(own), static_cast<std::int32_t>(with_ghosts),
+                                    offsets_of_E, indices_of_E});
       steps.step("ones", nonzeros_of_E, fill_entries<C>{C(1), fine.ones});
       fine.coarse = record_offsets_of_product(steps, source, kept_, *scratch_);
     });
