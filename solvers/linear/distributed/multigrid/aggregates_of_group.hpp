@@ -154,7 +154,7 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     std::vector<index_type> names;
     for (const aggregate_of_rank& one : found) names.push_back(global(one));
     for (const unknown& one : left) names.push_back(global(one.joins));
-    coarse.name(names);
+    coarse.name(std::move(names));
     std::vector<std::int32_t> rows, joined, of_others;
     const auto local = [&](index_type one) { return one < 0 ? -1 : coarse.local(one); };
     for (const aggregate_of_rank& one : found) of_others.push_back(local(global(one)));

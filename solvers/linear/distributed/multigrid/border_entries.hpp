@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "solvers/linear/distributed/multigrid/exchanged_entries.hpp"
+#include "solvers/linear/distributed/multigrid/level_of_group.hpp"
 #include "solvers/linear/multigrid/patterns/sparse_pattern.hpp"
 
 namespace whilst::multigrid {
@@ -63,26 +64,59 @@ struct put_rows_of_shares {
     for (; begin < received && rows[begin] == i; ++begin) indices[at++] = own_shares + shares[begin];
   }
 };
-/// An entry of a matrix, by global numbers.
-struct entry_named {
-  index_type row, column;
+/// A row of a matrix that a rank sends, or some entries of it.
+struct row_sent {
+  index_type row;  ///< by its global number
+  std::int64_t entries;
 };
-/// Entries that are to be sent: for each rank which ones, and in their order the rows they are of.
-struct entries_to_send {
-  std::vector<std::vector<std::int32_t>> for_rank;
-  std::vector<std::vector<index_type>> rows;
+/// What is to be sent to each rank, row by row: entries, and their columns.
+struct rows_to_send {
+  std::vector<std::vector<row_sent>> rows;
+  std::vector<std::vector<std::int32_t>> entries, columns;
 
-  explicit entries_to_send(int ranks) : for_rank(as_size(ranks)), rows(as_size(ranks)) {}
-  void add(int q, std::int32_t entry, index_type row) {
-    for_rank[as_size(q)].push_back(entry);
-    rows[as_size(q)].push_back(row);
-  }
-  std::vector<index_type> all_rows() const {
-    std::vector<index_type> all;
-    for (const auto& some : rows) all.insert(all.end(), some.begin(), some.end());
-    return all;
+  explicit rows_to_send(int ranks) : rows(as_size(ranks)), entries(as_size(ranks)), columns(as_size(ranks)) {}
+  void add(int q, index_type row, std::int32_t entry, std::int32_t column) {
+    std::vector<row_sent>& of_rank = rows[as_size(q)];
+    if (of_rank.empty() || of_rank.back().row != row) of_rank.push_back({row, 0});
+    ++of_rank.back().entries;
+    entries[as_size(q)].push_back(entry);
+    columns[as_size(q)].push_back(column);
   }
 };
+/// What a rank got, in the order of the ranks it is from, and of each in the order in which that sent it.
+struct rows_received {
+  std::vector<row_sent> rows;
+  std::vector<std::int32_t> columns;  ///< which of the names
+  std::vector<index_type> names;      ///< of columns, by global numbers
+};
+/// A column recurs in row after row, so its name is sent once. numbers: of the columns. Collective.
+inline rows_received exchange_rows(const char* doing, border_window& border, rows_to_send sent,
+                                   const local_numbers& numbers) {
+  std::vector<std::vector<index_type>> names(sent.columns.size());
+  border.ranks().agree(doing, [&] {
+    std::vector<std::int32_t> name_of(as_size(numbers.with_ghosts()), -1), named;
+    for (std::size_t q = 0; q < names.size(); ++q) {
+      for (std::int32_t& column : sent.columns[q]) {
+        std::int32_t& name = name_of[as_size(column)];
+        if (name < 0) {
+          name = static_cast<std::int32_t>(names[q].size());
+          names[q].push_back(numbers.global(column));
+          named.push_back(column);
+        }
+        column = name;
+      }
+      for (const std::int32_t column : named) name_of[as_size(column)] = -1;
+      named.clear();
+    }
+  });
+  auto rows = border.exchange(doing, sent.rows);
+  auto columns = border.exchange(doing, sent.columns);
+  auto all_names = border.exchange(doing, names);
+  for (std::size_t q = 0; q < names.size(); ++q)
+    for (std::size_t k = columns.first[q]; k < columns.first[q + 1]; ++k)
+      columns.all[k] += static_cast<std::int32_t>(all_names.first[q]);
+  return {std::move(rows.all), std::move(columns.all), std::move(all_names.all)};
+}
 /// The first rows of a pattern, which have so many entries.
 inline pattern_view rows_of(pattern_view pattern, index_type rows, index_type nonzeros) {
   pattern.rows = rows;
@@ -93,6 +127,7 @@ inline pattern_view rows_of(pattern_view pattern, index_type rows, index_type no
 template <class Visit>
 void for_rows(const host_copies& copies, const pattern_view& pattern, const std::vector<std::int32_t>& rows,
               const Visit& visit) {
+  if (rows.empty()) return;
   const buffer<std::int32_t> listed(copies.where(), static_cast<index_type>(rows.size()), rows.data());
   const auto begins = copies.fetched(pattern.offsets, listed), ends = copies.fetched(pattern.offsets + 1, listed);
   std::vector<std::int32_t> entries;
