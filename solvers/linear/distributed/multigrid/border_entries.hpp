@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,17 @@ inline rows_received exchange_rows(const char* doing, border_window& border, row
     for (std::size_t k = columns.first[q]; k < columns.first[q + 1]; ++k)
       columns.all[k] += static_cast<std::int32_t>(all_names.first[q]);
   return {std::move(rows.all), std::move(columns.all), std::move(all_names.all)};
+}
+/// The rows whose flag is 1, few of many.
+inline std::vector<std::int32_t> rows_flagged(const std::vector<std::uint8_t>& flags) {
+  std::vector<std::int32_t> rows;
+  const std::uint8_t *const begin = flags.data(), *const end = begin + flags.size();
+  for (const std::uint8_t* at = begin; at != end; ++at) {
+    at = static_cast<const std::uint8_t*>(std::memchr(at, 1, static_cast<std::size_t>(end - at)));
+    if (!at) break;
+    rows.push_back(static_cast<std::int32_t>(at - begin));
+  }
+  return rows;
 }
 /// The first rows of a pattern, which have so many entries.
 inline pattern_view rows_of(pattern_view pattern, index_type rows, index_type nonzeros) {

@@ -29,7 +29,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
     });
   });
   // Whoever gets an entry of a vector gets that row.
-  const auto rows_for = fine.of_vector.lists();
+  const auto& rows_for = fine.of_vector.lists();
   by_all([&] {
     for (std::size_t q = 0; q < rows_for.size(); ++q)
       for_rows(copies_, own, rows_for[q], [&](std::size_t k, std::int32_t e, std::int32_t g) {
@@ -81,10 +81,7 @@ void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_n
       steps.step("columns of Q", n, put_kept_of_Q<C>{all, fine.Q.offsets, indices, lanes});
       steps.step("rows with ghosts", n, names_ghost{fine.Q, static_cast<std::int32_t>(coarse.own()), names});
     });
-    const std::vector<std::uint8_t> along = copies_.fetched(names, n);
-    std::vector<std::int32_t> rows;
-    for (std::size_t i = 0; i < along.size(); ++i)
-      if (along[i]) rows.push_back(static_cast<std::int32_t>(i));
+    const std::vector<std::int32_t> rows = rows_flagged(copies_.fetched(names, n));
     const std::vector<int> owners = coarse.owners();
     for_rows(copies_, fine.Q, rows, [&](std::size_t k, std::int32_t e, std::int32_t g) {
       if (g >= coarse.own()) to_send.add(owners[as_size(g - coarse.own())], fine.named.global(rows[k]), e, g);
