@@ -143,6 +143,9 @@ void for_rows(const host_copies& copies, const pattern_view& pattern, const std:
   const buffer<std::int32_t> listed(copies.where(), static_cast<index_type>(rows.size()), rows.data());
   const auto begins = copies.fetched(pattern.offsets, listed), ends = copies.fetched(pattern.offsets + 1, listed);
   std::vector<std::int32_t> entries;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < rows.size(); ++k) count += as_size(ends[k] - begins[k]);
+  entries.reserve(count);
   for (std::size_t k = 0; k < rows.size(); ++k)
     for (std::int32_t e = begins[k]; e < ends[k]; ++e) entries.push_back(e);
   const auto columns = copies.fetched(

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/engine/memory/copies.hpp"
 #include "solvers/host/run_now.hpp"
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -37,29 +38,23 @@ class host_copies {
   explicit host_copies(place where) : where_(where) {}
   template <class V>
   void put(V* to, const std::vector<V>& from) const {
-    const auto count = static_cast<index_type>(from.size());
-    if (count == 0) return;
-    const buffer<V> staged(where_, count, from.data());
-    run("from the host", count, copy_entries<V>{staged.data(), to});
+    copy_to_place(where_, to, from.data(), from.size() * sizeof(V));
   }
   template <class V>
   std::vector<V> fetched(const V* from, index_type count) const {
     std::vector<V> found(static_cast<std::size_t>(count));
-    if (count == 0) return found;
-    const buffer<V> staged(where_, count);
-    run("to the host", count, copy_entries<V>{from, staged.data()});
-    staged.download(found.data());
+    copy_from_place(where_, found.data(), from, found.size() * sizeof(V));
     return found;
   }
   /// Entries which[0], which[1], ... of an array; which: on the place.
   template <class V>
   std::vector<V> fetched(const V* from, const buffer<std::int32_t>& which) const {
-    std::vector<V> found(static_cast<std::size_t>(which.size()));
-    if (found.empty()) return found;
-    const buffer<V> staged(where_, which.size());
-    run("to the host", which.size(), gather_entries<V>{which.data(), from, staged.data()});
-    staged.download(found.data());
-    return found;
+    return fetched_by<V>(which.size(), [&](V* to) { return gather_entries<V>{which.data(), from, to}; });
+  }
+  /// Of memory that only steps reach: another rank's.
+  template <class V>
+  std::vector<V> fetched_by_a_step(const V* from, index_type count) const {
+    return fetched_by<V>(count, [&](V* to) { return copy_entries<V>{from, to}; });
   }
   place where() const { return where_; }
   template <class Map>
@@ -70,6 +65,16 @@ class host_copies {
   }
 
  private:
+  /// map_to(to): the step that puts the entries there.
+  template <class V, class MapTo>
+  std::vector<V> fetched_by(index_type count, const MapTo& map_to) const {
+    std::vector<V> found(static_cast<std::size_t>(count));
+    if (count == 0) return found;
+    const raw_buffer staged = raw_buffer::unset(where_, found.size() * sizeof(V));
+    run("to the host", count, map_to(static_cast<V*>(staged.data())));
+    staged.download(found.data(), staged.bytes());
+    return found;
+  }
   place where_;
 };
 
@@ -138,7 +143,7 @@ class border_window {
       for (int q = 0; q < ranks_.size(); ++q) {
         const auto from = static_cast<std::size_t>(q);
         const std::vector<V> share =
-            copies_.fetched(static_cast<const V*>(of<V>(q)) + shares.begins[from], shares.counts[from]);
+            copies_.fetched_by_a_step(static_cast<const V*>(of<V>(q)) + shares.begins[from], shares.counts[from]);
         mine.all.insert(mine.all.end(), share.begin(), share.end());
         mine.first.push_back(mine.all.size());
       }
@@ -205,18 +210,19 @@ class exchanged_entries {
     });
     ranks.agree(doing, [&] {
       const index_type all = std::accumulate(shares_.counts.begin(), shares_.counts.end(), index_type{0});
-      const buffer<V> staged(border_->where(), all);
+      const raw_buffer staged =
+          raw_buffer::unset(border_->where(), order.size() > 0 ? static_cast<std::size_t>(all) * sizeof(V) : 0);
+      V* const received = order.size() > 0 ? static_cast<V*>(staged.data()) : to;
       index_type begin = 0;
       program_recorder steps(border_->where());
       for (int q = 0; q < ranks.size(); ++q) {
         const auto from = static_cast<std::size_t>(q);
         if (shares_.counts[from] == 0) continue;
-        steps.step(
-            "what others have", shares_.counts[from],
-            copy_entries<V>{border_->of<V>(q) + shares_.begins[from], (order.size() > 0 ? staged.data() : to) + begin});
+        steps.step("what others have", shares_.counts[from],
+                   copy_entries<V>{border_->of<V>(q) + shares_.begins[from], received + begin});
         begin += shares_.counts[from];
       }
-      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), staged.data(), to});
+      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), received, to});
       run_now(std::move(steps).finish(), border_->where());
     });
   }
