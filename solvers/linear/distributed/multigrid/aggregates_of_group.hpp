@@ -88,7 +88,7 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     for (const std::int32_t row : rows) left.push_back({row, {}, {}});
     std::vector<std::int32_t> entries, owners;
     std::vector<neighbour> named;
-    for_rows(copies_, fine.A, rows, [&](std::size_t k, std::int32_t e, std::int32_t j) {
+    for_rows(copies_, fine.A, rows, 0, [&](std::size_t k, std::int32_t e, std::int32_t j) {
       entries.push_back(e);
       owners.push_back(static_cast<std::int32_t>(k));
       named.push_back({static_cast<std::int32_t>(j - n), 0});

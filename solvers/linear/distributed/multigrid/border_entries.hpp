@@ -135,17 +135,29 @@ inline pattern_view rows_of(pattern_view pattern, index_type rows, index_type no
   pattern.nonzeros = nonzeros;
   return pattern;
 }
-/// Rows of a pattern, in host memory: calls visit(k, e, column) for each entry e of the k-th row listed.
+/// Where the entries of some rows begin whose columns are `from` or greater; these rows are in order unless that is 0.
+struct find_begins {
+  pattern_view pattern;
+  const std::int32_t* rows;
+  std::int32_t from, *begins;
+  WHILST_HD void operator()(index_type k) const {
+    begins[k] = from == 0 ? pattern.offsets[rows[k]] : pattern.find(rows[k], from);
+  }
+};
+/// Rows of a pattern, in host memory, from a column on: calls visit(k, e, column) for each entry e of the k-th row
+/// listed.
 template <class Visit>
 void for_rows(const host_copies& copies, const pattern_view& pattern, const std::vector<std::int32_t>& rows,
-              const Visit& visit) {
+              std::int32_t from, const Visit& visit) {
   if (rows.empty()) return;
-  const buffer<std::int32_t> listed(copies.where(), static_cast<index_type>(rows.size()), rows.data());
-  const auto begins = copies.fetched(pattern.offsets, listed), ends = copies.fetched(pattern.offsets + 1, listed);
+  const auto count = static_cast<index_type>(rows.size());
+  const buffer<std::int32_t> listed(copies.where(), count, rows.data()), first(copies.where(), count);
+  copies.run("where rows begin", count, find_begins{pattern, listed.data(), from, first.data()});
+  const auto begins = copies.fetched(first.data(), count), ends = copies.fetched(pattern.offsets + 1, listed);
+  std::size_t all = 0;
+  for (std::size_t k = 0; k < rows.size(); ++k) all += as_size(ends[k] - begins[k]);
   std::vector<std::int32_t> entries;
-  std::size_t count = 0;
-  for (std::size_t k = 0; k < rows.size(); ++k) count += as_size(ends[k] - begins[k]);
-  entries.reserve(count);
+  entries.reserve(all);
   for (std::size_t k = 0; k < rows.size(); ++k)
     for (std::int32_t e = begins[k]; e < ends[k]; ++e) entries.push_back(e);
   const auto columns = copies.fetched(

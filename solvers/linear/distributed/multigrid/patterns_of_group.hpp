@@ -32,7 +32,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
   const auto& rows_for = fine.of_vector.lists();
   by_all([&] {
     for (std::size_t q = 0; q < rows_for.size(); ++q)
-      for_rows(copies_, own, rows_for[q], [&](std::size_t k, std::int32_t e, std::int32_t g) {
+      for_rows(copies_, own, rows_for[q], 0, [&](std::size_t k, std::int32_t e, std::int32_t g) {
         to_send.add(static_cast<int>(q), fine.named.global(rows_for[q][k]), e, g);
       });
   });
@@ -83,8 +83,9 @@ void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_n
     });
     const std::vector<std::int32_t> rows = rows_flagged(copies_.fetched(names, n));
     const std::vector<int> owners = coarse.owners();
-    for_rows(copies_, fine.Q, rows, [&](std::size_t k, std::int32_t e, std::int32_t g) {
-      if (g >= coarse.own()) to_send.add(owners[as_size(g - coarse.own())], fine.named.global(rows[k]), e, g);
+    const auto from = static_cast<std::int32_t>(coarse.own());
+    for_rows(copies_, fine.Q, rows, from, [&](std::size_t k, std::int32_t e, std::int32_t g) {
+      to_send.add(owners[as_size(g - from)], fine.named.global(rows[k]), e, g);
     });
   });
   fine.of_Q.exchange = exchanged_entries(making, border_, to_send.entries);
@@ -126,7 +127,7 @@ void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbe
     std::vector<std::int32_t> rows;
     for (index_type g = own; g < with_ghosts; ++g) rows.push_back(static_cast<std::int32_t>(g));
     const std::vector<int> owners = coarse.owners();
-    for_rows(copies_, shares, rows,
+    for_rows(copies_, shares, rows, 0,
              [&](std::size_t k, std::int32_t e, std::int32_t g) { to_send.add(owners[k], coarse.ghosts[k], e, g); });
   });
   fine.of_shares.exchange = exchanged_entries(making, border_, to_send.entries);
