@@ -89,6 +89,18 @@ struct rows_received {
   std::vector<row_sent> rows;
   std::vector<std::int32_t> columns;  ///< which of the names
   std::vector<index_type> names;      ///< of columns, by global numbers
+
+  std::vector<index_type> row_names() const {
+    std::vector<index_type> all;
+    all.reserve(rows.size());
+    for (const row_sent& one : rows) all.push_back(one.row);
+    return all;
+  }
+  /// Rows' names, which are in order, give way to places among all.
+  void number_rows(const std::vector<index_type>& all) {
+    const std::vector<std::int32_t> places = places_among(row_names(), all, 0);
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k].row = places[k];
+  }
 };
 /// A column recurs in row after row, so its name is sent once. numbers: of the columns. Collective.
 inline rows_received exchange_rows(const char* doing, border_window& border, rows_to_send sent,

@@ -41,7 +41,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
   by_all([&] {
     const auto now = coarse.name(found.names);
     renumber({{own.indices, own.nonzeros}, {fine.aggregate, fine.named.with_ghosts()}}, coarse.own(), now);
-    for (row_sent& one : found.rows) one.row = fine.named.local(one.row) - n;
+    found.number_rows(fine.named.ghosts);
     name_columns(found, coarse);
     own.columns = coarse.with_ghosts();
     fine.P = with_received(own, fine.named.with_ghosts() - n, found, fine.of_P);
@@ -92,11 +92,9 @@ void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_n
   rows_received found = exchange_rows(making, *border_, std::move(to_send), coarse);
   local_numbers of_cycle = fine.named;
   by_all([&] {
-    std::vector<index_type> names;
-    for (const row_sent& one : found.rows) names.push_back(one.row);
-    of_cycle.name(std::move(names));
+    of_cycle.name(found.row_names());
     fine.ghosts = of_cycle.ghosts;
-    for (row_sent& one : found.rows) one.row = of_cycle.local(one.row) - n;
+    found.number_rows(fine.ghosts);
     name_columns(found, coarse);
     const index_type own = fine.Q.nonzeros;
     pattern_view all = with_received(fine.Q, of_cycle.with_ghosts() - n, found, fine.of_Q);
