@@ -42,6 +42,9 @@ std::string message_of(const std::exception_ptr& failure) {
   }
 }
 
+/// For a rank that fails: all get messages then, and nobody what was asked for.
+std::byte* no_room(std::size_t) { return nullptr; }
+
 }  // namespace
 
 struct group::state {
@@ -49,31 +52,32 @@ struct group::state {
   gather_bytes gather;
   std::string broken;  ///< why, or empty
 
-  /// Gathers; an error of the callback breaks the group, since nobody knows who got what.
-  arrays_of_ranks<std::byte> gather_sized(std::span<const std::byte> mine, std::span<const std::size_t> sizes) {
-    arrays_of_ranks<std::byte> result;
-    result.first.assign(1, 0);
-    for (const std::size_t bytes : sizes) result.first.push_back(result.first.back() + bytes);
+  /// Gathers; an error of the callback breaks the group, since nobody knows who got what. Returns where each rank's
+  /// bytes begin.
+  std::vector<std::size_t> gather_sized(std::span<const std::byte> mine, std::span<const std::size_t> sizes,
+                                        const make_room& room) {
+    std::vector<std::size_t> first{0};
+    for (const std::size_t bytes : sizes) first.push_back(first.back() + bytes);
     try {
-      result.all.resize(result.first.back());
-      gather(mine, sizes, result.all);
+      gather(mine, sizes, {room(first.back()), first.back()});
     } catch (...) {
       broken = message_of(std::current_exception());
       throw;
     }
-    return result;
+    return first;
   }
   std::vector<call_header> gather_headers(const call_header& mine) {
     std::vector<call_header> headers(static_cast<std::size_t>(size));
     const std::vector<std::size_t> sizes(headers.size(), sizeof(call_header));
-    const auto bytes = gather_sized(std::as_bytes(std::span(&mine, 1)), sizes);
-    std::memcpy(headers.data(), bytes.all.data(), bytes.all.size());
+    gather_sized(std::as_bytes(std::span(&mine, 1)), sizes,
+                 [&](std::size_t) { return std::as_writable_bytes(std::span(headers)).data(); });
     return headers;
   }
-  arrays_of_ranks<std::byte> exchange(const call_header& mine, std::span<const std::byte> bytes);
+  std::vector<std::size_t> exchange(const call_header& mine, std::span<const std::byte> bytes, const make_room& room);
 };
 
-arrays_of_ranks<std::byte> group::state::exchange(const call_header& mine, std::span<const std::byte> bytes) {
+std::vector<std::size_t> group::state::exchange(const call_header& mine, std::span<const std::byte> bytes,
+                                                const make_room& room) {
   const std::vector<call_header> headers = gather_headers(mine);
   const auto failed = [](const call_header& one) { return one.share != share_of_call::made; };
   const auto first_failed = std::find_if(headers.begin(), headers.end(), failed);
@@ -89,14 +93,16 @@ arrays_of_ranks<std::byte> group::state::exchange(const call_header& mine, std::
   std::vector<std::size_t> sizes;
   for (const call_header& one : headers)
     sizes.push_back(all_made || failed(one) ? static_cast<std::size_t>(one.bytes) : 0);
-  arrays_of_ranks<std::byte> given =
-      gather_sized(all_made || failed(mine) ? bytes : std::span<const std::byte>(), std::span(sizes));
-  if (all_made) return given;
+  if (all_made) return gather_sized(bytes, sizes, room);
 
+  arrays_of_ranks<char> messages;
+  messages.first = gather_sized(failed(mine) ? bytes : std::span<const std::byte>(), sizes, [&](std::size_t all) {
+    messages.all.resize(all);
+    return std::as_writable_bytes(std::span(messages.all)).data();
+  });
   const auto who = static_cast<int>(first_failed - headers.begin());
-  const std::span<const std::byte> message = given.of(who);
-  const std::string problem = "rank " + std::to_string(who) +
-                              " failed: " + std::string(reinterpret_cast<const char*>(message.data()), message.size());
+  const std::span<const char> message = messages.of(who);
+  const std::string problem = "rank " + std::to_string(who) + " failed: " + std::string(message.begin(), message.end());
   const auto left = [](const call_header& one) { return one.share == share_of_call::left; };
   if (std::any_of(headers.begin(), headers.end(), left)) broken = problem;
   throw error(mine.call, problem);
@@ -114,10 +120,14 @@ group::group(int rank, int size, gather_bytes gather) {
 int group::rank() const { return state_ ? state_->rank : 0; }
 int group::size() const { return state_ ? state_->size : 1; }
 
-arrays_of_ranks<std::byte> group::exchange(std::string_view call, std::size_t element_bytes,
-                                           std::span<const std::byte> mine, const std::exception_ptr& failure) const {
+std::vector<std::size_t> group::exchange(std::string_view call, std::size_t element_bytes,
+                                         std::span<const std::byte> mine, const std::exception_ptr& failure,
+                                         const make_room& room) const {
   if (failure && (!state_ || !state_->broken.empty())) std::rethrow_exception(failure);
-  if (!state_) return {{mine.begin(), mine.end()}, {0, mine.size()}};
+  if (!state_) {
+    std::copy(mine.begin(), mine.end(), room(mine.size()));
+    return {0, mine.size()};
+  }
   if (!state_->broken.empty())
     throw error(call, "the group is broken: " + state_->broken, "Make a new group on all ranks");
 
@@ -126,19 +136,19 @@ arrays_of_ranks<std::byte> group::exchange(std::string_view call, std::size_t el
   call.copy(header.call, sizeof(header.call) - 1);
   if (!failure) {
     header.bytes = static_cast<std::int64_t>(mine.size());
-    return state_->exchange(header, mine);
+    return state_->exchange(header, mine, room);
   }
   const std::string message = message_of(failure);
   header.bytes = static_cast<std::int64_t>(message.size());
   header.share = share_of_call::failed;
   try {
-    state_->exchange(header, std::as_bytes(std::span(message)));
+    state_->exchange(header, std::as_bytes(std::span(message)), no_room);
   } catch (...) {  // this rank's own error says more
   }
   std::rethrow_exception(failure);
 }
 
-void group::barrier(std::string_view call) const { exchange(call, 1, {}, nullptr); }
+void group::barrier(std::string_view call) const { (void)all_gather(call, std::span<const std::byte>()); }
 
 void group::fail(std::string_view message) const noexcept {
   if (!state_ || !state_->broken.empty()) return;
@@ -146,7 +156,7 @@ void group::fail(std::string_view message) const noexcept {
     call_header header;
     header.bytes = static_cast<std::int64_t>(message.size());
     header.share = share_of_call::left;
-    state_->exchange(header, std::as_bytes(std::span(message)));
+    state_->exchange(header, std::as_bytes(std::span(message)), no_room);
   } catch (...) {  // this is how it ends
   }
 }

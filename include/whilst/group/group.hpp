@@ -56,14 +56,12 @@ class group {
   /// words what is being done, the same on all ranks, of which 111 characters count: errors have it.
   template <class T>
   arrays_of_ranks<T> all_gather(std::string_view call, std::span<const T> mine) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    return in_elements<T>(exchange(call, sizeof(T), std::as_bytes(mine), nullptr));
+    return gathered(call, mine, nullptr);
   }
   /// The same with what make() returns, an array of T. If it throws on any rank, all ranks throw.
   template <class T, class Make>
   requires std::is_invocable_v<Make> arrays_of_ranks<T> all_gather(std::string_view call, Make&& make)
   const {
-    static_assert(std::is_trivially_copyable_v<T>);
     std::vector<T> mine;
     std::exception_ptr failure;
     try {
@@ -71,7 +69,7 @@ class group {
     } catch (...) {
       failure = std::current_exception();
     }
-    return in_elements<T>(exchange(call, sizeof(T), std::as_bytes(std::span<const T>(mine)), failure));
+    return gathered(call, std::span<const T>(mine), failure);
   }
   /// Calls work() on each rank, and returns if all have done it. If it throws on any rank, all ranks throw. Collective.
   template <class Work>
@@ -91,22 +89,29 @@ class group {
 
  private:
   struct state;
-  /// Bytes of all ranks, and where each rank's begin. Throws on every rank if failure is not null on one.
-  arrays_of_ranks<std::byte> exchange(std::string_view call, std::size_t element_bytes, std::span<const std::byte> mine,
-                                      const std::exception_ptr& failure) const;
+  /// Memory for so many bytes.
+  using make_room = std::function<std::byte*(std::size_t bytes)>;
+  /// Gathers the bytes of all ranks, for which it asks room once; returns where each rank's begin. Throws on every rank
+  /// if failure is not null on one.
+  std::vector<std::size_t> exchange(std::string_view call, std::size_t element_bytes, std::span<const std::byte> mine,
+                                    const std::exception_ptr& failure, const make_room& room) const;
   template <class T>
-  static arrays_of_ranks<T> in_elements(const arrays_of_ranks<std::byte>& bytes);
+  arrays_of_ranks<T> gathered(std::string_view call, std::span<const T> mine, const std::exception_ptr& failure) const;
 
   std::shared_ptr<state> state_;  // null: one rank
 };
 
 template <class T>
-arrays_of_ranks<T> group::in_elements(const arrays_of_ranks<std::byte>& bytes) {
-  arrays_of_ranks<T> elements;
-  elements.all.resize(bytes.all.size() / sizeof(T));
-  std::copy(bytes.all.begin(), bytes.all.end(), std::as_writable_bytes(std::span<T>(elements.all)).begin());
-  for (const std::size_t first : bytes.first) elements.first.push_back(first / sizeof(T));
-  return elements;
+arrays_of_ranks<T> group::gathered(std::string_view call, std::span<const T> mine,
+                                   const std::exception_ptr& failure) const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  arrays_of_ranks<T> made;
+  made.first = exchange(call, sizeof(T), std::as_bytes(mine), failure, [&](std::size_t bytes) {
+    made.all.resize(bytes / sizeof(T));
+    return std::as_writable_bytes(std::span<T>(made.all)).data();
+  });
+  for (std::size_t& first : made.first) first /= sizeof(T);
+  return made;
 }
 
 }  // namespace whilst

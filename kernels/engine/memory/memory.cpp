@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/engine/memory/copies.hpp"
 #include "kernels/engine/memory/pinned_pool.hpp"
 #include "whilst/engine/memory/arena.hpp"
 #include "whilst/engine/memory/cuda.hpp"
@@ -56,6 +57,13 @@ void copy_and_wait(std::string_view doing, int device, cuda::context_life life, 
   cudaStream_t stream = stream_beside(life);
   WHILST_CUDA(doing, cudaMemcpyAsync(target, source, bytes, kind, stream));
   cuda::finish_copies(doing, stream);
+}
+
+/// In the place's current context.
+void copy_by_current(std::string_view doing, place where, void* target, const void* source, std::size_t bytes,
+                     cudaMemcpyKind kind) {
+  const cuda::device_guard current(where.device());
+  copy_and_wait(doing, where.device(), cuda::context_life::current(), target, source, bytes, kind);
 }
 
 /// Memory that dies with the current context, unless `release` frees it earlier.
@@ -162,6 +170,22 @@ void raw_buffer::download(void* target, std::size_t bytes) const {
   }
 #if WHILST_WITH_CUDA
   copy_and_wait("copying from the GPU", device_, life_, target, data(), bytes, cudaMemcpyDeviceToHost);
+#endif
+}
+
+void copy_to_place(place where, void* target, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (where.on_host()) std::memcpy(target, source, bytes);
+#if WHILST_WITH_CUDA
+  if (!where.on_host()) copy_by_current("copying to the GPU", where, target, source, bytes, cudaMemcpyHostToDevice);
+#endif
+}
+
+void copy_from_place(place where, void* target, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (where.on_host()) std::memcpy(target, source, bytes);
+#if WHILST_WITH_CUDA
+  if (!where.on_host()) copy_by_current("copying from the GPU", where, target, source, bytes, cudaMemcpyDeviceToHost);
 #endif
 }
 

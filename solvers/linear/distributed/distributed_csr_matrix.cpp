@@ -1,11 +1,14 @@
 #include "whilst/linear/distributed/distributed_csr_matrix.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "solvers/linear/host_array.hpp"
 #include "whilst/basics/error.hpp"
 
 namespace whilst {
@@ -38,16 +41,19 @@ std::size_t entries_of(const integer_array& array) {
 std::vector<std::int64_t> checked_offsets(const char* doing, const integer_array& row_offsets, std::size_t columns,
                                           std::size_t values) {
   std::vector<std::int64_t> offsets;
-  offsets.reserve(entries_of(row_offsets));
-  for_each_entry(row_offsets, [&](std::size_t i, auto offset) {
-    const std::int64_t before = i == 0 ? 0 : offsets.back();
-    if (std::cmp_less(offset, before) || std::cmp_greater(offset, columns) || (i == 0 && offset != 0)) {
-      refuse_rows(doing, "row_offsets[" + std::to_string(i) + "] is " + std::to_string(offset),
-                  "Give offsets that start at 0, never fall, and end with the number of column indices, " +
-                      std::to_string(columns));
-    }
-    offsets.push_back(static_cast<std::int64_t>(offset));
-  });
+  std::visit(
+      [&](const auto& given) {
+        const std::size_t i = detail::first_index(given.size(), [&](std::size_t at) {
+          return at == 0 ? given[at] != 0 : given[at] < given[at - 1] || std::cmp_greater(given[at], columns);
+        });
+        if (i < given.size()) {
+          refuse_rows(doing, "row_offsets[" + std::to_string(i) + "] is " + std::to_string(given[i]),
+                      "Give offsets that start at 0, never fall, and end with the number of column indices, " +
+                          std::to_string(columns));
+        }
+        offsets.assign(given.begin(), given.end());
+      },
+      row_offsets);
   if (offsets.empty()) refuse_rows(doing, "row_offsets is empty", "Give one entry more than this rank has rows");
   if (std::cmp_not_equal(offsets.back(), columns) || columns != values) {
     refuse_rows(doing,
@@ -74,20 +80,38 @@ row_partition partition_of(const char* doing, const arrays_of_ranks<index_type>&
   return row_partition(std::move(first));
 }
 
+void sort_each_once(std::vector<index_type>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
 /// Global numbers of the columns that other ranks have, ascending.
 std::vector<index_type> ghosts_among(const char* doing, const integer_array& columns, const row_partition& partition,
                                      int rank) {
+  const index_type rows = partition.rows(), first = partition.first(rank), last = partition.first(rank + 1);
   std::vector<index_type> ghosts;
-  for_each_entry(columns, [&](std::size_t k, auto column) {
-    if (std::cmp_less(column, 0) || std::cmp_greater_equal(column, partition.rows())) {
-      refuse_rows(doing, "column_indices[" + std::to_string(k) + "] is " + std::to_string(column),
-                  "Give columns from 0 to " + std::to_string(partition.rows() - 1) +
-                      ", as all ranks' rows together are " + std::to_string(partition.rows()));
-    }
-    if (const auto it = static_cast<index_type>(column); !partition.has(rank, it)) ghosts.push_back(it);
-  });
-  std::sort(ghosts.begin(), ghosts.end());
-  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  std::visit(
+      [&](const auto& given) {
+        const std::size_t k = detail::first_index(given.size(), [&](std::size_t at) {
+          return std::cmp_less(given[at], 0) || std::cmp_greater_equal(given[at], rows);
+        });
+        if (k < given.size()) {
+          refuse_rows(doing, "column_indices[" + std::to_string(k) + "] is " + std::to_string(given[k]),
+                      "Give columns from 0 to " + std::to_string(rows - 1) + ", as all ranks' rows together are " +
+                          std::to_string(rows));
+        }
+        std::mutex adding;
+        detail::visit_ranges(given.size(), [&](std::size_t begin, std::size_t end) {
+          std::vector<index_type> found;
+          for (std::size_t at = begin; at < end; ++at)
+            if (const auto it = static_cast<index_type>(given[at]); it < first || it >= last) found.push_back(it);
+          sort_each_once(found);
+          const std::lock_guard hold(adding);
+          ghosts.insert(ghosts.end(), found.begin(), found.end());
+        });
+      },
+      columns);
+  sort_each_once(ghosts);
   return ghosts;
 }
 
@@ -121,21 +145,33 @@ distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type
 
 template <class T>
 void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices) {
-  const index_type first = partition_.first(ranks_.rank());
-  column_indices_.reserve(values_.size());
-  for_each_entry(column_indices, [&](std::size_t, auto column) {
-    const auto it = static_cast<index_type>(column);
-    const bool is_own = partition_.has(ranks_.rank(), it);
-    const index_type local =
-        is_own ? it - first
-               : halo_.own + (std::lower_bound(halo_.ghosts.begin(), halo_.ghosts.end(), it) - halo_.ghosts.begin());
-    column_indices_.push_back(static_cast<std::int32_t>(local));
+  const index_type first = partition_.first(ranks_.rank()), own = halo_.own;
+  const std::vector<index_type>& ghosts = halo_.ghosts;
+  column_indices_.resize(values_.size());
+  std::visit(
+      [&](const auto& given) {
+        detail::visit_ranges(given.size(), [&](std::size_t begin, std::size_t end) {
+          for (std::size_t k = begin; k < end; ++k) {
+            const index_type column = static_cast<index_type>(given[k]), local = column - first;
+            const bool is_own = local >= 0 && local < own;
+            column_indices_[k] = static_cast<std::int32_t>(
+                is_own ? local : own + (std::lower_bound(ghosts.begin(), ghosts.end(), column) - ghosts.begin()));
+          }
+        });
+      },
+      column_indices);
+  std::vector<std::uint8_t> reads_ghost(static_cast<std::size_t>(own));
+  detail::visit_ranges(reads_ghost.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      reads_ghost[i] = std::any_of(column_indices_.begin() + row_offset(static_cast<index_type>(i)),
+                                   column_indices_.begin() + row_offset(static_cast<index_type>(i) + 1),
+                                   [&](std::int32_t column) { return column >= own; });
   });
-  for (std::int32_t i = 0; i < halo_.own; ++i) {
-    const auto begin = column_indices_.begin() + row_offset(i), end = column_indices_.begin() + row_offset(i + 1);
-    const bool reads_ghost = std::any_of(begin, end, [&](std::int32_t column) { return column >= halo_.own; });
-    (reads_ghost ? boundary_rows_ : interior_rows_).push_back(i);
-  }
+  const auto boundary = std::count(reads_ghost.begin(), reads_ghost.end(), 1);
+  boundary_rows_.reserve(static_cast<std::size_t>(boundary));
+  interior_rows_.reserve(reads_ghost.size() - static_cast<std::size_t>(boundary));
+  for (std::int32_t i = 0; i < own; ++i)
+    (reads_ghost[static_cast<std::size_t>(i)] ? boundary_rows_ : interior_rows_).push_back(i);
 }
 
 template <class T>
@@ -172,6 +208,7 @@ distributed_csr_matrix<T> distributed_csr_matrix<T>::from_rank_0(const group& ra
     const index_type begin = has_it ? matrix->row_offset(first) : 0, end = has_it ? matrix->row_offset(last) : 0;
     auto all_offsets = ranks.all_gather<std::int64_t>(doing, [&] {
       std::vector<std::int64_t> its_offsets;
+      if (has_it) its_offsets.reserve(static_cast<std::size_t>(last - first) + 1);
       for (index_type i = first; has_it && i <= last; ++i) its_offsets.push_back(matrix->row_offset(i) - begin);
       return its_offsets;
     });

@@ -196,7 +196,7 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     implementation_->matrix.update_values(A.local().values());
     implementation_->solve->bind_values(implementation_->matrix.request().values);
     implementation_->values_of_M.upload(&implementation_->matrix.request().values);
-    if (auto& M = implementation_->M) M->update_values(A.local());
+    if (auto& M = implementation_->M) M->update_values(A.local(), implementation_->matrix.request().values);
     implementation_->solve->desk().note_preconditioner(implementation_->words());
   });
   if (implementation_->coarse) implementation_->coarse->update_values(A);

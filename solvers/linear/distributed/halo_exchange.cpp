@@ -21,8 +21,9 @@ struct sends_by_entry {
       : read_by_others(static_cast<std::size_t>(plan.own / 32 + 1)) {
     std::vector<std::size_t> order(plan.send_indices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](auto one, auto other) { return plan.send_indices[one] < plan.send_indices[other]; });
+    if (!std::is_sorted(plan.send_indices.begin(), plan.send_indices.end()))
+      std::stable_sort(order.begin(), order.end(),
+                       [&](auto one, auto other) { return plan.send_indices[one] < plan.send_indices[other]; });
     for (const std::size_t place : order) {
       const std::int32_t i = plan.send_indices[place];
       if (!send_indices.empty() && send_indices.back() != i)

@@ -2,33 +2,57 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "solvers/linear/host_array.hpp"
 
 namespace whilst {
 namespace {
 
-/// Calls visit(row, column, value) for each entry of a rank's rows in a column of its own.
+/// Calls visit(i, first, last) for each row's entries. Rows are shared among the host's threads.
 template <class T, class Visit>
-void for_own_entries(const csr_matrix<T>& local, const Visit& visit) {
+void visit_rows(const csr_matrix<T>& local, const Visit& visit) {
+  detail::visit_ranges(static_cast<std::size_t>(local.rows()), [&](std::size_t begin, std::size_t end) {
+    for (auto i = static_cast<index_type>(begin); i < static_cast<index_type>(end); ++i)
+      visit(static_cast<std::size_t>(i), static_cast<std::size_t>(local.row_offset(i)),
+            static_cast<std::size_t>(local.row_offset(i + 1)));
+  });
+}
+
+/// Where the rows of a rank's diagonal block begin.
+template <class T>
+std::vector<std::int32_t> offsets_of_block(const csr_matrix<T>& local) {
   const std::span<const std::int32_t> columns = local.column_indices();
-  const std::span<const T> values = local.values();
-  for (index_type i = 0; i < local.rows(); ++i)
-    for (auto k = static_cast<std::size_t>(local.row_offset(i)); k < static_cast<std::size_t>(local.row_offset(i + 1));
-         ++k)
-      if (columns[k] < local.rows()) visit(i, columns[k], values[k]);
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(local.rows()) + 1);
+  visit_rows(local, [&](std::size_t i, std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) offsets[i + 1] += columns[k] < local.rows();
+  });
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  return offsets;
+}
+
+/// Of an array with an entry for each of a rank's nonzeros, those of the diagonal block.
+template <class T, class Entry>
+std::vector<Entry> entries_of_block(const csr_matrix<T>& local, std::span<const std::int32_t> offsets,
+                                    std::span<const Entry> entries) {
+  const std::span<const std::int32_t> columns = local.column_indices();
+  std::vector<Entry> own(static_cast<std::size_t>(offsets.back()));
+  visit_rows(local, [&](std::size_t i, std::size_t first, std::size_t last) {
+    auto to = static_cast<std::size_t>(offsets[i]);
+    for (std::size_t k = first; k < last; ++k)
+      if (columns[k] < local.rows()) own[to++] = entries[k];
+  });
+  return own;
 }
 
 template <class T>
 csr_matrix<T> own_block(const csr_matrix<T>& local) {
-  const index_type n = local.rows();
-  std::vector<std::int32_t> row_offsets(static_cast<std::size_t>(n) + 1), columns;
-  std::vector<T> values;
-  for_own_entries(local, [&](index_type i, std::int32_t column, T value) {
-    ++row_offsets[static_cast<std::size_t>(i) + 1];
-    columns.push_back(column);
-    values.push_back(value);
-  });
-  for (std::size_t i = 1; i < row_offsets.size(); ++i) row_offsets[i] += row_offsets[i - 1];
-  return csr_matrix<T>(n, n, row_offsets, columns, values);
+  std::vector<std::int32_t> offsets = offsets_of_block(local);
+  auto columns = entries_of_block(local, offsets, local.column_indices());
+  auto values = entries_of_block(local, offsets, local.values());
+  return csr_matrix<T>::adopt(local.rows(), local.rows(), std::move(offsets), std::move(columns), std::move(values));
 }
 
 /// Those whose M for a diagonal block is one for the whole matrix.
@@ -52,23 +76,27 @@ preconditioner_of_rank<T>::preconditioner_of_rank(std::string_view doing, const 
   hears_of_values_ = chosen.description->hears_of_values;
   request.preconditioner = preconditioner_kind::parts;
   if (local.rows() == 0) return;
-  block_ = matrix_on_place<T>(own_block(local), request.where, false, doing);
-  values_ = buffer<const T*>(request.where, 1, &block_.request().values);
-  made_ = chosen.description->maker<T>()({block_.request(), &block_.given(), block_.request().values}, method,
-                                         chosen.options);
+  if (local.columns() > local.rows()) block_.emplace(own_block(local), request.where, false, doing);
+  const solve_request<T>& block = block_ ? block_->request() : request;
+  values_ = buffer<const T*>(request.where, 1, &block.values);
+  made_ =
+      chosen.description->maker<T>()({block, block_ ? &block_->given() : &local, block.values}, method, chosen.options);
   request.preconditioner_parts = made_.get();
   request.values_of_M = {values_.data()};
 }
 
 template <class T>
-void preconditioner_of_rank<T>::update_values(const csr_matrix<T>& local) {
+void preconditioner_of_rank<T>::update_values(const csr_matrix<T>& local, const T* on_place) {
   if (!made_) return;
-  std::vector<T> values;
-  values.reserve(static_cast<std::size_t>(block_.request().nonzeros));
-  for_own_entries(local, [&](index_type, std::int32_t, T value) { values.push_back(value); });
-  block_.update_values(values);
-  values_.upload(&block_.request().values);
-  if (hears_of_values_) made_->values_changed(block_.given(), values.data());
+  if (!block_) {
+    values_.upload(&on_place);
+    if (hears_of_values_) made_->values_changed(local, local.values().data());
+    return;
+  }
+  const std::vector<T> values = entries_of_block(local, block_->given().row_offsets_32(), local.values());
+  block_->update_values(values);
+  values_.upload(&block_->request().values);
+  if (hears_of_values_) made_->values_changed(block_->given(), values.data());
 }
 
 template <class T>

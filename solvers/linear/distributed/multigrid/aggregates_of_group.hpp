@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -78,22 +79,16 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     aggregate_of_rank joins;
   };
   std::vector<unknown> left;
-  std::vector<std::int32_t> place(as_size(n), -1);  // among them
   by_all([&] {
     std::uint8_t* const flags = scratch_->take<std::uint8_t>(n).data();
     run([&](recorder& steps) {
       steps.step("who is left", n, is_left{fine.A, fine.strong, fine.aggregate, static_cast<std::int32_t>(n), flags});
     });
-    const std::vector<std::uint8_t> is = copies_.fetched(flags, n);
-    std::vector<std::int32_t> rows, entries, owners;
-    for (std::size_t i = 0; i < is.size(); ++i) {
-      if (!is[i]) continue;
-      place[i] = static_cast<std::int32_t>(rows.size());
-      rows.push_back(static_cast<std::int32_t>(i));
-      left.push_back({rows.back(), {}, {}});
-    }
+    const std::vector<std::int32_t> rows = rows_flagged(copies_.fetched(flags, n));
+    for (const std::int32_t row : rows) left.push_back({row, {}, {}});
+    std::vector<std::int32_t> entries, owners;
     std::vector<neighbour> named;
-    for_rows(copies_, fine.A, rows, [&](std::size_t k, std::int32_t e, std::int32_t j) {
+    for_rows(copies_, fine.A, rows, 0, [&](std::size_t k, std::int32_t e, std::int32_t j) {
       entries.push_back(e);
       owners.push_back(static_cast<std::int32_t>(k));
       named.push_back({static_cast<std::int32_t>(j - n), 0});
@@ -108,20 +103,25 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     }
   });
   // The rows that this rank sends, in order.
-  std::vector<std::int32_t> sent;
-  for (const auto& some : fine.of_vector.lists()) sent.insert(sent.end(), some.begin(), some.end());
+  const std::vector<std::int32_t> sent = joined(fine.of_vector.lists());
   const auto of_ghosts = [&] {
     return fine.of_vector
         .exchange(making, static_cast<const std::int32_t*>(fine.aggregate),
                   [&](std::size_t k, std::int32_t a) {
                     if (a >= 0) return aggregate_of_rank{self, a};
-                    const std::int32_t at_left = place[as_size(sent[k])];
-                    return at_left < 0 ? aggregate_of_rank{} : left[as_size(at_left)].joins;
+                    const auto at =
+                        std::lower_bound(left.begin(), left.end(), sent[k],
+                                         [](const unknown& one, std::int32_t row) { return one.row < row; });
+                    return at == left.end() || at->row != sent[k] ? aggregate_of_rank{} : at->joins;
                   })
         .all;
   };
   const auto priority = [&](index_type global) { return chance(static_cast<std::uint32_t>(global)); };
-  constexpr int rounds = 3;
+  const auto left_of_ranks =
+      ranks_.ranks().all_gather<index_type>(making, [&] { return std::vector{static_cast<index_type>(left.size())}; });
+  const bool is_any_left =
+      std::any_of(left_of_ranks.all.begin(), left_of_ranks.all.end(), [](auto some) { return some > 0; });
+  const int rounds = is_any_left ? 3 : 0;
   for (int round = 0; round < rounds; ++round) {
     const std::vector<aggregate_of_rank> found = of_ghosts();
     for (unknown& one : left) {
@@ -154,7 +154,7 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     std::vector<index_type> names;
     for (const aggregate_of_rank& one : found) names.push_back(global(one));
     for (const unknown& one : left) names.push_back(global(one.joins));
-    coarse.name(names);
+    coarse.name(std::move(names));
     std::vector<std::int32_t> rows, joined, of_others;
     const auto local = [&](index_type one) { return one < 0 ? -1 : coarse.local(one); };
     for (const aggregate_of_rank& one : found) of_others.push_back(local(global(one)));

@@ -26,14 +26,28 @@ struct note_factor_of_group {
   WHILST_HD void operator()() const { *factor = *scale / *of_operator; }
 };
 
-/// A power of two by which the mean size of all ranks' entries becomes one between 1 and 2.
 template <class T>
-double scale_of(const distributed_csr_matrix<T>& A) {
-  const csr_matrix<T> local = A.local();
-  const auto sizes = A.ranks().template all_gather<double>(making_amg_across_ranks, [&] {
+struct add_sizes_of_group {
+  const T* values;
+  WHILST_HD auto operator()(index_type k) const { return sums{std::fabs(static_cast<double>(values[k]))}; }
+};
+struct note_sum_of_group {
+  double* sum;
+  WHILST_HD void operator()(const sums<double, 1>& sizes) const { *sum = sizes[0]; }
+};
+
+/// A power of two by which the mean size of all ranks' entries becomes one between 1 and 2. values: this rank's, on
+/// the place.
+template <class T>
+double scale_of(const group& ranks, place where, const T* values, index_type nonzeros) {
+  const auto sizes = ranks.all_gather<double>(making_amg_across_ranks, [&] {
+    const buffer<double> added(where, 1);
+    program_recorder run(where);
+    run.step("how large the values are", nonzeros, add_sizes_of_group<T>{values}, note_sum_of_group{added.data()});
+    run_now(std::move(run).finish(), where);
     double sum = 0;
-    for (const T value : local.values()) sum += std::fabs(static_cast<double>(value));
-    return std::vector{sum, static_cast<double>(local.nonzeros())};
+    added.download(&sum);
+    return std::vector{sum, static_cast<double>(nonzeros)};
   });
   double sum = 0, count = 0;
   for (std::size_t k = 0; k < sizes.all.size(); k += 2) {
@@ -50,7 +64,7 @@ class amg_across_ranks final : public preconditioner_of_group<T> {
   amg_across_ranks(const exchange& ranks, const distributed_csr_matrix<T>& A, const solve_request<T>& request,
                    const amg_options& options)
       : where_(ranks.where()), nonzeros_(request.nonzeros), rows_(request.rows) {
-    const double scale = scale_of(A);
+    const double scale = scale_of(A.ranks(), where_, request.values, nonzeros_);
     A.ranks().agree(making_amg_across_ranks, [&] {
       values_ = buffer<C>(where_, nonzeros_);
       factors_ = buffer<double>(where_, 2);
@@ -65,7 +79,7 @@ class amg_across_ranks final : public preconditioner_of_group<T> {
     words_ = "amg across ranks: " + levels_->description();
   }
   void update_values(const distributed_csr_matrix<T>& A, const T* values) override {
-    const double scale = scale_of(A);
+    const double scale = scale_of(A.ranks(), where_, values, nonzeros_);
     A.ranks().agree(making_amg_across_ranks, [&] { take_values(values, scale); });
     levels_->update_values();
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/engine/memory/copies.hpp"
 #include "solvers/host/run_now.hpp"
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -37,29 +38,23 @@ class host_copies {
   explicit host_copies(place where) : where_(where) {}
   template <class V>
   void put(V* to, const std::vector<V>& from) const {
-    const auto count = static_cast<index_type>(from.size());
-    if (count == 0) return;
-    const buffer<V> staged(where_, count, from.data());
-    run("from the host", count, copy_entries<V>{staged.data(), to});
+    copy_to_place(where_, to, from.data(), from.size() * sizeof(V));
   }
   template <class V>
   std::vector<V> fetched(const V* from, index_type count) const {
     std::vector<V> found(static_cast<std::size_t>(count));
-    if (count == 0) return found;
-    const buffer<V> staged(where_, count);
-    run("to the host", count, copy_entries<V>{from, staged.data()});
-    staged.download(found.data());
+    copy_from_place(where_, found.data(), from, found.size() * sizeof(V));
     return found;
   }
   /// Entries which[0], which[1], ... of an array; which: on the place.
   template <class V>
   std::vector<V> fetched(const V* from, const buffer<std::int32_t>& which) const {
-    std::vector<V> found(static_cast<std::size_t>(which.size()));
-    if (found.empty()) return found;
-    const buffer<V> staged(where_, which.size());
-    run("to the host", which.size(), gather_entries<V>{which.data(), from, staged.data()});
-    staged.download(found.data());
-    return found;
+    return fetched_by<V>(which.size(), [&](V* to) { return gather_entries<V>{which.data(), from, to}; });
+  }
+  /// Of memory that only steps reach: another rank's.
+  template <class V>
+  std::vector<V> fetched_by_a_step(const V* from, index_type count) const {
+    return fetched_by<V>(count, [&](V* to) { return copy_entries<V>{from, to}; });
   }
   place where() const { return where_; }
   template <class Map>
@@ -70,6 +65,16 @@ class host_copies {
   }
 
  private:
+  /// map_to(to): the step that puts the entries there.
+  template <class V, class MapTo>
+  std::vector<V> fetched_by(index_type count, const MapTo& map_to) const {
+    std::vector<V> found(static_cast<std::size_t>(count));
+    if (count == 0) return found;
+    const raw_buffer staged = raw_buffer::unset(where_, found.size() * sizeof(V));
+    run("to the host", count, map_to(static_cast<V*>(staged.data())));
+    staged.download(found.data(), staged.bytes());
+    return found;
+  }
   place where_;
 };
 
@@ -80,26 +85,82 @@ struct entries_received {
   std::vector<std::size_t> first;  ///< one more than ranks
 };
 
+/// How many entries ranks send one another, and of what each sends, where this rank's share is.
+struct shares_sent {
+  std::vector<index_type> begins, counts;  ///< of the shares, by the rank that they are from
+  std::size_t most = 0;                    ///< entries that a rank sends to all
+
+  shares_sent() = default;
+  /// for_rank[q]: what rank q gets. Collective.
+  template <class V>
+  shares_sent(const char* doing, const group& ranks, const std::vector<std::vector<V>>& for_rank) {
+    const auto sizes = ranks.all_gather<std::int64_t>(doing, [&] {
+      std::vector<std::int64_t> own;
+      for (const std::vector<V>& some : for_rank) own.push_back(static_cast<std::int64_t>(some.size()));
+      return own;
+    });
+    for (int q = 0; q < ranks.size(); ++q) {
+      const auto of = sizes.of(q);
+      begins.push_back(std::accumulate(of.begin(), of.begin() + ranks.rank(), index_type{0}));
+      counts.push_back(of[static_cast<std::size_t>(ranks.rank())]);
+      most = std::max(most, static_cast<std::size_t>(std::accumulate(of.begin(), of.end(), index_type{0})));
+    }
+  }
+};
+/// Lists one after another.
+template <class V>
+std::vector<V> joined(const std::vector<std::vector<V>>& lists) {
+  std::vector<V> all;
+  for (const std::vector<V>& some : lists) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
 /// Memory of each rank that the others read in a set-up, made larger as needed.
 class border_window {
  public:
-  border_window(const group& ranks, place where) : ranks_(ranks), where_(where) {}
+  border_window(const group& ranks, place where) : ranks_(ranks), copies_(where) {}
   /// Collective; all ask for the same.
   void require(std::size_t bytes) {
     if (bytes <= bytes_) return;
     bytes_ = std::max(bytes, 2 * bytes_);
-    windows_.emplace_back(ranks_, where_, bytes_);
+    windows_.emplace_back(ranks_, where(), bytes_);
   }
   template <class V>
   V* of(int rank) const {
     return static_cast<V*>(windows_.back().of(rank));
   }
+  /// Each rank leaves what make() returns, in host memory, and gets its shares of what others left. Collective.
+  template <class V, class Make>
+  entries_received<V> exchange(const char* doing, const shares_sent& shares, const Make& make) {
+    entries_received<V> mine{{}, std::vector<std::size_t>(1)};
+    if (shares.most == 0) {
+      mine.first.resize(static_cast<std::size_t>(ranks_.size()) + 1);
+      return mine;
+    }
+    require(shares.most * sizeof(V));
+    ranks_.agree(doing, [&] { copies_.put(of<V>(ranks_.rank()), make()); });
+    ranks_.agree(doing, [&] {
+      for (int q = 0; q < ranks_.size(); ++q) {
+        const auto from = static_cast<std::size_t>(q);
+        const std::vector<V> share =
+            copies_.fetched_by_a_step(static_cast<const V*>(of<V>(q)) + shares.begins[from], shares.counts[from]);
+        mine.all.insert(mine.all.end(), share.begin(), share.end());
+        mine.first.push_back(mine.all.size());
+      }
+    });
+    return mine;
+  }
+  /// for_rank[q]: what rank q gets. Collective.
+  template <class V>
+  entries_received<V> exchange(const char* doing, const std::vector<std::vector<V>>& for_rank) {
+    return exchange<V>(doing, shares_sent(doing, ranks_, for_rank), [&] { return joined(for_rank); });
+  }
   const group& ranks() const { return ranks_; }
-  place where() const { return where_; }
+  place where() const { return copies_.where(); }
 
  private:
   group ranks_;
-  place where_;
+  host_copies copies_;
   std::vector<window> windows_;  ///< outgrown ones, too: another process may have them open yet
   std::size_t bytes_ = 0;
 };
@@ -111,25 +172,15 @@ class exchanged_entries {
   exchanged_entries() = default;
   /// for_rank[q]: which entries rank q gets. Collective.
   exchanged_entries(const char* doing, const std::shared_ptr<border_window>& border,
-                    const std::vector<std::vector<std::int32_t>>& for_rank)
-      : border_(border), copies_(border->where()), for_rank_(for_rank) {
-    const group& ranks = border->ranks();
-    const auto counts = ranks.all_gather<std::int64_t>(doing, [&] {
-      std::vector<std::int64_t> mine;
-      std::vector<std::int32_t> entries;
-      for (const std::vector<std::int32_t>& some : for_rank) {
-        mine.push_back(static_cast<std::int64_t>(some.size()));
-        entries.insert(entries.end(), some.begin(), some.end());
-      }
+                    std::vector<std::vector<std::int32_t>> for_rank)
+      : border_(border),
+        copies_(border->where()),
+        for_rank_(std::move(for_rank)),
+        shares_(doing, border->ranks(), for_rank_) {
+    border->ranks().agree(doing, [&] {
+      const std::vector<std::int32_t> entries = joined(for_rank_);
       entries_ = buffer<std::int32_t>(border->where(), static_cast<index_type>(entries.size()), entries.data());
-      return mine;
     });
-    for (int q = 0; q < ranks.size(); ++q) {
-      const auto of = counts.of(q);
-      begins_.push_back(std::accumulate(of.begin(), of.begin() + ranks.rank(), index_type{0}));
-      counts_.push_back(of[static_cast<std::size_t>(ranks.rank())]);
-      most_ = std::max(most_, static_cast<std::size_t>(std::accumulate(of.begin(), of.end(), index_type{0})));
-    }
   }
   /// As given.
   const std::vector<std::vector<std::int32_t>>& lists() const { return for_rank_; }
@@ -138,55 +189,40 @@ class exchanged_entries {
   template <class V, class Change>
   auto exchange(const char* doing, const V* values, const Change& change) const {
     using sent = std::remove_cvref_t<decltype(change(std::size_t(), V()))>;
-    const group& ranks = border_->ranks();
-    entries_received<sent> mine{{}, std::vector<std::size_t>(1)};
-    if (most_ == 0) {  // of all ranks
-      mine.first.resize(static_cast<std::size_t>(ranks.size()) + 1);
-      return mine;
-    }
-    border_->require(most_ * sizeof(sent));
-    ranks.agree(doing, [&] {
+    return border_->exchange<sent>(doing, shares_, [&] {
       const std::vector<V> own = copies_.fetched(values, entries_);
       std::vector<sent> made;
       made.reserve(own.size());
       for (std::size_t k = 0; k < own.size(); ++k) made.push_back(change(k, own[k]));
-      copies_.put(border_->of<sent>(ranks.rank()), made);
+      return made;
     });
-    ranks.agree(doing, [&] {
-      for (int q = 0; q < ranks.size(); ++q) {
-        const auto from = static_cast<std::size_t>(q);
-        const std::vector<sent> share =
-            copies_.fetched(static_cast<const sent*>(border_->of<sent>(q)) + begins_[from], counts_[from]);
-        mine.all.insert(mine.all.end(), share.begin(), share.end());
-        mine.first.push_back(mine.all.size());
-      }
-    });
-    return mine;
   }
   /// Puts what comes in behind `to`, in that order, or as it comes where the order is empty. Collective; the host sees
   /// nothing of it.
   template <class V>
   void exchange_to(const char* doing, const V* values, V* to, const buffer<std::int32_t>& order) const {
     const group& ranks = border_->ranks();
-    if (most_ == 0) return;
-    border_->require(most_ * sizeof(V));
+    if (shares_.most == 0) return;
+    border_->require(shares_.most * sizeof(V));
     ranks.agree(doing, [&] {
       copies_.run("what others need", entries_.size(),
                   gather_entries<V>{entries_.data(), values, border_->of<V>(ranks.rank())});
     });
     ranks.agree(doing, [&] {
-      const index_type all = std::accumulate(counts_.begin(), counts_.end(), index_type{0});
-      const buffer<V> staged(border_->where(), all);
+      const index_type all = std::accumulate(shares_.counts.begin(), shares_.counts.end(), index_type{0});
+      const raw_buffer staged =
+          raw_buffer::unset(border_->where(), order.size() > 0 ? static_cast<std::size_t>(all) * sizeof(V) : 0);
+      V* const received = order.size() > 0 ? static_cast<V*>(staged.data()) : to;
       index_type begin = 0;
       program_recorder steps(border_->where());
       for (int q = 0; q < ranks.size(); ++q) {
         const auto from = static_cast<std::size_t>(q);
-        if (counts_[from] == 0) continue;
-        steps.step("what others have", counts_[from],
-                   copy_entries<V>{border_->of<V>(q) + begins_[from], (order.size() > 0 ? staged.data() : to) + begin});
-        begin += counts_[from];
+        if (shares_.counts[from] == 0) continue;
+        steps.step("what others have", shares_.counts[from],
+                   copy_entries<V>{border_->of<V>(q) + shares_.begins[from], received + begin});
+        begin += shares_.counts[from];
       }
-      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), staged.data(), to});
+      if (order.size() > 0) steps.step("in order", all, gather_entries<V>{order.data(), received, to});
       run_now(std::move(steps).finish(), border_->where());
     });
   }
@@ -196,8 +232,7 @@ class exchanged_entries {
   host_copies copies_{place::host()};
   std::vector<std::vector<std::int32_t>> for_rank_;
   buffer<std::int32_t> entries_;
-  std::vector<index_type> begins_, counts_;  ///< of what each rank sends, this one's
-  std::size_t most_ = 0;                     ///< entries that a rank sends
+  shares_sent shares_;
 };
 
 }  // namespace whilst::multigrid

@@ -21,15 +21,22 @@ void levels_of_group<C>::gather(const level_of_group<C>& level) {
     const auto offsets = copies_.fetched(level.A.offsets, n > 0 ? n + 1 : 0);
     const auto indices = copies_.fetched(level.A.indices, level.A.nonzeros);
     std::vector<std::int32_t> made;
+    std::vector<std::pair<std::int32_t, std::int32_t>> row;  // columns, and which entries they are of
+    made.reserve(as_size(n));
+    order.reserve(indices.size());
+    columns.reserve(indices.size());
     for (index_type i = 0; i < n; ++i) {
       const std::int32_t begin = offsets[as_size(i)], end = offsets[as_size(i) + 1];
       made.push_back(end - begin);
-      for (std::int32_t e = begin; e < end; ++e) order.push_back(e);
-      std::stable_sort(order.end() - (end - begin), order.end(), [&](std::int32_t one, std::int32_t other) {
-        return named.global(indices[as_size(one)]) < named.global(indices[as_size(other)]);
-      });
+      row.clear();
+      for (std::int32_t e = begin; e < end; ++e)
+        row.emplace_back(static_cast<std::int32_t>(named.global(indices[as_size(e)])), e);
+      std::sort(row.begin(), row.end());
+      for (const auto& [column, e] : row) {
+        columns.push_back(column);
+        order.push_back(e);
+      }
     }
-    for (const std::int32_t e : order) columns.push_back(static_cast<std::int32_t>(named.global(indices[as_size(e)])));
     return made;
   });
   const auto all_columns = all.all_gather<std::int32_t>(making, [&] { return columns; });

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "solvers/linear/distributed/multigrid/exchanged_entries.hpp"
@@ -12,6 +14,19 @@
 #include "whilst/linear/distributed/halo_exchange.hpp"
 
 namespace whilst::multigrid {
+
+/// For each of some numbers where it is among all; both ascending.
+inline std::vector<std::int32_t> places_among(const std::vector<index_type>& some, const std::vector<index_type>& all,
+                                              index_type first_place) {
+  std::vector<std::int32_t> places;
+  places.reserve(some.size());
+  auto at = all.begin();
+  for (const index_type one : some) {
+    while (*at < one) ++at;
+    places.push_back(static_cast<std::int32_t>(first_place + (at - all.begin())));
+  }
+  return places;
+}
 
 /// How a rank numbers unknowns of a level: its own ones from 0, then those of others that it names, by global numbers.
 struct local_numbers {
@@ -30,23 +45,25 @@ struct local_numbers {
   index_type global(std::int32_t local) const {
     return local < own() ? first() + local : ghosts[static_cast<std::size_t>(local - own())];
   }
-  int owner(index_type global) const {
-    int q = 0;
-    while (!partition.has(q, global)) ++q;
-    return q;
+  /// Of each ghost.
+  std::vector<int> owners() const {
+    std::vector<int> all;
+    all.reserve(ghosts.size());
+    for (int q = 0; const index_type one : ghosts) {
+      while (!partition.has(q, one)) ++q;
+      all.push_back(q);
+    }
+    return all;
   }
   /// Names more of them; own ones among `others`, and -1 for none, are passed over. Returns the new numbers of the
   /// ghosts that there were, which stay in order.
-  std::vector<std::int32_t> name(const std::vector<index_type>& others) {
-    const std::vector<index_type> before = ghosts;
-    for (const index_type one : others)
-      if (one >= 0 && !partition.has(rank, one)) ghosts.push_back(one);
-    std::sort(ghosts.begin(), ghosts.end());
-    ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
-    std::vector<std::int32_t> now;
-    now.reserve(before.size());
-    for (const index_type one : before) now.push_back(local(one));
-    return now;
+  std::vector<std::int32_t> name(std::vector<index_type> others) {
+    std::erase_if(others, [&](index_type one) { return one < 0 || partition.has(rank, one); });
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    const std::vector<index_type> before = std::exchange(ghosts, {});
+    std::set_union(before.begin(), before.end(), others.begin(), others.end(), std::back_inserter(ghosts));
+    return places_among(before, ghosts, own());
   }
 };
 

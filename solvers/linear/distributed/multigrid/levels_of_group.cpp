@@ -207,10 +207,7 @@ void levels_of_group<C>::take_cycle(level_of_group<C>& fine, const local_numbers
   by_all([&] {
     const auto numbers_among = [&](const std::vector<index_type>& some, const std::vector<index_type>& all,
                                    index_type from) {
-      std::vector<std::int32_t> numbers;
-      for (const index_type one : some)
-        numbers.push_back(
-            static_cast<std::int32_t>(from + (std::lower_bound(all.begin(), all.end(), one) - all.begin())));
+      const std::vector<std::int32_t> numbers = places_among(some, all, from);
       return buffer<std::int32_t>(where_, static_cast<index_type>(numbers.size()), numbers.data());
     };
     const index_type nonzeros = fine.A.nonzeros + fine.Q.nonzeros,

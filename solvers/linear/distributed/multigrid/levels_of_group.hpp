@@ -1,11 +1,12 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "solvers/linear/distributed/multigrid/level_of_group.hpp"
+#include "solvers/linear/distributed/multigrid/border_entries.hpp"
 #include "solvers/linear/multigrid/cycles/cycle.hpp"
 #include "whilst/exchange/exchange.hpp"
 
@@ -83,11 +84,16 @@ class levels_of_group {
       run.step("the gathered matrix", gathered_.values.size(), copy_entries<C>{gathered_.values.data(), to});
   }
   interleaved_rows<C> interleaved(recorder& run, const pattern_view& pattern, const C* values);
-  /// A pattern with rows behind its own ones, whose entries others have sent: for each the row, counted from the first
-  /// of these, and the column.
-  pattern_view with_received(const pattern_view& own, index_type more_rows, const std::vector<index_type>& rows,
-                             const std::vector<std::int32_t>& columns, entries_of_others& received);
-  void renumber(const std::int32_t* indices, index_type count, index_type own, const std::vector<std::int32_t>& now);
+  static void name_columns(rows_received& found, const local_numbers& numbers);
+  /// A pattern with rows behind its own ones, whose entries others have sent: rows, counted from the first of these, in
+  /// order, and columns by local numbers.
+  pattern_view with_received(const pattern_view& own, index_type more_rows, const rows_received& found,
+                             entries_of_others& received);
+  struct columns_of_level {
+    const std::int32_t* indices;
+    index_type count;
+  };
+  void renumber(std::initializer_list<columns_of_level> all, index_type own, const std::vector<std::int32_t>& now);
 
   template <class Record>
   void run(const Record& record) const {

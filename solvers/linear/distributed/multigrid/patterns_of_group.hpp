@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "solvers/linear/distributed/multigrid/border_entries.hpp"
@@ -17,7 +19,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
   pattern_view own;
-  entries_to_send to_send(ranks_.ranks().size());
+  rows_to_send to_send(ranks_.ranks().size());
   by_all([&] {
     const columns_of_prolongation<C> of_P{fine.graph(), fine.aggregate};
     run([&](recorder& steps) { own = record_offsets_of(steps, n, lanes, of_P, *scratch_, *scratch_); });
@@ -27,31 +29,22 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
     });
   });
   // Whoever gets an entry of a vector gets that row.
-  const auto rows_for = fine.of_vector.lists();
+  const auto& rows_for = fine.of_vector.lists();
   by_all([&] {
     for (std::size_t q = 0; q < rows_for.size(); ++q)
-      for_rows(copies_, own, rows_for[q], [&](std::size_t k, std::int32_t e, std::int32_t) {
-        to_send.add(static_cast<int>(q), e, fine.named.global(rows_for[q][k]));
+      for_rows(copies_, own, rows_for[q], 0, [&](std::size_t k, std::int32_t e, std::int32_t g) {
+        to_send.add(static_cast<int>(q), fine.named.global(rows_for[q][k]), e, g);
       });
   });
-  const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_P.exchange = exchanged_entries(making, border_, to_send.for_rank);
-  const auto found = fine.of_P.exchange.exchange(making, own.indices, [&](std::size_t k, std::int32_t g) {
-    return entry_named{row_of[k], coarse.global(g)};
-  });
+  fine.of_P.exchange = exchanged_entries(making, border_, to_send.entries);
+  rows_received found = exchange_rows(making, *border_, std::move(to_send), coarse);
   by_all([&] {
-    std::vector<index_type> names, rows;
-    std::vector<std::int32_t> columns;
-    for (const entry_named& one : found.all) names.push_back(one.column);
-    const auto now = coarse.name(names);
-    renumber(own.indices, own.nonzeros, coarse.own(), now);
-    renumber(fine.aggregate, fine.named.with_ghosts(), coarse.own(), now);
-    for (const entry_named& one : found.all) {
-      rows.push_back(fine.named.local(one.row) - n);
-      columns.push_back(coarse.local(one.column));
-    }
+    const auto now = coarse.name(found.names);
+    renumber({{own.indices, own.nonzeros}, {fine.aggregate, fine.named.with_ghosts()}}, coarse.own(), now);
+    found.number_rows(fine.named.ghosts);
+    name_columns(found, coarse);
     own.columns = coarse.with_ghosts();
-    fine.P = with_received(own, fine.named.with_ghosts() - n, rows, columns, fine.of_P);
+    fine.P = with_received(own, fine.named.with_ghosts() - n, found, fine.of_P);
     fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
     const columns_of_product of_AP{fine.A, fine.P, /*skips_long_rows=*/true};
     run([&](recorder& steps) {
@@ -71,7 +64,7 @@ void levels_of_group<C>::find_prolongation(level_of_group<C>& fine, local_number
 template <class C>
 void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_numbers& coarse) {
   const index_type n = fine.A.rows;
-  entries_to_send to_send(ranks_.ranks().size());
+  rows_to_send to_send(ranks_.ranks().size());
   by_all([&] {
     const entries_of_Q<C> all = fine.all_of_Q();
     const int lanes = fine.AP.lanes(4);
@@ -88,32 +81,23 @@ void levels_of_group<C>::find_restriction(level_of_group<C>& fine, const local_n
       steps.step("columns of Q", n, put_kept_of_Q<C>{all, fine.Q.offsets, indices, lanes});
       steps.step("rows with ghosts", n, names_ghost{fine.Q, static_cast<std::int32_t>(coarse.own()), names});
     });
-    const std::vector<std::uint8_t> along = copies_.fetched(names, n);
-    std::vector<std::int32_t> rows;
-    for (std::size_t i = 0; i < along.size(); ++i)
-      if (along[i]) rows.push_back(static_cast<std::int32_t>(i));
-    for_rows(copies_, fine.Q, rows, [&](std::size_t k, std::int32_t e, std::int32_t g) {
-      if (g >= coarse.own()) to_send.add(coarse.owner(coarse.global(g)), e, fine.named.global(rows[k]));
+    const std::vector<std::int32_t> rows = rows_flagged(copies_.fetched(names, n));
+    const std::vector<int> owners = coarse.owners();
+    const auto from = static_cast<std::int32_t>(coarse.own());
+    for_rows(copies_, fine.Q, rows, from, [&](std::size_t k, std::int32_t e, std::int32_t g) {
+      to_send.add(owners[as_size(g - from)], fine.named.global(rows[k]), e, g);
     });
   });
-  const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_Q.exchange = exchanged_entries(making, border_, to_send.for_rank);
-  const auto found = fine.of_Q.exchange.exchange(making, fine.Q.indices, [&](std::size_t k, std::int32_t g) {
-    return entry_named{row_of[k], coarse.global(g)};
-  });
+  fine.of_Q.exchange = exchanged_entries(making, border_, to_send.entries);
+  rows_received found = exchange_rows(making, *border_, std::move(to_send), coarse);
   local_numbers of_cycle = fine.named;
   by_all([&] {
-    std::vector<index_type> names, rows;
-    std::vector<std::int32_t> columns;
-    for (const entry_named& one : found.all) names.push_back(one.row);
-    of_cycle.name(names);
+    of_cycle.name(found.row_names());
     fine.ghosts = of_cycle.ghosts;
-    for (const entry_named& one : found.all) {
-      rows.push_back(of_cycle.local(one.row) - n);
-      columns.push_back(coarse.local(one.column));
-    }
+    found.number_rows(fine.ghosts);
+    name_columns(found, coarse);
     const index_type own = fine.Q.nonzeros;
-    pattern_view all = with_received(fine.Q, of_cycle.with_ghosts() - n, rows, columns, fine.of_Q);
+    pattern_view all = with_received(fine.Q, of_cycle.with_ghosts() - n, found, fine.of_Q);
     run([&](recorder& steps) { fine.W = record_transpose(steps, all, kept_, *scratch_); });
     fine.W.view.rows = coarse.own();
     fine.W.view.nonzeros = told(fine.W.view.offsets + coarse.own());
@@ -129,7 +113,7 @@ template <class C>
 void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbers& coarse) {
   const index_type own = coarse.own(), with_ghosts = fine.R.view.rows;
   pattern_view shares;
-  entries_to_send to_send(ranks_.ranks().size());
+  rows_to_send to_send(ranks_.ranks().size());
   by_all([&] {
     const columns_of_product source{fine.R.view, fine.AP};
     run([&](recorder& steps) { shares = record_offsets_of_product(steps, source, *scratch_, *scratch_); });
@@ -140,58 +124,50 @@ void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbe
     });
     std::vector<std::int32_t> rows;
     for (index_type g = own; g < with_ghosts; ++g) rows.push_back(static_cast<std::int32_t>(g));
-    for_rows(copies_, shares, rows, [&](std::size_t k, std::int32_t e, std::int32_t) {
-      const index_type row = coarse.global(rows[k]);
-      to_send.add(coarse.owner(row), e, row);
-    });
+    const std::vector<int> owners = coarse.owners();
+    for_rows(copies_, shares, rows, 0,
+             [&](std::size_t k, std::int32_t e, std::int32_t g) { to_send.add(owners[k], coarse.ghosts[k], e, g); });
   });
-  const std::vector<index_type> row_of = to_send.all_rows();
-  fine.of_shares.exchange = exchanged_entries(making, border_, to_send.for_rank);
-  const auto found = fine.of_shares.exchange.exchange(making, shares.indices, [&](std::size_t k, std::int32_t g) {
-    return entry_named{row_of[k], coarse.global(g)};
-  });
+  fine.of_shares.exchange = exchanged_entries(making, border_, to_send.entries);
+  rows_received found = exchange_rows(making, *border_, std::move(to_send), coarse);
   by_all([&] {
-    std::vector<index_type> names, rows;
-    std::vector<std::int32_t> columns, row_of_share;
-    for (const entry_named& one : found.all) names.push_back(one.column);
-    const auto now = coarse.name(names);
-    renumber(shares.indices, shares.nonzeros, own, now);
-    renumber(fine.P.indices, fine.P.nonzeros, own, now);
-    renumber(fine.aggregate, fine.named.with_ghosts(), own, now);
-    renumber(fine.AP.indices, fine.AP.nonzeros, own, now);
-    renumber(fine.Q.indices, fine.Q.nonzeros, own, now);
+    const auto now = coarse.name(found.names);
+    renumber({{shares.indices, shares.nonzeros},
+              {fine.P.indices, fine.P.nonzeros},
+              {fine.aggregate, fine.named.with_ghosts()},
+              {fine.AP.indices, fine.AP.nonzeros},
+              {fine.Q.indices, fine.Q.nonzeros}},
+             own, now);
     for (pattern_view* const one : {&shares, &fine.P, &fine.AP, &fine.Q}) one->columns = coarse.with_ghosts();
-    for (std::size_t q = 0; q + 1 < found.first.size(); ++q) {
-      for (std::size_t k = found.first[q]; k < found.first[q + 1]; ++k) {
-        if (k == found.first[q] || found.all[k].row != found.all[k - 1].row)
-          row_of_share.push_back(coarse.local(found.all[k].row));
-        rows.push_back(static_cast<index_type>(row_of_share.size()) - 1);
-        columns.push_back(coarse.local(found.all[k].column));
-      }
+    std::vector<std::int32_t> row_of_share;
+    for (row_sent& one : found.rows) {
+      row_of_share.push_back(coarse.local(one.row));
+      one.row = static_cast<index_type>(row_of_share.size()) - 1;
     }
+    name_columns(found, coarse);
     const auto more = static_cast<index_type>(row_of_share.size());
-    fine.shares = with_received(shares, more, rows, columns, fine.of_shares);
+    fine.shares = with_received(shares, more, found, fine.of_shares);
     fine.shares_values = kept_.take<C>(fine.shares.nonzeros).data();
     // E: own rows, and what others have of them.
-    std::vector<std::vector<std::int32_t>> shares_of(as_size(own));
-    std::vector<std::int32_t> offsets{0}, indices;
-    for (std::size_t t = 0; t < row_of_share.size(); ++t)
-      shares_of[as_size(row_of_share[t])].push_back(
-          static_cast<std::int32_t>(with_ghosts + static_cast<index_type>(t)));
-    for (index_type g = 0; g < own; ++g) {
-      indices.push_back(static_cast<std::int32_t>(g));
-      indices.insert(indices.end(), shares_of[as_size(g)].begin(), shares_of[as_size(g)].end());
-      offsets.push_back(static_cast<std::int32_t>(indices.size()));
-    }
-    const auto nonzeros_of_E = static_cast<index_type>(indices.size());
-    std::int32_t *const kept_offsets = kept_.take<std::int32_t>(own + 1).data(),
-                        *const kept_indices = kept_.take<std::int32_t>(nonzeros_of_E).data();
-    copies_.put(kept_offsets, offsets);
-    copies_.put(kept_indices, indices);
-    fine.E = {own, fine.shares.rows, nonzeros_of_E, kept_offsets, kept_indices};
+    std::vector<std::int32_t> order(row_of_share.size()), row_in_order;
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
+      return row_of_share[as_size(one)] < row_of_share[as_size(other)];
+    });
+    for (const std::int32_t t : order) row_in_order.push_back(row_of_share[as_size(t)]);
+    const buffer<std::int32_t> shares_in_order(where_, more, order.data()),
+        rows_in_order(where_, more, row_in_order.data());
+    const index_type nonzeros_of_E = own + more;
+    std::int32_t *const offsets_of_E = kept_.take<std::int32_t>(own + 1).data(),
+                        *const indices_of_E = kept_.take<std::int32_t>(nonzeros_of_E).data();
+    fine.E = {own, fine.shares.rows, nonzeros_of_E, offsets_of_E, indices_of_E};
     fine.ones = kept_.take<C>(nonzeros_of_E).data();
     const columns_of_product source{fine.E, fine.shares};
     run([&](recorder& steps) {
+      steps.step("E", own + 1,
+                 put_rows_of_shares{rows_in_order.data(), shares_in_order.data(), static_cast<std::int32_t>(more),
+                                    static_cast<std::int32_t>(own), static_cast<std::int32_t>(with_ghosts),
+                                    offsets_of_E, indices_of_E});
       steps.step("ones", nonzeros_of_E, fill_entries<C>{C(1), fine.ones});
       fine.coarse = record_offsets_of_product(steps, source, kept_, *scratch_);
     });
@@ -203,25 +179,42 @@ void levels_of_group<C>::find_coarse_matrix(level_of_group<C>& fine, local_numbe
   });
 }
 
+/// The names of columns give way to local numbers.
+template <class C>
+void levels_of_group<C>::name_columns(rows_received& found, const local_numbers& numbers) {
+  std::vector<std::int32_t> local;
+  local.reserve(found.names.size());
+  for (const index_type name : found.names) local.push_back(numbers.local(name));
+  for (std::int32_t& column : found.columns) column = local[as_size(column)];
+}
+
 template <class C>
 pattern_view levels_of_group<C>::with_received(const pattern_view& own, index_type more_rows,
-                                               const std::vector<index_type>& rows,
-                                               const std::vector<std::int32_t>& columns, entries_of_others& received) {
-  const auto count = static_cast<index_type>(rows.size());
+                                               const rows_received& found, entries_of_others& received) {
+  const auto count = static_cast<index_type>(found.columns.size());
   require_32_bits(own.nonzeros + count);
   received.begin = own.nonzeros;
-  std::vector<std::int32_t> order(rows.size()), columns_in_order;
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
-    const std::size_t k = as_size(one), l = as_size(other);
-    return rows[k] != rows[l] ? rows[k] < rows[l] : columns[k] < columns[l];
-  });
-  received.order = buffer<std::int32_t>(where_, count, order.data());
-  for (const std::int32_t k : order) columns_in_order.push_back(columns[as_size(k)]);
+  std::vector<std::pair<std::int32_t, std::int32_t>> in_order;  // columns, and where they are among those received
+  in_order.reserve(found.columns.size());
+  for (const std::int32_t column : found.columns)
+    in_order.emplace_back(column, static_cast<std::int32_t>(in_order.size()));
   std::vector<std::int32_t> ends(as_size(more_rows));
-  for (const index_type row : rows) ++ends[as_size(row)];
+  auto begin = in_order.begin();
+  for (const row_sent& one : found.rows) {
+    std::sort(begin, begin + one.entries);
+    begin += one.entries;
+    ends[as_size(one.row)] = static_cast<std::int32_t>(one.entries);
+  }
   std::int32_t end = static_cast<std::int32_t>(own.nonzeros);
   for (std::int32_t& one : ends) one = end += one;
+  std::vector<std::int32_t> order, columns;
+  order.reserve(in_order.size());
+  columns.reserve(in_order.size());
+  for (const auto& [column, place] : in_order) {
+    columns.push_back(column);
+    order.push_back(place);
+  }
+  received.order = buffer<std::int32_t>(where_, count, order.data());
   std::int32_t *const offsets = kept_.take<std::int32_t>(own.rows + more_rows + 1).data(),
                       *const indices = kept_.take<std::int32_t>(own.nonzeros + count).data();
   run([&](recorder& steps) {
@@ -229,18 +222,20 @@ pattern_view levels_of_group<C>::with_received(const pattern_view& own, index_ty
     steps.step("own columns", own.nonzeros, copy_entries<std::int32_t>{own.indices, indices});
   });
   copies_.put(offsets + own.rows + 1, ends);
-  copies_.put(indices + own.nonzeros, columns_in_order);
+  copies_.put(indices + own.nonzeros, columns);
   return {own.rows + more_rows, own.columns, own.nonzeros + count, offsets, indices};
 }
 
 template <class C>
-void levels_of_group<C>::renumber(const std::int32_t* indices, index_type count, index_type own,
+void levels_of_group<C>::renumber(std::initializer_list<columns_of_level> all, index_type own,
                                   const std::vector<std::int32_t>& now) {
   if (now.empty()) return;
   const buffer<std::int32_t> table(where_, static_cast<index_type>(now.size()), now.data());
   run([&](recorder& steps) {
-    steps.step("other numbers for ghosts", count,
-               renumber_ghosts{const_cast<std::int32_t*>(indices), static_cast<std::int32_t>(own), table.data()});
+    for (const columns_of_level& some : all)
+      steps.step(
+          "other numbers for ghosts", some.count,
+          renumber_ghosts{const_cast<std::int32_t*>(some.indices), static_cast<std::int32_t>(own), table.data()});
   });
 }
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+#include "whilst/engine/memory/memory.hpp"
+
+namespace whilst {
+
+/// Copies between host memory and memory of a place that somebody else owns; return when the copy is complete. See
+/// raw_buffer::upload.
+void copy_to_place(place where, void* target, const void* source, std::size_t bytes);
+void copy_from_place(place where, void* target, const void* source, std::size_t bytes);
+
+}  // namespace whilst
