@@ -150,8 +150,9 @@ function(whilst_own_code target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 17)
     list(APPEND warnings -Wno-deprecated-declarations)  # GCC 12's std::stable_sort uses what it calls deprecated
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
-    list(APPEND warnings -Wno-subobject-linkage)  # to GCC, all but the file that it was given are headers
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # To GCC, all but the file that it was given are headers: also sources that are joined, or compiled for each number type.
+    list(APPEND warnings -Wno-subobject-linkage)
   endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
   if(WHILST_WARNINGS_AS_ERRORS)

@@ -41,6 +41,8 @@ class bounded_wait {
     if (began_ == 0) began_ = now;
     return now - began_ > limit_;
   }
+  /// Whether is_over() has just thought of the clock: the time for other looks that are not to be frequent.
+  WHILST_HD bool looks_around() const { return looks_ % 64 == 0; }
 
  private:
   /// On the host ranks may share a processor, which one that waits long leaves to others.
@@ -197,6 +199,7 @@ WHILST_HD bool group_exchange::wait_for(const tagged_word* from, int k, std::uin
       note_lost(state, q);
       return false;
     }
+    if (wait.looks_around() && read_lost(state)) return false;  // another thread has waited in vain
   }
   WHILST_UNROLLED
   for (int j = 0; j < most; ++j) {
@@ -244,13 +247,13 @@ struct give_sums {
     return now;
   }
   WHILST_HD void operator()(const Total& total, const known& before) const {
-    std::uint32_t lost = before.state.lost;
+    if (before.state.is_open) ranks.wait_for_all(before.state.round);
+    std::uint32_t lost = before.state.is_open ? group_exchange::read_lost(ranks.state) : before.state.lost;
     // The map itself may have waited in vain, for what it multiplied.
     for (const auto& one : total.value)
       if (!is_finite(static_cast<double>(one))) lost = group_exchange::read_lost(ranks.state);
     std::uint32_t flags = lost ? group_exchange::has_lost | lost << group_exchange::rank_bits : 0;
     if (root) flags |= agree(before);
-    if (before.state.is_open) ranks.wait_for_all(before.state.round);
     if (before.state.is_open || stays_open) ranks.state->is_open = stays_open;
     ranks.give(total, before.state.round + 1, flags);
     if (halo.state) halo();

@@ -72,7 +72,8 @@ class group_recorder {
   /// Takes the sums that were given last and runs their finish; then, unless that stops the loop, a map, whose sums it
   /// gives. What the map reads is read before the sums are there, but for what the finish hands over: see
   /// made_by_rows::fill_in. sends: sends entries of what the map makes; send_apart(run) records the same after it. On a
-  /// GPU all of it is one kernel. In a loop every body must begin with one, and `start` must end with give().
+  /// GPU all of it is one kernel. In a loop every body begins with one,
+  /// and the last sums of `start` are those of a give().
   template <class Finish, class Map, class Sends, class SendApart>
   void take_and_give(const char* name, index_type n, const Finish& finish, const Map& map,
                      [[maybe_unused]] const Sends& sends, const SendApart& send_apart) {

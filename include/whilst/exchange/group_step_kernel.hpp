@@ -91,7 +91,7 @@ class index_with_sends {
 /// sequel, whose first reads were under way meanwhile: a kernel less than one that waits and finishes, and one for the
 /// sequel. What the sequel makes and other ranks read next is sent at once. The last block to have read what the finish
 /// reads writes its changes to memory; the first one writes histories. See split_step_kernels.hpp, where blocks do the
-/// same with the sums of their own grid.
+/// same with the sums of their own grid. For at least one index.
 template <class Total, class Finish, class Sequel, class Sends, bool many>
 __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
     group_step_kernel(const __grid_constant__ group_exchange ranks, const __grid_constant__ Finish finish,
@@ -106,7 +106,6 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
   const auto at = [&](index_type i) { return index_with_sends<Sequel, Sends>(sequel, sends, i, frame.n); };
 
   if (frame.next_may_start_early) let_next_step_start();
-  // A rank may have no index at all.
   auto one = at(first);
   // Where threads have several each, as many reads again are under way while the sums are.
   [[maybe_unused]] auto another = at(many ? first + stride : frame.n);
@@ -117,10 +116,8 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
   const std::uint32_t halo_round = sends.next_round();
   typename taken_by_block<Finish>::finish_data finish_reads{};
   if (leads) finish_reads = taken.start(finish, frame);
-  if (frame.n > 0) {
-    one.read();
-    if constexpr (many) another.read();
-  }
+  one.read();
+  if constexpr (many) another.read();
   asm volatile("" : "+r"(running)::"memory");
   if (!running) return taken.skip(frame, leads);
   delay(frame.delay_seed, 1);
@@ -130,7 +127,7 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
     if (threadIdx.x == 32) writes = arrive_early(frame.ticket) == gridDim.x - 1;
   });
   delay(frame.delay_seed, 2);
-  if (taken.goes_on && frame.n > 0) {
+  if (taken.goes_on) {
     one.run(taken.told, halo_round);
     if constexpr (many) another.run(taken.told, halo_round);
     for (index_type i = first + (many ? 2 : 1) * stride; i < frame.n; i += stride) {

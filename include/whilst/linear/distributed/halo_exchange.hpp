@@ -170,7 +170,7 @@ class vector_with_ghosts {
   }
 };
 
-/// Two of them, which a row reads at once.
+/// Two of them, which a row reads at once by [] alone.
 template <class T>
 struct two_with_ghosts {
   vector_with_ghosts<T, 2> first, second;

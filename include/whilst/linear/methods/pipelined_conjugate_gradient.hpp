@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "whilst/basics/teams.hpp"
 #include "whilst/basics/views.hpp"
