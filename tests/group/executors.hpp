@@ -20,6 +20,12 @@ inline std::vector<std::string> group_executors() {
 /// Most ranks that may wait for one another on one GPU: it has so many queues.
 inline constexpr int ranks_of_gpu = 4;
 
+/// Whether ranks must share GPUs. Kernels of one that wait may then leave no room for those of another: their grids
+/// must be small.
+inline bool share_gpus(const std::string& executor, int ranks) {
+  return executor != "host" && whilst::cuda::device_count() < ranks;
+}
+
 /// Options with an executor for a rank.
 inline whilst::linear_solver_options with_executor(whilst::linear_solver_options options, const std::string& executor,
                                                    int rank) {

@@ -65,10 +65,14 @@ class group_step final : public recorded_step {
 #endif
 
  private:
+  template <int blocks>
+  static const void* kernel_of() {
+    return reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends, blocks>);
+  }
   const void* kernel() const {
-    return count() > detail::most_indices_of_few_blocks
-               ? reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends, true>)
-               : reinterpret_cast<const void*>(&detail::group_step_kernel<Total, Finish, Sequel, Sends, false>);
+    return count() > detail::most_indices_of_two_blocks   ? kernel_of<4>()
+           : count() > detail::most_indices_of_few_blocks ? kernel_of<2>()
+                                                          : kernel_of<1>();
   }
   void run_chunk(index_type) override {}
 

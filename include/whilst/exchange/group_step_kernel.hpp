@@ -8,9 +8,10 @@
 namespace whilst::detail {
 
 inline constexpr int threads_of_group_step = 256;
-/// With more indices than that, threads have several each, and a fourth block on a multiprocessor gains more than its
-/// registers cost: what a thread keeps elsewhere it needs once.
-inline constexpr index_type most_indices_of_few_blocks = 96 * 1024;
+/// Blocks of a multiprocessor, and the indices of a grid up to which so many are fastest. One has all registers that a
+/// thread can use. Of two, threads have two indices each, whose reads are under way while the sums are: with 250 000
+/// indices that takes a microsecond less. With more indices memory is the limit, and four keep it busier.
+inline constexpr index_type most_indices_of_few_blocks = 96 * 1024, most_indices_of_two_blocks = 1024 * 1024;
 
 /// What a block keeps in shared memory while it takes the sums of all ranks.
 template <class Finish>
@@ -92,14 +93,15 @@ class index_with_sends {
 /// sequel. What the sequel makes and other ranks read next is sent at once. The last block to have read what the finish
 /// reads writes its changes to memory; the first one writes histories. See split_step_kernels.hpp, where blocks do the
 /// same with the sums of their own grid. For at least one index.
-template <class Total, class Finish, class Sequel, class Sends, bool many>
-__global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
+template <class Total, class Finish, class Sequel, class Sends, int blocks>
+__global__ void __launch_bounds__(threads_of_group_step, blocks)
     group_step_kernel(const __grid_constant__ group_exchange ranks, const __grid_constant__ Finish finish,
                       const __grid_constant__ Sequel sequel, const __grid_constant__ Sends sends,
                       const __grid_constant__ step_frame frame) {
   static_assert(hands_to<Finish, Sequel>, "a finish and its step's sequel meet in a struct, `handed`");
   __shared__ taken_by_block<Finish> taken;
   __shared__ int writes;
+  constexpr bool reads_two = blocks == 2;
   const bool leads = threadIdx.x == 0;
   const index_type first = static_cast<index_type>(blockIdx.x) * blockDim.x + threadIdx.x,
                    stride = static_cast<index_type>(gridDim.x) * blockDim.x;
@@ -107,8 +109,7 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
 
   if (frame.next_may_start_early) let_next_step_start();
   auto one = at(first);
-  // Where threads have several each, as many reads again are under way while the sums are.
-  [[maybe_unused]] auto another = at(many ? first + stride : frame.n);
+  [[maybe_unused]] auto another = at(reads_two ? first + stride : frame.n);
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
   typename taken_by_block<Finish>::finish_data finish_reads{};
   if (leads) finish_reads = taken.start(finish, frame);
   one.read();
-  if constexpr (many) another.read();
+  if constexpr (reads_two) another.read();
   asm volatile("" : "+r"(running)::"memory");
   if (!running) return taken.skip(frame, leads);
   delay(frame.delay_seed, 1);
@@ -129,8 +130,8 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 4 : 1)
   delay(frame.delay_seed, 2);
   if (taken.goes_on) {
     one.run(taken.told, halo_round);
-    if constexpr (many) another.run(taken.told, halo_round);
-    for (index_type i = first + (many ? 2 : 1) * stride; i < frame.n; i += stride) {
+    if constexpr (reads_two) another.run(taken.told, halo_round);
+    for (index_type i = first + (reads_two ? 2 : 1) * stride; i < frame.n; i += stride) {
       auto later = at(i);
       later.read();
       later.run(taken.told, halo_round);

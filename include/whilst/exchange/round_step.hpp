@@ -41,27 +41,44 @@ class round_step final : public recorded_step {
   launch_shape shape(const device_traits& device) const override {
     launch_shape made;
     made.threads = detail::threads_of_group_step;
-    const int resident = device.kernels->resident_blocks(kernel(), static_cast<int>(made.threads), name());
+    const index_type most = detail::threads_of_group_step;
+    if (threads() > most && threads() <= largest_cluster * most) {
+      made.cluster = threads() <= 8 * most ? 8 : largest_cluster;
+      if (waits_for_previous(device, made) &&
+          device.kernels->cluster_blocks(kernel(made), static_cast<int>(most), name()) >=
+              static_cast<int>(made.cluster)) {
+        made.blocks = made.cluster;
+        made.threads = static_cast<unsigned>((threads() + 32 * made.blocks - 1) / (32 * made.blocks) * 32);
+        return made;
+      }
+      made.cluster = 1;
+    }
+    const int resident = device.kernels->resident_blocks(kernel(made), static_cast<int>(made.threads), name());
     made.blocks = static_cast<unsigned>(std::clamp<index_type>(
         (threads() + made.threads - 1) / made.threads, 1, static_cast<index_type>(resident) * device.multiprocessors));
     return made;
   }
-  void with_kernel(const launch_shape&, const step_frame& frame, const kernel_user& use) const override {
+  void with_kernel(const launch_shape& shape, const step_frame& frame, const kernel_user& use) const override {
     step_frame filled = frame;
     filled.n = count();
     filled.lanes = detail::lanes_wanted(map_);
     const auto address = [](const auto& part) { return const_cast<void*>(static_cast<const void*>(&part)); };
     void* arguments[] = {address(finish_), address(map_), address(gives_), address(sends_), &filled};
-    use(kernel(), arguments);
+    use(kernel(shape), arguments);
   }
 #endif
 
  private:
   index_type threads() const { return count() * detail::lanes_wanted(map_); }
-  const void* kernel() const {
-    return threads() > detail::most_indices_of_few_blocks
-               ? reinterpret_cast<const void*>(&detail::round_step_kernel<Total, Finish, Map, Sends, true>)
-               : reinterpret_cast<const void*>(&detail::round_step_kernel<Total, Finish, Map, Sends, false>);
+  template <detail::round_form form>
+  static const void* kernel_of() {
+    return reinterpret_cast<const void*>(&detail::round_step_kernel<Total, Finish, Map, Sends, form>);
+  }
+  const void* kernel(const launch_shape& shape) const {
+    using detail::round_form;
+    return shape.cluster > 1                                ? kernel_of<round_form::cluster>()
+           : threads() > detail::most_indices_of_few_blocks ? kernel_of<round_form::many>()
+                                                            : kernel_of<round_form::few>();
   }
   void run_chunk(index_type) override {}
 

@@ -6,14 +6,24 @@
 
 namespace whilst::detail {
 
+/// How the blocks of a step between two rounds add up.
+enum class round_form {
+  cluster,  ///< one cluster, by its shared memory, which takes less time than a ticket
+  few,      ///< by a ticket, with all registers that a thread can use
+  many      ///< by a ticket, of threads that have several indices each
+};
+
 /// Takes the sums of the last round, as group_step_kernel does, and gives those of the next: each block reads what its
 /// indices need while the sums are under way, runs their finish for itself, goes on with the map, and sends what other
-/// ranks read of it. The last block gives the totals, and writes the finish's changes to memory.
-template <class Total, class Finish, class Map, class Sends, bool many>
-__global__ void __launch_bounds__(threads_of_group_step, many ? 2 : 1)
+/// ranks read of it. The last block, of a cluster the first, gives the totals, and writes the finish's changes to
+/// memory.
+template <class Total, class Finish, class Map, class Sends, round_form form>
+__global__ void __launch_bounds__(threads_of_group_step, form == round_form::many ? 2 : 1)
     round_step_kernel(const __grid_constant__ Finish finish, const __grid_constant__ Map map,
                       const __grid_constant__ give_sums<Total> gives, const __grid_constant__ Sends sends,
                       const __grid_constant__ step_frame frame) {
+  constexpr bool is_cluster = form == round_form::cluster;
+  [[maybe_unused]] __shared__ std::conditional_t<is_cluster, cluster_mailbox<Total>, no_sums> mailbox;
   __shared__ taken_by_block<Finish> taken;
   const bool leads = threadIdx.x == 0;
   const auto team = team_of_thread<Map>(frame);
@@ -27,12 +37,14 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 2 : 1)
   const auto read = [&](const auto& fetched) { return read_phase(map, readable(), reading_team, fetched); };
 
   if (frame.next_may_start_early) let_next_step_start();
+  if constexpr (is_cluster) mailbox.announce();
   decltype(fetch()) fetched{};
   typename Sends::of_entry to_send{};
   if (warp_has_index()) {
     fetched = fetch();
     to_send = sends.fetch(readable());
   }
+  if constexpr (is_cluster) mailbox.open();
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
@@ -80,7 +92,14 @@ __global__ void __launch_bounds__(threads_of_group_step, many ? 2 : 1)
     }
   }
   delay(frame.delay_seed, 3);
-  if (!total_by_ticket<threads_of_group_step / 32>(total, frame)) return;
+  constexpr int most_warps = threads_of_group_step / 32;
+  bool concludes;
+  if constexpr (is_cluster) {
+    concludes = total_of_small_grid<most_warps>(total, frame, mailbox, [] {});
+  } else {
+    concludes = total_by_ticket<most_warps>(total, frame);
+  }
+  if (!concludes) return;
   gives(total, known);
   *finish.handed = taken.told;
   sends.note_round(halo_round);
