@@ -74,13 +74,15 @@ class index_with_sends {
   index_type i_;
   bool is_there_;
   sequel_of_block<Sequel, true> sequel_;
-  typename Sends::of_entry to_send_;
+  typename Sends::of_entry to_send_{};
 
  public:
   /// Reads ahead what is constant, of index 0 where there is no i.
   __device__ index_with_sends(const Sequel& sequel, const Sends& sends, index_type i, index_type n)
-      : sends_(sends), i_(i), is_there_(i < n), sequel_(sequel, i, i < n), to_send_(sends.fetch(i < n ? i : 0)) {}
+      : sends_(sends), i_(i), is_there_(i < n), sequel_(sequel, i, i < n) {}
   __device__ void read() { sequel_.read(); }
+  /// What others read of it, which is constant, too. A branch waits for it: where read() may come before, it should.
+  __device__ void fetch_sends() { to_send_ = sends_.fetch(is_there_ ? i_ : 0); }
   template <class Handed>
   __device__ void run(const Handed& handed, std::uint32_t halo_round) const {
     sequel_.run(handed);
@@ -110,6 +112,8 @@ __global__ void __launch_bounds__(threads_of_group_step, blocks)
   if (frame.next_may_start_early) let_next_step_start();
   auto one = at(first);
   [[maybe_unused]] auto another = at(reads_two ? first + stride : frame.n);
+  one.fetch_sends();
+  if constexpr (reads_two) another.fetch_sends();
   wait_for_previous_step();
   let_next_step_start();
   int running = frame.guard ? read_early(frame.guard) : 1;
@@ -134,6 +138,7 @@ __global__ void __launch_bounds__(threads_of_group_step, blocks)
     for (index_type i = first + (reads_two ? 2 : 1) * stride; i < frame.n; i += stride) {
       auto later = at(i);
       later.read();
+      later.fetch_sends();
       later.run(taken.told, halo_round);
     }
   }
