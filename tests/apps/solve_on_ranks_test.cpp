@@ -197,3 +197,21 @@ TEST_CASE("ranks as processes solve, and rank 0 alone reports and writes", "[gro
   REQUIRE(contains(wrong.err, message));
   CHECK(wrong.err.find(message, wrong.err.find(message) + 1) == std::string::npos);
 }
+
+TEST_CASE("ranks as processes and ranks as threads find the same digits", "[group]") {
+  const std::string launcher = mpirun();
+  if (launcher.empty()) {
+    WARN("left out: whilst was built without MPI, or there is no mpirun");
+    return;
+  }
+  for (const char* method : {"cg", "pipelined-cg"}) {
+    INFO(method);
+    const folder here;
+    const strings of_both{"solve",    "--gallery", "poisson2d:31", "--executor", "host",
+                          "--method", method,      "--rtol",       "1e-10"};
+    REQUIRE(run_processes(launcher, 3, with(of_both, {"--ranks", "mpi", "--output", here.at("x.mtx")})).status == 0);
+    REQUIRE(run(with(of_both, {"--ranks", "threads:3", "--output", here.at("y.mtx")})).status == 0);
+    CHECK(array_entries(here / "x.mtx").size() == 31 * 31);
+    CHECK(text_of(here / "x.mtx") == text_of(here / "y.mtx"));  // which have all digits
+  }
+}

@@ -122,6 +122,27 @@ TEST_CASE("ranks of any number of rows, even none, repeat their bits", "[group][
   }
 }
 
+TEST_CASE("stream and graph give the same bits on several ranks, however often a body is repeated", "[group][linear]") {
+  if (whilst::cuda::device_count() == 0 || whilst_test::under_racecheck()) return;
+  const csr_matrix<double> A = whilst::make_gallery<double>("poisson3d:12").matrix;
+  const std::vector<double> b = whilst_test::some_b<double>(A.rows());
+  for (const char* method : {"cg", "pipelined-cg", "minres"}) {
+    std::vector<double> first;
+    for (const char* executor : {"stream", "graph"})
+      for (const int unroll : {0, 1, 5}) {
+        CAPTURE(method, executor, unroll);
+        linear_solver_options options{.method = method, .preconditioner = "jacobi"};
+        options.executor = executor;
+        options.unroll = unroll;
+        const auto found = solved_by_ranks(2, A, equal_split(A.rows(), 2), b, options);
+        REQUIRE(found.thrown == nothing(2));
+        CHECK(relative_residual(A, b, found.x) <= 1.01 * options.rtol);
+        if (first.empty()) first = found.x;
+        CHECK(same_bits(found.x, first));
+      }
+  }
+}
+
 TEST_CASE("gmres restarts alike on ranks of any number of rows, even none", "[group][linear]") {
   // -u'' + 20 u' on a line, by central differences: far from symmetric.
   constexpr int n = 200;
