@@ -27,8 +27,8 @@ struct keep_total {
 
 }  // namespace
 
-// Rank q gives 1 + q, then 10 (1 + q), neither of which is taken, then 100 (1 + q). Who gave the last without waiting
-// would put it where another has yet to read the sums of the step before.
+// Each rank gives its share, which is taken, ten and twenty times that, which nobody takes, and a hundred times that.
+// Who gave the third without waiting would put it where another has yet to read the first.
 TEST_CASE("a round that nobody takes holds up the next one until all have begun it", "[group]") {
   constexpr int size = 3, times = 200;
   CHECK(whilst_test::on_ranks(size, [&](const whilst::group& ranks) {

@@ -9,7 +9,7 @@ namespace whilst::detail {
 
 inline constexpr int threads_of_group_step = 256;
 /// Blocks of a multiprocessor, and the indices of a grid up to which so many are fastest. One has all registers that a
-/// thread can use. Of two, threads have two indices each, whose reads are under way while the sums are: with 250 000
+/// thread can use. With two, each thread has two indices, whose reads are under way while the sums are: with 250 000
 /// indices that takes a microsecond less. With more indices memory is the limit, and four keep it busier.
 inline constexpr index_type most_indices_of_few_blocks = 96 * 1024, most_indices_of_two_blocks = 1024 * 1024;
 
@@ -81,7 +81,8 @@ class index_with_sends {
   __device__ index_with_sends(const Sequel& sequel, const Sends& sends, index_type i, index_type n)
       : sends_(sends), i_(i), is_there_(i < n), sequel_(sequel, i, i < n) {}
   __device__ void read() { sequel_.read(); }
-  /// What others read of it, which is constant, too. A branch waits for it: where read() may come before, it should.
+  /// What others read of it, which is constant, too. The thread waits for it here, so call read() first where that can
+  /// be.
   __device__ void fetch_sends() { to_send_ = sends_.fetch(is_there_ ? i_ : 0); }
   template <class Handed>
   __device__ void run(const Handed& handed, std::uint32_t halo_round) const {

@@ -2,6 +2,9 @@
 
 /// The kernel of a step between two rounds of sums. For nvcc.
 
+#include <limits>
+#include <type_traits>
+
 #include "whilst/exchange/group_step_kernel.hpp"
 
 namespace whilst::detail {
@@ -69,14 +72,8 @@ __global__ void __launch_bounds__(threads_of_group_step, form == round_form::man
     known.state.is_open = 0;
   }
   delay(frame.delay_seed, 2);
-  if (!taken.goes_on) {
-    if (!leads || !arrive_last(frame.ticket)) return;
-    frame.links.note_stop();
-    frame.links.follow(state);
-    return;
-  }
   Total total{};
-  while (warp_has_index()) {
+  while (taken.goes_on && warp_has_index()) {
     if (i < range.n) {
       map.fill_in(data, taken.told);
       const Total share = write_phase(map, i, team, data);
@@ -91,6 +88,12 @@ __global__ void __launch_bounds__(threads_of_group_step, form == round_form::man
       to_send = sends.fetch(readable());
     }
   }
+  // A block that stops adds what is no number: where one has waited in vain and another just has not, they differ.
+  if (!taken.goes_on)
+    for (auto& sum : total.value) sum = std::numeric_limits<std::remove_cvref_t<decltype(sum)>>::quiet_NaN();
+  // Whoever waited in vain has noted that before the totals arrive.
+  for (const auto& sum : total.value)
+    if (!is_finite(static_cast<double>(sum))) __threadfence();
   delay(frame.delay_seed, 3);
   constexpr int most_warps = threads_of_group_step / 32;
   bool concludes;
@@ -100,6 +103,11 @@ __global__ void __launch_bounds__(threads_of_group_step, form == round_form::man
     concludes = total_by_ticket<most_warps>(total, frame);
   }
   if (!concludes) return;
+  if (!taken.goes_on) {
+    frame.links.note_stop();
+    frame.links.follow(state);
+    return;
+  }
   gives(total, known);
   *finish.handed = taken.told;
   sends.note_round(halo_round);
