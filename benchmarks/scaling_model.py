@@ -16,7 +16,7 @@ The model of an iteration on P GPUs, each with a block of m = n / P unknowns of 
              what that takes beyond one GPU's kernels on a small system, as measured, is added
 
 The latencies and bandwidths of a network are assumptions, named in the options. --check compares the model with the runs on 2 and 4
-GPUs that it was not made from, and fails where one is further off than TOLERANCE, but for CACHED.
+GPUs, of which it takes no figure, though the half above was chosen with them in sight, and fails where one is further off than TOLERANCE, but for CACHED.
 """
 
 import argparse
