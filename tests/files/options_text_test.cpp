@@ -179,7 +179,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "there is no option called 'tol'. Use method, max_iterations, deadline, executor, unroll, "
             "programmatic_launch, history_capacity, threads, check_pointers, preconditioner, amg_precision, "
             "amg_coarsening, amg_strength, amg_interpolation_entries, amg_aggressive_levels, amg_coarsest_rows, "
-            "amg_most_levels, amg_cycle, "
+            "amg_most_levels, amg_cycle, amg_revisited_level, "
             "amg_smoother, amg_sweeps, "
             "amg_unknowns_a_node, amg_refresh, amg_refresh_growth, amg_near_null_space, "
             "amg_coordinates, multigrid_precision, multigrid_cycle, multigrid_sweeps, multigrid_coarsest_rows, "

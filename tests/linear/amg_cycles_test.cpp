@@ -107,6 +107,7 @@ struct textbook_cycle {
   const std::vector<dense_level>& levels;
   const cycle_plan& plan;
   bool has_inverse, symmetric;
+  std::size_t revisited = 0;  ///< of a V-cycle
   const std::vector<products_of_level> products{levels.begin(), levels.end()};
 
   column visit(std::size_t k, cycle_kind kind, const column& b) const {
@@ -147,6 +148,11 @@ struct textbook_cycle {
   }
   column solve(std::size_t k, cycle_kind kind, const column& b) const {
     const auto& A = products[k].A;
+    if (k == revisited) {  // 2 B - B A B, entry by entry
+      dense B(b.size(), b.size());
+      for (Eigen::Index j = 0; j < b.size(); ++j) B.col(j) = visit(k, kind, column::Unit(b.size(), j));
+      return (2 * B - B * levels[k].A * B) * b;
+    }
     if (kind == cycle_kind::V || k > 4 || (k + 1 == levels.size() && has_inverse)) return visit(k, cycle_kind::V, b);
     const column x = visit(k, kind, b);
     if (kind == cycle_kind::W) return x + visit(k, cycle_kind::W, b - A * x);
@@ -289,12 +295,78 @@ void check_cycles(const problem& given) {
       }
 }
 
+template <class C>
+void check_revisited(const problem& given, int sweeps, int revisited) {
+  amg_options options = given.options;
+  options.sweeps = sweeps;
+  const hierarchy_there<C> once(place::host(), given.A, given.symmetric, options);
+  options.revisited_level = revisited;
+  const hierarchy_there<C> here(place::host(), given.A, given.symmetric, options);
+  const hierarchy<C>& levels = here.levels;
+  const std::size_t last = levels.levels().size() - 1, wanted = static_cast<std::size_t>(revisited);
+  const bool is_there = wanted < last || (wanted == last && !levels.has_inverse());
+  CHECK(levels.plan().revisited == (is_there ? wanted : 0));
+  const std::vector<double> b = random_vector<double>(given.A.rows(), 5);
+  const std::vector<double> by_one_visit = applied(ways().front(), once.levels, b);
+  if (!is_there) {
+    CHECK(applied(ways().front(), levels, b) == by_one_visit);
+    return;
+  }
+  const auto dense_ones = dense_levels(levels, given.is_system());
+  const textbook_cycle reference{dense_ones, levels.plan(), levels.has_inverse(), given.symmetric, wanted};
+  const column expected =
+      0.5L *
+      reference.visit(0, cycle_kind::V, Eigen::Map<const Eigen::VectorXd>(b.data(), given.A.rows()).cast<real>());
+  const double rounded = rounding * static_cast<double>(std::numeric_limits<C>::epsilon());
+  CHECK(difference(by_one_visit, expected) > rounded);
+  for (const way& w : ways()) {
+    CAPTURE(w.name);
+    const hierarchy_there<C> there(w.where, given.A, given.symmetric, options);
+    CHECK(difference(applied(w, there.levels, b), expected) <= rounded);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("amg's cycles are those of textbooks", "[linear][amg]") {
   for (const problem& given : problems()) {
     check_cycles<double>(given);
     check_cycles<float>(given);
+  }
+}
+TEST_CASE("amg: a level that is visited twice does what 2 B - B A B does", "[linear][amg][sanitizer]") {
+  for (const problem& given : problems())
+    for (const int sweeps : {1, 2})
+      for (int revisited = 1; revisited <= 4; ++revisited) {
+        CAPTURE(given.name, sweeps, revisited);
+        check_revisited<double>(given, sweeps, revisited);
+        check_revisited<float>(given, sweeps, revisited);
+      }
+}
+TEST_CASE("amg: a level of a large matrix is visited twice", "[linear][amg]") {
+  const auto chosen = [](const std::vector<index_type>& rows, const amg_options& options = {}) {
+    cycle_plan plan = whilst::multigrid::make_cycle_plan("testing", options);
+    for (std::size_t k = 0; k < rows.size(); ++k) plan.choose_revisited(k, rows[k], rows.front());
+    for (std::size_t k = 0; k < rows.size(); ++k) CHECK(plan.uses_A_on(k) == plan.visits_twice(k));
+    return plan.revisited;
+  };
+  CHECK(chosen({10'000'000, 1'500'000, 77'000, 6100}) == 2);
+  CHECK(chosen({9'999'999, 1'500'000, 77'000, 6100}) == 0);
+  CHECK(chosen({10'000'000, 100'000, 20'000, 6100}) == 2);              // never the one below the finest
+  CHECK(chosen({10'000'000, 3'000'000, 200'001, 200'000, 6100}) == 3);  // at most a fiftieth
+  CHECK(chosen({10'000'000, 3'000'000, 300'000}) == 0);
+  CHECK(chosen({10'000'000, 1'500'000, 77'000, 6100}, {.revisited_level = 0}) == 0);
+  CHECK(chosen({10'000'000, 1'500'000, 77'000, 6100}, {.revisited_level = 3}) == 3);
+  CHECK(chosen({100, 50, 10}, {.revisited_level = 1}) == 1);
+  CHECK(chosen({100, 50, 10}, {.revisited_level = 3}) == 0);
+  cycle_plan W = whilst::multigrid::make_cycle_plan("testing", {.cycle = "W"});
+  for (std::size_t k = 0; k < 3; ++k) W.choose_revisited(k, k == 0 ? 100'000'000 : 1000, 100'000'000);
+  CHECK(W.revisited == 0);
+  // Of a method for any matrix none is by itself.
+  const csr_matrix<double> line = whilst::make_gallery<double>("poisson1d:90").matrix;
+  for (const bool symmetric : {true, false}) {
+    const hierarchy_there<double> here(place::host(), line, symmetric, {.coarsest_rows = 2});
+    CHECK(here.levels.plan().to_revisit == (symmetric ? -1 : 0));
   }
 }
 TEST_CASE("amg's cycles with all that is special, once each", "[linear][amg][sanitizer]") {
@@ -320,6 +392,10 @@ TEST_CASE("amg: the default cycle has the bits of the general one", "[linear][am
       CHECK(applied(w, there.levels, b) == applied(w, there.levels, b, true));
       const hierarchy_there<float> in_float(w.where, given.A, given.symmetric, given.options);
       CHECK(applied(w, in_float.levels, b) == applied(w, in_float.levels, b, true));
+      amg_options options = given.options;
+      options.revisited_level = 1;
+      const hierarchy_there<float> twice(w.where, given.A, given.symmetric, options);
+      CHECK(applied(w, twice.levels, b) == applied(w, twice.levels, b, true));
     }
 }
 

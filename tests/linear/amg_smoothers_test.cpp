@@ -178,6 +178,13 @@ TEST_CASE("amg: settings of cycles are checked, and told", "[linear][amg]") {
                                        "chebyshev, chebyshev_first, gauss_seidel");
   for (const std::string sweeps : {"0", "9", "-1"})
     CHECK(refusal("sweeps=" + sweeps) == making + "setting sweeps is " + sweeps + " of preconditioner amg. Use 1 to 8");
+  for (const std::string level : {"-2", "101"})
+    CHECK(refusal("revisited_level=" + level) == making + "setting revisited_level is " + level +
+                                                     " of preconditioner amg. Use 1 to 100, 0 for none, or -1 by size");
+  CHECK(refusal("revisited_level=1,cycle=W") == making +
+                                                    "setting revisited_level is 1 of preconditioner amg, and cycle "
+                                                    "'W'. Use cycle V, or leave out revisited_level");
+  CHECK(refusal("revisited_level=0,cycle=W") == "no exception");
   const auto told = [&](const std::string& settings) {
     linear_solver<double> solver(A, {.method = "cg", .preconditioner = "amg,coarsest_rows=60" + settings});
     const std::string all = solved_by(solver, random_vector<double>(A.rows(), 1)).told.preconditioner_choice();
@@ -191,6 +198,14 @@ TEST_CASE("amg: settings of cycles are checked, and told", "[linear][amg]") {
   CHECK(told(",smoother=chebyshev,sweeps=2") == "; V-cycle, 2 sweeps by chebyshev, 12 steps");
   // W t and up, twice on the level in between with what is left of its residual, the inverse each time.
   CHECK(told(",cycle=W") == "; W-cycle, 1 sweep by spai0, 10 steps");
+  CHECK(told(",revisited_level=1") == "; level 1 is visited twice");
+  CHECK(told(",revisited_level=2") == "");  // that is inverted
+  CHECK(told(",sweeps=2,revisited_level=1") == "; V-cycle, 2 sweeps by spai0, 18 steps; level 1 is visited twice");
+  linear_solver<double> twice(A, {.method = "cg", .preconditioner = "amg,coarsest_rows=60,revisited_level=1"});
+  solved_by(twice, random_vector<double>(A.rows(), 1));
+  const std::string explained = twice.explain();
+  CHECK(explained.find(", 10 steps a cycle, ") != std::string::npos);  // as many as the W-cycle's
+  CHECK(explained.find("  1 x spai0, twice ") != std::string::npos);
 }
 
 TEMPLATE_TEST_CASE("amg: cycles are made anew for new values, and bring back old bits", "[linear][amg][sanitizer]",

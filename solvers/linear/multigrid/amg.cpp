@@ -121,6 +121,7 @@ class amg final : public matrix_preconditioner<T> {
     std::string words = levels_.description();
     if (!plan.words.empty()) words += "; " + plan.words;
     if (!plan.is_plain()) words += ", " + std::to_string(steps()) + " steps";
+    if (plan.revisited > 0) words += "; level " + std::to_string(plan.revisited) + " is visited twice";
     return words;
   }
   std::string explain() const override {
@@ -137,7 +138,9 @@ class amg final : public matrix_preconditioner<T> {
   /// Of a cycle.
   int steps() const {
     if (!levels_.plan().is_plain()) return steps_of_deeper_cycle(levels_, where_);
-    return 2 * static_cast<int>(levels_.levels().size()) - 1 + !std::is_same_v<T, C>;
+    const std::size_t count = levels_.levels().size(), revisited = levels_.plan().revisited;
+    const std::size_t again = revisited > 0 ? 2 * (count - revisited) : 0;
+    return static_cast<int>(2 * count - 1 + again) + !std::is_same_v<T, C>;
   }
   template <class V>
   void record_finest(recorder& run, constant_slot<const T> values, V* finest) const {

@@ -36,6 +36,8 @@ struct no_offsets {
 
 template <class C>
 void hierarchy<C>::begin(const pattern_view& A, recorded_stages& stages) {
+  // Where a visit may be no contraction, as of convection, a second one may do harm.
+  if (!for_symmetric_ && plan_.to_revisit < 0) plan_.to_revisit = 0;
   if (is_system_) return begin_system(A, stages);
   given_ = A;
   given_values_ = kept_.take<C>(A.nonzeros).data();

@@ -49,12 +49,14 @@ std::string level_table(const hierarchy<C>& of) {
   for (const level<C>& one : of.levels()) {
     const index_type rows = one.unknowns(), nonzeros = one.nodes_of_A().nonzeros();
     const bool is_inverted = of.has_inverse() && &one == &of.levels().back();
+    const std::size_t visited = of.plan().revisited;
+    const bool is_twice = visited > 0 && &one == &of.levels()[visited];
+    const std::string words = of.plan().smoother_words() + (is_twice ? ", twice" : "");
     char line[128];
     std::snprintf(line, sizeof line, "%7lld %10lld %11lld %7.1f  %-18s %13.1f  ", static_cast<long long>(number++),
                   static_cast<long long>(rows), static_cast<long long>(nonzeros),
                   rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0.0,
-                  is_inverted ? "inverse" : of.plan().smoother_words().c_str(),
-                  static_cast<double>(bytes_of_visit(of, one)) / 1024);
+                  is_inverted ? "inverse" : words.c_str(), static_cast<double>(bytes_of_visit(of, one)) / 1024);
     const index_type bar = std::min(longest_bar, (nonzeros * longest_bar + most - 1) / most);
     text += line + std::string(static_cast<std::size_t>(bar), '#') + "\n";
   }

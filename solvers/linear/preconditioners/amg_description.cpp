@@ -18,6 +18,7 @@ std::vector<preconditioner_setting> settings_of_amg(linear_solver_options& optio
           {"coarsest_rows", &amg.coarsest_rows},
           {"most_levels", &amg.most_levels},
           {"cycle", &amg.cycle},
+          {"revisited_level", &amg.revisited_level},
           {"smoother", &amg.smoother},
           {"sweeps", &amg.sweeps},
           {"unknowns_a_node", &amg.unknowns_a_node},
@@ -46,6 +47,8 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
     refuse("coarsest_rows is " + std::to_string(amg.coarsest_rows), "Use 1 to 2048, or 0 for what suits the machine");
   if (amg.most_levels < 1 || amg.most_levels > 100)
     refuse("most_levels is " + std::to_string(amg.most_levels), "Use 1 to 100");
+  if (amg.revisited_level < -1 || amg.revisited_level > 100)
+    refuse("revisited_level is " + std::to_string(amg.revisited_level), "Use 1 to 100, 0 for none, or -1 by size");
   if (amg.unknowns_a_node < 1 || amg.unknowns_a_node > 8)
     refuse("unknowns_a_node is " + std::to_string(amg.unknowns_a_node), "Use 1 to 8");
   if (amg.refresh != "auto" && amg.refresh != "changed" && amg.refresh != "lagged")

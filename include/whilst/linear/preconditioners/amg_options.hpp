@@ -35,6 +35,11 @@ struct amg_options {
   /// steps of conjugate gradients, or of a method for any matrix, whose preconditioner is the next K-cycle. With "F", M
   /// is not symmetric; with "K" it is not linear. Methods that cannot take that are refused.
   std::string cycle = "V";
+  /// Of cycle "V": a level, 0 being the finest, that is visited twice, the second time with what the first visit has
+  /// left of its residual; 1 to 100, 0 for none. One that is inverted or that there is none of is not. -1: under a
+  /// method for symmetric matrices, the first one from 2 on with at most a fiftieth of the unknowns, if these are ten
+  /// million or more; else none.
+  int revisited_level = -1;
   /// What smooths: "spai0", the sparse approximate inverse on the diagonal; "l1_jacobi", the inverse of the sums of
   /// sizes of rows, which never overshoots; "chebyshev", the polynomial of the fourth kind with optimal weights in M A,
   /// for the M of spai0; "chebyshev_first", that of the first kind; "gauss_seidel", sweeps by colours, forward before

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "solvers/linear/multigrid/cycles/cycle_products.hpp"
+#include "solvers/linear/multigrid/cycles/deeper_cycle_steps.hpp"
 #include "solvers/linear/multigrid/hierarchy.hpp"
 
 namespace whilst::multigrid {
@@ -28,36 +29,50 @@ class cycle_vectors {
   std::vector<pair> of_level_;
 };
 
-/// Records z = *factor B r for the whole hierarchy's B: a V-cycle with one sweep before and one after. Finest: of r,
-/// and of what the next coarser level answers behind it.
+/// Records z = *factor B r for the whole hierarchy's B: a V-cycle with one sweep before and one after, in which one
+/// level may be visited twice: see cycle_plan::revisited. Finest: of r, and of what the next coarser level answers
+/// behind it.
 template <class Finest, class T, class C>
 void record_cycle_from(recorder& run, const hierarchy<C>& of, const cycle_vectors<C>& vectors, const Finest& finest,
                        T* z, const double* factor) {
   const auto& levels = of.levels();
   const std::size_t last = levels.size() - 1;
   const bool on_host = run.where().on_host();
-  const auto product = [&](const char* name, const interleaved_rows<C>& A, const auto& x, auto* y,
-                           const double* factor) {
+  const auto product = [&](const char* name, const interleaved_rows<C>& A, const auto& x, const auto& put) {
     using X = std::remove_cvref_t<decltype(x)>;
-    run.step(name, on_host ? A.pattern.rows : A.warps(),
-             interleaved_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{A, x, {y, factor}});
+    using Put = std::remove_cvref_t<decltype(put)>;
+    run.step(name, on_host ? A.pattern.rows : A.warps(), interleaved_product<C, X, Put>{A, x, put});
   };
-  const auto up = [&](std::size_t k, const auto& x, auto* y, const double* factor) {
+  const auto up = [&](std::size_t k, const auto& x, const auto& put) {
     const index_type n = levels[k].unknowns();
     using X = std::remove_cvref_t<decltype(x)>;
+    using Put = std::remove_cvref_t<decltype(put)>;
     if (k == last && of.has_inverse()) {
-      run.step("the coarsest level", n,
-               inverse_product<C, X, put_scaled<std::remove_pointer_t<decltype(y)>>>{n, of.inverse(), x, {y, factor}});
+      run.step("the coarsest level", n, inverse_product<C, X, Put>{n, of.inverse(), x, put});
     } else {
-      product("up: S r + Q e", levels[k].up, x, y, factor);
+      product("up: S r + Q e", levels[k].up, x, put);
     }
   };
   const auto coarser = [&](std::size_t k) { return static_cast<const C*>(vectors.residual(k)); };
-  if (last > 0) product("down: W r", levels[0].down, finest, vectors.residual(1), nullptr);
-  for (std::size_t k = 1; k < last; ++k)
-    product("down: W r", levels[k].down, coarser(k), vectors.residual(k + 1), nullptr);
-  for (std::size_t k = last; k > 0; --k) up(k, coarser(k), vectors.answer(k - 1), nullptr);
-  up(0, finest, z, factor);
+  const auto down = [&](std::size_t k, const auto& x) {
+    product("down: W r", levels[k].down, x, put_scaled<C>{vectors.residual(k + 1), nullptr});
+  };
+  const auto up_to_coarser = [&](std::size_t k) { up(k, coarser(k), put_scaled<C>{vectors.answer(k - 1), nullptr}); };
+  const auto down_from = [&](std::size_t first) {
+    for (std::size_t k = first; k < last; ++k) down(k, coarser(k));
+  };
+  if (last > 0) down(0, finest);
+  down_from(1);
+  for (std::size_t k = last; k > 0; --k) {
+    up_to_coarser(k);
+    if (k != of.plan().revisited) continue;
+    C *const r = vectors.residual(k), *const e = vectors.answer(k - 1);
+    product("r -= A e", levels[k].whole, static_cast<const C*>(e), put_residual<C>{r, r});
+    down_from(k);
+    for (std::size_t j = last; j > k; --j) up_to_coarser(j);
+    up(k, coarser(k), put_answer<C>{e, e});
+  }
+  up(0, finest, put_scaled<T>{z, factor});
 }
 /// For an r that is in vectors.residual(0) already.
 template <class T, class C>

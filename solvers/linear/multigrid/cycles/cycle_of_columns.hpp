@@ -80,6 +80,21 @@ struct put_tile {
   WHILST_HD void operator()(index_type row, const column_tile<C>& sum) const { y[tile * entries + row] = sum; }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(column_tile<C>)); }
 };
+/// y + A x, or y - A x, in place of y, tile by tile.
+template <class C>
+struct add_tile {
+  column_tile<C>* y;
+  index_type entries;  ///< from one tile to the next
+  bool subtracts;
+  index_type tile = 0;
+
+  WHILST_HD void operator()(index_type row, const column_tile<C>& sum) const {
+    column_tile<C>& to = y[tile * entries + row];
+    for (int j = 0; j < column_tile<C>::columns; ++j)
+      to.value[j] = subtracts ? to.value[j] - sum.value[j] : to.value[j] + sum.value[j];
+  }
+  index_type bytes(index_type n) const { return 2 * n * static_cast<index_type>(sizeof(column_tile<C>)); }
+};
 /// Z = *factor A x, column after column.
 template <class T, class C>
 struct put_whole_columns {
@@ -133,9 +148,12 @@ void record_cycle_of_columns(recorder& run, const hierarchy<C>& of, const tile_v
     const index_type groups = count >= enough_teams ? 1 : tiles;
     run.step(name, count * groups, for_each_tile<C, Product>{product, tiles, vectors.entries(k), groups});
   };
-  const auto product = [&](const char* name, std::size_t k, const interleaved_rows<C>& A, const auto& put) {
+  const auto product_of = [&](const char* name, std::size_t k, const interleaved_rows<C>& A, X x, const auto& put) {
     using Put = std::remove_cvref_t<decltype(put)>;
-    step(name, on_host ? A.pattern.rows : A.warps(), k, interleaved_product<C, X, Put>{A, vectors.residual(k), put});
+    step(name, on_host ? A.pattern.rows : A.warps(), k, interleaved_product<C, X, Put>{A, x, put});
+  };
+  const auto product = [&](const char* name, std::size_t k, const interleaved_rows<C>& A, const auto& put) {
+    product_of(name, k, A, vectors.residual(k), put);
   };
   const auto up = [&](std::size_t k, const auto& put) {
     using Put = std::remove_cvref_t<decltype(put)>;
@@ -148,9 +166,21 @@ void record_cycle_of_columns(recorder& run, const hierarchy<C>& of, const tile_v
   };
   run.step("R in the cycle's numbers", n * tiles,
            tiles_of_columns<T, C>{R, n, columns, vectors.residual(0), vectors.entries(0)});
-  for (std::size_t k = 0; k < last; ++k)
-    product("down: W R", k, levels[k].down, put_tile<C>{vectors.residual(k + 1), vectors.entries(k + 1)});
-  for (std::size_t k = last; k > 0; --k) up(k, put_tile<C>{vectors.answer(k - 1), vectors.entries(k - 1)});
+  const auto down_from = [&](std::size_t first) {
+    for (std::size_t k = first; k < last; ++k)
+      product("down: W R", k, levels[k].down, put_tile<C>{vectors.residual(k + 1), vectors.entries(k + 1)});
+  };
+  const auto up_to_coarser = [&](std::size_t k) { up(k, put_tile<C>{vectors.answer(k - 1), vectors.entries(k - 1)}); };
+  down_from(0);
+  for (std::size_t k = last; k > 0; --k) {
+    up_to_coarser(k);
+    if (k != of.plan().revisited) continue;
+    product_of("R -= A E", k - 1, levels[k].whole, vectors.answer(k - 1),
+               add_tile<C>{vectors.residual(k), vectors.entries(k), /*subtracts=*/true});
+    down_from(k);
+    for (std::size_t j = last; j > k; --j) up_to_coarser(j);
+    up(k, add_tile<C>{vectors.answer(k - 1), vectors.entries(k - 1), /*subtracts=*/false});
+  }
   up(0, put_whole_columns<T, C>{Z, n, columns, factor});
 }
 

@@ -62,6 +62,15 @@ cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options) {
   const int sweeps = options.sweeps;
   if (sweeps < 1 || sweeps > 8)
     throw error(doing, "setting sweeps is " + std::to_string(sweeps) + " of preconditioner amg", "Use 1 to 8");
+  plan.to_revisit = options.revisited_level;
+  if (plan.cycle != cycle_kind::V) {
+    if (plan.to_revisit > 0)
+      throw error(doing,
+                  "setting revisited_level is " + std::to_string(plan.to_revisit) +
+                      " of preconditioner amg, and cycle '" + options.cycle + "'",
+                  "Use cycle V, or leave out revisited_level");
+    plan.to_revisit = 0;
+  }
   if (options.cycle != "V" || options.smoother != "spai0" || sweeps > 1)
     plan.words = options.cycle + "-cycle, " + std::to_string(sweeps) + (sweeps == 1 ? " sweep by " : " sweeps by ") +
                  options.smoother;

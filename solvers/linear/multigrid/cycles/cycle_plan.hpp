@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "whilst/basics/index_type.hpp"
 #include "whilst/linear/preconditioners/amg_options.hpp"
 
 namespace whilst::multigrid {
@@ -34,6 +35,12 @@ struct cycle_plan {
   std::vector<double> outer_weights = {};
   /// "W-cycle, 2 sweeps by chebyshev"; empty for the default.
   std::string words = {};
+  /// The level that a V-cycle is to visit twice, as amg_options::revisited_level has it: 0 for none, -1 by size.
+  int to_revisit = 0;
+  /// That of a hierarchy, once choose_revisited has been told of it; else 0. With B for what the level does in one
+  /// visit, the second, for what the first has left of the residual, makes 2 B - B A B of it: symmetric if B is, and
+  /// definite if B A's eigenvalues are below 2.
+  std::size_t revisited = 0;
 
   /// Of a visit: "2 x chebyshev".
   std::string smoother_words() const {
@@ -51,11 +58,27 @@ struct cycle_plan {
 
   /// Levels below the finest that are visited twice, at most: each doubles the steps of a W-cycle.
   static constexpr std::size_t most_doubled = 4;
-  bool visits_twice(std::size_t level) const { return cycle != cycle_kind::V && level > 0 && level <= most_doubled; }
+  bool visits_twice(std::size_t level) const {
+    if (cycle == cycle_kind::V) return level > 0 && level == revisited;
+    return level > 0 && level <= most_doubled;
+  }
+
+  /// By size, a level is revisited where that costs next to nothing: it has at most this share of the unknowns, so that
+  /// all of it reads some hundredths of what the cycle does, and there are so many of these that a launch for each of
+  /// its half dozen steps takes less than one more hundredth.
+  static constexpr index_type revisited_of_rows = 10'000'000, revisited_share = 50;
+  /// Told of each level that is not inverted, from the finest to the coarsest.
+  void choose_revisited(std::size_t level, index_type rows, index_type rows_of_finest) {
+    if (revisited > 0 || level == 0) return;
+    const bool is_small = level > 1 && rows <= rows_of_finest / revisited_share;
+    const bool is_due = to_revisit < 0 ? is_small && rows_of_finest >= revisited_of_rows
+                                       : static_cast<std::size_t>(to_revisit) == level;
+    if (is_due) revisited = level;
+  }
 };
 
-/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, and on sweeps that are
-/// not 1 to 8.
+/// Throws whilst::error, beginning with `doing`, on a cycle or a smoother that there is none of, on sweeps that are not
+/// 1 to 8, and on a level to revisit in other cycles than V.
 cycle_plan make_cycle_plan(std::string_view doing, const amg_options& options);
 
 /// The zeros of a smoother's polynomial, which is 1 at 0, for eigenvalues up to 1; from the largest to the smallest.

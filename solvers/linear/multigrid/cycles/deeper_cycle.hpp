@@ -111,7 +111,8 @@ class deeper_cycle {
   /// e = what level k answers to vectors[k].right.
   void solve(std::size_t k, cycle_kind kind, C* e) {
     const put_answer<C> first{e}, added{e, e};
-    if (kind == cycle_kind::V || !of_.plan().visits_twice(k) || is_inverted(k)) return visit(k, cycle_kind::V, first);
+    const bool once = kind == cycle_kind::V && of_.plan().cycle != kind;  // of an F-cycle
+    if (once || !of_.plan().visits_twice(k) || is_inverted(k)) return visit(k, cycle_kind::V, first);
     if (kind == cycle_kind::K) return solve_by_krylov(k, e);
     const auto v = vectors_[k];
     visit(k, kind, first);

@@ -54,7 +54,9 @@ void hierarchy<C>::take_whole_matrix(recorder& run, level<C>& fine, level_memory
   if (plan_.goes_by_colours())
     fine.colours = colouring::colour_rows("making preconditioner amg", "Use another smoother, as chebyshev", where_,
                                           fine.A, kept_, scratch);
-  if (!plan_.uses_A_on(static_cast<std::size_t>(&fine - levels_.data()))) return;
+  const auto number = static_cast<std::size_t>(&fine - levels_.data());
+  plan_.choose_revisited(number, fine.unknowns(), levels_.front().unknowns());
+  if (!plan_.uses_A_on(number)) return;
   // Sweeps by colours read A as it is, and what they leave of b has to be of the same A, for M to be symmetric.
   const bool rounded = !plan_.goes_by_colours();
   if (is_system_) {
