@@ -35,10 +35,10 @@ struct amg_options {
   /// steps of conjugate gradients, or of a method for any matrix, whose preconditioner is the next K-cycle. With "F", M
   /// is not symmetric; with "K" it is not linear. Methods that cannot take that are refused.
   std::string cycle = "V";
-  /// Of cycle "V": a level, 0 being the finest, that is visited twice, the second time with what the first visit has
-  /// left of its residual; 1 to 100, 0 for none. One that is inverted or that there is none of is not. -1: under a
-  /// method for symmetric matrices, the first one from 2 on with at most a fiftieth of the unknowns, if these are ten
-  /// million or more; else none.
+  /// Of cycle "V": a level that is visited twice, the second time for what the first visit has left of its residual; 1,
+  /// the one below the finest, to 100. 0, a level that is inverted, or one that there is not: each is visited once. -1:
+  /// under a method for symmetric matrices of ten million rows and more, the first level from 2 on with at most a
+  /// fiftieth of the unknowns; else none.
   int revisited_level = -1;
   /// What smooths: "spai0", the sparse approximate inverse on the diagonal; "l1_jacobi", the inverse of the sums of
   /// sizes of rows, which never overshoots; "chebyshev", the polynomial of the fourth kind with optimal weights in M A,
