@@ -66,7 +66,7 @@ TEST_CASE("a wrong command line exits with 1, names the option and says what to 
             "none, jacobi, amg, multigrid, ilu, ic, fsai, spai"},
            {with(problem, {"--preconditioner", "amg,levels=2"}), "no setting called 'levels'",
             "precision, coarsening, strength, interpolation_entries, aggressive_levels, coarsest_rows, most_levels, "
-            "cycle, smoother, "
+            "cycle, revisited_level, smoother, "
             "sweeps, "
             "unknowns_a_node"},
            {with(problem, {"--preconditioner", "amg,strength=2"}), "strength is 2", "Use 0 to 1"},

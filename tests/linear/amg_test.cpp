@@ -976,9 +976,8 @@ TEST_CASE("amg: what does not go with it is refused", "[linear][amg]") {
   CHECK(refusal({.preconditioner = "amg,levels=2"}) ==
         making +
             "preconditioner amg has no setting called 'levels'. Use some of precision, coarsening, strength, "
-            "interpolation_entries, aggressive_levels, coarsest_rows, most_levels, cycle, smoother, sweeps, "
-            "unknowns_a_node, "
-            "refresh, refresh_growth");
+            "interpolation_entries, aggressive_levels, coarsest_rows, most_levels, cycle, revisited_level, "
+            "smoother, sweeps, unknowns_a_node, refresh, refresh_growth");
   CHECK(refusal({.preconditioner = "amgx"}).find("there is no preconditioner called 'amgx'") != std::string::npos);
 
   // Where there is no matrix.
