@@ -1,4 +1,4 @@
-// Processes of a group of which one is killed: in a process of its own for each rank, on the host.
+// Processes of a group of which one is killed: in a process of its own for each rank, on the host and on a GPU each.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/group/executors.hpp"
 #include "tests/group/processes_in_memory.hpp"
 #include "tests/linear/distributed_matrices.hpp"
 #include "whilst/gallery.hpp"
@@ -36,11 +38,10 @@ std::vector<index_type> shares(index_type rows, int size) {
 }
 
 /// Solves until the killed rank is missed; then with the others in a group made anew.
-verdict outlive(int rank, const whilst_test::processes_in_memory& at_first,
+verdict outlive(const std::string& executor, int rank, const whilst_test::processes_in_memory& at_first,
                 const whilst_test::processes_in_memory& anew) {
   const whilst::csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:24").matrix;
-  whilst::linear_solver_options options{.method = "cg"};
-  options.executor = "host";
+  whilst::linear_solver_options options = whilst_test::with_executor({.method = "cg"}, executor, rank);
   options.threads = 1;  // after a fork a pool of threads is not there
   {
     const whilst::group ranks = at_first.of(rank, ranks_at_first);
@@ -69,28 +70,36 @@ verdict outlive(int rank, const whilst_test::processes_in_memory& at_first,
   return solve_part(solver, split[q + 1] - split[q]).reason() == reason::converged_rtol ? as_expected : no_second_solve;
 }
 
-}  // namespace
+/// Calls work() in a process of its own, which ends with what that returns. Nobody waits for it yet.
+template <class Work>
+pid_t in_process(const Work& work) {
+  const pid_t made = fork();
+  if (made != 0) return made;
+  alarm(100);  // whatever happens, it ends
+  int found = an_exception;
+  try {
+    found = work();
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "%s\n", problem.what());
+  }
+  _exit(found);
+}
+/// GPUs that a process forked now can use: none if this process has begun to use CUDA.
+int gpus_after_fork() {
+  int status = 0;
+  const pid_t counts = in_process([] { return whilst::cuda::device_count(); });
+  return counts > 0 && waitpid(counts, &status, 0) == counts && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
 
-TEST_CASE("a process that is killed is lost to the others, who go on in a group made anew", "[group][linear]") {
+void outlive_on(const std::string& executor) {
   const whilst_test::processes_in_memory at_first, anew;
   std::vector<pid_t> processes;
   for (int rank = 0; rank < ranks_at_first; ++rank) {
-    const pid_t made = fork();
-    REQUIRE(made >= 0);
-    if (made == 0) {
-      alarm(100);  // whatever happens, it ends
-      verdict found = an_exception;
-      try {
-        found = outlive(rank, at_first, anew);
-      } catch (const std::exception& problem) {
-        std::fprintf(stderr, "rank %d: %s\n", rank, problem.what());
-      }
-      _exit(found);
-    }
-    processes.push_back(made);
+    processes.push_back(in_process([&] { return static_cast<int>(outlive(executor, rank, at_first, anew)); }));
+    REQUIRE(processes.back() > 0);
   }
   for (int rank = 0; rank < ranks_at_first; ++rank) {
-    CAPTURE(rank);
+    CAPTURE(executor, rank);
     int status = 0;
     REQUIRE(waitpid(processes[static_cast<std::size_t>(rank)], &status, 0) > 0);
     if (rank == killed) {
@@ -101,4 +110,19 @@ TEST_CASE("a process that is killed is lost to the others, who go on in a group 
       CHECK(WEXITSTATUS(status) == as_expected);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a process that is killed is lost to the others, who go on in a group made anew", "[group][linear]") {
+  outlive_on("host");
+}
+
+// A process that has used CUDA cannot fork others that do: this runs first, or in a process of its own.
+TEST_CASE("a process that is killed is lost to the others, on GPUs", "[group][linear][alone]") {
+  if (gpus_after_fork() < ranks_at_first) {
+    WARN("skipped: there are not so many GPUs, or this process has used one before");
+    return;
+  }
+  outlive_on("graph");
 }

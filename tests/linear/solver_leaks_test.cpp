@@ -1,37 +1,18 @@
 // Many solves by one solver, and many solvers, leave no memory behind, of the host nor of a GPU.
 
-#include <malloc.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tests/allocated_memory.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
-#include "whilst/engine/memory/cuda.hpp"
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/gallery.hpp"
 #include "whilst/linear_solver.hpp"
 #include "whilst/program_cache.hpp"
 
 namespace whilst_test {
-namespace {
-
-/// Bytes that the process has allocated and not given back.
-[[maybe_unused]] std::int64_t allocated_on_host() {
-  const auto all = ::mallinfo2();
-  return static_cast<std::int64_t>(all.uordblks + all.hblkhd);
-}
-[[maybe_unused]] std::int64_t free_on_gpu() {
-#if WHILST_WITH_CUDA
-  return static_cast<std::int64_t>(whilst::cuda::free_bytes());
-#else
-  return 0;
-#endif
-}
-
-}  // namespace
-
 TEST_CASE("10 000 solves leave no memory behind", "[linear][alone]") {
   const auto A = whilst::make_gallery<double>("poisson1d:20").matrix;
   const std::vector<double> b(20, 1.0);
@@ -54,9 +35,9 @@ TEST_CASE("10 000 solves leave no memory behind", "[linear][alone]") {
     };
     solves(1000);  // what grows once has grown
 #ifndef WHILST_SANITIZE
-    const std::int64_t on_host = allocated_on_host(), on_gpu = free_on_gpu();
+    const std::int64_t on_host = allocated_on_host(), on_gpu = free_on_gpus();
     solves(10'000);
-    CHECK(on_gpu - free_on_gpu() <= 4 << 20);  // the driver hands memory out in pieces of 2 MB
+    CHECK(on_gpu - free_on_gpus() <= 4 << 20);  // the driver hands memory out in pieces of 2 MB
     // A driver keeps memory of its own; of that a lost report in each solve, with its history, would be some 10 MB.
     CHECK(allocated_on_host() - on_host < (executor == "host" ? 10'000 : 4 << 20));
 #endif
