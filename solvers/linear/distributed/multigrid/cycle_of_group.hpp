@@ -1,36 +1,11 @@
 #pragma once
 
-#include <algorithm>
-
 #include "solvers/linear/distributed/multigrid/levels_of_group.hpp"
 #include "whilst/exchange/group_recorder.hpp"
-#include "whilst/linear/distributed/distributed_operator.hpp"
+#include "whilst/linear/distributed/record_exchange.hpp"
 
 namespace whilst::multigrid {
 
-/// Takes what others send of x, in a step of its own.
-template <class C>
-struct receive_entries {
-  halo_exchange halo;
-  const C* x;
-  const int* running;
-  C* ghosts;
-  WHILST_HD void operator()(index_type g) const {
-    ghosts[g] = halo.template awaited<C>(g, halo.round_of(x).round, running);
-  }
-  index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(C) + sizeof(tagged_word)); }
-};
-/// Both in one, where the first threads, those that send, are surely resident together.
-template <class C>
-struct exchange_entries {
-  send_entries<C> sends;
-  receive_entries<C> receives;
-  WHILST_HD void operator()(index_type k) const {
-    if (k < sends.halo.sends && !halo_exchange::has_stopped(receives.running)) sends(k);
-    if (k < receives.halo.ghosts) receives(k);
-  }
-  index_type bytes(index_type) const { return sends.bytes(sends.halo.sends) + receives.bytes(receives.halo.ghosts); }
-};
 /// The residual of all unknowns in order: own ones from memory, the others as they come.
 template <class C>
 struct gather_residual {
@@ -67,24 +42,6 @@ struct take_own_scaled {
   WHILST_HD void operator()(index_type i) const { z[i] = static_cast<Z>(*factor * static_cast<double>(answer[i])); }
   index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(C) + sizeof(Z)); }
 };
-
-/// Records that the ghosts of x come behind its own entries.
-template <class C>
-void record_exchange(group_recorder& run, const halo& of, C* x) {
-  const halo_exchange& halo = of.of_steps();
-  if (!of.is_mutual()) run.agree();
-  const send_entries<C> sends{halo, x};
-  const receive_entries<C> receives{halo, x, run.running(), x + halo.own};
-  constexpr index_type most_resident = distributed_operator<C, pattern_view>::most_sends_of_product;
-  if (!run.where().on_host() && halo.sends <= most_resident) {
-    run.reads_halo({halo.state, x});
-    run.step("exchange a halo", std::max(halo.sends, halo.ghosts), exchange_entries<C>{sends, receives});
-    return;
-  }
-  run.step("send what others read", halo.sends, sends);
-  run.reads_halo({halo.state, x});
-  run.step("ghosts", halo.ghosts, receives);
-}
 
 /// Records z = *factor B r for the B of all levels and the r in of.residual(): a V-cycle with one sweep before and one
 /// after, as record_cycle. A level's residual and the answers to it cross the borders before the products that read
