@@ -4,3 +4,4 @@
 #include "whilst/group/thread_group.hpp"
 #include "whilst/linear/distributed/distributed_csr_matrix.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
+#include "whilst/nonlinear/minimize/distributed_minimizer.hpp"

@@ -90,7 +90,8 @@ struct alignas(16) descent_state {
   }
 };
 
-/// The vectors of a minimization, n entries each.
+/// The vectors of a minimization, n entries each; the trial point has room for so many more, for what a function that
+/// ranks of a group have in parts reads of others.
 template <class T>
 struct descent_vectors {
   index_type n;
@@ -99,11 +100,11 @@ struct descent_vectors {
   T* d;                       ///< the direction
 
   template <class Workspace>
-  WHILST_HD constexpr descent_vectors(index_type n, Workspace& memory)
+  WHILST_HD constexpr descent_vectors(index_type n, Workspace& memory, index_type ghosts = 0)
       : n(n),
         x(memory.template take<T>(n)),
         gradient(memory.template take<T>(n)),
-        trial(memory.template take<T>(n)),
+        trial(memory.template take<T>(n + ghosts)),
         trial_gradient(memory.template take<T>(n)),
         d(memory.template take<T>(n)) {}
 };

@@ -49,6 +49,22 @@ concept told_along_lines = requires {
   &Function::values_along;
 };
 
+/// A function that ranks of a group have in parts: it gives the runner that records for them, and evaluates at points
+/// behind whose own entries it puts those of others.
+template <class Function>
+concept function_of_ranks = requires(const Function& f, recorder& run) {
+  f.runner(run);
+  f.ghosts();
+};
+template <class Function>
+WHILST_HD constexpr index_type ghosts_of([[maybe_unused]] const Function& f) {
+  if constexpr (function_of_ranks<Function>) {
+    return f.ghosts();
+  } else {
+    return 0;
+  }
+}
+
 /// A Direction whose constructor takes a preconditioner in parts, too.
 template <class Direction>
 concept takes_preconditioner = Direction::takes_preconditioner;
@@ -108,7 +124,7 @@ struct descent_solve {
         settings(settings),
         records(records),
         s(memory.template take<descent_state>(1)),
-        v(f.unknowns(), memory),
+        v(f.unknowns(), memory, ghosts_of(f)),
         direction(v, s, settings, f, memory, of_direction...),
         handed(memory.template take<typename handed_of<Direction<T>>::type>(1)),
         lowest(may_rise<Direction<T>> ? memory.template take<T>(v.n) : nullptr) {}
@@ -167,8 +183,8 @@ struct descent_solve {
     }
   };
 
-  template <class Function>
-  void operator()(recorder& run, const Function& f) const {
+  template <class Run, class Function>
+  void operator()(Run& run, const Function& f) const {
     run.step("bring in x", v.n, bring_in{io, v}, begin{s, loop});
     if constexpr (takes_preconditioner<Direction<T>>) direction.M.parts->begin_sequence(run);
     descend(run, f);
@@ -257,7 +273,14 @@ recorded_descent<T> record_descent(const descent_request<T, Function>& request) 
   if constexpr (requires { solve.direction.inner; })
     record.parameter(&solve.direction.inner->settings, control_settings{.limit = request.inner_limit});
   if constexpr (requires { solve.direction.damping; }) record.parameter(solve.direction.damping, request.damping);
-  solve(record, f);
+  if constexpr (function_of_ranks<Function>) {
+    auto run = f.runner(record);
+    // Here all miss the rank that does not come. Later some may wait in vain for one that waits for it.
+    run.agree();
+    solve(run, f);
+  } else {
+    solve(static_cast<recorder&>(record), f);
+  }
   made.recorded = std::make_unique<program>(std::move(record).finish());
   return made;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "whilst/dense/symmetric_eigen.hpp"
@@ -225,6 +226,18 @@ class group_of_terms final : public term_group<T> {
 };
 
 }  // namespace detail
+
+/// The value of a term, set to zero, with its derivatives: for a term that a distributed_minimizer evaluates on several
+/// ranks, on those that do not count it.
+template <class S>
+WHILST_HD S without_value(S of_term) {
+  if constexpr (std::is_arithmetic_v<S>) {
+    of_term = 0;
+  } else {
+    of_term.value = 0;
+  }
+  return of_term;
+}
 
 /// A sum of terms of one kind or several. A term is a trivially copyable functor; its pointers point to memory of the
 /// place:
