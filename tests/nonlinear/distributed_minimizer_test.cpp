@@ -351,6 +351,137 @@ TEMPLATE_TEST_CASE("ranks minimize an energy that reads their neighbours", "[gro
   }
 }
 
+namespace {
+
+// docs/several-gpus.md shows these lines: chained Rosenbrock, the sum of 100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2.
+
+struct chained_rosenbrock {
+  static constexpr int unknowns = 2;
+  whilst::index_type counted;
+  template <class S>
+  WHILST_HD S operator()(whilst::index_type e, const S* x) const {
+    const S rise = x[1] - x[0] * x[0], off = 1.0 - x[0], f = 100.0 * (rise * rise) + off * off;
+    return e < counted ? f : whilst::without_value(f);
+  }
+};
+
+minimize_report minimize_chain(const whilst::group& ranks, whilst::place where, std::int64_t n,
+                               std::vector<double>& x) {
+  const std::int64_t first = n * ranks.rank() / ranks.size(), end = n * (ranks.rank() + 1) / ranks.size();
+  std::vector<std::int64_t> begins;
+  for (int q = 0; q <= ranks.size(); ++q) begins.push_back(n * q / ranks.size());
+
+  std::vector<std::int64_t> ghosts;  // what this rank reads of others, by global numbers
+  if (first > 0) ghosts.push_back(first - 1);
+  if (end < n) ghosts.push_back(end);
+  const whilst::halo_plan halo = whilst::make_halo_plan(ranks, whilst::row_partition(begins), ghosts);
+
+  const auto own = static_cast<std::int32_t>(end - first), below = own, above = own + (first > 0);
+  std::vector<std::int32_t> pairs;  // own unknowns count from 0, ghosts after them
+  for (std::int32_t i = 0; i < own; ++i)
+    if (first + i + 1 < n) pairs.insert(pairs.end(), {i, i + 1 < own ? i + 1 : above});
+  const auto counted = static_cast<std::int64_t>(pairs.size() / 2);
+  if (first > 0) pairs.insert(pairs.end(), {below, 0});  // for its derivative by x[0]; its value counts on another rank
+
+  whilst::partially_separable<double> f(where, halo.with_ghosts());
+  f.add("pairs", chained_rosenbrock{counted}, pairs);
+  whilst::distributed_minimizer<double> solver(ranks, f, halo, {.method = "lbfgs"});
+  x.resize(static_cast<std::size_t>(own), 0.5);  // this rank's entries: the start, then the point found
+  return solver.solve(x);
+}
+
+}  // namespace
+
+TEST_CASE("ranks minimize the chained Rosenbrock function", "[group][minimizer]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  if (executor == "stream") return;  // the options leave it to the place
+  for (const int size : {1, 2, 3, 4}) {
+    CAPTURE(executor, size);
+    found_on_ranks<double> found;
+    CHECK(on_ranks(size, [&](const group& ranks) {
+            std::vector<double> x;
+            const minimize_report told = minimize_chain(ranks, place_of_rank(executor, ranks.rank()), 50, x);
+            found.note(ranks, told, x, 50 * ranks.rank() / size);
+          }) == nothing(size));
+    found.check_all(size, reason::converged_gradient);
+    // Each pair is 0 at ones, and no less anywhere. At the start each of 49 has 100 / 16 + 1 / 4.
+    CHECK(found.front().records.front().value == Approx(49 * 6.5));
+    CHECK(found.front().value <= 1e-15);
+    REQUIRE(found.x.size() == 50);
+    // The Hessian of a pair has no eigenvalue below 0.399 there, so neither has their sum, and the gradient is 1e-8.
+    for (const double one : found.x) CHECK(std::abs(one - 1) <= 1e-7);
+  }
+}
+
+TEST_CASE("ranks minimize functions that callbacks compute", "[group][minimizer]") {
+  // Springs of rank and neighbour: f = sum of (x_(i+1) - x_i - 1)^2 / 2 + x_0^2 / 2, least at x_i = i, where it is 0.
+  constexpr index_type n = 23;
+  for (const std::string& method : methods_on_ranks) {
+    const splits split{0, 4, 5, n};
+    found_on_ranks<double> found;
+    CAPTURE(method);
+    CHECK(on_ranks(3, [&](const group& ranks) {
+            const index_type own = size_of(split, ranks), first = first_of(split, ranks), end = first + own;
+            std::vector<index_type> ghosts;
+            if (first > 0) ghosts.push_back(first - 1);
+            if (end < n) ghosts.push_back(end);
+            const halo_plan halo = whilst::make_halo_plan(ranks, row_partition(split), ghosts);
+            const whilst::called_objective<double> f(
+                place::host(), halo.with_ghosts(),
+                [=](whilst::stream_handle, index_type, const double* x, double* value, double* gradient) {
+                  const double* const below = first > 0 ? x + own : nullptr;
+                  const double* const above = end < n ? x + own + (first > 0) : nullptr;
+                  *value = 0;
+                  std::fill_n(gradient, own, 0.0);
+                  for (index_type i = 0; i < own; ++i) {
+                    // The spring below counts here.
+                    const double before = i > 0 ? x[i - 1] : below ? *below : 0;
+                    const double stretch = x[i] - before - (first + i > 0 ? 1 : 0);
+                    *value += stretch * stretch / 2;
+                    gradient[i] += stretch;
+                    if (i > 0) gradient[i - 1] -= stretch;
+                  }
+                  if (above) gradient[own - 1] -= *above - x[own - 1] - 1;
+                });
+            distributed_minimizer<double> solver(
+                ranks, f, halo, {.method = method, .tolerances = {.gradient = 1e-6}, .executor = "host"});
+            std::vector<double> x(static_cast<std::size_t>(own), -1.0);
+            const minimize_report told = solver.solve(x);
+            found.note(ranks, told, x, first);
+          }) == nothing(3));
+    found.check_all(3, reason::converged_gradient);
+    CHECK(found.front().records.front().value == Approx((1 + 22) / 2.0));
+    REQUIRE(found.x.size() == static_cast<std::size_t>(n));
+    // The least eigenvalue of a chain that one end holds.
+    const double least = 4 * std::pow(std::sin(std::numbers::pi / (2 * (2 * n + 1))), 2);
+    for (std::size_t i = 0; i < found.x.size(); ++i)
+      CHECK(std::abs(found.x[i] - static_cast<double>(i)) <= 1e-6 / least + 1e-12);
+  }
+}
+
+TEST_CASE("ranks agree on how a function is magnified", "[group][minimizer]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  for (const double scale : {1e-200, 1e200}) {
+    CAPTURE(executor, scale);
+    found_on_ranks<double> found;
+    CHECK(on_ranks(2, [&](const group& ranks) {
+            // Squares of these gradients underflow or overflow.
+            const auto f = whilst_test::make_scaled_quadratic(place_of_rank(executor, ranks.rank()),
+                                                              ranks.rank() == 0 ? scale : scale * 1e10);
+            distributed_minimizer<double> solver(
+                ranks, *f, {.tolerances = {.gradient = 0, .relative_gradient = 1e-8}, .executor = executor});
+            std::vector<double> x{4, 4};
+            const minimize_report told = solver.solve(x);
+            found.note(ranks, told, x, 2 * ranks.rank());
+          }) == nothing(2));
+    found.check_all(2, reason::converged_gradient);
+    REQUIRE(found.x.size() == 4);
+    // Rank 1 has all but a 1e-10th of the gradient.
+    CHECK(found.x[2] == Approx(1));
+    CHECK(found.x[3] == Approx(-2));
+  }
+}
+
 TEST_CASE("ranks may read what no term of theirs names", "[group][minimizer]") {
   constexpr index_type m = 10, n = m * m;
   const splits split{0, 40, 70, n};
