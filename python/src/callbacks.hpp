@@ -63,22 +63,26 @@ std::function<void(stream_handle, index_type, const T*, T*)> vector_function(nb:
 /// Waits for a solve without the GIL; Ctrl-C cancels it.
 template <class Ticket>
 auto wait_for(const Ticket& solve) {
-  signal_check check;
-  const without_gil free_others;
-  const auto began = std::chrono::steady_clock::now();
   try {
-    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
-      if (solve.done()) return solve.wait();
+    {
+      const without_gil free_others;
+      const auto began = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
+        if (solve.done()) return solve.wait();
+    }
+    signal_check check;  // not before: making one takes longer than a short solve needs to end
+    const without_gil free_others;
     while (!solve.done()) {
       check();
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+    return solve.wait();
   } catch (...) {
+    const without_gil free_others;
     solve.cancel();
     static_cast<void>(solve.wait());  // it reads and writes arrays that the caller is about to release
     throw;
   }
-  return solve.wait();
 }
 
 /// What `start` returns, which has the solver solve on this thread without the GIL; `look`, if any, sees each

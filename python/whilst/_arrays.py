@@ -102,6 +102,10 @@ def same_kind(result, like):
     return result
 
 
+def _is_of_cupy(array):
+    return type(array).__module__.partition(".")[0] == "cupy"
+
+
 def _interface(array, what):
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is None:
@@ -115,8 +119,12 @@ class GpuVector:
     """A vector in the memory of a GPU, read by ``__cuda_array_interface__``; `array` is kept alive."""
 
     def __init__(self, array, what):
-        interface = _interface(array, what)
         self.array = array
+        if _is_of_cupy(array) and array.flags.c_contiguous:  # whose own attributes take less time than the protocol's
+            self.shape, self.dtype, self.size = array.shape, array.dtype, array.size
+            self.address, self.read_only, self.stream = array.data.ptr, False, None
+            return
+        interface = _interface(array, what)
         self.shape = tuple(interface["shape"])
         self.dtype = np.dtype(interface["typestr"])
         self.address, self.read_only = interface["data"]
@@ -161,7 +169,7 @@ class GpuColumns:
 
 def _cupy_of(array, what):
     """CuPy, of an array of its own."""
-    if type(array).__module__.partition(".")[0] in ("cupy", "cupyx"):
+    if _is_of_cupy(array):
         return sys.modules["cupy"]
     purpose = {"make": "make {} to write the solution to", "copy": "copy {} into Fortran order"}[what]
     raise TypeError(
@@ -191,11 +199,11 @@ def copy_into(x, other):
 
 def current_stream(array):
     """The stream in which the array's library works now, as an address; 0, the default stream, if it does not say."""
+    if _is_of_cupy(array):
+        return sys.modules["cupy"].cuda.get_current_stream(array.data.device_id).ptr
     library = type(array).__module__.partition(".")[0]
     if library == "torch":
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-    if library in ("cupy", "cupyx"):
-        return sys.modules["cupy"].cuda.get_current_stream(array.device.id).ptr
     if library == "warp":
         return sys.modules["warp"].get_stream(array.device).cuda_stream or 0
     return _interface(array, "the array").get("stream") or 0
@@ -209,6 +217,14 @@ def wait_for(array, stream=None):
     producer = current_stream(array)
     if stream is None or (producer or _LEGACY) != (stream or _LEGACY):
         _core.wait_for_stream(producer, _interface(array, "the array")["data"][0])
+
+
+def stream_for(x, b):
+    """The stream in which x's library works now, as an address, once it may read b."""
+    stream = current_stream(x)
+    if not (type(x) is type(b) and _is_of_cupy(x) and x.data.device_id == b.data.device_id):
+        wait_for(b, stream)
+    return stream
 
 
 def stream_address(stream):

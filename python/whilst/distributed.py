@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import current_stream, is_on_gpu, real_dtype, same_kind, stream_address, to_numpy, wait_for, writable
+from ._arrays import is_on_gpu, real_dtype, same_kind, stream_address, stream_for, to_numpy, writable
 from ._options import limit_of, options_text, tolerance
 from ._parts import Alone, gpu_vector_of, start_on_gpu, vector_of
 from .report import Report
@@ -252,8 +252,7 @@ class DistributedLinearSolver:
             if self.executor == "host" and _core.is_memory_of_gpu(of.address):
                 raise TypeError("b lies on a GPU, and the solver is on the host. Make one that is not")
             if stream is None:
-                stream = current_stream(x)
-                wait_for(b, stream)
+                stream = stream_for(x, b)
             else:
                 stream = stream_address(stream)
             with self._alone:

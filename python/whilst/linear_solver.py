@@ -12,6 +12,7 @@ from ._arrays import (
     real_dtype,
     same_kind,
     stream_address,
+    stream_for,
     to_numpy,
     wait_for,
     writable,
@@ -141,8 +142,7 @@ class LinearSolver:
             if callback is not None:
                 raise TypeError("no callback is called for arrays on a GPU. Use enqueue, and ticket.progress()")
             x = start_on_gpu(b, x0, columns, self._dtype)
-            (to, of), stream = self._given_on_gpu(b, x), current_stream(x)
-            wait_for(b, stream)
+            (to, of), stream = self._given_on_gpu(b, x), stream_for(x, b)
             self._report = self._solve_on_gpu(stream, of.address, to.address)
             return x, self._report
         right = vector_of(b, rows, self._dtype, "b")
@@ -290,8 +290,7 @@ class LinearSolver:
         if is_on_gpu(x):
             to, of = self._given_on_gpu(b, x)
             if stream is None:
-                stream = current_stream(x)
-                wait_for(b, stream)
+                stream = stream_for(x, b)
             else:
                 stream = stream_address(stream)
             with self._alone:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include "whilst/engine/runs_in_flight.hpp"
@@ -58,17 +59,36 @@ launch_desk::launch_desk(program& recorded, index_type systems, control* outer, 
 }
 
 void launch_desk::add_prepared_launches(int count) {
+  for (int i = 0; i < count; ++i) prepared_.push_back(make());
+  if (history_capacity_ == 0) return;
   // One allocation, since allocating GPU memory is slow.
-  histories_ = buffer<history_record>(where_, count * history_capacity_);
-  if (histories_.size() > 0)
-    recorded_.keep({{.name = "histories of " + std::to_string(count) + " launches",
-                     .where = name_of(where_),
-                     .bytes = static_cast<std::size_t>(histories_.bytes())}},
-                   nullptr);
-  for (int i = 0; i < count; ++i) {
-    prepared_.push_back(make());
-    prepared_.back()->history = histories_.data() + i * history_capacity_;
+  histories_ = buffer<history_record>(where_, count * (history_capacity_ + 1));
+  recorded_.keep({{.name = "histories of " + std::to_string(count) + " launches",
+                   .where = name_of(where_),
+                   .bytes = static_cast<std::size_t>(histories_.bytes())}},
+                 nullptr);
+  divide(histories_, prepared_);
+}
+
+void launch_desk::divide(buffer<history_record>& histories, std::span<const std::shared_ptr<launch>> among) const {
+  std::vector<history_end> ends;
+  for (const std::shared_ptr<launch>& one : among) {
+    one->history = histories.data() + static_cast<index_type>(ends.size()) * (history_capacity_ + 1);
+    ends.push_back({.first_records = one->first_records, .unused = 0});
   }
+  if (where_.on_host()) {
+    for (std::size_t k = 0; k < ends.size(); ++k)
+      std::memcpy(among[k]->history + history_capacity_, &ends[k], sizeof(history_end));
+    return;
+  }
+#if WHILST_WITH_CUDA
+  const cuda::device_guard current(where_.device());
+  const std::size_t apart = static_cast<std::size_t>(history_capacity_ + 1) * sizeof(history_record);
+  WHILST_CUDA("making room for histories",
+              cudaMemcpy2DAsync(histories.data() + history_capacity_, apart, ends.data(), sizeof(history_end),
+                                sizeof(history_end), ends.size(), cudaMemcpyHostToDevice, beside_.get()));
+  cuda::finish_copies("making room for histories", beside_.get());
+#endif
 }
 
 launch_desk::~launch_desk() {
@@ -89,7 +109,12 @@ launch_desk::~launch_desk() {
 std::shared_ptr<launch_desk::launch> launch_desk::make() {
   auto made = std::make_shared<launch>();
   made->desk = this;
-  made->seen = shared_memory_block(where_, outcome_bytes_);
+  const bool shows = !where_.on_host() && history_capacity_ > 0;
+  constexpr std::size_t unit = sizeof(history_record);
+  const std::size_t before = (outcome_bytes_ + unit - 1) / unit * unit;
+  made->seen = shared_memory_block(where_, shows ? before + records_shown * unit : outcome_bytes_);
+  if (shows)
+    made->first_records = reinterpret_cast<history_record*>(static_cast<std::byte*>(made->seen.data()) + before);
   if (is_batch()) made->of_systems = buffer<solve_outcome>(where_, systems_);
 #if WHILST_WITH_CUDA
   if (where_.on_host()) return made;
@@ -130,14 +155,17 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
     // Allocating may wait for a busy device, and a cancel must not wait for that.
     hold.unlock();
     started = make();
-    started->own_history = buffer<history_record>(where_, history_capacity_);
-    started->history = started->own_history.data();
+    if (history_capacity_ > 0) {
+      started->own_history = buffer<history_record>(where_, history_capacity_ + 1);
+      divide(started->own_history, {&started, 1});
+    }
     hold.lock();
     prepared_.push_back(started);
   }
   started->number = ++latest_;
   is_announced_ = false;
   started->has_ended = false;
+  if (started->first_records) started->first_records->iteration = -1;
   shared(seen(*started).launch).store(0, std::memory_order_relaxed);
   return started;
 }
@@ -206,6 +234,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
   if (where_.on_host() || life_.ended() || which.has_ended) return true;
   if (which.in_capture) return has_announced(which);
+  if (!is_batch() && has_announced(which)) return true;
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
   // A failed solve is done too; wait() reports why.
   return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
@@ -223,7 +252,7 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
     throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
                 "Launch the graph and synchronize its stream first");
   }
-  if (which.has_ended) return;
+  if (which.has_ended || (!is_batch() && has_announced(which))) return;
   cuda::device_guard current(where_.device());
   WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.end.get()));
 #endif
@@ -267,8 +296,10 @@ report launch_desk::report_of(const launch& which) const {
   fields.loop_seconds = 1e-9 * static_cast<double>(outcome.loop_nanoseconds);
   // If the launch is in a graph that runs again meanwhile, this may read any number.
   const index_type count = std::clamp<index_type>(outcome.history_count, 0, history_capacity_);
-  if (where_.on_host()) {
-    fields.history.assign(which.history, which.history + count);
+  const bool is_shown = which.first_records && count <= records_shown && which.first_records->iteration >= 0;
+  if (where_.on_host() || is_shown) {
+    const history_record* const from = is_shown ? which.first_records : which.history;
+    fields.history.assign(from, from + count);
   } else if (count > 0) {
     fields.history.resize(static_cast<std::size_t>(count));
     copy_beside("copying the history", fields.history.data(), which.history,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,11 +30,15 @@ struct ticket::state {
   /// A solve_outcome in memory that the host sees, and what else the solve leaves there: complete for a single system;
   /// for a batch, only its `launch`.
   shared_memory_block seen;
+  /// On a GPU, for a single system with a history: room in the same memory for records_shown records. The first counts
+  /// iterations from -1 until a launch has shown its history there.
+  history_record* first_records = nullptr;
   /// A batch's outcomes stay on the place that solved it until they are requested: a million of them are 56 megabytes,
   /// which kernels would write to host memory in small scattered pieces, and which a copy on the caller's stream would
   /// charge to every solve, whether or not they are read.
   buffer<solve_outcome> of_systems;
-  /// On the place, for a single system: what the solve's loop has recorded, even while later solves run.
+  /// On the place, for a single system: what the solve's loop has recorded, even while later solves run. A history_end
+  /// lies behind it.
   history_record* history = nullptr;
   buffer<history_record> own_history;  ///< for launches beyond those allocated with the desk
   double seconds = 0;                  ///< on the host
@@ -89,6 +94,8 @@ class launch_desk {
   /// Enqueues the program; `stream` as in program::enqueue.
   void run(launch& started, CUstream_st* stream);
 
+  /// A single system's solve is done when it has announced its outcome: then it has read b and written x. Its kernel
+  /// ends, and its event tells the host, some microseconds later.
   bool is_done(const launch& which) const;
   void wait(const launch& which) const;
   /// Polls for a moment whether the solve of a single system has written x and its outcome, which is then done. Its
@@ -120,6 +127,8 @@ class launch_desk {
 
  private:
   std::shared_ptr<launch> make();
+  /// Gives each launch its own part of some memory for histories of as many launches.
+  void divide(buffer<history_record>& histories, std::span<const std::shared_ptr<launch>> among) const;
   void add_prepared_launches(int count);
   bool is_batch() const { return inner_ == nullptr; }
   void run_unmonitored(launch& started, CUstream_st* stream);

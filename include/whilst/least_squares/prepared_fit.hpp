@@ -68,6 +68,7 @@ struct least_squares_solve {
       left.outcome.loop_nanoseconds = loop->stopped_at - loop->started_at;
       left.outcome.history_count = loop->history_count;
       left.outcome.why = loop->why;
+      loop->show_history();
       announce(left.outcome, loop->settings.launch);
     }
   };

@@ -345,6 +345,7 @@ struct linear_solve_steps {
       target.loop_nanoseconds = s->loop_nanoseconds;
       target.history_count = inner->history_count;
       target.why = outer->why;
+      inner->show_history();
       announce(target, outer->settings.launch);
     }
   };

@@ -209,6 +209,7 @@ struct eigenvalue_solve {
       told.loop_nanoseconds = s->loop_nanoseconds;
       told.history_count = inner->history_count;
       told.why = outer->why;
+      inner->show_history();
       announce(told, outer->settings.launch);
     }
   };

@@ -20,7 +20,8 @@ WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
 struct control_settings {
   /// Most completed updates; the loop stops with iteration_limit there.
   index_type limit = 0;
-  /// Buffer for the history: capacity records (an even number), or none.
+  /// Buffer for the history: capacity records (an even number), or none. For control::show_history one more behind
+  /// them.
   history_record* history = nullptr;
   index_type history_capacity = 0;
   /// Tolerances on a residual norm: see control::set_reference.
@@ -89,6 +90,27 @@ struct alignas(16) outside_wish {
 WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index_type count) {
   for (index_type i = 0; history && i < count / 2; ++i) history[i] = history[2 * i];
   return count / 2;
+}
+
+/// Room for the records that a short solve hands to the host together with its outcome.
+inline constexpr index_type records_shown = 24;
+
+/// What lies behind a history's records, in the memory of one: where the host sees the first records_shown of them.
+struct history_end {
+  history_record* first_records;  ///< null for nowhere
+  std::uint64_t unused;
+};
+static_assert(sizeof(history_end) == sizeof(history_record));
+
+/// Copies records, several at once: the compiler must take each write for one that changes what is read next.
+WHILST_NOINLINE WHILST_HD inline void copy_records(const history_record* from, index_type count, history_record* to) {
+  constexpr int at_once = 8;
+  for (index_type first = 0; first < count; first += at_once) {
+    history_record now[at_once];
+    for (int k = 0; k < at_once; ++k) now[k] = first + k < count ? from[first + k] : history_record{};
+    for (int k = 0; k < at_once; ++k)
+      if (first + k < count) to[first + k] = now[k];
+  }
 }
 
 /// The part of a loop's control that its finishes work on: one cache line, so that it costs one trip to memory. A
@@ -282,6 +304,14 @@ struct alignas(128) control : loop_state {
     for_host->iteration = iteration;
     for_host->residual_norm = residual_norm;
     for_host->running = running;
+  }
+
+  /// For the step that tells the outcome of a solve, before it does: has the host see the history if it is short, and a
+  /// copy by the host would take longer than the solve. Behind settings.history lies a history_end.
+  WHILST_HD void show_history() const {
+    if (!settings.history || history_count > records_shown) return;
+    const auto& end = *reinterpret_cast<const history_end*>(settings.history + settings.history_capacity);
+    if (end.first_records) copy_records(settings.history, history_count, end.first_records);
   }
 
   /// For runners: the current wish.

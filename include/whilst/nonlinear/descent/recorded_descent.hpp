@@ -179,6 +179,7 @@ struct descent_solve {
       target.loop_nanoseconds = loop->stopped_at - loop->started_at;
       target.history_count = loop->history_count;
       target.why = loop->why;
+      loop->show_history();
       announce(target, loop->settings.launch);
     }
   };
