@@ -23,8 +23,8 @@ std::uint64_t exchange::limit_of(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
 }
 
-exchange::exchange(const group& ranks, place where, double limit_seconds)
-    : ranks_(ranks), where_(where), mailboxes_(ranks, where, bytes_of_mailbox(ranks.size())) {
+exchange::exchange(const group& ranks, place where, double limit_seconds, const std::string& transport)
+    : ranks_(ranks), where_(where), mailboxes_(ranks, where, bytes_of_mailbox(ranks.size()), transport) {
   ranks_.agree("making the exchange of a group", [&] {
     limit_nanoseconds_ = limit_of(limit_seconds);
     std::vector<tagged_word*> addresses;

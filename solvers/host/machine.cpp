@@ -1,11 +1,11 @@
 #include "whilst/host/machine.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
 
+#include "solvers/exchange/windows/transport.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/engine/executor.hpp"
 #include "whilst/engine/memory/cuda.hpp"
@@ -57,17 +57,6 @@ std::vector<std::vector<int>> peers_of_gpus([[maybe_unused]] int count) {
   }
 #endif
   return peers;
-}
-
-/// Empty if all GPUs reach one another.
-std::string why_no_peer_memory(const std::vector<std::vector<int>>& peers) {
-  if (peers.empty()) return "no GPU";
-  if (peers.size() == 1) return "one GPU is visible";
-  for (std::size_t from = 0; from < peers.size(); ++from)
-    for (std::size_t to = 0; to < peers.size(); ++to)
-      if (to != from && std::find(peers[from].begin(), peers[from].end(), static_cast<int>(to)) == peers[from].end())
-        return "GPU " + std::to_string(from) + " does not reach the memory of GPU " + std::to_string(to);
-  return "";
 }
 
 }  // namespace
@@ -126,8 +115,8 @@ machine_description describe_machine([[maybe_unused]] int device) {
                      executor("graph", found.conditional_nodes_note), executor("resident", no_kernels),
                      executor("batch", gpu ? no_kernels : "")};
   found.peers = peers_of_gpus(found.device_count);
-  found.transports = {executor("threads", ""), executor("shared memory", ""),
-                      executor("peer memory", why_no_peer_memory(found.peers))};
+  for (const windows::transport_kind* const kind : windows::transport_kinds())
+    found.transports.push_back(executor(kind->name, kind->why_not_here(found.peers)));
   return found;
 }
 

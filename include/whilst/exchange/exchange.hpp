@@ -15,8 +15,9 @@ namespace whilst {
 /// outlive the program.
 class exchange {
  public:
-  /// Collective. limit_seconds: how long a rank waits for another before it gives that up as lost.
-  exchange(const group& ranks, place where, double limit_seconds);
+  /// Collective. limit_seconds: how long a rank waits for another before it gives that up as lost. transport: see
+  /// window.
+  exchange(const group& ranks, place where, double limit_seconds, const std::string& transport = "auto");
   /// The limit in nanoseconds. Throws whilst::error unless it is positive.
   static std::uint64_t limit_of(double seconds);
 
@@ -25,6 +26,8 @@ class exchange {
   const group& ranks() const { return ranks_; }
   place where() const { return where_; }
   const std::string& transport() const { return mailboxes_.transport(); }
+  /// For other windows of the same transport.
+  const window& mailboxes() const { return mailboxes_; }
   /// The rank that did not come in the last launch; -1 for none. Waits for nothing: call it when the launch has ended.
   int lost_rank() const;
   /// Makes it usable again after a rank was lost that is there again. Collective: when no launch is under way on any

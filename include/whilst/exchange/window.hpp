@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/group/group.hpp"
@@ -10,26 +12,36 @@
 namespace whilst {
 
 /// Memory of every rank that all ranks of a group can write while their loops run: a piece of each rank's, on its
-/// place, zeroed. Ranks of one process share it directly; those of several processes of a machine map one another's, on
-/// the host by POSIX shared memory, on GPUs by cudaIpc handles. Copies share the memory, which lives until the last
-/// copy in any thread of this process is gone: see docs/several-gpus.md on when that may be.
+/// place, zeroed. How ranks reach it is their transport: see docs/several-gpus.md. Copies share the memory, which lives
+/// until the last copy in any thread of this process is gone: see there on when that may be.
 class window {
  public:
   window() = default;
-  /// Collective. Throws whilst::error on all ranks where one runs on the host and another on a GPU, where a rank is on
-  /// another machine, or a GPU cannot reach another's memory.
-  window(const group& ranks, place where, std::size_t bytes);
+  /// Collective. transport: "auto" for the first of transport_names() that works on all ranks, or one of them. Throws
+  /// whilst::error on all ranks where none works or the one that is asked for does not, where one rank runs on the host
+  /// and another on a GPU, or where a rank is on another machine.
+  window(const group& ranks, place where, std::size_t bytes, const std::string& transport = "auto");
+  /// Other memory of the same ranks, by the same transport. Collective.
+  window another(std::size_t bytes) const;
 
   /// Where a rank's piece is, as this rank's place sees it.
   void* of(int rank) const;
-  /// What words travel by: "one rank", "threads", "shared memory", "peer memory".
+  /// What words travel by: "one rank", or one of transport_names().
   const std::string& transport() const;
+  /// Copies from host memory to the start of this rank's piece.
+  void put(const void* from, std::size_t bytes);
   /// Of this rank's piece.
   void set_to_zero();
 
  private:
+  struct common;  // of all windows of one transport
   struct pieces;
   std::shared_ptr<pieces> pieces_;
 };
+
+/// The transports of groups, in the order in which "auto" tries them: those of the host, then those of GPUs.
+std::vector<std::string> transport_names();
+/// Throws whilst::error unless a transport has that name or it is "auto". doing: opens the message.
+void check_transport(std::string_view doing, const std::string& name);
 
 }  // namespace whilst

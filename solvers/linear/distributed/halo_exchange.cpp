@@ -46,8 +46,7 @@ struct sends_by_entry {
 halo::halo(const exchange& ranks, const halo_plan& plan, int vectors) : ranks_(ranks.ranks()) {
   const place where = ranks.where();
   const auto ghosts = static_cast<index_type>(plan.ghosts.size());
-  words_ = window(ranks_, where,
-                  static_cast<std::size_t>(std::max<index_type>(2 * vectors * ghosts, 1)) * sizeof(tagged_word));
+  words_ = ranks.mailboxes().another(static_cast<std::size_t>(2 * vectors * ghosts) * sizeof(tagged_word));
   const std::vector<index_type> all_ghosts =
       ranks_.all_gather<index_type>(making_halo, [&] { return std::vector{ghosts}; }).all;
   const std::vector<int> mutual =

@@ -12,6 +12,7 @@
 #include "solvers/host/run_now.hpp"
 #include "whilst/engine/memory/memory.hpp"
 #include "whilst/engine/recorder.hpp"
+#include "whilst/exchange/exchange.hpp"
 #include "whilst/exchange/window.hpp"
 #include "whilst/group/group.hpp"
 
@@ -118,12 +119,13 @@ std::vector<V> joined(const std::vector<std::vector<V>>& lists) {
 /// Memory of each rank that the others read in a set-up, made larger as needed.
 class border_window {
  public:
-  border_window(const group& ranks, place where) : ranks_(ranks), copies_(where) {}
+  explicit border_window(const whilst::exchange& ranks)
+      : ranks_(ranks.ranks()), copies_(ranks.where()), mailboxes_(ranks.mailboxes()) {}
   /// Collective; all ask for the same.
   void require(std::size_t bytes) {
     if (bytes <= bytes_) return;
     bytes_ = std::max(bytes, 2 * bytes_);
-    windows_.emplace_back(ranks_, where(), bytes_);
+    windows_.push_back(mailboxes_.another(bytes_));
   }
   template <class V>
   V* of(int rank) const {
@@ -138,7 +140,10 @@ class border_window {
       return mine;
     }
     require(shares.most * sizeof(V));
-    ranks_.agree(doing, [&] { copies_.put(of<V>(ranks_.rank()), make()); });
+    ranks_.agree(doing, [&] {
+      const auto made = make();
+      windows_.back().put(made.data(), made.size() * sizeof(V));
+    });
     ranks_.agree(doing, [&] {
       for (int q = 0; q < ranks_.size(); ++q) {
         const auto from = static_cast<std::size_t>(q);
@@ -161,6 +166,7 @@ class border_window {
  private:
   group ranks_;
   host_copies copies_;
+  window mailboxes_;             ///< of the same transport
   std::vector<window> windows_;  ///< outgrown ones, too: another process may have them open yet
   std::size_t bytes_ = 0;
 };

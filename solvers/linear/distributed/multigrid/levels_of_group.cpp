@@ -49,7 +49,7 @@ levels_of_group<C>::levels_of_group(const exchange& ranks, const local_numbers& 
     : ranks_(ranks),
       where_(ranks.where()),
       copies_(where_),
-      border_(std::make_shared<border_window>(ranks.ranks(), where_)),
+      border_(std::make_shared<border_window>(ranks)),
       options_(options),
       kept_(where_, 40 * as_size(A.nonzeros) + 900 * as_size(A.rows) + 4096),
       scratch_(std::in_place, kept_) {
