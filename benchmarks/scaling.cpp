@@ -167,6 +167,7 @@ int main(int count, char** arguments) {
   app.add_option("--repetitions", asked.repetitions, "timed solves, of which the fastest counts")
       ->check(CLI::Range(1, 1000));
   app.add_option("--executor", asked.executor, "graph, stream or host");
+  app.add_option("--transport", asked.transport, "what Whilst's ranks exchange by, as peer-memory or host-memory");
   app.add_option("--json", asked.json, "write the results to this file");
   app.add_flag("--add", asked.adds, "keep the runs that the file has, as of other numbers of ranks");
   CLI11_PARSE(app, count, arguments);

@@ -313,6 +313,11 @@ arguments::arguments()
       "Split the rows among several ranks, one GPU each, or with --executor host parts of the CPU: threads:P, of this "
       "process, or mpi, the processes that mpirun started (default: one). docs/several-gpus.md tells of them",
       ranks_of_group());
+  add(solve, "--transport", solving.solver.transport,
+      "How they exchange: on GPUs by peer-memory or host-memory, on the host by threads or "
+      "shared-memory; "
+      "auto takes the first that works (default auto)",
+      transport_of_ranks());
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,
                   "Print the recorded program, and what was made as a preconditioner: of amg a table of its levels");

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
@@ -45,6 +46,11 @@ int run_info(const std::string& json) {
                                                                            : "none: " + machine.conditional_nodes_note);
   print_available("executors", machine.executors);
   print_available("transports between ranks", machine.transports);
+  if (machine.peers.size() > 1)
+    for (std::size_t gpu = 0; gpu < machine.peers.size(); ++gpu)
+      fmt::print("  GPU {:<10} {}\n", gpu,
+                 machine.peers[gpu].empty() ? "reaches the memory of no other"
+                                            : fmt::format("reaches that of {}", fmt::join(machine.peers[gpu], ", ")));
   fmt::print("MPI          {}\n", is_built_with_mpi() ? "built in: whilst solve --ranks mpi, under mpirun"
                                                       : "not built in: ranks are threads");
   return succeeded;

@@ -45,6 +45,7 @@ int solve_in(const solve_options& options) {
 
 int run_solve(const solve_options& given) {
   if (!given.ranks.empty()) return run_solve_on_ranks(given);
+  if (given.solver.transport != "auto") throw error("--transport", "there are no ranks", "Give --ranks, too");
   const solve_options options = with_vectors(given);
   return options.precision == "float" ? solve_in<float>(options) : solve_in<double>(options);
 }

@@ -118,6 +118,8 @@ class ranks_solve {
                : by_processes_    ? "es"
                                   : "s",
                solver_->transport());
+    if (const std::string& others = solver_->transports_passed_over(); !others.empty())
+      fmt::print(out, "             not {}\n", others);
     fmt::print(out, "             rows {}, nonzeros {}, ghosts {} a rank\n", range_of(shares_, &share::rows),
                range_of(shares_, &share::nonzeros), range_of(shares_, &share::ghosts));
     fmt::print(out, "executor     {}{}\n", solver_->executor(),
@@ -147,6 +149,8 @@ class ranks_solve {
     made["ranks"] = ranks_.size();
     made["ranks_are"] = by_processes_ ? "processes" : "threads";
     made["transport"] = solver_->transport();
+    if (const std::string& others = solver_->transports_passed_over(); !others.empty())
+      made["transports_passed_over"] = others;
     made["rows_of_ranks"] = shares_json(shares_, &share::rows);
     made["nonzeros_of_ranks"] = shares_json(shares_, &share::nonzeros);
     made["ghosts_of_ranks"] = shares_json(shares_, &share::ghosts);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/common/command_line.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
+#include "whilst/exchange/window.hpp"
 
 namespace whilst::command {
 
@@ -36,6 +38,23 @@ CLI::Validator ranks_of_group() {
             return {};
           },
           "RANKS"};
+}
+
+CLI::Validator transport_of_ranks() {
+  std::string type = "auto";  // a shell's user is glad of names without spaces
+  for (std::string name : transport_names()) {
+    std::replace(name.begin(), name.end(), ' ', '-');
+    type += "|" + name;
+  }
+  return {[](std::string& text) -> std::string {
+            try {
+              check_transport(fmt::format("\"{}\" will not do", text), text);
+            } catch (const error& problem) {
+              return problem.what();
+            }
+            return {};
+          },
+          type};
 }
 
 CLI::Validator tolerance_as(const char* example) {

@@ -9,6 +9,8 @@ namespace whilst::command {
 CLI::Validator preconditioner_of_matrix();
 /// A kind of ranks, as ranks_from takes it.
 CLI::Validator ranks_of_group();
+/// What ranks exchange by.
+CLI::Validator transport_of_ranks();
 /// A finite number that is not negative.
 CLI::Validator tolerance_as(const char* example);
 

@@ -155,6 +155,7 @@ timing run(const whilst::group& ranks, int device, const std::string& kind, cons
   whilst::linear_solver_options options;
   options.method = method;
   options.executor = asked.executor;
+  options.transport = asked.transport;
   options.device = asked.executor == "host" ? -1 : device;
   const whilst::row_partition partition = slabs(points, ranks.size());
   const index_type first = partition.first(ranks.rank());

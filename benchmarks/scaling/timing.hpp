@@ -29,7 +29,7 @@ struct settings {
   std::vector<std::string> kinds{"matrix-free", "csr"};
   std::vector<std::string> methods{"cg", "pipelined-cg"};
   std::vector<std::string> loops{"whilst", "nccl-host", "nccl-graph"};
-  std::string executor = "graph", json;
+  std::string executor = "graph", transport = "auto", json;
   bool adds = false;
 };
 

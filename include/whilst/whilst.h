@@ -220,7 +220,7 @@ typedef enum whilst_solver_text_kind WHILST_INT {
   WHILST_SOLVER_EXECUTOR = 1,  ///< "host", "stream", "graph" or "resident"
   WHILST_SOLVER_MEMORY = 2,    ///< a table of its memory
   WHILST_SOLVER_PROGRAM = 3,   ///< what was recorded, as a tree
-  WHILST_SOLVER_TRANSPORT = 4  ///< of several ranks: "one rank", "threads", "shared memory" or "peer memory"
+  WHILST_SOLVER_TRANSPORT = 4  ///< of several ranks: "one rank", "threads", "shared memory", "peer memory" ...
 } whilst_solver_text_kind;
 
 /// A text about a solver, NULL on an error. The text is the library's; it is valid until the same thread calls this

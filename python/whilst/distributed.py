@@ -96,7 +96,7 @@ class DistributedLinearSolver:
     peer_limit_seconds : float
         How long a solve waits for a rank that does not come, before it ends with reason ``"peer_lost"``.
     **options
-        Others of the library's, the same on all ranks: ``rtol``, ``max_iterations``, ``executor``, ``device`` and so on.
+        Others of the library's, the same on all ranks: ``rtol``, ``max_iterations``, ``executor``, ``transport``, ``device`` and so on.
 
     Raises
     ------
@@ -195,7 +195,7 @@ class DistributedLinearSolver:
 
     @property
     def transport(self):
-        """What words between ranks travel by, ``"one rank"``, ``"threads"``, ``"shared memory"`` or ``"peer memory"``."""
+        """What words between ranks travel by: ``"one rank"``, ``"threads"``, ``"shared memory"``, ``"peer memory"`` and so on."""
         return self._core.transport()
 
     @property

@@ -48,6 +48,8 @@ window window::another(std::size_t bytes) const {
 void* window::of(int rank) const { return pieces_->memory.seen[static_cast<std::size_t>(rank)]; }
 const std::string& window::transport() const { return pieces_->of->chosen.name; }
 
+const std::string& window::passed_over() const { return pieces_->of->chosen.passed_over; }
+
 void window::put(const void* from, std::size_t bytes) {
   const windows::memory_seen& memory = pieces_->memory;
   copy_to_place(memory.own_is_of_host ? place::host() : pieces_->of->known.where, memory.own.get(), from, bytes);

@@ -70,6 +70,7 @@ void each_field(Options& options, const Visit& visit) {
   visit("lanczos_steps", options.lanczos_steps);
   visit("keep_best", options.keep_best);
   visit("callback_memory", options.callback_memory);
+  visit("transport", options.transport);
   visit("device", options.device);
 }
 

@@ -6,6 +6,7 @@
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/preconditioners/preconditioner_table.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
+#include "whilst/exchange/window.hpp"
 
 namespace whilst {
 
@@ -35,6 +36,7 @@ void check_options(std::string_view doing, const linear_solver_options& options)
   check_null_space(doing, options);
   check_scaling(doing, options);
   check_permutation(doing, options);
+  check_transport(doing, options.transport);
   if (options.history_capacity < 2) refuse("history_capacity is below 2", "Use 4096, say");
   loop_options_of(options).check(doing);
 }

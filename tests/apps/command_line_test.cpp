@@ -551,15 +551,17 @@ TEST_CASE("info names the executors and says why one is missing") {
   for (size_t gpu = 0; gpu < gpus; ++gpu) {
     for (const auto& peer : machine["peers"][gpu]) CHECK((peer != gpu && peer < gpus));
     all_reach = all_reach && machine["peers"][gpu].size() == gpus - 1;
+    CHECK(contains(text.out, "  GPU " + std::to_string(gpu) + " ") == (gpus > 1));
   }
   strings transports;
   for (const auto& transport : machine["transports"]) {
     transports.push_back(transport["name"]);
     CHECK(contains(text.out, "  " + transports.back() + " "));
     CHECK(transport["available"].get<bool>() == transport["why_not"].get<std::string>().empty());
-    CHECK(transport["available"] == (transports.back() != "peer memory" || all_reach));
+    const bool is_for_gpus = transports.back() != "threads" && transports.back() != "shared memory";
+    CHECK(transport["available"] == (!is_for_gpus || (transports.back() == "peer memory" ? all_reach : gpus > 1)));
   }
-  CHECK(transports == strings{"threads", "shared memory", "peer memory"});
+  CHECK(transports == strings{"threads", "shared memory", "peer memory", "host memory"});
   CHECK(contains(text.out, machine["mpi"] == true ? "MPI          built in" : "MPI          not built in"));
   CHECK(machine["device_uuid"].get<std::string>().size() == (gpus > 0 ? 40 : 0));  // "GPU-" and 32 digits in 5 groups
 

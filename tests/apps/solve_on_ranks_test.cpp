@@ -123,6 +123,17 @@ TEST_CASE("ranks as threads: a file, a right-hand side, float, and the limit", "
   CHECK(contains(run(with(solve, {"--ranks", "threads:2", "--explain"})).out, "\nprogram"));
 }
 
+TEST_CASE("ranks as threads exchange by the transport that is named", "[group]") {
+  const folder here;
+  const outcome result = run(with(solve, {"--ranks", "threads:3", "--transport", "shared-memory", "--output",
+                                          here.at("x.mtx"), "--json", here.at("report.json")}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.out, "ranks        3 threads, transport: shared memory\n"));
+  check_solution(here / "x.mtx");
+  check_report(json::parse(text_of(here / "report.json")), 3, "threads", "shared memory");
+}
+
 TEST_CASE("ranks: what they do not have is refused by name, once", "[group]") {
   const folder here;
   here.with(
@@ -138,6 +149,9 @@ TEST_CASE("ranks: what they do not have is refused by name, once", "[group]") {
        {with(solve, {"--ranks", "threads:0"}), "threads:P with P from 1 to 64"},
        {with(solve, {"--ranks", "threads:65"}), "threads:P with P from 1 to 64"},
        {with(solve, {"--ranks", "threads:2x"}), "threads:P with P from 1 to 64"},
+       {on_two({"--transport", "pigeons"}), "there is no transport called 'pigeons'. Use one of auto, threads"},
+       {on_two({"--transport", "peer-memory"}), "peer memory is for ranks on GPUs, and these run on the host"},
+       {with(solve, {"--transport", "threads"}), "--transport: there are no ranks. Give --ranks, too"},
        {on_two({"--device", "0"}), "--device with --ranks: it is not for several ranks"},
        {on_two({"--null-space-vectors", here.at("B.mtx")}), "--null-space-vectors with --ranks"},
        {on_two({"--deflation", here.at("B.mtx")}), "--deflation with --ranks"},

@@ -77,10 +77,11 @@ TEST_CASE("options are read from a line of text", "[options]") {
                                        .callback_memory = "device",
                                        .unroll = 4,
                                        .programmatic_launch = false,
+                                       .transport = "shared memory",
                                        .device = 1};
   CHECK(options_from_string<linear_solver_options>(
             "method=bicgstab,preconditioner=jacobi,rtol=1e-10,max_iterations=5,deadline=2.5,executor=graph,"
-            "callback_memory=device,unroll=4,programmatic_launch=false,device=1") == expected);
+            "callback_memory=device,unroll=4,programmatic_launch=false,transport=shared memory,device=1") == expected);
   CHECK(options_from_string<linear_solver_options>("preconditioner=amg,amg_strength=0.1,amg_precision=double") ==
         linear_solver_options{.preconditioner = "amg", .amg = {.precision = "double", .strength = 0.1}});
   CHECK(
@@ -115,6 +116,7 @@ TEST_CASE("options that are written are read back as they were", "[options]") {
   odd.max_iterations = std::numeric_limits<whilst::index_type>::max();
   odd.device = -1;
   odd.executor = "stream";
+  odd.transport = "peer memory";
   odd.null_space = "vectors";
   odd.null_space_vectors = {1, -0.1, 1e-300};
   CHECK(options_from_string<linear_solver_options>(options_to_string(odd)) == odd);
@@ -193,7 +195,7 @@ TEST_CASE("text that is no options is refused by the key's name", "[options]") {
             "deflation, null_space, null_space_vectors, format, scaling, permutation, matrix_values, rtol, atol, dtol, "
             "restart, shadow_dimension, polynomial_degree, least_eigenvalue, greatest_eigenvalue, lanczos_steps, "
             "keep_best, "
-            "callback_memory, device");
+            "callback_memory, transport, device");
   CHECK(refusal<minimizer_options>("rtol=1").find("called 'rtol'. Use method") != std::string::npos);
   CHECK(linear("rtol=1e-8,rtol=1e-8") == reading + "rtol is given twice. Give it once");
   CHECK(linear("rtol=small") == reading + "rtol is 'small'. Give a number, as 1e-8 or inf");

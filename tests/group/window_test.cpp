@@ -148,7 +148,11 @@ std::string chosen_of(const group& ranks, const std::string& asked, whilst::wind
   const whilst::windows::choice made = whilst::windows::choose(known, asked, kinds, memory);
   require(memory.seen.size() == static_cast<std::size_t>(ranks.size()), "a piece is missing");
   ranks.barrier();
-  return made.name;
+  // The rank that failed has its own words, the others name it.
+  if (made.passed_over.empty()) return made.name;
+  require(made.passed_over.starts_with("failing: ") && made.passed_over.ends_with("it fails"),
+          made.passed_over.c_str());
+  return made.name + ", not failing: it fails";
 }
 
 }  // namespace
@@ -205,7 +209,7 @@ TEST_CASE("a transport that fails on one rank is passed over on all", "[group]")
       CAPTURE(static_cast<int>(where), rank);
       tried::where = where;
       tried::rank = rank;
-      CHECK(is_chosen("auto", "shared memory") == nothing(3));
+      CHECK(is_chosen("auto", "shared memory, not failing: it fails") == nothing(3));
       // One that is asked for is not replaced.
       for (const std::string& said : is_chosen("failing", "")) CHECK_THAT(said, contains("it fails"));
     }

@@ -334,6 +334,11 @@ TEST_CASE("what would part the ranks is refused on all", "[group][linear]") {
           }),
           "scaling rows is not for several ranks");
   all_say(thrown_with([](int, linear_solver_options& o) { o.preconditioner = "multigrid"; }), "preconditioner");
+  all_say(thrown_with([](int rank, linear_solver_options& o) { o.transport = rank == 1 ? "shared memory" : "auto"; }),
+          "ranks give different options");
+  all_say(thrown_with([](int, linear_solver_options& o) { o.transport = "pigeons"; }),
+          "there is no transport called 'pigeons'");
+  all_say(thrown_with([](int, linear_solver_options& o) { o.transport = "host memory"; }), "is for ranks on GPUs");
   all_say(thrown_with([](int rank, linear_solver_options& o) {
             o.preconditioner = "chebyshev";
             o.chebyshev.degree = rank == 1 ? 2 : 3;

@@ -26,6 +26,7 @@ class exchange {
   const group& ranks() const { return ranks_; }
   place where() const { return where_; }
   const std::string& transport() const { return mailboxes_.transport(); }
+  const std::string& passed_over() const { return mailboxes_.passed_over(); }
   /// For other windows of the same transport.
   const window& mailboxes() const { return mailboxes_; }
   /// The rank that did not come in the last launch; -1 for none. Waits for nothing: call it when the launch has ended.

@@ -17,9 +17,9 @@ namespace whilst {
 class window {
  public:
   window() = default;
-  /// Collective. transport: "auto" for the first of transport_names() that works on all ranks, or one of them. Throws
-  /// whilst::error on all ranks where none works or the one that is asked for does not, where one rank runs on the host
-  /// and another on a GPU, or where a rank is on another machine.
+  /// Collective. transport: "auto" for the first of transport_names() that works on all ranks,
+  /// or one of them. Throws whilst::error on all ranks where none works or the one that is asked for does not, where
+  /// one rank runs on the host and another on a GPU, or where a rank is on another machine.
   window(const group& ranks, place where, std::size_t bytes, const std::string& transport = "auto");
   /// Other memory of the same ranks, by the same transport. Collective.
   window another(std::size_t bytes) const;
@@ -28,6 +28,8 @@ class window {
   void* of(int rank) const;
   /// What words travel by: "one rank", or one of transport_names().
   const std::string& transport() const;
+  /// Which transports "auto" passed over for it, and why; empty if it took the first.
+  const std::string& passed_over() const;
   /// Copies from host memory to the start of this rank's piece.
   void put(const void* from, std::size_t bytes);
   /// Of this rank's piece.

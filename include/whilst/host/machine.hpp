@@ -10,7 +10,7 @@ namespace whilst {
 /// Whether this build can run one executor on this machine; for a GPU, whether it contains code that the GPU can load.
 /// Or whether the ranks of a group can exchange by a transport.
 struct executor_availability {
-  /// "host", "stream", "graph", "resident" or "batch"; or "threads", "shared memory" or "peer memory".
+  /// "host", "stream", "graph", "resident" or "batch"; or one of transport_names().
   std::string name;
   bool available = false;
   /// One readable sentence; empty if available.
@@ -47,8 +47,8 @@ struct machine_description {
   std::vector<executor_availability> executors;
   /// For each visible GPU the others whose memory its kernels can reach.
   std::vector<std::vector<int>> peers;
-  /// What the ranks of a group can exchange by: see distributed_linear_solver::transport. Peer memory is available
-  /// where all visible GPUs reach one another.
+  /// What the ranks of a group can exchange by: see distributed_linear_solver::transport. Those of GPUs are available
+  /// where all visible ones can use them.
   std::vector<executor_availability> transports;
 };
 

@@ -151,6 +151,10 @@ struct linear_solver_options {
   bool check_pointers = true;
   /// Records of convergence history to keep; at least 2.
   int history_capacity = 4096;
+  /// Of several ranks: by which transport they exchange. "auto" takes the first that works on all of them; "threads" or
+  /// "shared memory" on the host; "peer memory" or "host memory" on GPUs:
+  /// see docs/several-gpus.md. No effect on a linear_solver.
+  std::string transport = "auto";
   /// The CUDA device; -1 for the current one. Ignored on the host.
   int device = -1;
   /// On the host: the most threads that share a step, 1 to 1024; 0 uses OpenMP's settings. Results have the same bits

@@ -83,6 +83,7 @@ list_of_kinds transport_kinds();
 struct choice {
   std::string name = "one rank";
   std::shared_ptr<const transport> by = nullptr;  ///< null for one rank
+  std::string passed_over = {};                   ///< those before it, and why
 };
 /// The first of the kinds by which memory of made.bytes is there on all ranks, or the one that is asked for; `made`
 /// becomes that memory. Collective. Throws whilst::error on all ranks as window does.
@@ -92,7 +93,7 @@ void open_memory(const ranks_known& known, const transport* by, memory_seen& mad
 /// Null for "auto". Throws whilst::error if none has that name; hyphens are as good as spaces.
 const transport_kind* kind_called(std::string_view doing, std::string name, list_of_kinds kinds);
 
-extern const transport_kind between_threads, by_shared_memory, by_peer_memory;
+extern const transport_kind between_threads, by_shared_memory, by_peer_memory, by_host_memory;
 
 /// A process's own memory, zeroed.
 std::shared_ptr<void> own_memory(place where, std::size_t bytes);

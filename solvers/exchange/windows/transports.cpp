@@ -44,9 +44,13 @@ std::string names_of(list_of_kinds kinds) {
   return all;
 }
 
-/// Those to try, one at least.
+void add_reason(std::string& to, const transport_kind& of, const std::string& why) {
+  to += (to.empty() ? "" : "; ") + std::string(of.name) + ": " + why;
+}
+
+/// Those to try, one at least. why_not: why others are not among them.
 std::vector<const transport_kind*> candidates(const ranks_known& known, const transport_kind* asked,
-                                              list_of_kinds kinds) {
+                                              list_of_kinds kinds, std::string& why_not) {
   const bool on_host = known.where.on_host();
   if (asked && asked->is_for_gpus == on_host)
     throw error(making_window,
@@ -54,14 +58,13 @@ std::vector<const transport_kind*> candidates(const ranks_known& known, const tr
                     (on_host ? "GPUs, and these run on the host" : "the host, and these run on GPUs"),
                 "Use another transport, or another executor");
   std::vector<const transport_kind*> found;
-  std::string why_not;
   for (const transport_kind* const kind : kinds) {
     if (asked ? kind != asked : !kind->is_automatic || kind->is_for_gpus == on_host) continue;
     const std::string why = kind->why_not(known);
     if (why.empty()) {
       found.push_back(kind);
     } else {
-      why_not += (why_not.empty() ? "" : "; ") + std::string(kind->name) + ": " + why;
+      add_reason(why_not, *kind, why);
     }
   }
   if (found.empty())
@@ -73,7 +76,7 @@ std::vector<const transport_kind*> candidates(const ranks_known& known, const tr
 }  // namespace
 
 list_of_kinds transport_kinds() {
-  static constexpr std::array kinds{&between_threads, &by_shared_memory, &by_peer_memory};
+  static constexpr std::array kinds{&between_threads, &by_shared_memory, &by_peer_memory, &by_host_memory};
   return kinds;
 }
 
@@ -136,12 +139,13 @@ void open_memory(const ranks_known& known, const transport* by, memory_seen& mad
 
 choice choose(const ranks_known& known, const std::string& asked, list_of_kinds kinds, memory_seen& made) {
   std::vector<const transport_kind*> tried;
+  std::string passed_over;
   known.ranks.agree(making_window, [&] {
     const transport_kind* const kind = kind_called(making_window, asked, kinds);
-    if (known.ranks.size() > 1) tried = candidates(known, kind, kinds);
+    if (known.ranks.size() > 1) tried = candidates(known, kind, kinds, passed_over);
   });
   choice made_by;
-  if (known.ranks.size() == 1) open_memory(known, nullptr, made);
+  if (tried.empty()) open_memory(known, nullptr, made);
   for (const transport_kind* const kind : tried) {
     const bool is_last = kind == tried.back();
     try {
@@ -149,13 +153,14 @@ choice choose(const ranks_known& known, const std::string& asked, list_of_kinds 
       std::optional<cuda::caught_failures> are_caught;
       if (!is_last) are_caught.emplace();
 #endif
-      made_by = {kind->name, kind->make(known)};
+      made_by = {kind->name, kind->make(known), passed_over};
       open_memory(known, made_by.by.get(), made);
-      break;
-    } catch (...) {  // on all ranks
+      return made_by;
+    } catch (const std::exception& failure) {  // on all ranks
       if (is_last) throw;
-      known.ranks.barrier(making_window);  // throws if the group is broken
+      add_reason(passed_over, *kind, failure.what());
     }
+    known.ranks.barrier(making_window);  // throws if the group is broken
   }
   return made_by;
 }

@@ -211,6 +211,10 @@ const std::string& distributed_linear_solver<T>::transport() const {
   return implementation_->setup.exchange().transport();
 }
 template <class T>
+const std::string& distributed_linear_solver<T>::transports_passed_over() const {
+  return implementation_->setup.exchange().passed_over();
+}
+template <class T>
 int distributed_linear_solver<T>::lost_rank() const {
   return implementation_->setup.exchange().lost_rank();
 }

@@ -14,7 +14,7 @@ namespace {
 struct decisions {
   double rtol, atol, dtol;
   index_type max_iterations, history_capacity;
-  std::array<char, 32> method, preconditioner;
+  std::array<char, 32> method, preconditioner, transport;
   int unroll, on_host, how, restart;
   bool keep_best;
   bool operator==(const decisions&) const = default;
@@ -51,14 +51,14 @@ distributed_setup::distributed_setup(std::string_view doing, const group& ranks,
     choice_ = choose_executor(wish_of(options), rows_of_all / ranks.size(), false, {});
     return std::vector{decisions{options.rtol, options.atol, options.dtol, options.max_iterations,
                                  options.history_capacity, padded(method), padded(options.preconditioner),
-                                 options.unroll, choice_.where.on_host(), static_cast<int>(choice_.how),
-                                 options.restart, options.keep_best}};
+                                 padded(options.transport), options.unroll, choice_.where.on_host(),
+                                 static_cast<int>(choice_.how), options.restart, options.keep_best}};
   });
   ranks.agree(doing, [&] {
     if (std::any_of(all.all.begin(), all.all.end(), [&](const decisions& one) { return one != all.all.front(); }))
       throw error(doing, "ranks give different options", "Give all ranks the same");
   });
-  exchange_.emplace(ranks, choice_.where, peer_limit_seconds);
+  exchange_.emplace(ranks, choice_.where, peer_limit_seconds, options.transport);
 }
 
 void distributed_setup::require_all(std::string_view doing) const {

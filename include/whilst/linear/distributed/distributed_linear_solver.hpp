@@ -52,8 +52,10 @@ class distributed_linear_solver final : public replayed_solver {
   /// The same for all later solves, on all ranks: tolerances that differ would part them.
   void set_tolerances(double rtol, double atol);
 
-  /// What words between ranks travel by: "one rank", "threads", "shared memory" or "peer memory".
+  /// What words between ranks travel by: "one rank", or one of transport_names().
   const std::string& transport() const;
+  /// Which of them "auto" passed over for it, and why; empty if it took the first.
+  const std::string& transports_passed_over() const;
   /// The rank that the last solve waited for in vain; -1 for none.
   int lost_rank() const;
   /// Makes the solver usable after a rank was lost that is there again. Collective, with no solve in flight. After a

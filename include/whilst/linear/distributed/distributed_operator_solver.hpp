@@ -30,6 +30,7 @@ class distributed_operator_solver final : public replayed_solver {
   void set_tolerances(double rtol, double atol) { solve_->set_tolerances(rtol, atol); }
   int lost_rank() const { return setup_->exchange().lost_rank(); }
   const std::string& transport() const { return setup_->exchange().transport(); }
+  const std::string& transports_passed_over() const { return setup_->exchange().passed_over(); }
   void recover() { setup_->recover(); }
 
  private:
