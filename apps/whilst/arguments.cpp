@@ -314,9 +314,9 @@ arguments::arguments()
       "process, or mpi, the processes that mpirun started (default: one). docs/several-gpus.md tells of them",
       ranks_of_group());
   add(solve, "--transport", solving.solver.transport,
-      "How they exchange: on GPUs by peer-memory or host-memory, on the host by threads or "
+      "How they exchange: on GPUs by peer-memory, host-memory or nccl-windows, on the host by threads or "
       "shared-memory; "
-      "auto takes the first that works (default auto)",
+      "auto takes the first that works, never nccl-windows (default auto)",
       transport_of_ranks());
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,

@@ -17,7 +17,7 @@ namespace whilst {
 class window {
  public:
   window() = default;
-  /// Collective. transport: "auto" for the first of transport_names() that works on all ranks,
+  /// Collective. transport: "auto" for the first of transport_names(), but for "nccl windows", that works on all ranks,
   /// or one of them. Throws whilst::error on all ranks where none works or the one that is asked for does not, where
   /// one rank runs on the host and another on a GPU, or where a rank is on another machine.
   window(const group& ranks, place where, std::size_t bytes, const std::string& transport = "auto");

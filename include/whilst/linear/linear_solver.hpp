@@ -152,7 +152,7 @@ struct linear_solver_options {
   /// Records of convergence history to keep; at least 2.
   int history_capacity = 4096;
   /// Of several ranks: by which transport they exchange. "auto" takes the first that works on all of them; "threads" or
-  /// "shared memory" on the host; "peer memory" or "host memory" on GPUs:
+  /// "shared memory" on the host; "peer memory", "host memory" or, which "auto" never takes, "nccl windows" on GPUs:
   /// see docs/several-gpus.md. No effect on a linear_solver.
   std::string transport = "auto";
   /// The CUDA device; -1 for the current one. Ignored on the host.

@@ -93,7 +93,7 @@ void open_memory(const ranks_known& known, const transport* by, memory_seen& mad
 /// Null for "auto". Throws whilst::error if none has that name; hyphens are as good as spaces.
 const transport_kind* kind_called(std::string_view doing, std::string name, list_of_kinds kinds);
 
-extern const transport_kind between_threads, by_shared_memory, by_peer_memory, by_host_memory;
+extern const transport_kind between_threads, by_shared_memory, by_peer_memory, by_host_memory, by_nccl_windows;
 
 /// A process's own memory, zeroed.
 std::shared_ptr<void> own_memory(place where, std::size_t bytes);

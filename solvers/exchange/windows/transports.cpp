@@ -76,7 +76,8 @@ std::vector<const transport_kind*> candidates(const ranks_known& known, const tr
 }  // namespace
 
 list_of_kinds transport_kinds() {
-  static constexpr std::array kinds{&between_threads, &by_shared_memory, &by_peer_memory, &by_host_memory};
+  static constexpr std::array kinds{&between_threads, &by_shared_memory, &by_peer_memory, &by_host_memory,
+                                    &by_nccl_windows};
   return kinds;
 }
 
