@@ -124,6 +124,7 @@ void measure_all(const whilst::group& ranks, int device, bool are_processes, con
                        {"relative_residual", found.residual},
                        {"largest_error", found.error},
                        {"setup_seconds", found.setup}};
+    if (asked.transport != "auto") row["transport_asked"] = asked.transport;
     if (found.solve > 0) row["solve_seconds"] = found.solve;
     if (found.cancel) row["cancel_microseconds"] = 1e6 * *found.cancel;
     std::optional<double> efficiency;

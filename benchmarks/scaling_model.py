@@ -57,7 +57,7 @@ class Model:
 
     def __init__(self, runs, island=8, network_bandwidth=50e9, network_latency=5e-6):
         self.island, self.network_bandwidth, self.network_latency = island, network_bandwidth, network_latency
-        self.runs = [run for run in runs if run["scaling"] in ("strong", "weak")]
+        self.runs = [run for run in runs if run["scaling"] in ("strong", "weak") and "transport_asked" not in run]
 
     def points(self, operator, method):
         return [(run["unknowns"], run["microseconds_an_iteration"]) for run in self.runs

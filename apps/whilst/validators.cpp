@@ -8,7 +8,7 @@
 #include "apps/common/command_line.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
-#include "whilst/exchange/window.hpp"
+#include "whilst/exchange/transports.hpp"
 
 namespace whilst::command {
 

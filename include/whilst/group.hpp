@@ -1,5 +1,6 @@
 #pragma once
 
+#include "whilst/exchange/transports.hpp"
 #include "whilst/group/group.hpp"
 #include "whilst/group/thread_group.hpp"
 #include "whilst/linear/distributed/distributed_csr_matrix.hpp"

@@ -6,7 +6,7 @@
 #include "solvers/linear/null_space/null_space.hpp"
 #include "solvers/linear/preconditioners/preconditioner_table.hpp"
 #include "solvers/linear/scaling/scaling.hpp"
-#include "whilst/exchange/window.hpp"
+#include "whilst/exchange/transports.hpp"
 
 namespace whilst {
 

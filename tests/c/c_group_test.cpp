@@ -64,13 +64,14 @@ std::string solve_line(int n, int rank, int ranks, int base, const whilst_group*
   c_distributed A;
   c_solver solver;
   c_report report;
+  const std::string usual = "executor=host,preconditioner=jacobi";
   if (const auto said = error_of(whilst_distributed_matrix_create(group, number_of<T>(), own.first + base, own.rows(),
                                                                   own.nonzeros(), own.offsets.data(), 64,
                                                                   own.columns.data(), 32, base, own.values.data(), &A));
       !said.empty())
     return said;
-  if (const auto said =
-          error_of(whilst_distributed_solver_create(A, "executor=host,preconditioner=jacobi", 10, &solver));
+  if (const auto said = error_of(
+          whilst_distributed_solver_create(A, (usual + (base ? ",transport=shared memory" : "")).c_str(), 10, &solver));
       !said.empty())
     return said;
   whilst_solver_set_tolerances(solver, 1e3 * std::numeric_limits<T>::epsilon(), 0);
@@ -83,7 +84,7 @@ std::string solve_line(int n, int rank, int ranks, int base, const whilst_group*
   int lost = 0;
   if (const auto said = error_of(whilst_solver_lost_rank(solver, &lost)); !said.empty() || lost != -1) return "lost";
   const std::string transport = whilst_solver_text(solver, WHILST_SOLVER_TRANSPORT);
-  return transport == (ranks == 1 ? "one rank" : "threads") ? "" : transport;
+  return transport == (ranks == 1 ? "one rank" : base ? "shared memory" : "threads") ? "" : transport;
 }
 
 template <class T>

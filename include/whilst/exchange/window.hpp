@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "whilst/engine/memory/memory.hpp"
+#include "whilst/exchange/transports.hpp"
 #include "whilst/group/group.hpp"
 
 namespace whilst {
@@ -40,10 +39,5 @@ class window {
   struct pieces;
   std::shared_ptr<pieces> pieces_;
 };
-
-/// The transports of groups, in the order in which "auto" tries them: those of the host, then those of GPUs.
-std::vector<std::string> transport_names();
-/// Throws whilst::error unless a transport has that name or it is "auto". doing: opens the message.
-void check_transport(std::string_view doing, const std::string& name);
 
 }  // namespace whilst
