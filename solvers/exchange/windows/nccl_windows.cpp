@@ -3,11 +3,12 @@
 //
 // NCCL is loaded when it is asked for, so that the library needs it neither to link nor to run. Its NVLink multicast
 // must be off.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 
@@ -106,8 +107,9 @@ std::string why_no_nccl_windows() {
 /// This rank's seat in a communicator of NCCL.
 class communicator {
  public:
-  /// Collective.
-  explicit communicator(const ranks_known& known) : device_(known.where.device()) {
+  explicit communicator(int device) : device_(device) {}
+  /// Makes it, with the other ranks. Collective.
+  void join(const ranks_known& known) {
     const char* const doing = "making a communicator of NCCL";
     const auto ids = known.ranks.all_gather<ncclUniqueId>(doing, [&] {
       if (const std::string why = why_no_nccl_windows(); !why.empty()) throw error(doing, why, "Use another transport");
@@ -123,8 +125,8 @@ class communicator {
     known.ranks.agree(doing, [&] {
       const nccl_library& nccl = nccl_library::loaded();
       const cuda::device_guard current(device_);
-      nccl.require(nccl.CommInitRank(&at_, known.ranks.size(), ids.all.front(), known.ranks.rank()), doing);
       life_ = cuda::context_life::current();
+      nccl.require(nccl.CommInitRank(&at_, known.ranks.size(), ids.all.front(), known.ranks.rank()), doing);
       if (const int reached = ranks_in_reach(nccl.TeamLsa, at_); reached != known.ranks.size())
         throw error(doing, "a GPU reaches " + std::to_string(reached) + " of the ranks' GPUs by load and store",
                     "Use another transport");
@@ -150,7 +152,9 @@ class communicator {
 class transport_of_nccl final : public transport {
  public:
   explicit transport_of_nccl(const ranks_known& known)
-      : known_(known), communicator_(std::make_shared<const communicator>(known)) {}
+      : known_(known), communicator_(std::make_shared<communicator>(known.where.device())) {
+    communicator_->join(known_);
+  }
   void open(memory_seen& made) const override {
     const nccl_library& nccl = nccl_library::loaded();
     const int device = communicator_->device(), ranks = known_.ranks.size();
@@ -192,7 +196,7 @@ class transport_of_nccl final : public transport {
 
  private:
   ranks_known known_;
-  std::shared_ptr<const communicator> communicator_;
+  std::shared_ptr<communicator> communicator_;
 };
 
 #else
