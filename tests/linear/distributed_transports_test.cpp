@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -116,3 +117,39 @@ TEST_CASE("transports of GPUs are refused on the host, those of the host on GPUs
       CHECK_THAT(said, contains(transport + " is for ranks on " + (executor == "host" ? "GPUs" : "the host")));
   }
 }
+
+#if WHILST_WITH_CUDA
+
+// As on a machine whose GPUs do not reach one another, or in a container that forbids it.
+TEST_CASE("GPUs that do not reach one another exchange by memory of the host", "[group][linear]") {
+  if (whilst::cuda::device_count() < 2 || whilst_test::under_racecheck()) return;
+  const csr_matrix<double> A = cube(12, {1, 1, 1});
+  const std::vector<double> b = some_b<double>(A.rows());
+  linear_solver_options options;
+  options.executor = "graph";
+  const auto usual = solved_by_ranks(2, A, equal_split(A.rows(), 2), b, options);
+  REQUIRE(usual.thrown == nothing(2));
+  whilst::cuda::observer() = [](const whilst::cuda::observed_call& call) {
+    return call.expression.find("cudaDeviceCanAccessPeer") != std::string_view::npos ? cudaErrorPeerAccessUnsupported
+                                                                                     : cudaSuccess;
+  };
+  linear_solver_options named = options;
+  named.transport = "peer memory";
+  const auto refused = solved_by_ranks(2, A, equal_split(A.rows(), 2), b, named);
+  std::vector<std::string> said(2);
+  const auto thrown = whilst_test::on_ranks(2, [&](const whilst::group& ranks) {
+    const whilst::distributed_linear_solver<double> solver(
+        whilst_test::distributed<double>(ranks, A, equal_split(A.rows(), 2)),
+        whilst_test::with_executor(options, options.executor, ranks.rank()));
+    said[static_cast<std::size_t>(ranks.rank())] = solver.transport() + ", not " + solver.transports_passed_over();
+  });
+  const auto found = solved_by_ranks(2, A, equal_split(A.rows(), 2), b, options);
+  whilst::cuda::observer() = nullptr;
+  CHECK(thrown == nothing(2));
+  for (const std::string& one : said) CHECK(one.starts_with("host memory, not peer memory: "));
+  for (const std::string& one : refused.thrown) CHECK_FALSE(one.empty());
+  REQUIRE(found.thrown == nothing(2));
+  CHECK(same_bits(found.x, usual.x));
+}
+
+#endif
