@@ -34,8 +34,9 @@ class ticket {
   /// count as the same solve and are cancelled too. Other solves of the solver and earlier requests for them are
   /// unaffected as long as they lie at most 16 solves apart; beyond that, only the last request stands.
   void cancel() const;
-  /// True once the solve has completed: then wait() does not block. For a solve in a captured graph: true from the end
-  /// of the graph's first launch on, even while the graph runs again.
+  /// True once the solve has completed: then wait() does not block. b has been read and x written, though the last
+  /// kernel may take some microseconds more to leave its stream. For a solve in a captured graph: true from the end of
+  /// the graph's first launch on, even while the graph runs again.
   bool done() const;
   /// Waits for the solve and reports how it ended. Throws whilst::error if the device failed meanwhile. For a solve in
   /// a captured graph it does not wait: it reports on the latest launch, and throws whilst::error before the first has
