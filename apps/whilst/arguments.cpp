@@ -341,14 +341,25 @@ arguments::arguments()
   add(compare, "--beside", comparing.beside,
       "Run all with this preconditioner, too: their rows and curves come after the others", preconditioner_of_matrix())
       ->option_text("NAME");
+  CLI::Option* const ranks = add(compare, "--ranks", comparing.ranks,
+                                 "Compare numbers of ranks instead, which share the rows as with solve --ranks: "
+                                 "threads:1,2,4, of this process, or "
+                                 "mpi, the number that mpirun started",
+                                 numbers_of_ranks());
+  add(compare, "--executor", comparing.solver.executor,
+      "With --ranks, what runs their loops: the CPU; kernel launches; one CUDA graph (default auto)",
+      one_of({"auto", "host", "stream", "graph"}))
+      ->needs(ranks);
   compare->footer(
       "Each executor solves once to warm up and then repeatedly; times are medians. On a GPU the table also\n"
       "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations;\n"
       "the latter is leaner than Whilst: kernels of its own, no history, cancel, deadline or restart.\n"
       "Beyond 64 MiB an iteration, cg without preconditioner is given in GB/s too: matrix values, indices and\n"
-      "offsets once, and 11 passes over a vector, divided by the time of an iteration.\n\n"
-      "Example:\n"
-      "  whilst compare --gallery poisson2d:512 --json comparison.json --plot convergence.svg\n\n"
+      "offsets once, and 11 passes over a vector, divided by the time of an iteration.\n"
+      "With --ranks there is a line for each number of ranks. Ranks on the host share its threads.\n\n"
+      "Examples:\n"
+      "  whilst compare --gallery poisson2d:512 --json comparison.json --plot convergence.svg\n"
+      "  whilst compare --gallery poisson3d:200 --ranks threads:1,2,4\n\n"
       "Exit status: 0 all converged; 2 one did not; 1 any error.");
 
   eigen = app.add_subcommand("eigen", "Find some of the smallest or largest eigenvalues of a symmetric matrix");

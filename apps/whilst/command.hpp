@@ -21,7 +21,7 @@ struct solve_options {
   std::string precision = "double";
   linear_solver_options solver;
   bool monitor = false, explain = false, quiet = false;
-  /// Of solve: "mpi" or "threads:4"; empty for one process without others.
+  /// "mpi" or "threads:4", of compare also "threads:1,2,4"; empty for one process without others.
   std::string ranks;
   /// Of compare: a preconditioner to run beside the solver's; empty for none.
   std::string beside;

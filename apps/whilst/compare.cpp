@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -13,9 +12,11 @@
 #include "apps/common/text.hpp"
 #include "benchmarks/common/measured_at.hpp"
 #include "command.hpp"
+#include "compare_on_ranks.hpp"
 #include "header.hpp"
 #include "input.hpp"
 #include "results.hpp"
+#include "solve_times.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/version.hpp"
 
@@ -53,12 +54,6 @@ struct contender {
   bool ran() const { return why_not.empty(); }
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// Bytes that an iteration must move with any executor, as stated by the steps in the body of the method's loop. 0 if
 /// one does not state it, or there is no such loop, as when the solve is one kernel.
 double ideal_bytes(const json& nodes, const std::string& method) {
@@ -75,38 +70,27 @@ double ideal_bytes(const json& nodes, const std::string& method) {
   return 0;
 }
 
-/// One warm-up solve, then timed ones: at least five and a quarter of a second, but no more than a second. If
-/// interrupted early, the warm-up's time counts.
+/// Repeated solves, timed as solve_times says. If interrupted early, the warm-up's time counts.
 template <class T>
 contender<T> run_executor(const std::string& name, const std::string& executor, const linear_system<T>& system,
                           linear_solver_options options, const interrupt_watch& interrupts) {
-  using clock = std::chrono::steady_clock;
   contender<T> result{.name = name, .executor = executor};
   try {
     options.executor = executor;
     linear_solver<T> solver(system.A, with_nodes(system, options));
-    std::vector<double> solve_times, iteration_times;
-    const auto solve_once = [&] {
-      result.x.assign(system.b.size(), T(0));
-      result.report = solver.solve(system.b, result.x);
-      solve_times.push_back(result.report->solve_seconds());
-      iteration_times.push_back(result.report->seconds_per_iteration());
-    };
+    solve_times times;
     cancel_on_interrupt(interrupts, solver, [&] {
-      solve_once();
-      if (interrupts.interrupted()) return;
-      solve_times.clear();
-      iteration_times.clear();
-      const auto begin = clock::now();
-      for (double elapsed = 0; elapsed < 1 && (solve_times.size() < 5 || elapsed < 0.25) && !interrupts.interrupted();
-           elapsed = std::chrono::duration<double>(clock::now() - begin).count())
-        solve_once();
+      while (times.wants_more() && !(times.repeats() > 0 && interrupts.interrupted())) {
+        result.x.assign(system.b.size(), T(0));
+        result.report = solver.solve(system.b, result.x);
+        times.add(*result.report);
+      }
     });
     result.ideal_bytes = ideal_bytes(json::parse(solver.json())["nodes"], result.report->method());
     result.iterations = result.report->iterations();
-    result.repeats = static_cast<int>(solve_times.size());
-    result.solve_seconds = median(solve_times);
-    result.seconds_per_iteration = median(iteration_times);
+    result.repeats = times.repeats();
+    result.solve_seconds = times.seconds_of_solve();
+    result.seconds_per_iteration = times.seconds_of_iteration();
   } catch (const error& problem) {
     result.why_not = problem.what();
   }
@@ -153,7 +137,7 @@ std::vector<contender<T>> run_baselines([[maybe_unused]] const linear_system<T>&
           into.iterations = result.iterations;
           into.x = std::move(result.x);
         }
-        into.seconds_per_iteration = median(times);
+        into.seconds_per_iteration = solve_times::median(times);
         into.solve_seconds = into.seconds_per_iteration * static_cast<double>(into.iterations);
       } catch (const error& problem) {
         into.why_not = problem.what();
@@ -381,6 +365,7 @@ int compare_in(const solve_options& options) {
 }  // namespace
 
 int run_compare(const solve_options& options) {
+  if (!options.ranks.empty()) return run_compare_on_ranks(options);
   return options.precision == "float" ? compare_in<float>(options) : compare_in<double>(options);
 }
 

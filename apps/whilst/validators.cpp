@@ -28,10 +28,14 @@ CLI::Validator preconditioner_of_matrix() {
           known.get_description()};
 }
 
-CLI::Validator ranks_of_group() {
-  return {[](std::string& text) -> std::string {
+namespace {
+
+/// What `from` takes.
+template <class From>
+CLI::Validator taken_by(const From& from) {
+  return {[from](std::string& text) -> std::string {
             try {
-              ranks_from(text);
+              from(text);
             } catch (const error& problem) {
               return problem.what();
             }
@@ -39,6 +43,11 @@ CLI::Validator ranks_of_group() {
           },
           "RANKS"};
 }
+
+}  // namespace
+
+CLI::Validator ranks_of_group() { return taken_by(ranks_from); }
+CLI::Validator numbers_of_ranks() { return taken_by(numbers_of_ranks_from); }
 
 CLI::Validator transport_of_ranks() {
   std::string type = "auto";  // a shell's user is glad of names without spaces

@@ -11,6 +11,8 @@ CLI::Validator preconditioner_of_matrix();
 CLI::Validator ranks_of_group();
 /// What ranks exchange by.
 CLI::Validator transport_of_ranks();
+/// One or several numbers of ranks, as numbers_of_ranks_from takes them.
+CLI::Validator numbers_of_ranks();
 /// A finite number that is not negative.
 CLI::Validator tolerance_as(const char* example);
 

@@ -71,6 +71,31 @@ int run_threads(int count, const std::function<int(const group&, int)>& work) {
   return endings.front().status;
 }
 
+constexpr const char* no_kind = "that is no kind of ranks";
+
+/// Of "mpi" a 0, of "threads:1,2" the numbers; none if that is neither.
+std::vector<int> numbers_from(const std::string& text) {
+  if (text == "mpi") {
+    if (!is_built_with_mpi())
+      throw error("--ranks mpi", "this program was built without MPI",
+                  "Install MPI (Debian and Ubuntu: libopenmpi-dev openmpi-bin) and build again, or use threads:P");
+    return {0};
+  }
+  const std::string before = "threads:";
+  if (text.rfind(before, 0) != 0) return {};
+  std::vector<int> numbers;
+  const char *begin = text.data() + before.size(), *const end = text.data() + text.size();
+  for (;; ++begin) {
+    int threads = 0;
+    const auto [stopped, problem] = std::from_chars(begin, end, threads);
+    if (problem != std::errc() || threads < 1 || threads > 64) return {};
+    numbers.push_back(threads);
+    if (stopped == end) return numbers;
+    if (*stopped != ',') return {};
+    begin = stopped;
+  }
+}
+
 }  // namespace
 
 bool is_built_with_mpi() {
@@ -87,21 +112,15 @@ bool is_under_mpi() {
 }
 
 int ranks_from(const std::string& text) {
-  if (text == "mpi") {
-    if (!is_built_with_mpi())
-      throw error("--ranks mpi", "this program was built without MPI",
-                  "Install MPI (Debian and Ubuntu: libopenmpi-dev openmpi-bin) and build again, or use threads:P");
-    return 0;
-  }
-  const std::string before = "threads:";
-  int threads = 0;
-  if (text.rfind(before, 0) == 0) {
-    const char *const begin = text.data() + before.size(), *const end = text.data() + text.size();
-    const auto [stopped, problem] = std::from_chars(begin, end, threads);
-    if (problem == std::errc() && stopped == end && threads >= 1 && threads <= 64) return threads;
-  }
-  throw error("--ranks " + text, "that is no kind of ranks",
-              "Give mpi, or threads:P with P from 1 to 64, as threads:4");
+  const std::vector<int> numbers = numbers_from(text);
+  if (numbers.size() == 1) return numbers.front();
+  throw error("--ranks " + text, no_kind, "Give mpi, or threads:P with P from 1 to 64, as threads:4");
+}
+
+std::vector<int> numbers_of_ranks_from(const std::string& text) {
+  std::vector<int> numbers = numbers_from(text);
+  if (!numbers.empty()) return numbers;
+  throw error("--ranks " + text, no_kind, "Give mpi, or threads: and numbers from 1 to 64, as threads:1,2,4");
 }
 
 int run_ranks(int threads, const std::function<int(const group&, int)>& work) {

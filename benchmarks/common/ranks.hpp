@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "whilst/group/group.hpp"
 
@@ -15,6 +16,8 @@ bool is_under_mpi();
 /// What --ranks says: "mpi", the processes that mpirun started, gives 0; "threads:4" gives 4, at most 64. Throws
 /// whilst::error that begins with --ranks, also for mpi if the program was built without.
 int ranks_from(const std::string& text);
+/// The same for several numbers of threads, as "threads:1,2,4"; for "mpi" one 0.
+std::vector<int> numbers_of_ranks_from(const std::string& text);
 
 /// Does the work as each rank of a group: of so many threads of this process, or, with 0, of the MPI processes, of
 /// which this is one. gpu: the GPU for the rank, by its number among the ranks; -1 if there is none. Work must not

@@ -1,4 +1,4 @@
-// whilst solve --ranks: threads of one process, and processes under mpirun where that is there.
+// whilst solve --ranks and compare --ranks: threads of one process, and processes under mpirun where that is there.
 
 #include <signal.h>
 
@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -162,8 +163,7 @@ TEST_CASE("ranks: what they do not have is refused by name, once", "[group]") {
        {on_two({"--format", "ell"}), "format ell is not for several ranks"},
        {on_two({"--method", "idr"}), "method 'idr' is not for several ranks"},
        {on_two({"--output", "/no/such/folder/x"}), "/no/such/folder/x"},
-       {{"solve", "--gallery", "nonsense:3", "--ranks", "threads:2"}, "there is no problem named \"nonsense\""},
-       {{"compare", "--gallery", "poisson1d:20", "--ranks", "threads:2"}, "--ranks"}});
+       {{"solve", "--gallery", "nonsense:3", "--ranks", "threads:2"}, "there is no problem named \"nonsense\""}});
 }
 
 TEST_CASE("ranks as threads: an interrupt stops all", "[group]") {
@@ -228,4 +228,139 @@ TEST_CASE("ranks as processes and ranks as threads find the same digits", "[grou
     CHECK(array_entries(here / "x.mtx").size() == 31 * 31);
     CHECK(text_of(here / "x.mtx") == text_of(here / "y.mtx"));  // which have all digits
   }
+}
+
+namespace {
+
+const strings compare{"compare",          "--gallery", "poisson2d:12", "--executor", "host",
+                      "--preconditioner", "jacobi",    "--rtol",       "1e-10"};
+
+/// A line of the table and its entry of --json, beside what the first line's took.
+void check_line(const outcome& result, const json& line, const json& first, int ranks, const std::string& kind,
+                const std::string& transport) {
+  INFO(ranks);
+  CHECK(line["available"] == true);
+  CHECK(line["ranks"] == ranks);
+  CHECK(line["ranks_are"] == kind);
+  CHECK(line["transport"] == transport);
+  CHECK(line["reason"] == "converged_rtol");
+  CHECK(line["report"]["executor"] == "host");
+  // Sums that round differently may move the end by an iteration.
+  CHECK(std::abs(line["iterations"].get<int>() - first["iterations"].get<int>()) <= 1);
+  CHECK(line["true_relative_residual"].get<double>() <= 1.01e-10);
+  CHECK(line["repeats"].get<int>() >= 1);
+  const double taken = line["seconds_per_iteration"].get<double>();
+  CHECK(taken > 0);
+  const double of_first = first["seconds_per_iteration"].get<double>();
+  CHECK(std::abs(line["speed_up"].get<double>() * taken / of_first - 1) < 1e-12);  // 4500 epsilon: two roundings
+  int rows = 0;
+  for (const json& one : line["rows_of_ranks"]) rows += one.get<int>();
+  CHECK(line["rows_of_ranks"].size() == static_cast<size_t>(ranks));
+  CHECK(rows == 144);
+  const std::regex row("\n *" + std::to_string(ranks) + " +" + line["iterations"].dump() + " .*x +[0-9.e-]+ +" +
+                       transport + " +converged_rtol\n");
+  CHECK(std::regex_search(result.out, row));
+}
+
+}  // namespace
+
+TEST_CASE("compare --ranks has a line for each number of threads", "[group]") {
+  const folder here;
+  const outcome result = run(
+      with(compare, {"--ranks", "threads:1,2,4", "--json", here.at("report.json"), "--plot", here.at("picture.svg")}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.err.empty());
+  CHECK(contains(result.out, "144 rows, 672 nonzeros"));
+  CHECK(result.out.find("matrix") == result.out.rfind("matrix"));
+  const json report = json::parse(text_of(here / "report.json"));
+  CHECK(report["n"] == 144);
+  CHECK(report["preconditioner"] == "jacobi");
+  const json& lines = report["comparison"];
+  REQUIRE(lines.size() == 3);
+  check_line(result, lines[0], lines[0], 1, "threads", "one rank");
+  check_line(result, lines[1], lines[0], 2, "threads", "threads");
+  check_line(result, lines[2], lines[0], 4, "threads", "threads");
+  CHECK(lines[0]["speed_up"] == 1.0);
+  CHECK(lines[2]["report"]["history"].size() >= 2);
+  for (const char* label : {">1 rank</text>", ">2 ranks</text>", ">4 ranks</text>"})
+    CHECK(contains(text_of(here / "picture.svg"), label));
+
+  const outcome limited = run(with(compare, {"--ranks", "threads:2", "--max-iterations", "2", "--precision", "float"}));
+  CHECK(limited.status == 2);
+  CHECK(contains(limited.out, "iteration_limit"));
+  // b = 0: no iteration to time.
+  here.with("A.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n");
+  here.with("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n0\n0\n");
+  const outcome none = run({"compare", here.at("A.mtx"), "--rhs", here.at("b.mtx"), "--executor", "host", "--ranks",
+                            "threads:1,3", "--json", "-", "--quiet"});
+  CHECK(none.status == 0);
+  CHECK(json::parse(none.out)["comparison"][1]["speed_up"].is_null());
+}
+
+TEST_CASE("compare --ranks refuses by name what ranks do not have, once", "[group]") {
+  const folder here;
+  here.with("B.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n");
+  here.with("A.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n");
+  const auto on_two = [](const strings& more) { return with(with(compare, {"--ranks", "threads:1,2"}), more); };
+  whilst_test::check_refused(
+      "whilst", run,
+      {{with(compare, {"--ranks", "4"}), "--ranks 4: that is no kind of ranks. Give mpi, or threads: and numbers"},
+       {with(compare, {"--ranks", "threads:"}), "numbers from 1 to 64, as threads:1,2,4"},
+       {with(compare, {"--ranks", "threads:1,0"}), "numbers from 1 to 64, as threads:1,2,4"},
+       {with(compare, {"--ranks", "threads:1,,2"}), "numbers from 1 to 64, as threads:1,2,4"},
+       {with(compare, {"--ranks", "threads:1,2,"}), "numbers from 1 to 64, as threads:1,2,4"},
+       {with(compare, {"--ranks", "threads:1;2"}), "numbers from 1 to 64, as threads:1,2,4"},
+       {with(solve, {"--ranks", "threads:1,2"}), "threads:P with P from 1 to 64"},
+       {with(compare, {}), "--executor requires --ranks"},
+       {on_two({"--device", "0"}), "--device with --ranks: it is not for several ranks"},
+       {on_two({"--beside", "amg"}), "--beside with --ranks: it is not for several ranks"},
+       {on_two({"--scaling", "rows"}), "is not for several ranks"},
+       {on_two({"--permutation", "rcm"}), "permutation rcm is not for several ranks"},
+       {on_two({"--format", "ell"}), "format ell is not for several ranks"},
+       {on_two({"--method", "idr"}), "method 'idr' is not for several ranks"},
+       {on_two({"--json", "/no/such/folder/x"}), "/no/such/folder/x"},
+       {{"compare", here.at("A.mtx"), "--rhs", here.at("B.mtx"), "--ranks", "threads:2"},
+        "--rhs with --ranks: it has 2 columns"},
+       {{"compare", "--gallery", "nonsense:3", "--ranks", "threads:2"}, "there is no problem named \"nonsense\""}});
+}
+
+TEST_CASE("compare --ranks: an interrupt ends it with what it has so far", "[group]") {
+  const folder here;
+  const process comparing(program_path("whilst"), {"compare", "--gallery", "poisson2d:200", "--executor", "host",
+                                                   "--rtol", "0", "--max-iterations", "100000000", "--ranks",
+                                                   "threads:2,3", "--json", here.at("report.json")});
+  for (int polls = 0; !contains(comparing.out(), "solver") && polls < 1500; ++polls)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  comparing.send(SIGINT);
+  const outcome result = comparing.wait();
+  INFO(result.out << result.err);
+  CHECK(result.status == 2);
+  CHECK(contains(result.out, "cancelled"));
+  CHECK(contains(result.out, "3 ranks: not run: interrupted"));
+  const json lines = json::parse(text_of(here / "report.json"))["comparison"];
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["reason"] == "cancelled");
+  CHECK(lines[1]["available"] == false);
+}
+
+TEST_CASE("compare --ranks mpi has the line of the processes", "[group]") {
+  const std::string launcher = mpirun();
+  if (launcher.empty()) {
+    WARN("left out: whilst was built without MPI, or there is no mpirun");
+    return;
+  }
+  const folder here;
+  const outcome result =
+      run_processes(launcher, 3, with(compare, {"--ranks", "mpi", "--json", here.at("report.json")}));
+  INFO(result.out << result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.out.find("matrix") == result.out.rfind("matrix"));
+  const json lines = json::parse(text_of(here / "report.json"))["comparison"];
+  REQUIRE(lines.size() == 1);
+  check_line(result, lines[0], lines[0], 3, "processes", "shared memory");
+  const outcome wrong = run_processes(launcher, 2, with(compare, {"--ranks", "mpi", "--beside", "amg"}));
+  CHECK(wrong.status == 1);
+  CHECK(contains(wrong.err, "--beside with --ranks"));
 }
