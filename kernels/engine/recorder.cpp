@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/engine/device_parts.hpp"
+#include "whilst/engine/group_decisions.hpp"
 
 namespace whilst {
 
@@ -40,12 +41,15 @@ void recorder::check_step(const char* name, bool is_null, bool takes_loop) {
                 "its finish takes the state of the loop around parallel '" + std::string(parallel_) +
                     "', and so may the steps beside it",
                 "Record it after the parallel bodies, or give the body a loop of its own");
+  if (const auto* group = detail::group_decisions::of(*this)) group->check_verdict(doing);
 }
 
 void recorder::add_step(recorded_step* taken) {
   std::unique_ptr<recorded_step> step(taken);
   program_node node{.what = program_node::kind::step, .name = step->name()};
   node.step = std::move(step);
+  if (auto* group = detail::group_decisions::of(*this); group && !group->is_step_of_group)
+    group->note_of_rank(node.name, writes_);
   node.writes = std::exchange(writes_, {});
   current_->push_back(std::move(node));
 }
@@ -68,6 +72,9 @@ void recorder::add_loop(const char* name, control* c, const body_reference& star
   node.loop = c;
   const detail::restored<bool> outer_in_loop(in_loop_, true);
   const detail::restored<const char*> outer_parallel(parallel_, nullptr);
+  bool no_group = false;
+  auto* const group = detail::group_decisions::of(*this);
+  const detail::restored<bool> outer_of_group(group ? group->is_in_loop_of_group : no_group, false);
   record_into(node, node.start, start);
   const auto counted = [&](recorder& run) {
     body(run);

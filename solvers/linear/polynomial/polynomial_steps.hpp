@@ -49,6 +49,7 @@ struct choose_coefficients {
   int degree;
   double ratio;  ///< of the interval's ends; 0 for Neumann's series
   coefficients* chosen;
+  static constexpr bool follows_from_totals = true;  ///< the steps took sums over all ranks
 
   WHILST_HD void operator()(loop_state& loop) const {
     // Ritz values lie below the greatest eigenvalue. Beyond the interval a polynomial may change its sign.

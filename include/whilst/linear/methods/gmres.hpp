@@ -76,8 +76,7 @@ struct gmres_loop {
   template <class Run>
   WHILST_HD void conclude(Run& run) const {
     const index_type n = A.rows();
-    own_recorder(run).team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible},
-                           gmres_check_solution<T>{all});
+    run.team("least ||beta e - B y||", 1, gmres_least_squares<T>{all, flexible}, gmres_check_solution<T>{all});
     using sum = typename steps::combine;
     if constexpr (flexible) {
       update(run, "M Q y", n,
@@ -106,23 +105,14 @@ struct gmres_loop {
     run.team("column of B, rotation", 1, column_of(few ? all.pieces : 1), gmres_judge<T>{all, false});
     update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
   }
-  /// Where all ranks of a group do the same with the same numbers, each does it for itself.
-  template <class Run>
-  WHILST_HD static auto& own_recorder(Run& run) {
-    if constexpr (requires { run.ranks(); }) {
-      recorder& own = run;
-      return own;
-    } else {
-      return run;
-    }
-  }
+  /// Small arithmetic is done by each rank for itself, with the same numbers.
   template <class Run>
   void finish_iteration_of_group(Run& run) const {
     const index_type n = A.rows();
     if (all.pieces > 1) run.step("V'q, V'w of this rank", all.sums_of_piece(), typename steps::add_pieces{all});
     for (int first = 0; first < all.sums_of_piece(); first += steps::sums_at_once)
       run.step("V'q, V'w", 1, typename steps::sums_of_rank{all, first}, typename steps::take_sums{all, first});
-    own_recorder(run).team("column of B, rotation", 1, column_of(1), gmres_judge<T>{all, false});
+    run.team("column of B, rotation", 1, column_of(1), gmres_judge<T>{all, false});
     update(run, "v, q", n, preconditioned(M, typename steps::next_of_basis{all, q}, q, u));
     run.once("v is there", typename steps::note_written{all.s});
   }

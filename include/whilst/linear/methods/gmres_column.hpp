@@ -373,6 +373,7 @@ struct gmres_judge {
   gmres_memory<T> all;
   bool has_written;  ///< the blocks of the column write v
   typename gmres_memory<T>::verdict* told = all.told;
+  static constexpr bool follows_from_totals = true;  ///< each rank makes what is told of the same sums
   WHILST_HD void operator()(loop_state& loop) const {
     const typename gmres_memory<T>::verdict of_column = *told;
     if (of_column.why != reason::running) {
