@@ -88,7 +88,7 @@ class DistributedLinearSolver:
     first_row : int, optional
         The global number of the first row; by default the rows of the ranks follow one another.
     method : str
-        ``"cg"``, ``"flexible-cg"``, ``"pipelined-cg"``, ``"minres"``, ``"bicgstab"`` or ``"gmres"``.
+        ``"cg"``, ``"flexible-cg"``, ``"pipelined-cg"``, ``"minres"``, ``"bicgstab"``, ``"gmres"`` or ``"lsqr"``.
     preconditioner : str, optional
         One that is for several ranks, as ``"jacobi"``.
     dtype : numpy.dtype, optional

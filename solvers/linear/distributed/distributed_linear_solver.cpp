@@ -9,6 +9,7 @@
 #include "solvers/linear/distributed/coarse_space.hpp"
 #include "solvers/linear/distributed/multigrid/amg_across_ranks.hpp"
 #include "solvers/linear/distributed/preconditioner_of_rank.hpp"
+#include "solvers/linear/distributed/transpose_of_group.hpp"
 #include "solvers/linear/polynomial/polynomial.hpp"
 #include "whilst/linear/distributed/record_distributed.hpp"
 #include "whilst/linear/matrix_on_place.hpp"
@@ -27,7 +28,8 @@ distributed_method<T> method_for_groups(std::string_view asked) {
                        distributed_pipelined_conjugate_gradient<T>(),
                        distributed_minres<T>(),
                        distributed_bicgstab<T>(),
-                       distributed_gmres<T>()};
+                       distributed_gmres<T>(),
+                       distributed_lsqr<T>()};
   std::string names;
   for (const distributed_method<T>& one : all) {
     if (asked == one.name) return one;
@@ -85,6 +87,7 @@ struct distributed_linear_solver<T>::implementation {
   std::optional<distributed_csr_matrix<T>> kept;  ///< on the host, where its pattern is read in place
   matrix_on_place<T> matrix;
   distributed_setup setup;
+  std::optional<transpose_of_group<T>> transpose;        ///< if the method multiplies with it
   std::optional<preconditioner_of_rank<T>> M;            ///< if it is made from the matrix
   std::optional<coarse_space<T>> coarse;                 ///< beside an amg within ranks
   std::unique_ptr<preconditioner_of_group<T>> of_group;  ///< instead, if all ranks make one M together
@@ -111,6 +114,10 @@ struct distributed_linear_solver<T>::implementation {
                       "Give all ranks the same");
     });
     setup.make_halo(A.halo(), method->exchanges_two);
+    if (method->record_with_transpose) {
+      transpose.emplace(A, setup.choice().where);
+      setup.make_halo_of_transpose(transpose->halo());
+    }
     const bool across = chosen.name == amg_name && ranks.size() > 1 && is_across_ranks(ranks, chosen.options.amg);
     if (chosen.name == amg_name && ranks.size() > 1 && !across) coarse.emplace(setup.exchange(), A);
     ranks.agree(making_distributed_solver, [&] {
@@ -143,6 +150,7 @@ struct distributed_linear_solver<T>::implementation {
 
   recorded_solve<T> recorded(const solve_request<T>& request, const distributed_method<T>& method,
                              const preconditioner_choice& chosen, index_type first_row) {
+    if (transpose) return method.record_with_transpose(request, setup, transpose->rows());
     const constant_slot<const T> values{values_of_M.data()};
     if (chosen.name == chebyshev_name) {
       const chebyshev_options& polynomial = chosen.options.chebyshev;
@@ -199,6 +207,7 @@ void distributed_linear_solver<T>::update_values(const distributed_csr_matrix<T>
     if (auto& M = implementation_->M) M->update_values(A.local(), implementation_->matrix.request().values);
     implementation_->solve->desk().note_preconditioner(implementation_->words());
   });
+  if (implementation_->transpose) implementation_->transpose->update_values(A);
   if (implementation_->coarse) implementation_->coarse->update_values(A);
   if (implementation_->of_group) implementation_->of_group->update_values(A, implementation_->matrix.request().values);
 }

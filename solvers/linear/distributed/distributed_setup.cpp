@@ -69,7 +69,7 @@ void distributed_setup::require_all(std::string_view doing) const {
 
 void distributed_setup::recover() {
   exchange_->recover();
-  for (std::optional<halo>* const one : {&halo_, &halo_of_two_})
+  for (std::optional<halo>* const one : {&halo_, &halo_of_two_, &halo_of_transpose_})
     if (*one) (*one)->recover();
 }
 

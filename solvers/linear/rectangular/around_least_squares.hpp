@@ -27,29 +27,35 @@ struct around_least_squares {
 
   const double* tolerance() const { return s ? &s->tolerance : nullptr; }
 
-  void bring_in(recorder& run) const {
+  template <class Run>
+  void bring_in(Run& run) const {
     run.step("bring in x", columns, typename steps::bring_in_x{io, x, d}, typename steps::begin{s, inner});
     run.step("bring in b", rows, typename steps::bring_in_b{io, b}, typename steps::note_rhs{s});
   }
   /// Judges the initial residual. is_scaled: M is made for sA, which is about 1.
-  void judge_start(recorder& run, bool is_scaled) const {
+  template <class Run>
+  void judge_start(Run& run, bool is_scaled) const {
     A.prepare(run);
-    product(run, "how large A is", A, d, r, typename steps::sizes{}, typename steps::choose_factor{s, rows, is_scaled});
+    product(run, "how large A is", A, d, r, typename steps::sizes{},
+            typename steps::choose_factor{s, rows_of_all(A), is_scaled});
     run.step("scale b", rows, typename steps::scale{&s->to_residual, b, r});
     product(run, "A'b", sA.transposed(), r, d, typename steps::squares_of_product{},
             typename steps::choose_tolerance{s, outer});
     judge_residual(run, typename steps::judge_start{s, outer, inner});
   }
   /// Before the method's loop.
-  void begin_correction(recorder& run) const {
+  template <class Run>
+  void begin_correction(Run& run) const {
     run.step("d = 0", columns, typename steps::set_to_zero{d}, typename shared::await_correction{s});
   }
   /// After it: adds d to x and judges the residual.
-  void add_correction(recorder& run) const {
+  template <class Run>
+  void add_correction(Run& run) const {
     run.step("x += d", columns, typename shared::add_correction{s, d, x, kept}, typename shared::measure_x{s, inner});
     judge_residual(run, typename steps::judge_restart{s, outer, inner, io.settings.keep_best});
   }
-  void hand_back(recorder& run) const {
+  template <class Run>
+  void hand_back(Run& run) const {
     run.step("hand x back", columns, typename shared::hand_back{s, inner, io, false, x, d, kept},
              typename steps::tell{s, outer, inner, io});
   }
@@ -72,8 +78,8 @@ struct around_least_squares {
         kept(memory.take<T>(columns)) {}
 
   /// d, when it is no correction, takes what is made to be measured alone.
-  template <class Judge>
-  void judge_residual(recorder& run, const Judge& judge) const {
+  template <class Run, class Judge>
+  void judge_residual(Run& run, const Judge& judge) const {
     product(run, "r = b - A x", A, x, r, typename steps::residual{b}, typename steps::note_residual{s});
     run.step("scale r", rows, typename steps::scale{&s->to_residual, r, r});
     product(run, "A'r", sA.transposed(), r, d, typename steps::squares_of_product{}, judge);

@@ -31,7 +31,10 @@ struct bidiagonalization {
       return (2 + (p != v) + (one != other)) * n * static_cast<index_type>(sizeof(T));
     }
   };
-  void clear(recorder& run, T* one, T* other) const { run.step("p = 0", columns, clear_entries{p, v, one, other}); }
+  template <class Run>
+  void clear(Run& run, T* one, T* other) const {
+    run.step("p = 0", columns, clear_entries{p, v, one, other});
+  }
 
   struct square {
     const T* u;
@@ -41,14 +44,14 @@ struct bidiagonalization {
     }
     index_type bytes(index_type n) const { return n * static_cast<index_type>(sizeof(T)); }
   };
-  template <class Finish>
-  void measure_u(recorder& run, const Finish& finish) const {
+  template <class Run, class Finish>
+  void measure_u(Run& run, const Finish& finish) const {
     run.step("(u,u)", rows, square{u}, finish);
   }
 
   /// Records what `use` makes of A v, a new u among it, and the finish that receives its sums.
-  template <class Use, class Finish>
-  void multiply(recorder& run, const char* name, const Operator& A, const Use& use, const Finish& finish) const {
+  template <class Run, class Use, class Finish>
+  void multiply(Run& run, const char* name, const Operator& A, const Use& use, const Finish& finish) const {
     make_from_product(run, name, A, v, product, use, finish);
   }
 
@@ -70,8 +73,8 @@ struct bidiagonalization {
   };
   /// Records what `use` makes of A'u, a new p among it, and v = M p; and the finish, which receives (p,v) and (p,p).
   /// `use` ends with preconditioned_entry().
-  template <class Use, class Finish>
-  void multiply_transposed(recorder& run, const char* name, const Operator& A, const Preconditioner& M, const Use& use,
+  template <class Run, class Use, class Finish>
+  void multiply_transposed(Run& run, const char* name, const Operator& A, const Preconditioner& M, const Use& use,
                            const Finish& finish) const {
     if constexpr (Preconditioner::pointwise) {
       make_from_product(run, name, A.transposed(), u, product_transposed, use, finish);

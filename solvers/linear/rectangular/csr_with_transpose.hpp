@@ -69,6 +69,16 @@ WHILST_HD double squares_of_column(const Transpose& At, index_type j, double fac
   return sum;
 }
 
+/// The rows of A' that are here: on a rank of a group its own.
+template <class Transpose>
+WHILST_HD auto rows_here(const Transpose& At) {
+  if constexpr (requires { At.local; }) {
+    return At.local;
+  } else {
+    return At;
+  }
+}
+
 /// The inverse of the diagonal of A'A: it makes the columns of A equally long. A column without entries stays.
 template <class T>
 struct column_preconditioner {
@@ -92,7 +102,7 @@ struct column_preconditioner {
   };
   template <class Run, class Operator>
   void prepare(Run& run, const Operator& A) const {
-    const auto At = A.unscaled.transposed();
+    const auto At = rows_here(A.unscaled.transposed());
     run.step("invert the diagonal of A'A", At.rows(),
              invert<std::remove_const_t<decltype(At)>>{At, A.factor, inverse_squares});
   }

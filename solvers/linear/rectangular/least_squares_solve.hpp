@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "solvers/linear/rectangular/around_least_squares.hpp"
 
 namespace whilst {
@@ -34,19 +36,30 @@ struct least_squares_solve {
         M(M_given.with_memory(around.columns, memory)),
         method(around.sA, M, around.d, around.r, around.tolerance(), memory) {}
 
-  void operator()(recorder& run) const {
+  template <class Run>
+  void operator()(Run& run) const {
+    if constexpr (std::is_base_of_v<recorder, Run>) {
+      record<recorder>(run);
+    } else {
+      record(run);
+    }
+  }
+
+ private:
+  template <class Run>
+  void record(Run& run) const {
     around.bring_in(run);
     run.loop(
         "until the true residual agrees", around.outer,
-        [&](recorder& run) {
+        [&](auto& run) {
           around.judge_start(run, M.made_from_operator());
           M.prepare(run, around.sA);
         },
-        [&](recorder& run) {
+        [&](auto& run) {
           around.begin_correction(run);
           run.loop(
-              method_type::name, around.inner, [&](recorder& run) { method.start(run); },
-              [&](recorder& run) { method.iterate(run); });
+              method_type::name, around.inner, [&](auto& run) { method.start(run); },
+              [&](auto& run) { method.iterate(run); });
           around.add_correction(run);
         });
     around.hand_back(run);

@@ -21,13 +21,13 @@ namespace whilst {
 /// out of time. A solve waits for other ranks for peer_limit_seconds; where one does not come it ends with reason
 /// peer_lost, and this solver refuses to solve until recover() has been called on all ranks.
 ///
-/// Methods "cg", "flexible-cg", "pipelined-cg", "minres", "bicgstab" and "gmres", preconditioners "none" and "jacobi",
-/// executors "auto", "host", "stream" and "graph"; what else changes the matrix or its order is refused. "cg" and
-/// "flexible-cg" also take "chebyshev", of the whole matrix; "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor" and
-/// "schwarz", which each rank makes from its own diagonal block, its rows by its own columns, and applies without the
-/// others; and "amg" of the whole matrix, if its cycle, coarsening and smoother are the default ones and it is not for
-/// a system of equations, else within ranks, with a coarse space for all and smoothing across their borders. Settings
-/// by row, as block_jacobi.offsets, are about the rank's rows.
+/// Methods "cg", "flexible-cg", "pipelined-cg", "minres", "bicgstab", "gmres" and "lsqr", preconditioners "none" and
+/// "jacobi", executors "auto", "host", "stream" and "graph"; what else changes the matrix or its order is refused. "cg"
+/// and "flexible-cg" also take "chebyshev", of the whole matrix; "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor"
+/// and "schwarz", which each rank makes from its own diagonal block, its rows by its own columns, and applies without
+/// the others; and "amg" of the whole matrix, if its cycle, coarsening and smoother are the default ones and it is not
+/// for a system of equations, else within ranks, with a coarse space for all and smoothing across their borders.
+/// Settings by row, as block_jacobi.offsets, are about the rank's rows.
 template <class T>
 class distributed_linear_solver final : public replayed_solver {
  public:

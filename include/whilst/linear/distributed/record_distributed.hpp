@@ -66,6 +66,9 @@ struct distributed_method {
                                        constant_slot<const T> values, const coarse_steps<T>&);
   recorded_solve<T> (*record_with_parts)(const solve_request<T>&, const distributed_setup&,
                                          const preconditioner_of_group<T>&);
+  /// In place of `record`, for methods that multiply with the transpose, too; else null.
+  recorded_solve<T> (*record_with_transpose)(const solve_request<T>&, const distributed_setup&,
+                                             const csr_operator<T, std::int32_t, constant_slot<const T>>&) = nullptr;
 };
 /// The entry of one.
 template <template <class, class, class> class Method, class T>
@@ -112,5 +115,7 @@ template <class T>
 distributed_method<T> distributed_bicgstab();
 template <class T>
 distributed_method<T> distributed_gmres();
+template <class T>
+distributed_method<T> distributed_lsqr();
 
 }  // namespace whilst
