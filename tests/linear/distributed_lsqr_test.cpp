@@ -2,6 +2,7 @@
 #include <cmath>
 #include <Eigen/Dense>
 #include <limits>
+#include <mutex>
 #include <random>
 
 #include "solvers/linear/distributed/transpose_of_group.hpp"
@@ -244,4 +245,155 @@ TEMPLATE_TEST_CASE("the transpose of a distributed matrix has the bits of that o
                 throw std::runtime_error("other bits");
             }) == nothing(size));
     }
+}
+
+namespace {
+
+/// Of any shape, with four to six entries a row.
+csr_matrix<double> oblong(index_type rows, index_type columns, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> offsets{0}, indices;
+  std::vector<double> values;
+  for (index_type i = 0; i < rows; ++i) {
+    const auto put = [&](index_type j, double value) {
+      indices.push_back(static_cast<std::int32_t>(j));
+      values.push_back(value);
+    };
+    for (int k = 0; k < 4; ++k)
+      put(static_cast<index_type>(random() % static_cast<unsigned>(columns)),
+          static_cast<double>(static_cast<int>(random() % 17) - 8) / 16);
+    put(i % columns, 3);
+    if (i + rows < columns) put(i + rows, 2);
+    offsets.push_back(static_cast<std::int32_t>(indices.size()));
+  }
+  return csr_matrix<double>(rows, columns, offsets, indices, values);
+}
+
+whilst::distributed_csr_matrix<double> split_both_ways(const whilst::group& ranks, const csr_matrix<double>& A,
+                                                       const row_split& rows, const row_split& columns) {
+  const auto q = static_cast<std::size_t>(ranks.rank());
+  const whilst_test::given_rows<double> own(A, rows[q], rows[q + 1]);
+  return {ranks, own.first, whilst::row_partition(columns), own.offsets, own.columns, own.values};
+}
+
+/// x on all ranks, and what they report; later: values for a second solve, which is that of which x is.
+whilst_test::found_by_ranks<double> solved_oblong(int size, const csr_matrix<double>& A, const row_split& rows,
+                                                  const row_split& columns, const std::vector<double>& b,
+                                                  const linear_solver_options& options,
+                                                  const csr_matrix<double>* later = nullptr) {
+  whilst_test::found_by_ranks<double> made;
+  made.x.resize(static_cast<std::size_t>(A.columns()));
+  std::mutex lock;
+  made.thrown = whilst_test::on_ranks(size, [&](const whilst::group& ranks) {
+    const auto q = static_cast<std::size_t>(ranks.rank());
+    whilst::distributed_linear_solver<double> solver(
+        split_both_ways(ranks, A, rows, columns), whilst_test::with_executor(options, options.executor, ranks.rank()));
+    const std::vector<double> own_b(b.begin() + rows[q], b.begin() + rows[q + 1]);
+    std::vector<double> own_x(static_cast<std::size_t>(columns[q + 1] - columns[q]));
+    whilst::report result = solver.solve(own_b, own_x);
+    if (later) {
+      solver.update_values(split_both_ways(ranks, *later, rows, columns));
+      std::fill(own_x.begin(), own_x.end(), 0.0);
+      result = solver.solve(own_b, own_x);
+    }
+    const std::lock_guard hold(lock);
+    std::copy(own_x.begin(), own_x.end(), made.x.begin() + columns[q]);
+    made.reports.push_back(result);
+  });
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("lsqr on several ranks solves systems of any shape", "[group][linear]") {
+  const std::string executor = GENERATE(from_range(whilst_test::group_executors()));
+  const bool is_tall = GENERATE(true, false);
+  const csr_matrix<double> A = is_tall ? oblong(140, 60, 4) : oblong(50, 97, 6);
+  const std::vector<double> b = whilst_test::some_b<double>(A.rows());
+  const Eigen::VectorXd exact = dense(A).completeOrthogonalDecomposition().solve(dense(b));
+  const Eigen::VectorXd singular = Eigen::JacobiSVD<Eigen::MatrixXd>(dense(A)).singularValues();
+  const double least = singular[singular.size() - 1];
+  const auto options = by_lsqr("none", 1e-12, executor);
+  std::vector<double> serial(static_cast<std::size_t>(A.columns()));
+  const whilst::report alone = whilst::linear_solver<double>(A, by_lsqr("none", 1e-12, "host")).solve(b, serial);
+  CHECK(alone.reason() == (is_tall ? reason::converged_normal : reason::converged_rtol));
+  for (const int size : {1, 2, 3, 5}) {
+    if (leave_out(executor, size)) continue;
+    for (const row_split& rows : splits_of(A.rows(), size))
+      for (const row_split& columns : splits_of(A.columns(), size)) {
+        CAPTURE(executor, is_tall, size, rows, columns);
+        const auto found = solved_oblong(size, A, rows, columns, b, options);
+        REQUIRE(found.thrown == nothing(size));
+        // ||A'r|| <= 1e-12 ||A|| ||b|| over the square of the least singular value; where b is in the range of A,
+        // ||r|| <= 1e-12 ||b|| over that value; and rounding of products.
+        const double most = is_tall ? singular[0] / (least * least) : 1 / least;
+        CHECK((dense(found.x) - exact).norm() <= 1e-12 * most * dense(b).norm() + 1e-13 * exact.norm());
+        for (const whilst::report& one : found.reports) {
+          CHECK(one.reason() == alone.reason());
+          CHECK(std::abs(one.iterations() - alone.iterations()) <= 2);  // sums are rounded in another order
+          CHECK(one.residual_norm() == found.reports.front().residual_norm());
+        }
+      }
+  }
+  // Scaled columns have the same least squares where the rank is full, and new values count for both products.
+  if (!is_tall) return;
+  const row_split rows{0, 0, 90, 140}, columns{0, 41, 41, 60};
+  const csr_matrix<double> twice = [&] {
+    std::vector<double> values(A.values().begin(), A.values().end());
+    for (double& value : values) value *= 2;
+    std::vector<std::int32_t> offsets;
+    for (index_type i = 0; i <= A.rows(); ++i) offsets.push_back(static_cast<std::int32_t>(A.row_offset(i)));
+    return csr_matrix<double>(A.rows(), A.columns(), offsets,
+                              std::vector<std::int32_t>(A.column_indices().begin(), A.column_indices().end()), values);
+  }();
+  const auto scaled = solved_oblong(3, A, rows, columns, b, by_lsqr("jacobi", 1e-12, executor), &twice);
+  REQUIRE(scaled.thrown == nothing(3));
+  const double condition = singular[0] / least;
+  CHECK((2 * dense(scaled.x) - exact).norm() <= 1e-12 * condition * condition * dense(b).norm() + 1e-13 * exact.norm());
+}
+
+TEST_CASE("matrices of any shape on several ranks: products, and what is refused", "[group][linear]") {
+  const csr_matrix<double> A = oblong(23, 41, 9);
+  std::vector<double> x;
+  for (index_type j = 0; j < A.columns(); ++j) x.push_back(1.0 / static_cast<double>(j + 3));
+  const std::vector<double> expected = whilst_test::serial_product(A, x);
+  const row_split rows{0, 7, 7, 23}, columns{0, 0, 30, 41};
+  CHECK(whilst_test::on_ranks(3, [&](const whilst::group& ranks) {
+          const auto own = split_both_ways(ranks, A, rows, columns);
+          const auto y = own.multiply(whilst_test::part_of(x, own.columns(), ranks.rank()));
+          if (!same_bits(y, whilst_test::part_of(expected, own.partition(), ranks.rank())))
+            throw std::runtime_error("other bits");
+          const auto again = whilst::transposed(whilst::transposed(own));
+          if (again.partition() != own.partition() || again.columns() != own.columns())
+            throw std::runtime_error("another split");
+        }) == nothing(3));
+
+  const auto all_say = [](const std::vector<std::string>& thrown, const std::string& part) {
+    for (const std::string& one : thrown) {
+      INFO(one);
+      CHECK(one.find(part) != std::string::npos);
+    }
+  };
+  const auto made_with = [&](const row_split& first, const row_split& other) {
+    return whilst_test::on_ranks(3, [&](const whilst::group& ranks) {
+      (void)split_both_ways(ranks, A, rows, ranks.rank() == 1 ? other : first);
+    });
+  };
+  all_say(made_with(columns, {0, 0, 29, 41}), "rank 1 splits the columns otherwise than rank 0");
+  all_say(made_with(columns, {0, 41}), "the columns are split among 1 ranks. Split them among 3");
+  all_say(made_with({0, 0, 30, 40}, {0, 0, 30, 40}),
+          "Give columns from 0 to 39, as all ranks' columns together are 40");
+  for (const char* method : {"cg", "gmres", "bicgstab"})
+    all_say(
+        solved_oblong(3, A, rows, columns, std::vector<double>(23, 1.0), {.method = method, .executor = "host"}).thrown,
+        std::string("method ") + method + " needs a square matrix");
+  // As many of both, split in two ways.
+  const csr_matrix<double> square = some_matrix<double>(30, 30, 2);
+  all_say(solved_oblong(3, square, {0, 10, 20, 30}, {0, 10, 10, 30}, std::vector<double>(30, 1.0),
+                        {.method = "cg", .executor = "host"})
+              .thrown,
+          "split alike by rows and columns");
+  CHECK(solved_oblong(3, square, {0, 10, 20, 30}, {0, 10, 10, 30}, std::vector<double>(30, 1.0),
+                      by_lsqr("none", 1e-8, "host"))
+            .thrown == nothing(3));
 }

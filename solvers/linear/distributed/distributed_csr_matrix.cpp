@@ -87,7 +87,7 @@ void sort_each_once(std::vector<index_type>& numbers) {
 
 /// Global numbers of the columns that other ranks have, ascending.
 std::vector<index_type> ghosts_among(const char* doing, const integer_array& columns, const row_partition& partition,
-                                     int rank) {
+                                     int rank, bool is_square) {
   const index_type rows = partition.rows(), first = partition.first(rank), last = partition.first(rank + 1);
   std::vector<index_type> ghosts;
   std::visit(
@@ -97,7 +97,8 @@ std::vector<index_type> ghosts_among(const char* doing, const integer_array& col
         });
         if (k < given.size()) {
           refuse_rows(doing, "column_indices[" + std::to_string(k) + "] is " + std::to_string(given[k]),
-                      "Give columns from 0 to " + std::to_string(rows - 1) + ", as all ranks' rows together are " +
+                      "Give columns from 0 to " + std::to_string(rows - 1) +
+                          (is_square ? ", as all ranks' rows together are " : ", as all ranks' columns together are ") +
                           std::to_string(rows));
         }
         std::mutex adding;
@@ -121,6 +122,19 @@ template <class T>
 distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type first_row,
                                                   const integer_array& row_offsets, const integer_array& column_indices,
                                                   std::span<const T> values)
+    : distributed_csr_matrix(ranks, first_row, static_cast<const row_partition*>(nullptr), row_offsets, column_indices,
+                             values) {}
+
+template <class T>
+distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type first_row,
+                                                  const row_partition& columns, const integer_array& row_offsets,
+                                                  const integer_array& column_indices, std::span<const T> values)
+    : distributed_csr_matrix(ranks, first_row, &columns, row_offsets, column_indices, values) {}
+
+template <class T>
+distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type first_row,
+                                                  const row_partition* columns, const integer_array& row_offsets,
+                                                  const integer_array& column_indices, std::span<const T> values)
     : ranks_(ranks) {
   const char* const doing = making_distributed<T>;
   const auto ranges = ranks.all_gather<index_type>(doing, [&] {
@@ -128,11 +142,24 @@ distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type
     return std::vector{first_row, static_cast<index_type>(row_offsets_64_.size()) - 1};
   });
   std::vector<index_type> ghosts;
-  ranks.agree(doing, [&] {
+  const auto all_columns = ranks.all_gather<index_type>(doing, [&] {
     partition_ = partition_of(doing, ranges, ranks.size());
-    ghosts = ghosts_among(doing, column_indices, partition_, ranks.rank());
+    columns_ = columns ? *columns : partition_;
+    if (columns_.ranks() != ranks.size())
+      refuse_rows(doing, "the columns are split among " + std::to_string(columns_.ranks()) + " ranks",
+                  "Split them among " + std::to_string(ranks.size()) + ", as many as the group has");
+    ghosts = ghosts_among(doing, column_indices, columns_, ranks.rank(), !columns);
+    std::vector<index_type> first;
+    for (int q = 0; q <= ranks.size(); ++q) first.push_back(columns_.first(q));
+    return first;
   });
-  halo_ = make_halo_plan(ranks, partition_, std::move(ghosts));
+  ranks.agree(doing, [&] {
+    for (int q = 1; q < ranks.size(); ++q)
+      if (!std::ranges::equal(all_columns.of(q), all_columns.of(0)))
+        refuse_rows(doing, "rank " + std::to_string(q) + " splits the columns otherwise than rank 0",
+                    "Give all ranks the same");
+  });
+  halo_ = make_halo_plan(ranks, columns_, std::move(ghosts));
   ranks.agree(doing, [&] {
     values_.assign(values.begin(), values.end());
     if (std::in_range<std::int32_t>(values.size())) {
@@ -145,7 +172,7 @@ distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type
 
 template <class T>
 void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices) {
-  const index_type first = partition_.first(ranks_.rank()), own = halo_.own;
+  const index_type first = columns_.first(ranks_.rank()), own = halo_.own;
   const std::vector<index_type>& ghosts = halo_.ghosts;
   column_indices_.resize(values_.size());
   std::visit(
@@ -160,7 +187,7 @@ void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices
         });
       },
       column_indices);
-  std::vector<std::uint8_t> reads_ghost(static_cast<std::size_t>(own));
+  std::vector<std::uint8_t> reads_ghost(static_cast<std::size_t>(rows()));
   detail::visit_ranges(reads_ghost.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       reads_ghost[i] = std::any_of(column_indices_.begin() + row_offset(static_cast<index_type>(i)),
@@ -170,7 +197,7 @@ void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices
   const auto boundary = std::count(reads_ghost.begin(), reads_ghost.end(), 1);
   boundary_rows_.reserve(static_cast<std::size_t>(boundary));
   interior_rows_.reserve(reads_ghost.size() - static_cast<std::size_t>(boundary));
-  for (std::int32_t i = 0; i < own; ++i)
+  for (std::int32_t i = 0; i < rows(); ++i)
     (reads_ghost[static_cast<std::size_t>(i)] ? boundary_rows_ : interior_rows_).push_back(i);
 }
 
@@ -238,8 +265,8 @@ void distributed_csr_matrix<T>::update_values(const integer_array& row_offsets, 
   ranks_.agree(doing, [&] {
     const char* const cure = "Give the same pattern in the same order, or make a new matrix";
     const auto offsets = checked_offsets(doing, row_offsets, entries_of(column_indices), values.size());
-    bool same = std::cmp_equal(offsets.size(), halo_.own + 1);
-    for (index_type i = 0; same && i <= halo_.own; ++i) same = offsets[static_cast<std::size_t>(i)] == row_offset(i);
+    bool same = std::cmp_equal(offsets.size(), rows() + 1);
+    for (index_type i = 0; same && i <= rows(); ++i) same = offsets[static_cast<std::size_t>(i)] == row_offset(i);
     if (!same) refuse_rows(doing, "the row offsets differ from those that it was made with", cure);
     for_each_entry(column_indices, [&](std::size_t k, auto column) {
       if (std::cmp_equal(column, global_column(column_indices_[k]))) return;
@@ -273,15 +300,15 @@ index_type distributed_csr_matrix<T>::row_offset(index_type i) const {
 
 template <class T>
 index_type distributed_csr_matrix<T>::global_column(index_type local) const {
-  return local < halo_.own ? partition_.first(ranks_.rank()) + local
+  return local < halo_.own ? columns_.first(ranks_.rank()) + local
                            : halo_.ghosts[static_cast<std::size_t>(local - halo_.own)];
 }
 
 template <class T>
 csr_matrix<T> distributed_csr_matrix<T>::local() const {
-  const index_type rows = halo_.own, columns = halo_.with_ghosts();
-  return row_offsets_64_.empty() ? csr_matrix<T>::borrow(rows, columns, row_offsets_32_, column_indices_, values_)
-                                 : csr_matrix<T>::borrow(rows, columns, row_offsets_64_, column_indices_, values_);
+  const index_type columns = halo_.with_ghosts();
+  return row_offsets_64_.empty() ? csr_matrix<T>::borrow(rows(), columns, row_offsets_32_, column_indices_, values_)
+                                 : csr_matrix<T>::borrow(rows(), columns, row_offsets_64_, column_indices_, values_);
 }
 
 template <class T>
@@ -291,14 +318,15 @@ std::vector<T> distributed_csr_matrix<T>::multiply(std::span<const T> x) const {
   ranks_.agree(doing, [&] {
     if (static_cast<index_type>(x.size()) != halo_.own) {
       refuse_rows(doing, "x has " + std::to_string(x.size()) + " entries on this rank",
-                  "Give as many as it has rows: " + std::to_string(halo_.own));
+                  (is_square() ? "Give as many as it has rows: " : "Give as many as it has columns: ") +
+                      std::to_string(halo_.own));
     }
     extended.assign(x.begin(), x.end());
     extended.resize(static_cast<std::size_t>(halo_.with_ghosts()));
-    y.resize(x.size());
+    y.resize(static_cast<std::size_t>(rows()));
   });
   exchange_halo<T>(ranks_, halo_, extended);
-  for (index_type i = 0; i < halo_.own; ++i) {
+  for (index_type i = 0; i < rows(); ++i) {
     T sum = 0;
     for (auto k = static_cast<std::size_t>(row_offset(i)); k < static_cast<std::size_t>(row_offset(i + 1)); ++k)
       sum += values_[k] * extended[static_cast<std::size_t>(column_indices_[k])];

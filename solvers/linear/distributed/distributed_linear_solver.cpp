@@ -103,6 +103,12 @@ struct distributed_linear_solver<T>::implementation {
     preconditioner_choice chosen;
     const auto polynomials = ranks.all_gather<chebyshev_options>(making_distributed_solver, [&] {
       method = method_for_groups<T>(options.method);
+      if (!A.is_square() && !method->record_with_transpose)
+        throw error(making_distributed_solver,
+                    "method " + options.method + " needs a square matrix, split alike by rows and columns, and A has " +
+                        std::to_string(A.partition().rows()) + " rows and " + std::to_string(A.columns().rows()) +
+                        " columns",
+                    "Use method lsqr, or split the columns as the rows");
       chosen = preconditioner_for_groups(*method, options);
       return std::vector{chosen.options.chebyshev};
     });
@@ -116,7 +122,7 @@ struct distributed_linear_solver<T>::implementation {
     setup.make_halo(A.halo(), method->exchanges_two);
     if (method->record_with_transpose) {
       transpose.emplace(A, setup.choice().where);
-      setup.make_halo_of_transpose(transpose->halo());
+      setup.make_halo_of_transpose(transpose->halo(), A.columns().rows());
     }
     const bool across = chosen.name == amg_name && ranks.size() > 1 && is_across_ranks(ranks, chosen.options.amg);
     if (chosen.name == amg_name && ranks.size() > 1 && !across) coarse.emplace(setup.exchange(), A);
@@ -133,7 +139,7 @@ struct distributed_linear_solver<T>::implementation {
     ranks.agree(making_distributed_solver, [&] {
       const executor_choice& choice = setup.choice();
       solve_request<T> request = matrix.request();
-      request.columns = request.rows;  // of x, a rank has no ghosts
+      request.columns = A.halo().own;  // of x, a rank has no ghosts
       request.settings = method_settings_of(options);
       request.preconditioner = chosen.kind;
       values_of_M = buffer<const T*>(choice.where, 1, &request.values);

@@ -22,12 +22,13 @@ struct entry_of_column {
 template <class T>
 std::vector<entry_of_column<T>> entries_of_own_columns(const distributed_csr_matrix<T>& A) {
   const group& ranks = A.ranks();
-  const row_partition& split = A.partition();
+  const row_partition& split = A.columns();
   const csr_matrix<T> local = A.local();
   const halo_plan& plan = A.halo();
-  const index_type first = split.first(ranks.rank());
+  const index_type first = A.partition().first(ranks.rank());
   const auto global_column = [&](std::int32_t column) {
-    return column < plan.own ? first + column : plan.ghosts[static_cast<std::size_t>(column - plan.own)];
+    return column < plan.own ? split.first(ranks.rank()) + column
+                             : plan.ghosts[static_cast<std::size_t>(column - plan.own)];
   };
   std::vector<entry_of_column<T>> mine;
   for (int q = 0; q < ranks.size(); ++q) {
@@ -52,7 +53,7 @@ std::vector<entry_of_column<T>> entries_of_own_columns(const distributed_csr_mat
 
 template <class T>
 distributed_csr_matrix<T> transposed(const distributed_csr_matrix<T>& A) {
-  const row_partition& split = A.partition();
+  const row_partition& split = A.columns();
   const int self = A.ranks().rank();
   const std::vector<entry_of_column<T>> entries = entries_of_own_columns(A);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(split.rows_of(self)) + 1), columns;
@@ -63,7 +64,7 @@ distributed_csr_matrix<T> transposed(const distributed_csr_matrix<T>& A) {
     values.push_back(one.value);
   }
   for (std::size_t j = 1; j < offsets.size(); ++j) offsets[j] += offsets[j - 1];
-  return {A.ranks(), split.first(self), offsets, columns, values};
+  return {A.ranks(), split.first(self), A.partition(), offsets, columns, values};
 }
 
 template <class T>

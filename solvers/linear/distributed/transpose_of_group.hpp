@@ -9,9 +9,10 @@
 
 namespace whilst {
 
-/// The transpose of a distributed matrix, split as that is, so that products with it have a halo like any other's. Row
-/// j has the entries of column j in the order of rows, and those of a row in its order, on any number of ranks.
-/// Collective. Made on the host: the entries of a rank's columns travel to all ranks, one rank's after another's.
+/// The transpose of a distributed matrix, its rows split as that one's columns. Products with it have a halo of their
+/// own. Row j has the entries of column j in the order of rows, and those of a row in its order, on any number of
+/// ranks. Collective. Made on the host: the entries of a rank's columns travel to all ranks, one rank's after
+/// another's.
 template <class T>
 distributed_csr_matrix<T> transposed(const distributed_csr_matrix<T>& A);
 

@@ -11,8 +11,9 @@
 
 namespace whilst {
 
-/// A square sparse matrix whose rows lie on the ranks of a group, in host memory: rank 0 has the first ones, rank 1
-/// those after them, and so on; a rank may have none. Vectors are split as the rows are.
+/// A sparse matrix whose rows lie on the ranks of a group, in host memory: rank 0 has the first ones, rank 1 those
+/// after them, and so on; a rank may have none. Vectors are split as the rows are. It is square, or, for least squares,
+/// of any shape: then vectors that it multiplies are split as said for its columns.
 ///
 /// Each rank keeps its rows as a local matrix: own columns are numbered from 0, the columns of other ranks, *ghosts*,
 /// after them in the order of their global numbers. The entries of a row stay in the order given, so that a product
@@ -30,8 +31,13 @@ class distributed_csr_matrix {
   distributed_csr_matrix(const group& ranks, index_type first_row, const integer_array& row_offsets,
                          const integer_array& column_indices, std::span<const T> values);
 
-  /// Splits a matrix that rank 0 has; other ranks give null. Rank q's rows begin where q / size of all nonzeros and
-  /// rows have passed. Each piece travels to all ranks, one piece at a time. Collective.
+  /// The same of any shape. columns: who has which entries of vectors that it multiplies, all ranks' the same.
+  distributed_csr_matrix(const group& ranks, index_type first_row, const row_partition& columns,
+                         const integer_array& row_offsets, const integer_array& column_indices,
+                         std::span<const T> values);
+
+  /// Splits a square matrix that rank 0 has; other ranks give null. Rank q's rows begin where q / size of all nonzeros
+  /// and rows have passed. Each piece travels to all ranks, one piece at a time. Collective.
   static distributed_csr_matrix from_rank_0(const group& ranks, const csr_matrix<T>* matrix);
 
   /// Takes new values, of the same pattern in the same order, else throws and keeps the old ones on all ranks.
@@ -43,6 +49,10 @@ class distributed_csr_matrix {
 
   const group& ranks() const { return ranks_; }
   const row_partition& partition() const { return partition_; }
+  /// Of the vectors that it multiplies; that of the rows unless another one was given.
+  const row_partition& columns() const { return columns_; }
+  /// Whether rows and columns are as many and split alike.
+  bool is_square() const { return partition_ == columns_; }
   const halo_plan& halo() const { return halo_; }
   /// This rank's rows by halo().with_ghosts() columns. Borrowed from this object: use it no longer than that lives, and
   /// not after it was moved or assigned to.
@@ -55,12 +65,16 @@ class distributed_csr_matrix {
   std::vector<T> multiply(std::span<const T> x) const;
 
  private:
+  distributed_csr_matrix(const group& ranks, index_type first_row, const row_partition* columns,
+                         const integer_array& row_offsets, const integer_array& column_indices,
+                         std::span<const T> values);
+  index_type rows() const { return partition_.rows_of(ranks_.rank()); }
   index_type row_offset(index_type i) const;
   index_type global_column(index_type local) const;
   void take_columns(const integer_array& column_indices);
 
   group ranks_;
-  row_partition partition_;
+  row_partition partition_, columns_;
   halo_plan halo_;
   std::vector<std::int32_t> row_offsets_32_;  // if these can count the entries
   std::vector<std::int64_t> row_offsets_64_;  // else

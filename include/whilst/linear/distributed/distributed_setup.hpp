@@ -25,7 +25,10 @@ class distributed_setup {
     if (exchanges_two) halo_of_two_.emplace(*exchange_, plan, 2);
   }
   /// The same for products with the transpose.
-  void make_halo_of_transpose(const halo_plan& plan) { halo_of_transpose_.emplace(*exchange_, plan); }
+  void make_halo_of_transpose(const halo_plan& plan, index_type columns_of_all) {
+    halo_of_transpose_.emplace(*exchange_, plan);
+    columns_of_all_ = columns_of_all;
+  }
 
   const executor_choice& choice() const { return choice_; }
   const group& ranks() const { return exchange_->ranks(); }
@@ -37,10 +40,10 @@ class distributed_setup {
     return {local, halo_->of_steps(), halo_->is_mutual(), rows_of_all_,
             halo_of_two_ ? halo_of_two_->of_steps() : halo_exchange{}};
   }
-  /// The same of the transpose, for a square matrix.
+  /// The same of the transpose.
   template <class T, class Rows>
   distributed_operator<T, Rows> operator_of_transpose(const Rows& local) const {
-    return {local, halo_of_transpose_->of_steps(), halo_of_transpose_->is_mutual(), rows_of_all_, {}};
+    return {local, halo_of_transpose_->of_steps(), halo_of_transpose_->is_mutual(), columns_of_all_, {}};
   }
   /// Throws whilst::error if a rank was lost.
   void require_all(std::string_view doing) const;
@@ -48,7 +51,7 @@ class distributed_setup {
   void recover();
 
  private:
-  index_type rows_of_all_;
+  index_type rows_of_all_, columns_of_all_ = 0;
   executor_choice choice_{place::host(), executor::host};
   std::optional<whilst::exchange> exchange_;
   std::optional<halo> halo_, halo_of_two_, halo_of_transpose_;

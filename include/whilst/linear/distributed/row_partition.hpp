@@ -19,6 +19,7 @@ class row_partition {
   index_type first(int rank) const { return first_[static_cast<std::size_t>(rank)]; }
   index_type rows_of(int rank) const { return first(rank + 1) - first(rank); }
   bool has(int rank, index_type row) const { return first(rank) <= row && row < first(rank + 1); }
+  bool operator==(const row_partition&) const = default;
 
  private:
   std::vector<index_type> first_{0, 0};
