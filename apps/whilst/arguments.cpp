@@ -315,8 +315,7 @@ arguments::arguments()
       ranks_of_group());
   add(solve, "--transport", solving.solver.transport,
       "How they exchange: on GPUs by peer-memory, host-memory or nccl-windows, on the host by threads or "
-      "shared-memory; "
-      "auto takes the first that works, never nccl-windows (default auto)",
+      "shared-memory; auto takes the first that works, never nccl-windows (default auto)",
       transport_of_ranks());
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,
@@ -342,7 +341,7 @@ arguments::arguments()
       "Run all with this preconditioner, too: their rows and curves come after the others", preconditioner_of_matrix())
       ->option_text("NAME");
   CLI::Option* const ranks = add(compare, "--ranks", comparing.ranks,
-                                 "Compare numbers of ranks instead, which share the rows as with solve --ranks: "
+                                 "Compare numbers of ranks instead, which share the rows as solve does: "
                                  "threads:1,2,4, of this process, or "
                                  "mpi, the number that mpirun started",
                                  numbers_of_ranks());

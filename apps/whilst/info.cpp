@@ -49,8 +49,9 @@ int run_info(const std::string& json) {
   if (machine.peers.size() > 1)
     for (std::size_t gpu = 0; gpu < machine.peers.size(); ++gpu)
       fmt::print("  GPU {:<10} {}\n", gpu,
-                 machine.peers[gpu].empty() ? "reaches the memory of no other"
-                                            : fmt::format("reaches that of {}", fmt::join(machine.peers[gpu], ", ")));
+                 machine.peers[gpu].empty()
+                     ? "reaches the memory of no other"
+                     : fmt::format("reaches the memory of {}", fmt::join(machine.peers[gpu], ", ")));
   fmt::print("MPI          {}\n", is_built_with_mpi() ? "built in: whilst solve --ranks mpi, under mpirun"
                                                       : "not built in: ranks are threads");
   return succeeded;

@@ -70,7 +70,8 @@ auto wait_for(const Ticket& solve) {
       while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1))
         if (solve.done()) return solve.wait();
     }
-    signal_check check;  // not before: making one takes longer than a short solve needs to end
+    // Not before: making one takes longer than a short solve needs to end.
+    signal_check check = outlived_by_python([] { return signal_check(); });
     const without_gil free_others;
     while (!solve.done()) {
       check();

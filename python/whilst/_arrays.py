@@ -122,13 +122,12 @@ class GpuVector:
         self.array = array
         if _is_of_cupy(array) and array.flags.c_contiguous:  # whose own attributes take less time than the protocol's
             self.shape, self.dtype, self.size = array.shape, array.dtype, array.size
-            self.address, self.read_only, self.stream = array.data.ptr, False, None
+            self.address, self.read_only = array.data.ptr, False
             return
         interface = _interface(array, what)
         self.shape = tuple(interface["shape"])
         self.dtype = np.dtype(interface["typestr"])
         self.address, self.read_only = interface["data"]
-        self.stream = interface.get("stream")
         self.size = math.prod(self.shape)
         strides = interface.get("strides")
         if strides is not None and self.size > 1:

@@ -51,6 +51,10 @@ launch_desk::launch_desk(program& recorded, index_type systems, control* outer, 
     cuda::device_guard current(where_.device());
     life_ = cuda::context_life::current();
     beside_ = cuda::make_stream();
+    int concurrent = 0;
+    WHILST_CUDA("asking whether host and GPU may touch managed memory at once",
+                cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, where_.device()));
+    heeds_announcements_ = !is_batch() && concurrent;
     const auto requests = static_cast<std::size_t>(std::min(systems_, told_at_once)) * sizeof(std::uint64_t);
     pinned_ = shared_memory_block(where_, std::max(sizeof(glance), requests));
   }
@@ -172,7 +176,7 @@ std::shared_ptr<launch_desk::launch> launch_desk::begin() {
 
 control_settings launch_desk::with_history(control_settings settings, const launch& of) const {
   settings.history = of.history;
-  settings.history_capacity = history_capacity_;
+  settings.history_capacity = history_capacity_ > 0 ? history_capacity_ + 1 : 0;  // with the history_end
   return settings;
 }
 
@@ -234,7 +238,7 @@ bool launch_desk::is_done([[maybe_unused]] const launch& which) const {
 #if WHILST_WITH_CUDA
   if (where_.on_host() || life_.ended() || which.has_ended) return true;
   if (which.in_capture) return has_announced(which);
-  if (!is_batch() && has_announced(which)) return true;
+  if (heeds_announcements_ && has_announced(which)) return true;
   const cuda::relaxed_capture_mode relaxed;  // a query breaks captures in progress, on any stream
   // A failed solve is done too; wait() reports why.
   return WHILST_CUDA_ATTEMPT(cudaEventQuery(which.end.get())) != cudaErrorNotReady;
@@ -252,7 +256,7 @@ void launch_desk::wait([[maybe_unused]] const launch& which) const {
     throw error("waiting for a solve that was enqueued into a capture", "its graph has not completed a launch yet",
                 "Launch the graph and synchronize its stream first");
   }
-  if (which.has_ended || (!is_batch() && has_announced(which))) return;
+  if (which.has_ended || (heeds_announcements_ && has_announced(which))) return;
   cuda::device_guard current(where_.device());
   WHILST_CUDA("waiting for a solve", cudaEventSynchronize(which.end.get()));
 #endif

@@ -164,6 +164,9 @@ class launch_desk {
   } on_host_;
   mutable std::mutex lock_;  ///< guards all above but on_host_, and copies alongside the loop
 #if WHILST_WITH_CUDA
+  /// Whether a solve that has announced its outcome is done: not where the host must leave managed memory, as b and x
+  /// may be, alone until the kernel has ended.
+  bool heeds_announcements_ = false;
   cuda::stream beside_;         ///< for copies that must not wait for the loop
   shared_memory_block pinned_;  ///< their host side
 #endif

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +24,9 @@ namespace {
 
 std::unique_ptr<named_memory> named_memory::made(std::size_t bytes) {
   static std::atomic<int> count{0};
-  const std::string name = "/whilst-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+  static const unsigned token = std::random_device()();  // processes of several containers may have one number
+  const std::string name =
+      "/whilst-" + std::to_string(getpid()) + "-" + std::to_string(token) + "-" + std::to_string(count++);
   return std::unique_ptr<named_memory>(new named_memory(bytes, name, true));
 }
 std::shared_ptr<void> named_memory::opened(const name_text& name, std::size_t bytes) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlfcn.h>
@@ -89,10 +91,23 @@ class nccl_library {
   }
 };
 
-/// Empty if NCCL is told to use no multicast. NCCL looks at the environment alone.
+/// Empty if NCCL is told to use no multicast. NCCL looks at the environment alone, when it is first used: if others had
+/// loaded it before, only what the process was started with is sure to have reached it.
 std::string why_multicast_is_on() {
+  static const bool was_loaded = [] {
+    void* const at = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+    if (at) dlclose(at);
+    return at != nullptr;
+  }();
+  constexpr std::string_view off = "NCCL_NVLS_ENABLE=0";
+  if (was_loaded) {
+    std::ifstream start("/proc/self/environ", std::ios::binary);
+    for (std::string one; std::getline(start, one, '\0');)
+      if (one == off) return "";
+    return "NCCL was loaded before, and NVLink multicast may be on: start the process with " + std::string(off);
+  }
   const char* const asked = std::getenv("NCCL_NVLS_ENABLE");
-  return asked && std::strcmp(asked, "0") == 0 ? "" : "NCCL's NVLink multicast is not off: set NCCL_NVLS_ENABLE=0";
+  return asked && std::strcmp(asked, "0") == 0 ? "" : "NCCL's NVLink multicast is not off: set " + std::string(off);
 }
 std::string why_no_nccl_windows() {
   if (const std::string why = why_multicast_is_on(); !why.empty()) return why;
@@ -117,6 +132,8 @@ class communicator {
         if (q != static_cast<std::size_t>(known.ranks.rank()) && known.shares_process(q) &&
             known.all[q].device == device_)
           throw error(doing, "two ranks have one GPU, which NCCL refuses", "Give each rank a GPU of its own");
+      const cuda::device_guard current(device_);
+      life_ = cuda::context_life::current();  // here, where a rank that throws keeps none waiting
       std::vector<ncclUniqueId> own;
       if (known.ranks.rank() == 0)
         nccl_library::loaded().require(nccl_library::loaded().GetUniqueId(&own.emplace_back()), doing);
@@ -125,7 +142,6 @@ class communicator {
     known.ranks.agree(doing, [&] {
       const nccl_library& nccl = nccl_library::loaded();
       const cuda::device_guard current(device_);
-      life_ = cuda::context_life::current();
       nccl.require(nccl.CommInitRank(&at_, known.ranks.size(), ids.all.front(), known.ranks.rank()), doing);
       if (const int reached = ranks_in_reach(nccl.TeamLsa, at_); reached != known.ranks.size())
         throw error(doing, "a GPU reaches " + std::to_string(reached) + " of the ranks' GPUs by load and store",

@@ -20,8 +20,8 @@ WHILST_HD inline bool is_finite(double value) { return value - value == 0; }
 struct control_settings {
   /// Most completed updates; the loop stops with iteration_limit there.
   index_type limit = 0;
-  /// Buffer for the history: capacity records (an even number), or none. For control::show_history one more behind
-  /// them.
+  /// Buffer for the history: capacity records, an even number, or none. An odd capacity says that the last of them is a
+  /// history_end.
   history_record* history = nullptr;
   index_type history_capacity = 0;
   /// Tolerances on a residual norm: see control::set_reference.
@@ -95,7 +95,7 @@ WHILST_NOINLINE WHILST_HD inline index_type halve(history_record* history, index
 /// Room for the records that a short solve hands to the host together with its outcome.
 inline constexpr index_type records_shown = 24;
 
-/// What lies behind a history's records, in the memory of one: where the host sees the first records_shown of them.
+/// What may lie behind a history's records, in the memory of one: where the host sees the first records_shown of them.
 struct history_end {
   history_record* first_records;  ///< null for nowhere
   std::uint64_t unused;
@@ -276,7 +276,7 @@ struct alignas(128) control : loop_state {
     updating = 0;
     limit = settings.limit;
     history = settings.history;
-    history_capacity = history ? settings.history_capacity : 0;
+    history_capacity = history ? settings.history_capacity & ~index_type{1} : 0;
     trips_left = settings.trip_limit ? settings.trip_limit : limit - iteration;
     started_at = stopped_at = now_nanoseconds();
     outside.launch = settings.launch;
@@ -307,10 +307,10 @@ struct alignas(128) control : loop_state {
   }
 
   /// For the step that tells the outcome of a solve, before it does: has the host see the history if it is short, and a
-  /// copy by the host would take longer than the solve. Behind settings.history lies a history_end.
+  /// copy by the host would take longer than the solve.
   WHILST_HD void show_history() const {
-    if (!settings.history || history_count > records_shown) return;
-    const auto& end = *reinterpret_cast<const history_end*>(settings.history + settings.history_capacity);
+    if (!settings.history || settings.history_capacity % 2 == 0 || history_count > records_shown) return;
+    const auto& end = *reinterpret_cast<const history_end*>(settings.history + (settings.history_capacity - 1));
     if (end.first_records) copy_records(settings.history, history_count, end.first_records);
   }
 

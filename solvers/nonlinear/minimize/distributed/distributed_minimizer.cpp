@@ -23,7 +23,7 @@ struct minimizer_of_rank {
   std::array<char, 32> method, line_search;
   double gradient, relative_gradient, step, function, lower_bound;
   index_type max_iterations, max_evaluations, history_capacity;
-  int unroll, on_host, how, reads_others;
+  int unroll, on_host, how, reads_others, bytes_of_number;
   index_type unknowns;
 
   bool agrees_with(minimizer_of_rank other) const {
@@ -108,6 +108,7 @@ struct distributed_minimizer<T>::implementation {
                                            .on_host = f.where().on_host(),
                                            .how = static_cast<int>(how),
                                            .reads_others = plan != nullptr,
+                                           .bytes_of_number = sizeof(T),
                                            .unknowns = own}};
     });
     index_type unknowns = 0;
