@@ -134,7 +134,7 @@ void open_memory(const ranks_known& known, const transport* by, memory_seen& mad
   made.others.clear();
   made.seen.clear();
   known.ranks.barrier(making_window);  // before any rank frees what others may have open
-  made = {.bytes = made.bytes};
+  made = {made.bytes, nullptr, false, {}, {}};
   std::rethrow_exception(failure);
 }
 
