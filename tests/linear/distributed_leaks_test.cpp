@@ -33,16 +33,19 @@ TEST_CASE("thousands of solves on several ranks leave no memory behind", "[group
         for (int k = 0; k < times; ++k) {
           solve(kept);
           if (k % 50 != 0) continue;
-          whilst::distributed_linear_solver<double> another(part, options);
-          solve(another);
-          ranks.barrier("ending a solver");  // while a rank solves, ending one would wait for that
+          {
+            whilst::distributed_linear_solver<double> another(part, options);
+            solve(another);
+            ranks.barrier("ending a solver");
+          }
+          ranks.barrier("solvers have ended");  // ending one waits for other ranks' solves in this process
         }
       };
       const auto measure = [&](std::int64_t sign) {
         ranks.barrier("before memory is measured");
         if (ranks.rank() == 0) {
+          on_gpus += sign * free_on_gpus();  // first, as it may begin to use a GPU
           on_host += sign * allocated_on_host();
-          on_gpus += sign * free_on_gpus();
         }
         ranks.barrier("after memory is measured");
       };

@@ -119,7 +119,7 @@ TEST_CASE("a process that is killed is lost to the others, who go on in a group 
 }
 
 // A process that has used CUDA cannot fork others that do: this runs first, or in a process of its own.
-TEST_CASE("a process that is killed is lost to the others, on GPUs", "[group][linear][alone]") {
+TEST_CASE("a process that is killed is lost to the others on GPUs", "[group][linear][alone]") {
   if (gpus_after_fork() < ranks_at_first) {
     WARN("skipped: there are not so many GPUs, or this process has used one before");
     return;

@@ -279,8 +279,9 @@ TEMPLATE_TEST_CASE("ranks minimize the extended Rosenbrock function", "[group][m
     const int size = static_cast<int>(split.size()) - 1;
     if (!may_run(executor, size)) continue;
     CAPTURE(executor, method, size);
-    // In float values tell points apart up to the square root of epsilon, times the curvature 1000 and the pairs.
-    constexpr double tolerance = sizeof(TestType) == 4 ? 1e-3 : 1e-8;
+    // In float values tell points apart up to the square root of epsilon, times the curvature 1000 and the pairs; a
+    // line search may end ten times as far off.
+    constexpr double tolerance = sizeof(TestType) == 4 ? 1e-2 : 1e-8;
     found_on_ranks<TestType> found;
     CHECK(on_ranks(size, [&](const group& ranks) {
             const index_type own = size_of(split, ranks);
