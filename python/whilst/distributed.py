@@ -195,7 +195,7 @@ class DistributedLinearSolver:
 
     @property
     def transport(self):
-        """What words between ranks travel by: ``"one rank"``, ``"threads"``, ``"shared memory"``, ``"peer memory"`` and so on."""
+        """What words between ranks travel by, such as ``"threads"``, ``"shared memory"`` or ``"peer memory"``."""
         return self._core.transport()
 
     @property
