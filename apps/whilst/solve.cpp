@@ -4,9 +4,9 @@
 #include "command.hpp"
 #include "header.hpp"
 #include "input.hpp"
+#include "ranks/solve_on_ranks.hpp"
 #include "results.hpp"
 #include "solve_columns.hpp"
-#include "solve_on_ranks.hpp"
 #include "solve_results.hpp"
 
 namespace whilst::command {

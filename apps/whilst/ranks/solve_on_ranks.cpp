@@ -1,4 +1,4 @@
-#include "solve_on_ranks.hpp"
+#include "apps/whilst/ranks/solve_on_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 #include "apps/common/interrupts.hpp"
 #include "apps/common/progress.hpp"
+#include "apps/whilst/header.hpp"
+#include "apps/whilst/ranks/solver_on_ranks.hpp"
+#include "apps/whilst/results.hpp"
+#include "apps/whilst/solve_results.hpp"
 #include "benchmarks/common/ranks.hpp"
-#include "header.hpp"
-#include "results.hpp"
-#include "solve_results.hpp"
-#include "solver_on_ranks.hpp"
 
 namespace whilst::command {
 namespace {

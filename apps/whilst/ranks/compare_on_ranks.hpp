@@ -1,6 +1,6 @@
 #pragma once
 
-#include "command.hpp"
+#include "apps/whilst/command.hpp"
 
 namespace whilst::command {
 

@@ -1,4 +1,4 @@
-#include "solver_on_ranks.hpp"
+#include "apps/whilst/ranks/solver_on_ranks.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "compare_on_ranks.hpp"
+#include "apps/whilst/ranks/compare_on_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -15,12 +15,12 @@
 #include "apps/common/progress.hpp"
 #include "apps/common/report_json.hpp"
 #include "apps/common/text.hpp"
+#include "apps/whilst/header.hpp"
+#include "apps/whilst/ranks/solver_on_ranks.hpp"
+#include "apps/whilst/results.hpp"
+#include "apps/whilst/solve_times.hpp"
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/common/ranks.hpp"
-#include "header.hpp"
-#include "results.hpp"
-#include "solve_times.hpp"
-#include "solver_on_ranks.hpp"
 #include "whilst/version.hpp"
 
 namespace whilst::command {

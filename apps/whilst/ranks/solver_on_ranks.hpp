@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "apps/common/json_file.hpp"
-#include "command.hpp"
-#include "input.hpp"
+#include "apps/whilst/command.hpp"
+#include "apps/whilst/input.hpp"
 #include "whilst/group/group.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
 #include "whilst/machine.hpp"
