@@ -21,13 +21,16 @@ void add_quiet(CLI::App* to, bool& quiet) {
   to->add_flag("-q,--quiet", quiet, "Print errors only; the exit status and the files that are asked for say the rest");
 }
 
+CLI::Validator seconds() {
+  return number<double>(
+      "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5");
+}
+
 template <class Options>
 void add_limits(CLI::App* to, Options& solver, const char* usual) {
   add(to, "--max-iterations", solver.max_iterations, fmt::format("Limit (default {})", usual),
       whole_number(0, std::numeric_limits<index_type>::max(), usual));
-  add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)",
-      number<double>(
-          "SECONDS", [](double value) { return value > 0; }, "seconds above 0, as 2.5"));
+  add(to, "--deadline", solver.deadline, "Seconds that the loop may run (default: no limit)", seconds());
 }
 
 void add_unroll(CLI::App* to, int& unroll, const std::string& what) {
@@ -309,7 +312,8 @@ arguments::arguments()
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
-  add(solve, "--ranks", solving.ranks,
+  CLI::Option* const ranks_of_solve = add(
+      solve, "--ranks", solving.ranks,
       "Split the rows among several ranks, one GPU each, or with --executor host parts of the CPU: threads:P, of this "
       "process, or mpi, the processes that mpirun started (default: one). docs/several-gpus.md tells of them",
       ranks_of_group());
@@ -317,6 +321,9 @@ arguments::arguments()
       "How they exchange: on GPUs by peer-memory, host-memory or nccl-windows, on the host by threads or "
       "shared-memory; auto takes the first that works, never nccl-windows (default auto)",
       transport_of_ranks());
+  add(solve, "--peer-limit", solving.peer_limit_seconds,
+      "Seconds that they wait for one that does not come, before the solve ends with peer_lost (default 10)", seconds())
+      ->needs(ranks_of_solve);
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,
                   "Print the recorded program, and what was made as a preconditioner: of amg a table of its levels");

@@ -13,7 +13,6 @@
 
 #include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
-#include "python/src/reports.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/group/thread_group.hpp"
 #include "whilst/linear/distributed/distributed_linear_solver.hpp"
@@ -88,8 +87,8 @@ void bind_solver(nb::module_& module, const char* name) {
       .def(
           "solve",
           [](solver& self, const input<T>& b, const output<T>& x, const nb::object& look) {
-            return fields_of(
-                watched(self, look, /*check_signals=*/true, [&] { return self.solve(span_of<T>(b), span_to<T>(x)); }));
+            return watched(self, look, /*check_signals=*/true,
+                           [&] { return self.solve(span_of<T>(b), span_to<T>(x)); });
           },
           nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none())
       .def(

@@ -10,7 +10,6 @@
 
 #include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
-#include "python/src/reports.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/linear/linear_solver.hpp"
 #include "whilst/linear/program_cache.hpp"
@@ -108,14 +107,14 @@ void bind_solver(nb::module_& module, const char* name) {
       .def(
           "solve",
           [](solver& self, const input<T>& b, const output<T>& x, const nb::object& look, bool check_signals) {
-            return fields_of(solve_with(self, b, x, look, check_signals));
+            return solve_with(self, b, x, look, check_signals);
           },
           nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("look").none(), nb::arg("check_signals"))
       .def(
           "solve_on_device",
           [](solver& self, std::uintptr_t stream, std::uintptr_t b, std::uintptr_t x, bool check_signals) {
-            return fields_of(watched(self, nb::none(), check_signals,
-                                     [&] { return self.solve(stream_at(stream), at<T>(b), to<T>(x)); }));
+            return watched(self, nb::none(), check_signals,
+                           [&] { return self.solve(stream_at(stream), at<T>(b), to<T>(x)); });
           },
           nb::arg("stream"), nb::arg("b"), nb::arg("x"), nb::arg("check_signals"))
       .def(
@@ -157,7 +156,7 @@ void bind_solver(nb::module_& module, const char* name) {
           const without_gil free_others;
           borrowed.emplace(default_cache().borrow(A, options));
         }
-        return fields_of(solve_with(**borrowed, b, x, look, /*check_signals=*/true));
+        return solve_with(**borrowed, b, x, look, /*check_signals=*/true);
       },
       nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"), nb::arg("preconditioner"),
       nb::arg("look").none());
@@ -173,9 +172,9 @@ void bind_solver(nb::module_& module, const char* name) {
                  borrowed.emplace(default_cache().borrow(A, options));
                  if (!may_go_on) started.emplace((*borrowed)->enqueue(stream_at(stream), at<T>(b), to<T>(x)));
                }
-               if (started) return fields_of(wait_for(*started));
-               return fields_of(watched(**borrowed, nb::none(), /*check_signals=*/true,
-                                        [&] { return (*borrowed)->solve(stream_at(stream), at<T>(b), to<T>(x)); }));
+               if (started) return wait_for(*started);
+               return watched(**borrowed, nb::none(), /*check_signals=*/true,
+                              [&] { return (*borrowed)->solve(stream_at(stream), at<T>(b), to<T>(x)); });
              });
 }
 
@@ -207,7 +206,7 @@ void bind_linear_solvers(nb::module_& module) {
            })
       .def("cancel", &ticket::cancel)
       .def("done", &ticket::done)
-      .def("wait", [](const ticket& self) { return fields_of(wait_for(self)); });
+      .def("wait", [](const ticket& self) { return wait_for(self); });
   bind_matrix<float>(module, "MatrixFloat");
   bind_matrix<double>(module, "MatrixDouble");
   bind_solver<float>(module, "SolverFloat");

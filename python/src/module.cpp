@@ -12,6 +12,7 @@
 #include "python/src/groups.hpp"
 #include "python/src/linear_solver.hpp"
 #include "python/src/nonlinear.hpp"
+#include "python/src/reports.hpp"
 #include "whilst/basics/error.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/files/options_text.hpp"
@@ -68,6 +69,7 @@ NB_MODULE(_core, module) {
         return made;
       },
       "What this machine can run: a dictionary. Its executors are True, or a sentence that says why not.");
+  whilst::python::bind_reports(module);
   whilst::python::bind_linear_solvers(module);
   whilst::python::bind_batches(module);
   whilst::python::bind_nonlinear_solvers(module);

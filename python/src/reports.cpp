@@ -9,6 +9,10 @@
 
 namespace whilst::python {
 
+void bind_reports(nb::module_& module) {
+  nb::class_<report>(module, "Report").def("fields", [](const report& self) { return fields_of(self); });
+}
+
 nb::dict fields_of(const report& done) {
   std::vector<std::int64_t> iterations;
   std::vector<double> norms;

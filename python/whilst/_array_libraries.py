@@ -1,5 +1,6 @@
 """The libraries whose functions can be recorded."""
 
+from ._arrays import library_of
 from ._gpu_functions import CupyFunctions, TorchFunctions
 from ._warp_functions import WarpFunctions
 
@@ -12,7 +13,7 @@ _OF_JAX = (
 
 def functions_like(array, what):
     """The library that an array on a GPU is from, for functions of such arrays."""
-    library = type(array).__module__.partition(".")[0]
+    library = library_of(array)
     if library not in _LIBRARIES:
         cure = _OF_JAX if library in ("jax", "jaxlib") else "Convert it"
         raise TypeError(

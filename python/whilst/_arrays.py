@@ -1,5 +1,6 @@
 """Arrays of other libraries: what they are, where they lie, and how to read them without a copy."""
 
+import functools
 import math
 import sys
 
@@ -15,10 +16,22 @@ _COMPLEX_CURE = (
 )
 
 
+@functools.lru_cache(64)
+def _library_of(kind):
+    return kind.__module__.partition(".")[0]
+
+
+def library_of(array):
+    """The name of the package that the array's type is from."""
+    return _library_of(type(array))
+
+
 def is_on_gpu(array):
     """Whether the array lies in the memory of a GPU."""
     if isinstance(array, np.ndarray):
         return False
+    if _is_of_cupy(array):  # which takes longer to say so itself
+        return True
     device = getattr(array, "__dlpack_device__", None)
     if device is not None:  # asked first: PyTorch's sparse tensors raise an error when asked for the other
         return device()[0] in _ON_GPU
@@ -94,7 +107,7 @@ def same_kind(result, like):
     """The NumPy array as an array of the library that `like` is from, without a copy."""
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__") or isinstance(like, np.generic):
         return result
-    library = sys.modules.get(type(like).__module__.partition(".")[0])
+    library = sys.modules.get(library_of(like))
     for owner in (library, getattr(library, "dlpack", None), getattr(library, "numpy", None)):
         convert = getattr(owner, "from_dlpack", None)
         if convert is not None:
@@ -103,7 +116,7 @@ def same_kind(result, like):
 
 
 def _is_of_cupy(array):
-    return type(array).__module__.partition(".")[0] == "cupy"
+    return _library_of(type(array)) == "cupy"
 
 
 def _interface(array, what):
@@ -118,17 +131,18 @@ def _interface(array, what):
 class GpuVector:
     """A vector in the memory of a GPU, read by ``__cuda_array_interface__``; `array` is kept alive."""
 
+    __slots__ = ("array", "shape", "dtype", "address", "read_only")
+
     def __init__(self, array, what):
         self.array = array
         if _is_of_cupy(array) and array.flags.c_contiguous:  # whose own attributes take less time than the protocol's
-            self.shape, self.dtype, self.size = array.shape, array.dtype, array.size
+            self.shape, self.dtype = array.shape, array.dtype
             self.address, self.read_only = array.data.ptr, False
             return
         interface = _interface(array, what)
         self.shape = tuple(interface["shape"])
         self.dtype = np.dtype(interface["typestr"])
         self.address, self.read_only = interface["data"]
-        self.size = math.prod(self.shape)
         strides = interface.get("strides")
         if strides is not None and self.size > 1:
             expected = []
@@ -138,6 +152,11 @@ class GpuVector:
                 step *= extent
             if any(s != e for s, e, n in zip(strides, expected, self.shape) if n > 1):
                 raise ValueError(f"{what} has gaps between its entries. Pass a contiguous copy")
+
+    @property
+    def size(self):
+        """The number of entries."""
+        return math.prod(self.shape)
 
 
 class GpuColumns:
@@ -181,7 +200,7 @@ def zeros_on_gpu(array, shape, order="C"):
     """A new array of zeros of the array's library and type, on its GPU."""
     if hasattr(array, "new_zeros"):  # PyTorch
         return array.new_zeros(shape) if order == "C" else array.new_zeros(shape[::-1]).T
-    if type(array).__module__.partition(".")[0] == "warp" and order == "C":
+    if library_of(array) == "warp" and order == "C":
         return sys.modules["warp"].zeros(shape, dtype=array.dtype, device=array.device)
     cupy = _cupy_of(array, "make")
     with array.device:
@@ -200,7 +219,7 @@ def current_stream(array):
     """The stream in which the array's library works now, as an address; 0, the default stream, if it does not say."""
     if _is_of_cupy(array):
         return sys.modules["cupy"].cuda.get_current_stream(array.data.device_id).ptr
-    library = type(array).__module__.partition(".")[0]
+    library = library_of(array)
     if library == "torch":
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     if library == "warp":

@@ -141,7 +141,7 @@ class Problem:
         if self.system.on_gpu:
             return kept_solver(self.A, self.system, self.method, self.M[0], options).solve(self.b, x0, options)
         x = start_on_gpu(self.b, x0, self.system.shape[1], self.dtype)
-        fields = _core.solve_cached_on_device(
+        done = _core.solve_cached_on_device(
             self.system.matrix(self.dtype),
             current_stream(self.b),
             self.right.address,
@@ -149,7 +149,7 @@ class Problem:
             options_text({"method": self.method, **options}),
             self.M[0],
         )
-        return x, Report.of(fields)
+        return x, Report.of(done)
 
     def solve_calling(self, callback, every, rtol, atol, limit):
         """The same with callback(x) after every so many iterations.

@@ -67,11 +67,21 @@ class Report:
     history: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(cls, fields):
-        """From all fields at once, without the time that a frozen class takes to set each."""
+    def of(cls, done):
+        """That of the core, whose fields are read once one is asked for: a call that nobody asks about takes less time."""
         made = object.__new__(cls)
-        made.__dict__.update(fields)
+        made.__dict__["_done"] = done
         return made
+
+    def __getattr__(self, name):
+        done = self.__dict__.get("_done")
+        if done is None or name not in self.__dataclass_fields__:
+            raise AttributeError(f"a Report has no {name!r}")
+        self.__dict__.update(done.fields())
+        return self.__dict__[name]
+
+    def __reduce__(self):
+        return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def __bool__(self):
         return self.converged

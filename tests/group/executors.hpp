@@ -17,6 +17,8 @@ inline std::vector<std::string> group_executors() {
   names.emplace_back("stream");
   return names;
 }
+/// How many seconds ranks wait for one another in tests where none is to be lost: racecheck slows kernels down.
+inline double peer_limit_seconds() { return under_racecheck() ? 200 : 10; }
 /// Most ranks that may wait for one another on one GPU: it has so many queues.
 inline constexpr int ranks_of_gpu = 4;
 

@@ -46,8 +46,8 @@ found_by_ranks<T> solved_by_ranks(int size, const whilst::csr_matrix<T>& A, cons
   std::vector<std::optional<whilst::report>> reports(static_cast<std::size_t>(size));
   made.thrown = on_ranks(size, [&](const whilst::group& ranks) {
     const auto q = static_cast<std::size_t>(ranks.rank());
-    whilst::distributed_linear_solver<T> solver(distributed<T>(ranks, A, split),
-                                                with_executor(options, options.executor, ranks.rank()));
+    whilst::distributed_linear_solver<T> solver(
+        distributed<T>(ranks, A, split), with_executor(options, options.executor, ranks.rank()), peer_limit_seconds());
     const std::vector<T> own_b(b.begin() + split[q], b.begin() + split[q + 1]);
     std::vector<T> own_x(own_b.size());
     reports[q].emplace(solver.solve(own_b, own_x));

@@ -69,7 +69,8 @@ distributed_linear_solver<T> solver_on_ranks<T>::made_solver(int gpu, const solv
   own_b_.assign(b.all.begin() + rows.first(ranks_.rank()), b.all.begin() + rows.first(ranks_.rank() + 1));
   const share mine{A.local().rows(), A.local().nonzeros(), static_cast<index_type>(A.halo().ghosts.size())};
   shares_ = ranks_.template all_gather<share>("comparing shares", std::span(&mine, 1)).all;
-  return distributed_linear_solver<T>(A, options_of_rank(options.solver, machine_, ranks_.size(), gpu));
+  return distributed_linear_solver<T>(A, options_of_rank(options.solver, machine_, ranks_.size(), gpu),
+                                      options.peer_limit_seconds);
 }
 
 template <class T>
