@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/engine/device_parts.hpp"
+#include "kernels/engine/memory/copies.hpp"
 #include "whilst/engine/group_decisions.hpp"
 
 namespace whilst {
@@ -133,8 +134,14 @@ void program_recorder::check_arena() const {
     throw error("taking a program's arena", "it has one already", "Lay out all of it together, in one call");
 }
 
-std::shared_ptr<const raw_buffer> program_recorder::memory_for(const arena_layout& measured) const {
-  return std::make_shared<const raw_buffer>(where_, static_cast<std::size_t>(measured.used()));
+std::shared_ptr<void> program_recorder::memory_for(const arena_layout& measured) const {
+  const auto bytes = static_cast<std::size_t>(measured.used());
+  if (void* const room = find_room_ ? find_room_(bytes) : nullptr) {
+    set_to_zero(where_, room, bytes);
+    return {room, [](void*) {}};
+  }
+  const auto owned = std::make_shared<raw_buffer>(where_, bytes);
+  return {owned, owned->data()};
 }
 
 void program_recorder::keep_arena(const arena_layout& measured, const arena_layout& placed,

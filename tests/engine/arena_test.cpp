@@ -1,10 +1,12 @@
 // compiled by nvcc where CUDA is on
 // Whose memory a program runs on, and when it can be asked for.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/engine/nests.hpp"
@@ -96,6 +98,36 @@ TEST_CASE("a program owns its arena, of one piece, and lists it", "[arena][sanit
     CHECK(item(table, "result").kept == whilst::lifetime::borrowed);
     CHECK_THAT(table.text(), contains(", borrowed\n"));
     if (!w.where.on_host()) CHECK(program->device_bytes() >= static_cast<index_type>(8000 + sizeof(control)));
+  }
+}
+
+TEST_CASE("an arena lies in room that somebody else has, zeroed", "[arena][sanitizer]") {
+  const index_type n = 1000;
+  for (const way& w : ways()) {
+    INFO(w.name);
+    const std::vector<double> ones(static_cast<std::size_t>(2 * n), 1.0);
+    const whilst::buffer<double> room(w.where, 2 * n, ones.data());
+    std::vector<std::size_t> asked;
+    const auto recorded = [&](double* there) {
+      program_recorder record(w.where);
+      record.seek_room([&, there](std::size_t bytes) {
+        asked.push_back(bytes);
+        return there;
+      });
+      double* const at = record.arena([&](arena_layout& memory) { return memory.take<double>(n); });
+      return std::pair(at, std::move(record).finish());
+    };
+    const auto [within, program] = recorded(room.data());
+    CHECK(within == room.data());
+    CHECK(item(program.memory(), "workspace").bytes == 8000);
+    const std::vector<double> after = values(room);
+    CHECK(std::all_of(after.begin(), after.begin() + n, [](double one) { return one == 0; }));
+    CHECK(std::all_of(after.begin() + n, after.end(), [](double one) { return one == 1; }));
+
+    const auto [elsewhere, other] = recorded(nullptr);  // there is none
+    CHECK(elsewhere != nullptr);
+    CHECK((elsewhere < room.data() || elsewhere >= room.data() + 2 * n));
+    CHECK(asked == std::vector<std::size_t>{8000, 8000});
   }
 }
 

@@ -53,6 +53,26 @@ TEST_CASE("what scratch has left, others take", "[amg]") {
   CHECK(kept.bytes() > 8192);
 }
 
+TEST_CASE("level_memory lends what is left of it, each byte once", "[amg]") {
+  level_memory kept(place::host(), 4096);
+  const piece<double> mine = kept.take<double>(100);  // 1024 bytes in whole units
+  {
+    level_memory scratch(kept);
+    scratch.take<std::byte>(2048);  // from the end, for a while
+    CHECK(kept.lend(1025) == nullptr);
+  }
+  const auto at = [&](const void* piece) {
+    return static_cast<const std::byte*>(piece) - reinterpret_cast<const std::byte*>(mine.data());
+  };
+  CHECK(kept.bytes() == 4096);
+  CHECK(at(kept.lend(1000)) == 1024);
+  CHECK(at(kept.lend(1)) == 2048);
+  CHECK(kept.bytes() == 4096 - 1024 - 256);  // those who have it count it
+  CHECK(kept.lend(2048) == nullptr);         // 1792 are left, and no slab is made
+  CHECK(at(kept.take<std::byte>(1792).data()) == 2304);
+  CHECK(kept.bytes() == 4096 - 1024 - 256);
+}
+
 TEST_CASE("where there is not memory for a slab, a smaller one does", "[amg]") {
   if (whilst_test::under_sanitizers) return;  // their malloc ends the process in place of returning null
   level_memory kept(place::host(), std::size_t{1} << 62);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -219,7 +220,7 @@ class program_recorder : public recorder {
     measuring.item("workspace");
     layout(measuring);
     auto memory = memory_for(measuring);
-    arena_layout placing(memory->data());
+    arena_layout placing(memory.get());
     if constexpr (std::is_void_v<decltype(layout(placing))>) {
       layout(placing);
       keep_arena(measuring, placing, std::move(memory));
@@ -229,6 +230,10 @@ class program_recorder : public recorder {
       return placed;
     }
   }
+
+  /// Where arena() looks for memory before it allocates: find(bytes) returns some on the program's place, aligned as a
+  /// buffer's is, whose owner keeps it as long as the program lives and counts it as the program's; or null.
+  void seek_room(std::function<void*(std::size_t bytes)> find) { find_room_ = std::move(find); }
 
   /// Declares a value that each launch rewrites, in the program's memory on its place: maps and finishes read it
   /// through get(); program::set changes it for later launches, by this handle or by name. Throws whilst::error if the
@@ -307,10 +312,11 @@ class program_recorder : public recorder {
   void check_buffer(const char* name, std::optional<place> of) const;
   void add(const char* name, const void* address, std::size_t bytes, lifetime how, std::shared_ptr<const void> memory);
   void check_arena() const;
-  std::shared_ptr<const raw_buffer> memory_for(const arena_layout& measured) const;
+  std::shared_ptr<void> memory_for(const arena_layout& measured) const;
   void keep_arena(const arena_layout& measured, const arena_layout& placed, std::shared_ptr<const void> memory);
 
   bool has_arena_ = false, is_spent_ = false;
+  std::function<void*(std::size_t bytes)> find_room_;
   std::vector<std::pair<std::vector<memory_item>, std::shared_ptr<const void>>> memory_;
 };
 

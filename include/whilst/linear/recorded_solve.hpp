@@ -160,6 +160,8 @@ recorded_solve<T> record_as(const solve_request<T>& request, const Operator& A, 
   if constexpr (has_rows<Operator> && requires { A.lanes_wanted(); })
     detail::check_lanes("recording a solve by an operator", A.lanes_wanted());
   program_recorder record(request.where);
+  if (preconditioner<T>* const M_in_parts = request.preconditioner_parts)
+    record.seek_room([M_in_parts](std::size_t bytes) { return M_in_parts->room_for(bytes); });
   const auto [frame, solve] = record.arena([&](arena_layout& memory) {
     memory.item("controls");
     const solve_frame<T> placed(request, memory);

@@ -59,6 +59,15 @@ void copy_and_wait(std::string_view doing, int device, cuda::context_life life, 
   cuda::finish_copies(doing, stream);
 }
 
+void zero_and_wait(int device, cuda::context_life life, void* target, std::size_t bytes) {
+  const std::string doing = "setting " + std::to_string(bytes) + " bytes on GPU " + std::to_string(device) + " to zero";
+  const cuda::device_guard current(device);
+  life.require(doing);
+  cudaStream_t stream = stream_beside(life);
+  WHILST_CUDA(doing, cudaMemsetAsync(target, 0, bytes, stream));
+  WHILST_CUDA(doing, cudaStreamSynchronize(stream));
+}
+
 /// In the place's current context.
 void copy_by_current(std::string_view doing, place where, void* target, const void* source, std::size_t bytes,
                      cudaMemcpyKind kind) {
@@ -143,13 +152,7 @@ void raw_buffer::set_to_zero() {
     return;
   }
 #if WHILST_WITH_CUDA
-  const std::string doing =
-      "setting " + std::to_string(bytes_) + " bytes on GPU " + std::to_string(device_) + " to zero";
-  const cuda::device_guard current(device_);
-  life_.require(doing);
-  cudaStream_t stream = stream_beside(life_);
-  WHILST_CUDA(doing, cudaMemsetAsync(data(), 0, bytes_, stream));
-  WHILST_CUDA(doing, cudaStreamSynchronize(stream));
+  zero_and_wait(device_, life_, data(), bytes_);
 #endif
 }
 
@@ -178,6 +181,16 @@ void copy_to_place(place where, void* target, const void* source, std::size_t by
   if (where.on_host()) std::memcpy(target, source, bytes);
 #if WHILST_WITH_CUDA
   if (!where.on_host()) copy_by_current("copying to the GPU", where, target, source, bytes, cudaMemcpyHostToDevice);
+#endif
+}
+
+void set_to_zero(place where, void* target, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (where.on_host()) std::memset(target, 0, bytes);
+#if WHILST_WITH_CUDA
+  if (where.on_host()) return;
+  const cuda::device_guard current(where.device());
+  zero_and_wait(where.device(), cuda::context_life::current(), target, bytes);
 #endif
 }
 

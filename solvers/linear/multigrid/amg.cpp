@@ -48,6 +48,7 @@ class amg final : public matrix_preconditioner<T> {
                 }),
         values_(watch_.first()) {}
 
+  void* room_for(std::size_t bytes) override { return levels_.room_for(bytes); }
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
     if (levels_.plan().is_plain()) {

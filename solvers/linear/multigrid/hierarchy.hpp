@@ -141,6 +141,8 @@ class hierarchy {
   /// Records how all values follow from the given ones.
   void record_values(recorder& run) const;
   index_type bytes() const { return kept_.bytes() + near_null_.bytes(); }
+  /// See preconditioner. What levels are made in besides is free once they are there.
+  void* room_for(std::size_t bytes) { return kept_.lend(bytes); }
   /// "4 levels of 1000000, 147666, 9345, 121 rows; operator complexity 1.92"
   std::string description() const;
 

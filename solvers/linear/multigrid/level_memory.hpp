@@ -39,8 +39,15 @@ class level_memory {
   piece<T> take(index_type count) {
     workspace measured;
     measured.take<T>(count);
-    const auto bytes = (static_cast<std::size_t>(measured.used()) + alignment - 1) / alignment * alignment;
-    return {static_cast<T*>(take_bytes(bytes)), count};
+    return {static_cast<T*>(take_bytes(whole_units(static_cast<std::size_t>(measured.used())))), count};
+  }
+  /// For others, who count it: the bytes of a piece, where a slab has them left; else null.
+  void* lend(std::size_t bytes) {
+    const std::size_t whole = whole_units(bytes);
+    const auto from = slab_with(whole);
+    if (from == slabs_.end()) return nullptr;
+    lent_ += whole;
+    return taken_from(*from, whole);
   }
   /// All pieces may be handed out again: those there are must not be used any more.
   void reuse() {
@@ -48,10 +55,11 @@ class level_memory {
     if (!beside_) return;
     for (slab& one : beside_->slabs_) one.end = one.bytes();
   }
+  /// Without those lent.
   index_type bytes() const {
-    index_type all = 0;
-    for (const slab& one : slabs_) all += static_cast<index_type>(one.bytes());
-    return all;
+    std::size_t all = 0;
+    for (const slab& one : slabs_) all += one.bytes();
+    return static_cast<index_type>(all - lent_);
   }
 
  private:
@@ -65,15 +73,20 @@ class level_memory {
     std::byte* at(std::size_t place) const { return static_cast<std::byte*>(memory.data()) + place; }
     bool has(std::size_t wanted) const { return end - begin >= wanted; }
   };
+  static std::size_t whole_units(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+  std::vector<slab>::iterator slab_with(std::size_t bytes) {
+    return std::find_if(slabs_.begin(), slabs_.end(), [&](const slab& one) { return one.has(bytes); });
+  }
+  static void* taken_from(slab& from, std::size_t bytes) {
+    return from.at(std::exchange(from.begin, from.begin + bytes));
+  }
   void* take_bytes(std::size_t bytes) {
     if (beside_)
       for (slab& one : beside_->slabs_)
         if (one.has(bytes)) return one.at(one.end -= bytes);
-    auto from = std::find_if(slabs_.begin(), slabs_.end(), [&](const slab& one) { return one.has(bytes); });
-    if (from == slabs_.end()) {
-      from = slabs_.insert(from, slab{new_slab(bytes)});
-    }
-    return from->at(std::exchange(from->begin, from->begin + bytes));
+    auto from = slab_with(bytes);
+    if (from == slabs_.end()) from = slabs_.insert(from, slab{new_slab(bytes)});
+    return taken_from(*from, bytes);
   }
 
   raw_buffer new_slab(std::size_t bytes) {
@@ -89,6 +102,7 @@ class level_memory {
 
   place where_;
   std::size_t first_;
+  std::size_t lent_ = 0;
   level_memory* beside_ = nullptr;
   std::vector<slab> slabs_;
 };
