@@ -23,6 +23,8 @@ struct solve_options {
   bool monitor = false, explain = false, quiet = false;
   /// "mpi" or "threads:4", of compare also "threads:1,2,4"; empty for one process without others.
   std::string ranks;
+  /// How they share the rows: one of partition_names().
+  std::string partition = "rows";
   /// Of compare: a preconditioner to run beside the solver's; empty for none.
   std::string beside;
   /// Where to write results, "-" for standard output; empty to skip.
