@@ -24,10 +24,10 @@ template <class T>
 row_graph graph_of_rows(const csr_matrix<T>& A);
 
 /// The rank of each row, from 0 to ranks - 1, by cutting the reverse Cuthill-McKee order into pieces of equal work: the
-/// ranks are layers one behind the other, each with at most two neighbours where layers are thick enough. For any
-/// square matrix in host memory, by the pattern of A + A'; needs no other library, and finds the band of a matrix whose
-/// rows came in any order. parts_by_metis finds pieces with shorter borders. Throws whilst::error where graph_of_rows
-/// does, and unless there is a rank.
+/// ranks are layers one behind the other, so that each reads entries of two others where layers are thick enough. For
+/// any square matrix in host memory, by the pattern of A + A'; needs no other library. Finds the band of a matrix whose
+/// rows came in any order; but layers become thin with many ranks, where pieces by parts_by_metis have shorter borders.
+/// Throws whilst::error where graph_of_rows does, and unless there is a rank.
 template <class T>
 std::vector<int> parts_by_rcm(const csr_matrix<T>& A, int ranks);
 
