@@ -18,7 +18,9 @@ int main() { idx_t options[METIS_NOPTIONS]; return METIS_SetDefaultOptions(optio
     unset(CMAKE_REQUIRED_LIBRARIES)
   endif()
   if(WHILST_METIS_WORKS)
-    target_include_directories(whilst_metis SYSTEM INTERFACE ${WHILST_METIS_INCLUDE_DIR})
+    if(NOT WHILST_METIS_INCLUDE_DIR IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)  # see nccl.cmake
+      target_include_directories(whilst_metis SYSTEM INTERFACE ${WHILST_METIS_INCLUDE_DIR})
+    endif()
     target_link_libraries(whilst_metis INTERFACE ${WHILST_METIS_LIBRARY})
     target_compile_definitions(whilst_metis INTERFACE WHILST_WITH_METIS=1)
   else()
