@@ -8,6 +8,7 @@ set(WHILST_TEST_FILES "" CACHE STRING "A regular expression: build only the test
 option(WHILST_TEST_BY_FILE "Run the tests of a file in one process, not each in one of its own: that is faster where there is a GPU" OFF)
 mark_as_advanced(WHILST_TEST_BY_FILE)
 option(WHILST_MPI "Let whilst and the benchmark scaling be ranks under mpirun, where MPI is installed" ON)
+option(WHILST_METIS "Let whilst divide rows among ranks by METIS, where METIS 5 is installed" ON)
 option(WHILST_NCCL "Have a transport by NCCL's windows, where the headers of NCCL 2.28 or later are installed" ON)
 option(WHILST_BUILD_PYTHON "Build the Python module, which needs Python 3.9 or later with nanobind" OFF)
 option(WHILST_INSTALL "Have install rules" ${PROJECT_IS_TOP_LEVEL})

@@ -3,13 +3,13 @@
 #
 # Each test keeps its names to itself, in a namespace around its text. What the tests share is outside: so the headers of
 # all of them come first, and what a test includes later is there already. A changed test may include another header: then
-# the build configures itself again. Tests include no header that only some builds have. A test in another namespace than
-# whilst_test, or that specializes a template of Eigen's, defines a macro other than Eigen's or includes a source, is compiled
+# the build configures itself again. A test in another namespace than whilst_test, or that specializes a template of
+# Eigen's, defines a macro other than Eigen's, or includes a source or what only some builds can, whilst/metis.hpp, is compiled
 # alone.
 function(whilst_join_tests target)
   foreach(source IN LISTS ARGN)
     whilst_joins_as(${source} language)
-    file(STRINGS ${source} its_own LIMIT_COUNT 1 REGEX "^namespace whilst {|^namespace std {|^struct Eigen::|^#define [^E]|^#include .*\\.cpp")
+    file(STRINGS ${source} its_own LIMIT_COUNT 1 REGEX "^namespace whilst {|^namespace std {|^struct Eigen::|^#define [^E]|^#include .*(\\.cpp|/metis\\.hpp)")
     if(source MATCHES "_test\\.cpp$" AND language AND NOT its_own)
       list(APPEND of_${language} ${source})
     endif()

@@ -53,6 +53,14 @@ void add_matrix(CLI::App* to, solve_options& into) {
       ->type_name("NAME:SIZE");
 }
 
+void add_partition(CLI::App* to, CLI::Option* ranks, solve_options& into) {
+  add(to, "--partition", into.partition,
+      "How ranks share the rows: consecutive ones; or, where each then reads many entries of the others, as of a mesh "
+      "numbered in any order, pieces of the graph, by reverse Cuthill-McKee or by METIS (default rows)",
+      partition_of_ranks())
+      ->needs(ranks);
+}
+
 void add_problem(CLI::App* to, solve_options& into) {
   auto& solver = into.solver;
   add_matrix(to, into);
@@ -312,18 +320,19 @@ arguments::arguments()
   add(solve, "--executor", solving.solver.executor,
       "What runs the loop: the CPU; kernel launches; one CUDA graph; one kernel (default auto)",
       one_of({"auto", "host", "stream", "graph", "resident"}));
-  CLI::Option* const ranks_of_solve = add(
-      solve, "--ranks", solving.ranks,
-      "Split the rows among several ranks, one GPU each, or with --executor host parts of the CPU: threads:P, of this "
-      "process, or mpi, the processes that mpirun started (default: one). docs/several-gpus.md tells of them",
-      ranks_of_group());
+  CLI::Option* const ranks = add(solve, "--ranks", solving.ranks,
+                                 "Split the rows among several ranks, one GPU each, or with --executor host parts of "
+                                 "the CPU: threads:P, of this process, or mpi, the processes that mpirun started "
+                                 "(default: one). docs/several-gpus.md tells of them",
+                                 ranks_of_group());
+  add_partition(solve, ranks, solving);
   add(solve, "--transport", solving.solver.transport,
       "How they exchange: on GPUs by peer-memory, host-memory or nccl-windows, on the host by threads or "
       "shared-memory; auto takes the first that works, never nccl-windows (default auto)",
       transport_of_ranks());
   add(solve, "--peer-limit", solving.peer_limit_seconds,
       "Seconds that they wait for one that does not come, before the solve ends with peer_lost (default 10)", seconds())
-      ->needs(ranks_of_solve);
+      ->needs(ranks);
   solve->add_flag("--monitor", solving.monitor, "Print the convergence history, and progress where it is no terminal");
   solve->add_flag("--explain", solving.explain,
                   "Print the recorded program, and what was made as a preconditioner: of amg a table of its levels");
@@ -338,7 +347,8 @@ arguments::arguments()
       "  whilst solve --gallery poisson3d:48 --preconditioner amg\n"
       "  zcat A.mtx.gz | whilst solve - --quiet --output x.mtx\n"
       "  whilst solve A.mtx --json - | jq .seconds_per_iteration\n"
-      "  mpirun -n 4 whilst solve --gallery poisson3d:200 --ranks mpi\n\n"
+      "  mpirun -n 4 whilst solve --gallery poisson3d:200 --ranks mpi\n"
+      "  whilst solve mesh.mtx --ranks threads:4 --partition metis\n\n"
       "Exit status: 0 converged; 2 not converged, cancelled or out of time; 1 any error. It is 1, too, where --output\n"
       "is asked for and x is not finite: the report is there, x cannot be written.");
 
@@ -347,15 +357,16 @@ arguments::arguments()
   add(compare, "--beside", comparing.beside,
       "Run all with this preconditioner, too: their rows and curves come after the others", preconditioner_of_matrix())
       ->option_text("NAME");
-  CLI::Option* const ranks = add(compare, "--ranks", comparing.ranks,
-                                 "Compare numbers of ranks instead, which share the rows as solve does: "
-                                 "threads:1,2,4, of this process, or "
-                                 "mpi, the number that mpirun started",
-                                 numbers_of_ranks());
+  CLI::Option* const numbers = add(compare, "--ranks", comparing.ranks,
+                                   "Compare numbers of ranks instead, which share the rows as solve does: "
+                                   "threads:1,2,4, of this process, or "
+                                   "mpi, the number that mpirun started",
+                                   numbers_of_ranks());
+  add_partition(compare, numbers, comparing);
   add(compare, "--executor", comparing.solver.executor,
       "With --ranks, what runs their loops: the CPU; kernel launches; one CUDA graph (default auto)",
       one_of({"auto", "host", "stream", "graph"}))
-      ->needs(ranks);
+      ->needs(numbers);
   compare->footer(
       "Each executor solves once to warm up and then repeatedly; times are medians. On a GPU the table also\n"
       "holds the usual loop over cuSPARSE and cuBLAS and a WHILE graph written by hand, for as many iterations;\n"

@@ -24,6 +24,8 @@ struct solve_options {
   /// "mpi" or "threads:4", of compare also "threads:1,2,4"; empty for one process without others.
   std::string ranks;
   double peer_limit_seconds = 10;  ///< how long ranks wait for one that does not come
+  /// How they share the rows: one of partition_names().
+  std::string partition = "rows";
   /// Of compare: a preconditioner to run beside the solver's; empty for none.
   std::string beside;
   /// Where to write results, "-" for standard output; empty to skip.

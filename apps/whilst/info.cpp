@@ -6,6 +6,7 @@
 #include "benchmarks/common/measured_at.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "command.hpp"
+#include "ranks/partition.hpp"
 #include "solvers/linear/method_table.hpp"
 #include "whilst/version.hpp"
 
@@ -27,6 +28,7 @@ int run_info(const std::string& json) {
   if (report.wanted()) {
     auto document = machine_json(machine);
     document["mpi"] = is_built_with_mpi();
+    document["metis"] = is_built_with_metis();
     report.write(document);
     return succeeded;
   }
@@ -54,6 +56,7 @@ int run_info(const std::string& json) {
                      : fmt::format("reaches the memory of {}", fmt::join(machine.peers[gpu], ", ")));
   fmt::print("MPI          {}\n", is_built_with_mpi() ? "built in: whilst solve --ranks mpi, under mpirun"
                                                       : "not built in: ranks are threads");
+  fmt::print("METIS        {}\n", is_built_with_metis() ? "built in: --partition metis, with --ranks" : "not built in");
   return succeeded;
 }
 

@@ -1,11 +1,15 @@
 #include "validators.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "apps/common/command_line.hpp"
+#include "apps/whilst/ranks/partition.hpp"
 #include "benchmarks/common/ranks.hpp"
 #include "solvers/linear/preconditioners/preconditioner_choice.hpp"
 #include "whilst/exchange/transports.hpp"
@@ -32,7 +36,7 @@ namespace {
 
 /// What `from` takes.
 template <class From>
-CLI::Validator taken_by(const From& from) {
+CLI::Validator taken_by(const From& from, std::string type) {
   return {[from](std::string& text) -> std::string {
             try {
               from(text);
@@ -41,13 +45,16 @@ CLI::Validator taken_by(const From& from) {
             }
             return {};
           },
-          "RANKS"};
+          std::move(type)};
 }
 
 }  // namespace
 
-CLI::Validator ranks_of_group() { return taken_by(ranks_from); }
-CLI::Validator numbers_of_ranks() { return taken_by(numbers_of_ranks_from); }
+CLI::Validator ranks_of_group() { return taken_by(ranks_from, "RANKS"); }
+CLI::Validator numbers_of_ranks() { return taken_by(numbers_of_ranks_from, "RANKS"); }
+CLI::Validator partition_of_ranks() {
+  return taken_by(check_partition, fmt::format("{}", fmt::join(partition_names(), "|")));
+}
 
 CLI::Validator transport_of_ranks() {
   std::string type = "auto";  // a shell's user is glad of names without spaces

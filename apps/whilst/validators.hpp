@@ -9,6 +9,8 @@ namespace whilst::command {
 CLI::Validator preconditioner_of_matrix();
 /// A kind of ranks, as ranks_from takes it.
 CLI::Validator ranks_of_group();
+/// How ranks share the rows.
+CLI::Validator partition_of_ranks();
 /// What ranks exchange by.
 CLI::Validator transport_of_ranks();
 /// One or several numbers of ranks, as numbers_of_ranks_from takes them.

@@ -564,6 +564,7 @@ TEST_CASE("info names the executors and says why one is missing") {
   }
   CHECK(transports == strings{"threads", "shared memory", "peer memory", "host memory", "nccl windows"});
   CHECK(contains(text.out, machine["mpi"] == true ? "MPI          built in" : "MPI          not built in"));
+  CHECK(contains(text.out, machine["metis"] == true ? "METIS        built in" : "METIS        not built in"));
   CHECK(machine["device_uuid"].get<std::string>().size() == (gpus > 0 ? 40 : 0));  // "GPU-" and 32 digits in 5 groups
 
   // CUDA itself says of a missing driver that its version is insufficient.

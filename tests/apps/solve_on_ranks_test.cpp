@@ -4,15 +4,14 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/apps/mpi_processes.hpp"
 #include "tests/apps/run_program.hpp"
 #include "tests/catch.hpp"
 
@@ -22,32 +21,16 @@ using nlohmann::json;
 using whilst_test::array_entries;
 using whilst_test::contains;
 using whilst_test::folder;
+using whilst_test::mpirun;
 using whilst_test::outcome;
 using whilst_test::process;
 using whilst_test::program_path;
+using whilst_test::run_processes;
 using whilst_test::strings;
 using whilst_test::text_of;
 using whilst_test::with;
 
 outcome run(const strings& arguments) { return whilst_test::run_program(program_path("whilst"), arguments); }
-
-/// mpirun, if this machine has one and whilst was built with MPI; else empty.
-std::string mpirun() {
-  if (json::parse(run({"info", "--json"}).out)["mpi"] != true) return "";
-  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string one; std::getline(folders, one, ':');)
-    if (const std::string path = one + "/mpirun"; std::filesystem::exists(path)) return path;
-  return "";
-}
-
-/// Of whilst as so many processes. Open MPI must be told to take more processes than cores, and a super-user's.
-outcome run_processes(const std::string& mpirun, int count, const strings& arguments) {
-  for (const char* name :
-       {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"})
-    ::setenv(name, "1", 1);
-  ::setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
-  return whilst_test::run_program(mpirun, with({"-n", std::to_string(count), program_path("whilst")}, arguments));
-}
 
 const strings solve{"solve", "--gallery", "poisson1d:20", "--executor", "host", "--rtol", "1e-10"};
 

@@ -54,6 +54,7 @@ class comparison_of_ranks {
     if (std::exchange(has_head_, true)) return;
     std::FILE* const out = files_.report.text();
     print_header(out, system_, options_, machine_, options_.solver.executor);
+    if (options_.partition != "rows") fmt::print(out, "partition    {}\n", options_.partition);
     std::fflush(out);
   }
   void add(line_of_ranks line) { lines_.push_back(std::move(line)); }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "apps/whilst/ranks/partition.hpp"
+
 namespace whilst::command {
 namespace {
 
@@ -54,19 +56,29 @@ solver_on_ranks<T>::solver_on_ranks(const group& ranks, int gpu, const solve_opt
                                     const linear_system<T>* system)
     : ranks_(ranks),
       by_processes_(options.ranks == "mpi"),
+      partition_(options.partition),
       machine_(describe_machine(gpu)),
       solver_(made_solver(gpu, options, system)) {
   if (by_processes_ && solver_.executor() != "host") require_gpus_of_their_own(ranks, machine_.device_uuid);
 }
 
 template <class T>
+distributed_csr_matrix<T> solver_on_ranks<T>::split_matrix(const linear_system<T>* system) const {
+  const csr_matrix<T>* const whole = system ? &system->A : nullptr;
+  if (partition_ == "rows") return distributed_csr_matrix<T>::from_rank_0(ranks_, whole);
+  std::vector<int> rank_of_row;
+  ranks_.agree("dividing the rows", [&] {
+    if (whole) rank_of_row = parts_by(partition_, *whole, ranks_.size());
+  });
+  return distributed_csr_matrix<T>::from_rank_0(ranks_, whole, rank_of_row);
+}
+
+template <class T>
 distributed_linear_solver<T> solver_on_ranks<T>::made_solver(int gpu, const solve_options& options,
                                                              const linear_system<T>* system) {
-  const auto A = distributed_csr_matrix<T>::from_rank_0(ranks_, system ? &system->A : nullptr);
-  const auto b = ranks_.template all_gather<T>("splitting the right-hand side",
-                                               system ? std::span<const T>(system->b) : std::span<const T>());
-  const row_partition& rows = A.partition();
-  own_b_.assign(b.all.begin() + rows.first(ranks_.rank()), b.all.begin() + rows.first(ranks_.rank() + 1));
+  const auto A = split_matrix(system);
+  split_ = A.split();
+  own_b_ = split_.scatter(system ? std::span<const T>(system->b) : std::span<const T>());
   const share mine{A.local().rows(), A.local().nonzeros(), static_cast<index_type>(A.halo().ghosts.size())};
   shares_ = ranks_.template all_gather<share>("comparing shares", std::span(&mine, 1)).all;
   return distributed_linear_solver<T>(A, options_of_rank(options.solver, machine_, ranks_.size(), gpu),
@@ -81,7 +93,7 @@ report solver_on_ranks<T>::solve() {
 
 template <class T>
 std::vector<T> solver_on_ranks<T>::gathered_x() const {
-  return ranks_.template all_gather<T>("gathering the solution", std::span<const T>(own_x_)).all;
+  return split_.gather(own_x_);
 }
 
 template <class T>
@@ -93,8 +105,9 @@ void solver_on_ranks<T>::print_ranks(std::FILE* out) const {
              solver_.transport());
   if (const std::string& others = solver_.transports_passed_over(); !others.empty())
     fmt::print(out, "             not {}\n", others);
-  fmt::print(out, "             rows {}, nonzeros {}, ghosts {} a rank\n", range_of(&share::rows),
-             range_of(&share::nonzeros), range_of(&share::ghosts));
+  fmt::print(out, "             rows {}, nonzeros {}, ghosts {} a rank{}\n", range_of(&share::rows),
+             range_of(&share::nonzeros), range_of(&share::ghosts),
+             partition_ == "rows" ? "" : ", partition " + partition_);
 }
 
 template <class T>
@@ -105,6 +118,7 @@ json solver_on_ranks<T>::ranks_json() const {
   made["transport"] = solver_.transport();
   if (const std::string& others = solver_.transports_passed_over(); !others.empty())
     made["transports_passed_over"] = others;
+  made["partition"] = partition_;
   made["rows_of_ranks"] = shares_json(&share::rows);
   made["nonzeros_of_ranks"] = shares_json(&share::nonzeros);
   made["ghosts_of_ranks"] = shares_json(&share::ghosts);

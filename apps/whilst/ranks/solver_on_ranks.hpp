@@ -39,7 +39,7 @@ class solver_on_ranks {
 
   /// Solves from x = 0. Collective.
   report solve();
-  /// The x of the last solve, on every rank whole. Collective.
+  /// The x of the last solve, in the order of the system, on every rank whole. Collective.
   std::vector<T> gathered_x() const;
 
   /// Two lines: how many ranks and how they reach one another; what each has.
@@ -52,13 +52,16 @@ class solver_on_ranks {
   struct share {
     index_type rows, nonzeros, ghosts;
   };
+  distributed_csr_matrix<T> split_matrix(const linear_system<T>* system) const;
   distributed_linear_solver<T> made_solver(int gpu, const solve_options& options, const linear_system<T>* system);
   std::string range_of(index_type share::*what) const;
   json shares_json(index_type share::*what) const;
 
   const group& ranks_;
   bool by_processes_;
+  std::string partition_;
   machine_description machine_;  ///< asked for before a loop runs, which its trial of a graph would wait for
+  row_split split_;
   std::vector<T> own_b_, own_x_;
   std::vector<share> shares_;
   distributed_linear_solver<T> solver_;

@@ -167,6 +167,7 @@ distributed_csr_matrix<T>::distributed_csr_matrix(const group& ranks, index_type
       row_offsets_64_ = {};
     }
     take_columns(column_indices);
+    split_ = row_split(ranks, partition_);
   });
 }
 
@@ -199,63 +200,6 @@ void distributed_csr_matrix<T>::take_columns(const integer_array& column_indices
   interior_rows_.reserve(reads_ghost.size() - static_cast<std::size_t>(boundary));
   for (std::int32_t i = 0; i < rows(); ++i)
     (reads_ghost[static_cast<std::size_t>(i)] ? boundary_rows_ : interior_rows_).push_back(i);
-}
-
-template <class T>
-distributed_csr_matrix<T> distributed_csr_matrix<T>::from_rank_0(const group& ranks, const csr_matrix<T>* matrix) {
-  const char* const doing = "splitting a matrix of rank 0";
-  const bool has_it = ranks.rank() == 0;
-  const auto firsts = ranks.all_gather<index_type>(doing, [&] {
-    std::vector<index_type> first;
-    if (!has_it) return first;
-    if (!matrix) refuse_rows(doing, "rank 0 gave none", "Give it there, and null elsewhere");
-    if (matrix->rows() != matrix->columns()) {
-      refuse_rows(
-          doing,
-          "it has " + std::to_string(matrix->rows()) + " rows and " + std::to_string(matrix->columns()) + " columns",
-          "Give a square one");
-    }
-    (void)matrix->values();  // throws for one in device memory
-    // Row i has the work from work(i) to work(i + 1): its nonzeros, and itself, since vectors have an entry there.
-    const auto work = [&](index_type i) { return matrix->row_offset(i) + i; };
-    const index_type all = work(matrix->rows()), size = ranks.size();
-    for (index_type q = 0, row = 0; q <= size; ++q) {
-      const index_type before = all / size * q + all % size * q / size;
-      while (work(row) < before) ++row;
-      first.push_back(row);
-    }
-    return first;
-  });
-  const row_partition partition(firsts.all);
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> columns;
-  std::vector<T> values;
-  for (int q = 0; q < ranks.size(); ++q) {
-    const index_type first = partition.first(q), last = partition.first(q + 1);
-    const index_type begin = has_it ? matrix->row_offset(first) : 0, end = has_it ? matrix->row_offset(last) : 0;
-    auto all_offsets = ranks.all_gather<std::int64_t>(doing, [&] {
-      std::vector<std::int64_t> its_offsets;
-      if (has_it) its_offsets.reserve(static_cast<std::size_t>(last - first) + 1);
-      for (index_type i = first; has_it && i <= last; ++i) its_offsets.push_back(matrix->row_offset(i) - begin);
-      return its_offsets;
-    });
-    const auto piece = [&](auto whole) {
-      return whole.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-    };
-    std::span<const std::int32_t> its_columns;
-    std::span<const T> its_values;
-    if (has_it) {
-      its_columns = piece(matrix->column_indices());
-      its_values = piece(matrix->values());
-    }
-    auto all_columns = ranks.all_gather<std::int32_t>(doing, its_columns);
-    auto all_values = ranks.all_gather<T>(doing, its_values);
-    if (ranks.rank() != q) continue;
-    offsets = std::move(all_offsets.all);
-    columns = std::move(all_columns.all);
-    values = std::move(all_values.all);
-  }
-  return {ranks, partition.first(ranks.rank()), offsets, columns, values};
 }
 
 template <class T>

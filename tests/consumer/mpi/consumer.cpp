@@ -144,6 +144,33 @@ void solve_line(const std::string& executor, int gpu) {
           "the solution on a line");
 }
 
+/// A system that rank 0 has whole, its rows divided by their graph.
+void solve_in_parts(const whilst::group& ranks) {
+  const whilst::csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:15").matrix;
+  const std::vector<double> b(225, 1.0);
+  whilst::linear_solver_options options{.method = "cg", .preconditioner = "jacobi"};
+  options.executor = "host";
+
+  const bool has_system = ranks.rank() == 0;
+  std::vector<int> rank_of_row;
+  if (has_system) rank_of_row = whilst::parts_by_rcm(A, ranks.size());
+  const auto piece = whilst::distributed_csr_matrix<double>::from_rank_0(ranks, has_system ? &A : nullptr, rank_of_row);
+  whilst::distributed_linear_solver<double> solver(piece, options);
+  const std::vector<double> own_b = piece.split().scatter(has_system ? b : std::vector<double>());
+  std::vector<double> own_x(own_b.size());
+  solver.solve(own_b, own_x);
+  const std::vector<double> x = piece.split().gather(own_x);  // whole, on every rank, in the order of A
+
+  double worst = 0;
+  for (whilst::index_type i = 0; i < A.rows(); ++i) {
+    double residual = b[static_cast<std::size_t>(i)];
+    for (auto k = static_cast<std::size_t>(A.row_offset(i)); k < static_cast<std::size_t>(A.row_offset(i + 1)); ++k)
+      residual -= A.values()[k] * x[static_cast<std::size_t>(A.column_indices()[k])];
+    worst = std::max(worst, std::abs(residual));
+  }
+  check(worst <= 1.01e-8 * 15, "the solution in parts");  // rtol |b|, and rounding
+}
+
 void differ(const whilst::group& ranks) {
   if (ranks.size() == 1) return;
   const std::string differing = message_of([&] { ranks.barrier(ranks.rank() == 0 ? "here" : "there"); });
@@ -167,6 +194,7 @@ int main(int argc, char** argv) {
   run(whilst::mpi_group(MPI_COMM_WORLD));
   check_solve(whilst::mpi_group(MPI_COMM_WORLD));
   solve_line("host", -1);
+  solve_in_parts(whilst::mpi_group(MPI_COMM_WORLD));
   differ(whilst::mpi_group(MPI_COMM_WORLD));
   give_up(whilst::mpi_group(MPI_COMM_WORLD));
   int all_failures = 0;

@@ -8,6 +8,7 @@
 #include "whilst/linear/csr_matrix.hpp"
 #include "whilst/linear/distributed/halo_plan.hpp"
 #include "whilst/linear/distributed/row_partition.hpp"
+#include "whilst/linear/distributed/row_split.hpp"
 
 namespace whilst {
 
@@ -40,15 +41,26 @@ class distributed_csr_matrix {
   /// and rows have passed. Each piece travels to all ranks, one piece at a time. Collective.
   static distributed_csr_matrix from_rank_0(const group& ranks, const csr_matrix<T>* matrix);
 
+  /// The same by given parts: rank_of_row says which rank is to have each row of the matrix, as parts_by_rcm or
+  /// parts_by_metis returns it; a rank may get none. Other ranks give none. Rank q's rows keep their order, and so do
+  /// the entries of a row, but rows and columns get new numbers alike: first those of rank 0, then those of rank 1, and
+  /// so on. split() knows the old ones. Collective. Throws whilst::error unless there is a rank of the group for each
+  /// row.
+  static distributed_csr_matrix from_rank_0(const group& ranks, const csr_matrix<T>* matrix,
+                                            std::span<const int> rank_of_row);
+
   /// Takes new values, of the same pattern in the same order, else throws and keeps the old ones on all ranks.
   /// Collective. Solvers that read the local matrix in place see them.
   void update_values(const integer_array& row_offsets, const integer_array& column_indices, std::span<const T> values);
 
-  /// The same without the pattern: this rank's values, in the order in which it gave them. Collective.
+  /// The same without the pattern: this rank's values, in the order in which they came to it. Collective.
   void update_values(std::span<const T> values);
 
   const group& ranks() const { return ranks_; }
   const row_partition& partition() const { return partition_; }
+  /// Where its rows come from: the way of vectors from and to the order of rank 0's matrix. Without given parts they
+  /// keep the order of their numbers.
+  const row_split& split() const { return split_; }
   /// Of the vectors that it multiplies; that of the rows unless another one was given.
   const row_partition& columns() const { return columns_; }
   /// Whether rows and columns are as many and split alike.
@@ -75,6 +87,7 @@ class distributed_csr_matrix {
 
   group ranks_;
   row_partition partition_, columns_;
+  row_split split_;
   halo_plan halo_;
   std::vector<std::int32_t> row_offsets_32_;  // if these can count the entries
   std::vector<std::int64_t> row_offsets_64_;  // else

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "whilst/linear/distributed/parts_by_metis.hpp"
