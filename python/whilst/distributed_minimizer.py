@@ -9,7 +9,7 @@ from ._arrays import GpuVector, contiguous, current_stream, real_dtype, to_numpy
 from ._array_libraries import functions_like
 from ._descent import MINIMIZER_OPTIONS, arguments, chosen_minimizer, settings_of
 from ._gpu_functions import Call
-from ._options import MINIMIZE_DEFAULTS
+from ._options import MINIMIZE_DEFAULTS, options_text
 from ._parts import Alone
 from .recorded import RecordedSolver, is_array_on_gpu
 
@@ -93,6 +93,7 @@ class DistributedMinimizer(RecordedSolver):
             settings = settings_of(options, tol, MINIMIZER_OPTIONS, "graph" if on_gpu else "host")
             settings.setdefault("gradient", 1e-5)
             chosen = {"method": chosen_minimizer(method or "L-BFGS-B"), **settings}
+            options_text(chosen, MINIMIZE_DEFAULTS)  # to refuse others here, for all ranks
             return _numbers_of(ghosts), chosen, _evaluation(fun, jac, arguments(args)), float(peer_limit_seconds)
 
         read_ghosts, chosen, evaluation, limit = agree(_READING, read)
