@@ -341,6 +341,22 @@ module whilst
       type(c_ptr), intent(out) :: solver
       integer(c_int) :: whilst_distributed_solver_create
     end function
+    function whilst_distributed_minimizer_create(group, number, memory, unknowns, ghosts, ghost_count, function, &
+        user, options, peer_limit_seconds, solver) bind(C)
+      import
+      type(c_ptr), value :: group
+      integer(c_int), value :: number
+      integer(c_int), value :: memory
+      integer(c_int64_t), value :: unknowns
+      type(c_ptr), value :: ghosts
+      integer(c_int64_t), value :: ghost_count
+      type(c_funptr), value :: function
+      type(c_ptr), value :: user
+      character(kind=c_char), intent(in) :: options(*)
+      real(c_double), value :: peer_limit_seconds
+      type(c_ptr), intent(out) :: solver
+      integer(c_int) :: whilst_distributed_minimizer_create
+    end function
     function whilst_solver_lost_rank(solver, rank) bind(C)
       import
       type(c_ptr), value :: solver

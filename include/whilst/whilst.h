@@ -295,6 +295,23 @@ WHILST_API whilst_status whilst_distributed_matrix_destroy(whilst_distributed_ma
 WHILST_API whilst_status whilst_distributed_solver_create(const whilst_distributed_matrix* matrix, const char* options,
                                                           double peer_limit_seconds, whilst_solver** solver);
 
+/// For the minimum of a function whose unknowns the ranks share, in the order of ranks: this one has `unknowns` of
+/// them, perhaps none. `ghosts` has the global numbers, from 0, of the ghost_count entries that `function` reads of
+/// other ranks: ascending, each once; NULL for none. `function` gets the own unknowns and, after them, the ghosts. It
+/// writes this rank's part of f, which is the sum over all ranks, and to the own entries of the gradient the
+/// derivatives of all of f; those by ghosts are not read. It works in `memory`: on the host, or on the current CUDA
+/// device, one a rank. It may be NULL on a rank without unknowns. Where it fails in a solve on one rank, that rank
+/// returns WHILST_CALLBACK_FAILED, and all others WHILST_ERROR.
+///
+/// `options` as for whilst_minimizer_create(), with "transport" and without methods that need a Hessian or a dense
+/// matrix, the same on all ranks. Vectors are this rank's unknowns, without ghosts. Otherwise as
+/// whilst_distributed_solver_create(). Collective.
+WHILST_API whilst_status whilst_distributed_minimizer_create(const whilst_group* group, whilst_number number,
+                                                             whilst_memory memory, int64_t unknowns,
+                                                             const int64_t* ghosts, int64_t ghost_count,
+                                                             whilst_objective function, void* user, const char* options,
+                                                             double peer_limit_seconds, whilst_solver** solver);
+
 /// Writes the rank that the last solve of such a solver waited for in vain; -1 for none.
 WHILST_API whilst_status whilst_solver_lost_rank(whilst_solver* solver, int* rank);
 

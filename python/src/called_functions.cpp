@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/src/arrays.hpp"
 #include "python/src/callbacks.hpp"
@@ -14,6 +15,7 @@
 #include "whilst/nonlinear/equations/nonlinear_solver.hpp"
 #include "whilst/nonlinear/functions/called_equations.hpp"
 #include "whilst/nonlinear/functions/called_objective.hpp"
+#include "whilst/nonlinear/minimize/distributed_minimizer.hpp"
 #include "whilst/nonlinear/minimize/minimizer.hpp"
 
 namespace whilst::python {
@@ -50,6 +52,12 @@ using called_minimizer = called_solver<called_objective<T>, minimizer<T>, minimi
 template <class T>
 using called_root_solver = called_solver<called_equations<T>, nonlinear_solver<T>, nonlinear_solver_options>;
 
+/// The same of several ranks, whose solver keeps the function.
+template <class T>
+struct called_distributed_minimizer {
+  distributed_minimizer<T> solver;
+};
+
 template <class T, class Called>
 nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& name) {
   nb::class_<Called> bound(module, name.c_str());
@@ -74,6 +82,34 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
   bind_limits(
       bound, [](Called & self) -> auto& { return self.solver; });
   return bound;
+}
+
+/// device: -1 for the host. evaluate: None on a rank without unknowns.
+template <class T>
+void bind_called_distributed_minimizer(nb::module_& module, const std::string& type) {
+  using called = called_distributed_minimizer<T>;
+  bind_called_solver<T, called>(module, "DistributedMinimizer" + type)
+      .def(
+          "__init__",
+          [](called* made, const group& ranks, int device, index_type n, const input<std::int64_t>& ghosts,
+             nb::object evaluate, const std::string& text, double peer_limit_seconds) {
+            typename called_objective<T>::callback function;
+            if (!evaluate.is_none()) function = enqueued<const T*, double*, T*>(std::move(evaluate));
+            const without_gil free_others;
+            minimizer_options options;
+            ranks.agree("reading the options of a distributed minimizer",
+                        [&] { options = options_from_string<minimizer_options>(text); });
+            const auto read = span_of<std::int64_t>(ghosts);
+            new (made) called{distributed_minimizer<T>(ranks, device < 0 ? place::host() : place::gpu(device), n,
+                                                       std::vector<index_type>(read.begin(), read.end()),
+                                                       std::move(function), options, peer_limit_seconds)};
+          },
+          nb::arg("group"), nb::arg("device"), nb::arg("n"), nb::arg("ghosts").noconvert(), nb::arg("evaluate").none(),
+          nb::arg("options"), nb::arg("peer_limit_seconds"))
+      .def(
+          "recover", [](called& self) { self.solver.recover(); }, nb::call_guard<without_gil>())
+      .def("transport", [](const called& self) { return self.solver.transport(); })
+      .def("lost_rank", [](const called& self) { return self.solver.lost_rank(); });
 }
 
 template <class T>
@@ -121,6 +157,8 @@ void bind_called_solvers(nb::module_& module, const std::string& type) {
 void bind_called_functions(nb::module_& module) {
   bind_called_solvers<float>(module, "Float");
   bind_called_solvers<double>(module, "Double");
+  bind_called_distributed_minimizer<float>(module, "Float");
+  bind_called_distributed_minimizer<double>(module, "Double");
 }
 
 }  // namespace whilst::python

@@ -1,36 +1,12 @@
 """Several ranks: a group of one, threads, and processes under mpirun where mpi4py is there."""
 
-import os
-import shutil
-import subprocess
-import sys
-import threading
-
 import numpy as np
 import pytest
 import scipy.sparse.linalg
 import whilst
 
 from conftest import convection, poisson, relative_residual
-
-
-def on_ranks(size, work):
-    """What work(group) returns, or the exception that it raises, on each rank of a group of threads."""
-    results = [None] * size
-
-    def run(group):
-        rank = group.rank
-        try:
-            results[rank] = work(group)
-        except Exception as problem:
-            results[rank] = problem
-
-    threads = [threading.Thread(target=run, args=(group,)) for group in whilst.Group.threads(size)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    return results
+from ranks import on_ranks, printed_by_processes
 
 
 def rows_of(A, group, cuts=None):
@@ -162,23 +138,5 @@ if group.rank == 0: print("solved by", group.size)
 
 
 def test_processes_under_mpirun(tmp_path):
-    pytest.importorskip("mpi4py")
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        pytest.skip("no mpirun")
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    # Open MPI must be told to take more processes than cores, and a super-user's.
-    names = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"]
-    environment = os.environ | dict.fromkeys(names, "1")
-    environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
     for size in (1, 3):
-        done = subprocess.run(
-            [mpirun, "-n", str(size), sys.executable, program],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.strip() == f"solved by {size}"
+        assert printed_by_processes(size, PROGRAM, tmp_path) == f"solved by {size}"

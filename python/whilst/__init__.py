@@ -7,6 +7,7 @@ from ._core import Error, __version__, describe_cache, machine, reset
 from ._options import DEFAULTS
 from .batches import BatchReport, BatchSolver
 from .distributed import DistributedLinearSolver, Group
+from .distributed_minimizer import DistributedMinimizer
 from .functions import (
     bicgstab,
     bicgstabl,
@@ -39,6 +40,7 @@ __all__ = [
     "BatchSolver",
     "DEFAULTS",
     "DistributedLinearSolver",
+    "DistributedMinimizer",
     "Error",
     "Group",
     "LeastSquaresSolver",

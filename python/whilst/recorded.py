@@ -42,6 +42,8 @@ class RecordedSolver:
     the kernels that it launched then. It reads arrays where they were; write new data into them, between solves.
     """
 
+    _least_size = 1
+
     def _take(self, what, x0):
         """Looks at x0; the function is to be of such arrays."""
         self._core = None  # the first to go: it uses what the others own
@@ -64,9 +66,12 @@ class RecordedSolver:
         vector = GpuVector(array, what)
         if vector.dtype not in (np.float32, np.float64):
             raise TypeError(f"{what} has numbers of type {vector.dtype}. Convert it to float32 or float64")
-        if len(vector.shape) != 1 or vector.size == 0:
+        if len(vector.shape) != 1 or vector.size < self._least_size:
             raise ValueError(f"{what} has shape {vector.shape}. Give a vector of the unknowns")
         return vector
+
+    def _stream_of(self, x):
+        return current_stream(x)
 
     def _call(self, what, function, results, vectors=1):
         """`function` of so many vectors, as the core calls it, tried with x0 for each."""
@@ -93,7 +98,7 @@ class RecordedSolver:
         for core in (self._core, eager):
             core.set_max_iterations(_CHECKED_STEPS)
             x = self._functions.copy(self._like)
-            fields = core.solve(current_stream(x), GpuVector(x, "x0").address, False)
+            fields = core.solve(self._stream_of(x), GpuVector(x, "x0").address, False)
             found.append((fields["history"], self._functions.to_numpy(x)))
         self._core.set_max_iterations(int(self._options.get("max_iterations", self._defaults["max_iterations"])))
         (history, x), (eager_history, eager_x) = found
@@ -118,7 +123,7 @@ class RecordedSolver:
         x = self._functions.copy(x0)
         vector = self._fitting(x, "x0")
         with self._alone:
-            fields = self._core.solve(current_stream(x), vector.address, self._seconds > _LONG)
+            fields = self._core.solve(self._stream_of(x), vector.address, self._seconds > _LONG)
             self._seconds = fields["solve_seconds"]
         return fields, x
 
@@ -165,7 +170,7 @@ class RecordedSolver:
         vector = self._fitting(x, "x")
         if vector.read_only:
             raise ValueError("x is read-only. Pass an array that can be written to")
-        stream = current_stream(x) if stream is None else stream_address(stream)
+        stream = self._stream_of(x) if stream is None else stream_address(stream)
         with self._alone:
             return Ticket(self._core.enqueue(stream, vector.address), self, x)
 

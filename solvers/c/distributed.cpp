@@ -39,10 +39,11 @@ class kept_integers {
 };
 
 template <class T>
-class any_distributed final : public solver_of<distributed_linear_solver<T>> {
+class any_distributed final : public solver_of_ranks<distributed_linear_solver<T>> {
  public:
   any_distributed(const distributed_csr_matrix<T>& A, const linear_solver_options& options, double limit_seconds)
-      : solver_of<distributed_linear_solver<T>>(distributed_linear_solver<T>(A, options, limit_seconds)), matrix_(A) {}
+      : solver_of_ranks<distributed_linear_solver<T>>(distributed_linear_solver<T>(A, options, limit_seconds)),
+        matrix_(A) {}
   report_content solve(given_vector b, given_vector x) override {
     const index_type rows = matrix_.halo().own;
     return report_content_of(this->solver_.solve(entries<T>(b, rows), writable_entries<T>(x, rows)));
@@ -57,9 +58,6 @@ class any_distributed final : public solver_of<distributed_linear_solver<T>> {
     this->solver_.update_values(matrix_);
   }
   void set_tolerances(double rtol, double atol) override { this->solver_.set_tolerances(rtol, atol); }
-  std::string transport() const override { return this->solver_.transport(); }
-  int lost_rank() const override { return this->solver_.lost_rank(); }
-  void recover() override { this->solver_.recover(); }
 
  private:
   distributed_csr_matrix<T> matrix_;  ///< whose values an update changes

@@ -92,6 +92,16 @@ class solver_of : public any_solver {
   Solver solver_;
 };
 
+/// The same of a solver of several ranks.
+template <class Solver>
+class solver_of_ranks : public solver_of<Solver> {
+ public:
+  using solver_of<Solver>::solver_of;
+  std::string transport() const override { return this->solver_.transport(); }
+  int lost_rank() const override { return this->solver_.lost_rank(); }
+  void recover() override { this->solver_.recover(); }
+};
+
 /// Throws whilst::error where a vector is NULL or has another length than `expected`.
 void check_length(const given_vector& vector, index_type expected);
 /// Throws where there is a b, which such solvers do not have.

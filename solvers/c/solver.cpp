@@ -56,7 +56,8 @@ replayed_solver& any_solver::replayed() {
 
 namespace {
 [[noreturn]] void refuse_one_rank() {
-  refuse("the solver is not for several ranks", "Make one with whilst_distributed_solver_create");
+  refuse("the solver is not for several ranks",
+         "Make one with whilst_distributed_solver_create or whilst_distributed_minimizer_create");
 }
 }  // namespace
 std::string any_solver::transport() const { refuse_one_rank(); }

@@ -113,6 +113,7 @@ void each_field(Options& options, const Visit& visit) {
   visit("typical_point", options.typical_point);
   visit("damping", options.damping);
   visit("first_damping", options.first_damping);
+  visit("transport", options.transport);
 }
 
 template <class Visit, class Options>

@@ -2,36 +2,15 @@
 
 #include <array>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <thread>
 
 #include "tests/c/c_handles.hpp"
+#include "tests/c/c_ranks.hpp"
 
 namespace whilst_test {
 namespace {
 
-using c_group = owned_handle<whilst_group, whilst_group_destroy>;
 using c_distributed = owned_handle<whilst_distributed_matrix, whilst_distributed_matrix_destroy>;
-
-/// Does the work as each rank of a group of threads. Checks, which Catch2 wants on one thread, come afterwards: what
-/// work returns for each rank is what the library said of the first call that failed, or empty.
-std::vector<std::string> on_ranks(int size, const std::function<std::string(int rank, const whilst_group*)>& work) {
-  std::vector<whilst_group*> groups(static_cast<std::size_t>(size));
-  require_ok(whilst_group_create_threads(size, groups.data()));
-  std::vector<std::string> said(groups.size());
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)
-    threads.emplace_back([&, rank] {
-      const auto at = static_cast<std::size_t>(rank);
-      said[at] = work(rank, groups[at]);
-      whilst_group_destroy(&groups[at]);
-    });
-  for (std::thread& one : threads) one.join();
-  return said;
-}
-
-std::string error_of(whilst_status status) { return status == WHILST_OK ? "" : whilst_last_error(); }
 
 /// The rows of -1, 2, -1 that a rank has: uneven, and none on rank 1 of several.
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "solvers/nonlinear/descent/prepared_descent.hpp"
 #include "solvers/nonlinear/minimize/recorded_minimization.hpp"
+#include "whilst/exchange/transports.hpp"
 #include "whilst/nonlinear/minimize/hessian_preconditioner.hpp"
 
 namespace whilst {
@@ -71,6 +72,7 @@ void check(const minimizer_options& options) {
   if (!(options.first_damping > 0 && options.first_damping < HUGE_VAL))
     throw error(making_minimizer, "first_damping is not a positive number",
                 "Give one, as 1e-3, or 100 for a start far off");
+  check_transport(making_minimizer, options.transport);
   descent_options(options).check(making_minimizer);
 }
 

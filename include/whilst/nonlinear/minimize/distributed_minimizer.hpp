@@ -3,11 +3,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "whilst/basics/held.hpp"
 #include "whilst/group/group.hpp"
 #include "whilst/host/replayed_solver.hpp"
 #include "whilst/linear/distributed/halo_plan.hpp"
+#include "whilst/nonlinear/functions/called_objective.hpp"
 #include "whilst/nonlinear/functions/objective.hpp"
 #include "whilst/nonlinear/minimize/minimizer.hpp"
 
@@ -39,6 +41,17 @@ class distributed_minimizer final : public replayed_solver {
   /// The same for objectives that read own unknowns alone.
   distributed_minimizer(const group& ranks, const objective<T>& function, minimizer_options options = {},
                         double peer_limit_seconds = 10);
+  /// The same from a callback, which works on `where`. unknowns: this rank's; those of the ranks follow one another in
+  /// the order of ranks. ghosts: the global numbers of what the callback reads of others, ascending, each once. Its x
+  /// has the own unknowns and then the ghosts; of the gradient it writes the own entries. A rank without unknowns may
+  /// give an empty one.
+  ///
+  /// Where the callback throws in a solve on one rank, the solve ends on all: that rank throws the exception, the
+  /// others a whilst::error that names it. The minimizer can be used again. (An objective that throws leaves the others
+  /// waiting for peer_limit_seconds.)
+  distributed_minimizer(const group& ranks, place where, index_type unknowns, std::vector<index_type> ghosts,
+                        typename called_objective<T>::callback function, minimizer_options options = {},
+                        double peer_limit_seconds = 10);
   ~distributed_minimizer() override;
   distributed_minimizer(distributed_minimizer&&) noexcept;
   distributed_minimizer& operator=(distributed_minimizer&&) noexcept;
@@ -46,6 +59,8 @@ class distributed_minimizer final : public replayed_solver {
   /// x: this rank's unknowns, in host memory, without ghosts; otherwise as minimizer::solve. value and ||g|| are those
   /// of all. By all ranks.
   minimize_report solve(std::span<T> x);
+  /// The same with x in memory of the objective's place, after earlier work on `stream`.
+  minimize_report solve(stream_handle stream, T* x);
   /// Enqueues a minimization on `stream` and returns without waiting; x is memory of the objective's place. By all
   /// ranks. It does not look whether a rank was lost before, which takes a copy from the GPU: ask lost_rank().
   ticket enqueue(stream_handle stream, T* x);
@@ -55,6 +70,7 @@ class distributed_minimizer final : public replayed_solver {
 
   /// See distributed_linear_solver.
   const std::string& transport() const;
+  const std::string& transports_passed_over() const;
   int lost_rank() const;
   void recover();
 

@@ -64,6 +64,9 @@ struct minimizer_options {
   bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
+  /// Of a distributed_minimizer: by which transport the ranks exchange, as in linear_solver_options. No effect on a
+  /// minimizer.
+  std::string transport = "auto";
   /// On the host: the most threads that share a step, 1 to 1024; 0 for OpenMP's own setting. Results are bitwise the
   /// same for any number.
   int threads = 0;

@@ -2,25 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <exception>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "solvers/nonlinear/descent/prepared_descent.hpp"
+#include "solvers/nonlinear/minimize/distributed/called_on_rank.hpp"
 #include "solvers/nonlinear/minimize/distributed/objective_of_group.hpp"
 #include "whilst/exchange/exchange.hpp"
+#include "whilst/exchange/transports.hpp"
 #include "whilst/linear/distributed/halo_exchange.hpp"
 
 namespace whilst {
 namespace {
 
-constexpr std::string_view making_distributed_minimizer = "making a distributed minimizer",
-                           minimizing_on_ranks = "minimizing a function on several ranks";
+constexpr const char *making_distributed_minimizer = "making a distributed minimizer",
+                     *minimizing_on_ranks = "minimizing a function on several ranks";
 
 /// What must not differ between ranks, and how many unknowns one has.
 struct minimizer_of_rank {
-  std::array<char, 32> method, line_search;
+  std::array<char, 32> method, line_search, transport;
   double gradient, relative_gradient, step, function, lower_bound;
   index_type max_iterations, max_evaluations, history_capacity;
   int unroll, on_host, how, reads_others, bytes_of_number;
@@ -47,6 +51,7 @@ void check_for_ranks(const minimizer_options& options, line_search_kind search) 
     refuse("line search 'parallel'", "Use strong-wolfe, approximate-wolfe or backtracking");
   if (options.preconditioner != "jacobi")
     refuse("preconditioner '" + options.preconditioner + "'", "Leave preconditioner at jacobi");
+  check_transport(making_distributed_minimizer, options.transport);
   check_descent(making_distributed_minimizer, options.tolerances, options.lower_bound);
   descent_options(options).check(making_distributed_minimizer);
 }
@@ -57,14 +62,14 @@ index_type own_unknowns(const objective<T>& function, const halo_plan* plan) {
   const index_type all = function.unknowns();
   if (!plan) return all;
   const index_type ghosts = static_cast<index_type>(plan->ghosts.size());
+  if (plan->own == 0 && ghosts > 0)
+    throw error(making_distributed_minimizer, "a rank without unknowns reads " + std::to_string(ghosts) + " ghosts",
+                "Leave its ghosts and its terms to the ranks whose unknowns they are");
   if (all != plan->with_ghosts())
     throw error(making_distributed_minimizer,
                 "the halo plan is for " + std::to_string(plan->own) + " unknowns and " + std::to_string(ghosts) +
                     " ghosts, the objective has " + std::to_string(all) + " in all",
                 "Make the objective of the own unknowns and the ghosts after them");
-  if (plan->own == 0 && ghosts > 0)
-    throw error(making_distributed_minimizer, "a rank without unknowns reads " + std::to_string(ghosts) + " ghosts",
-                "Leave its ghosts and its terms to the ranks whose unknowns they are");
   return plan->own;
 }
 
@@ -73,13 +78,15 @@ index_type own_unknowns(const objective<T>& function, const halo_plan* plan) {
 template <class T>
 struct distributed_minimizer<T>::implementation {
   double lower_bound;
+  std::unique_ptr<called_on_rank<T>> called;  ///< null for an objective of the caller's
+  bool calls_in_solves = false;               ///< and not only while the loop is recorded
   std::optional<whilst::exchange> exchange;
   std::optional<halo> reads;
   std::optional<prepared_descent<T>> prepared;  ///< after what its steps refer to
 
   implementation(const group& ranks, const objective<T>& f, const halo_plan* plan, const minimizer_options& options,
-                 double limit_seconds)
-      : lower_bound(options.lower_bound) {
+                 double limit_seconds, std::unique_ptr<called_on_rank<T>>&& of_callback = nullptr)
+      : lower_bound(options.lower_bound), called(std::move(of_callback)) {
     const auto began = prepared_program::clock::now();
     std::optional<descent_method<T, objective_of_group<T>>> method;
     line_search_kind search{};
@@ -96,6 +103,7 @@ struct distributed_minimizer<T>::implementation {
       const descent_tolerances& t = options.tolerances;
       return std::vector{minimizer_of_rank{.method = name_of_options(options.method),
                                            .line_search = name_of_options(options.line_search),
+                                           .transport = name_of_options(options.transport),
                                            .gradient = t.gradient,
                                            .relative_gradient = t.relative_gradient,
                                            .step = t.step,
@@ -124,7 +132,7 @@ struct distributed_minimizer<T>::implementation {
       if (unknowns < 1)
         throw error(making_distributed_minimizer, "there are no unknowns on any rank", "Give one a rank or more");
     });
-    exchange.emplace(ranks, f.where(), limit_seconds);
+    exchange.emplace(ranks, f.where(), limit_seconds, options.transport);
     if (plan) reads.emplace(*exchange, *plan);
     ranks.agree(making_distributed_minimizer, [&] {
       const objective_of_group<T> function{&f, reads ? &*reads : nullptr, exchange->of_steps(), own};
@@ -133,7 +141,39 @@ struct distributed_minimizer<T>::implementation {
           descent_options(options),
           usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, unknowns),
           options.method, own, began);
+      calls_in_solves = called && how != executor::graph;
+      if (calls_in_solves) called->keep_failures([this] { prepared->desk().cancel_all(); });
     });
+  }
+  implementation(std::unique_ptr<called_on_rank<T>>&& own, const group& ranks, const minimizer_options& options,
+                 double limit_seconds)
+      : implementation(ranks, own->function(), own->halo(), options, limit_seconds, std::move(own)) {}
+
+  /// What solve() returns, once its launch has ended; throws on all ranks if a callback threw on one.
+  template <class Solve>
+  auto with_callbacks(const Solve& solve) {
+    if (!calls_in_solves) return solve();
+    const turns::turn mine = prepared->enter(minimizing_on_ranks);
+    const std::uint64_t before = prepared->latest_launch();
+    std::optional<decltype(solve())> ended;
+    std::exception_ptr thrown;  // before the launch, or by a monitor on this rank
+    try {
+      ended.emplace(solve());
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (prepared->latest_launch() != before)
+      called->throw_failure(minimizing_on_ranks, exchange->ranks(), prepared->latest_reason());
+    if (thrown) std::rethrow_exception(thrown);
+    return std::move(*ended);
+  }
+  template <class Solve>
+  minimize_report reported(const Solve& solve) {
+    if (const int lost = exchange->lost_rank(); lost >= 0)
+      throw error(minimizing_on_ranks, "rank " + std::to_string(lost) + " did not come in an earlier solve",
+                  "Call recover() on all ranks, or make a new group if its process has ended");
+    auto [told, value, trial_values, refreshes] = with_callbacks(solve);
+    return {std::move(told), value, trial_values, refreshes};
   }
 };
 
@@ -148,6 +188,16 @@ distributed_minimizer<T>::distributed_minimizer(const group& ranks, const object
     : implementation_("distributed_minimizer",
                       std::make_unique<implementation>(ranks, function, nullptr, options, peer_limit_seconds)) {}
 template <class T>
+distributed_minimizer<T>::distributed_minimizer(const group& ranks, place where, index_type unknowns,
+                                                std::vector<index_type> ghosts,
+                                                typename called_objective<T>::callback function,
+                                                minimizer_options options, double peer_limit_seconds)
+    : implementation_("distributed_minimizer",
+                      std::make_unique<implementation>(
+                          std::make_unique<called_on_rank<T>>(making_distributed_minimizer, ranks, where, unknowns,
+                                                              std::move(ghosts), std::move(function)),
+                          ranks, options, peer_limit_seconds)) {}
+template <class T>
 distributed_minimizer<T>::~distributed_minimizer() = default;
 template <class T>
 distributed_minimizer<T>::distributed_minimizer(distributed_minimizer&&) noexcept = default;
@@ -160,17 +210,20 @@ prepared_program& distributed_minimizer<T>::prepared() const {
 
 template <class T>
 minimize_report distributed_minimizer<T>::solve(std::span<T> x) {
-  const whilst::exchange& exchange = *implementation_->exchange;
-  if (const int lost = exchange.lost_rank(); lost >= 0)
-    throw error(minimizing_on_ranks, "rank " + std::to_string(lost) + " did not come in an earlier solve",
-                "Call recover() on all ranks, or make a new group if its process has ended");
-  auto [told, value, trial_values, refreshes] = implementation_->prepared->solve(
-      minimizing_on_ranks, "rank " + std::to_string(exchange.ranks().rank()) + " has", x);
-  return {std::move(told), value, trial_values, refreshes};
+  const std::string who = "rank " + std::to_string(implementation_->exchange->ranks().rank()) + " has";
+  return implementation_->reported([&] { return implementation_->prepared->solve(minimizing_on_ranks, who, x); });
+}
+template <class T>
+minimize_report distributed_minimizer<T>::solve(stream_handle stream, T* x) {
+  return implementation_->reported([&] { return implementation_->prepared->solve(minimizing_on_ranks, stream, x); });
 }
 template <class T>
 ticket distributed_minimizer<T>::enqueue(stream_handle stream, T* x) {
-  return ticket(implementation_->prepared->enqueue(stream, nullptr, x));
+  return implementation_->with_callbacks([&] {
+    ticket enqueued(implementation_->prepared->enqueue(stream, nullptr, x));
+    if (implementation_->calls_in_solves) (void)enqueued.wait();
+    return enqueued;
+  });
 }
 template <class T>
 void distributed_minimizer<T>::set_tolerances(const descent_tolerances& tolerances) {
@@ -180,6 +233,10 @@ void distributed_minimizer<T>::set_tolerances(const descent_tolerances& toleranc
 template <class T>
 const std::string& distributed_minimizer<T>::transport() const {
   return implementation_->exchange->transport();
+}
+template <class T>
+const std::string& distributed_minimizer<T>::transports_passed_over() const {
+  return implementation_->exchange->passed_over();
 }
 template <class T>
 int distributed_minimizer<T>::lost_rank() const {
