@@ -183,7 +183,7 @@ TEST_CASE("a rank whose callback others would wait for in vain is lost after the
 TEST_CASE("what a rank gives wrongly for a callback, all refuse", "[group][minimizer]") {
   struct given {
     index_type unknowns = 3;
-    std::vector<index_type> ghosts;
+    std::vector<index_type> ghosts{};
     bool has_function = true;
     minimizer_options options = usual();
   };
