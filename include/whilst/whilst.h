@@ -301,7 +301,8 @@ WHILST_API whilst_status whilst_distributed_solver_create(const whilst_distribut
 /// writes this rank's part of f, which is the sum over all ranks, and to the own entries of the gradient the
 /// derivatives of all of f; those by ghosts are not read. It works in `memory`: on the host, or on the current CUDA
 /// device, one a rank. It may be NULL on a rank without unknowns. Where it fails in a solve on one rank, that rank
-/// returns WHILST_CALLBACK_FAILED, and all others WHILST_ERROR.
+/// returns WHILST_CALLBACK_FAILED, and the others' reports end with "cancelled", or with "nan_or_infinity" if that was
+/// the first evaluation.
 ///
 /// `options` as for whilst_minimizer_create(), with "transport" and without methods that need a Hessian or a dense
 /// matrix, the same on all ranks. Vectors are this rank's unknowns, without ghosts. Otherwise as

@@ -72,8 +72,9 @@ nb::class_<Called> bind_called_solver(nb::module_& module, const std::string& na
       .def(
           "enqueue",
           [](Called& self, std::uintptr_t stream, std::uintptr_t x) {
-            const without_gil free_others;
-            return self.solver.enqueue(stream_at(stream), to<T>(x));
+            // On the host it solves at once.
+            return watched(self.solver, nb::none(), self.solver.executor() == "host",
+                           [&] { return self.solver.enqueue(stream_at(stream), to<T>(x)); });
           },
           nb::arg("stream"), nb::arg("x"), nb::keep_alive<0, 1>())
       .def("executor", [](const Called& self) { return self.solver.executor(); })

@@ -50,14 +50,15 @@ class DistributedMinimizer(RecordedSolver):
     Raises
     ------
     TypeError, ValueError
-        For this rank's arguments of a wrong type or shape; the others then get a whilst.Error.
+        For this rank's arguments of a wrong type or shape; the others then get a whilst.Error. An x0 or x that does not fit is
+        refused by its rank alone: the others wait for its next solve.
     whilst.Error
         For what the library refuses, with the cure, on all ranks.
 
     Notes
     -----
-    Where `fun` raises an exception in a solve on one rank, the solve ends on all: the exception passes there, and the others raise a
-    whilst.Error that names the rank. :class:`RecordedSolver` says what a recording is.
+    Where `fun` raises an exception in a solve on one rank, the solve ends on all: the exception passes there, and the others' results
+    have the reason ``"cancelled"``, or ``"nan_or_infinity"`` if that was the first evaluation. :class:`RecordedSolver` says what a recording is.
     """
 
     _least_size = 0

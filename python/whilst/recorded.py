@@ -123,7 +123,8 @@ class RecordedSolver:
         x = self._functions.copy(x0)
         vector = self._fitting(x, "x0")
         with self._alone:
-            fields = self._core.solve(self._stream_of(x), vector.address, self._seconds > _LONG)
+            check = self.executor == "host" or self._seconds > _LONG
+            fields = self._core.solve(self._stream_of(x), vector.address, check)
             self._seconds = fields["solve_seconds"]
         return fields, x
 

@@ -77,7 +77,7 @@ class Report:
         done = self.__dict__.get("_done")
         if done is None or name not in self.__dataclass_fields__:
             raise AttributeError(f"a Report has no {name!r}")
-        self.__dict__.update(done.fields())
+        self.__dict__.update(done.fields())  # _done stays: another thread may be here, too
         return self.__dict__[name]
 
     def __reduce__(self):

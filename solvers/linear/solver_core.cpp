@@ -133,6 +133,7 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
                        is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
   const whilst::executor runs = how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
   auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
+  if (made_M) made_Ms.note_program();
   report_fields& told = made->desk().common;
   const format_choice& format = matrix.format();
   told.format = format.format;

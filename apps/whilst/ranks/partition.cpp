@@ -1,6 +1,7 @@
 #include "apps/whilst/ranks/partition.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "whilst/basics/error.hpp"
 #include "whilst/linear/distributed/row_parts.hpp"
@@ -35,6 +36,7 @@ std::vector<int> parts_by(const std::string& partitioner, const csr_matrix<T>& A
   if (partitioner == "metis") return parts_by_metis(A, ranks);
 #endif
   check_partition(partitioner);
+  if (partitioner != "rcm") throw std::logic_error("partition " + partitioner + " needs no parts");
   return parts_by_rcm(A, ranks);
 }
 

@@ -209,7 +209,8 @@ class program_recorder : public recorder {
   explicit program_recorder(place where);
   ~program_recorder();
 
-  /// Allocates the program's workspace on its place, one piece of zeroed memory that the program owns: calls `layout`
+  /// Allocates the program's workspace on its place, one piece of zeroed memory that the program owns, but see
+  /// seek_room: calls `layout`
   /// twice with an arena_layout (first null pointers, to add up the bytes; then the pieces) and returns the second
   /// result. The program's memory() lists it by the layout's items. Throws whilst::error within a body and for a second
   /// arena.
@@ -232,7 +233,7 @@ class program_recorder : public recorder {
   }
 
   /// Where arena() looks for memory before it allocates: find(bytes) returns some on the program's place, aligned as a
-  /// buffer's is, whose owner keeps it as long as the program lives and counts it as the program's; or null.
+  /// buffer's is, or null. Its owner must outlive the program, which lists it as its own.
   void seek_room(std::function<void*(std::size_t bytes)> find) { find_room_ = std::move(find); }
 
   /// Declares a value that each launch rewrites, in the program's memory on its place: maps and finishes read it

@@ -77,8 +77,8 @@ class preconditioner {
   virtual ~preconditioner() = default;
   /// Takes the memory that its steps need for n rows; as linear_operator::take_memory.
   virtual void take_memory([[maybe_unused]] index_type n, [[maybe_unused]] workspace& memory) {}
-  /// So much memory on its place, aligned as a buffer's is, that making it has left over: for the solver's vectors, as
-  /// long as both live. Null where there is not so much. Each call gives other memory, which counts as the solver's.
+  /// So much memory on its place, aligned as a buffer's is, that making it has left over, for the vectors of a program,
+  /// which it outlives; null where there is not so much. Each call gives other memory, which counts as the program's.
   virtual void* room_for([[maybe_unused]] std::size_t bytes) { return nullptr; }
   /// For one made from a matrix whose values are bound at launch: where the pointer to them will lie.
   virtual void read_values_from([[maybe_unused]] constant_slot<const T> values) {}

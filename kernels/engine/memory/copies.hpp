@@ -8,8 +8,10 @@ namespace whilst {
 
 /// Copies between host memory and memory of a place that somebody else owns; return when the copy is complete. See
 /// raw_buffer::upload.
-void set_to_zero(place where, void* target, std::size_t bytes);
 void copy_to_place(place where, void* target, const void* source, std::size_t bytes);
 void copy_from_place(place where, void* target, const void* source, std::size_t bytes);
+
+/// Returns when the memory, which somebody else owns, is zero.
+void set_to_zero(place where, void* target, std::size_t bytes);
 
 }  // namespace whilst

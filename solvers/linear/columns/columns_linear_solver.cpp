@@ -90,6 +90,7 @@ struct columns_linear_solver<T>::implementation {
       vectors->clear();
     options.block_jacobi.offsets.clear();
     at_once = std::make_unique<prepared_solve<T>>(request, record_columns(request), choice.how, options, began);
+    M.note_program();
     at_once->desk().common.format = csr_format;
     at_once->desk().common.preconditioner_choice = M.words();
   }

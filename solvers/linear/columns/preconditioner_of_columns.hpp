@@ -31,6 +31,8 @@ class preconditioner_of_columns {
   const std::string& name() const { return chosen_.text; }
   /// What was made, and why "auto" has chosen that; empty where neither is.
   std::string words() const;
+  /// A program has been recorded with it.
+  void note_program() { made_.note_program(); }
   std::string explain() const { return made_.explain(); }
   index_type bytes() const { return made_.bytes(); }
   /// For memory(), in front of the others.

@@ -89,12 +89,14 @@ class rows_on_their_way {
       offsets[k + 1] = offsets[k] + A.row_offset(original_rows[k] + 1) - A.row_offset(original_rows[k]);
     renumbered_.resize(place_in(offsets.back()));
     collected_.resize(renumbered_.size());
+    const auto all_columns = A.column_indices();
+    const auto all_values = A.values();
     detail::visit_ranges(original_rows.size(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         std::size_t from = place_in(A.row_offset(original_rows[k]));
         for (std::size_t to = place_in(offsets[k]); to < place_in(offsets[k + 1]); ++to, ++from) {
-          renumbered_[to] = order.numbers[place_in(A.column_indices()[from])];
-          collected_[to] = A.values()[from];
+          renumbered_[to] = order.numbers[place_in(all_columns[from])];
+          collected_[to] = all_values[from];
         }
       }
     });

@@ -41,7 +41,7 @@ class level_memory {
     measured.take<T>(count);
     return {static_cast<T*>(take_bytes(whole_units(static_cast<std::size_t>(measured.used())))), count};
   }
-  /// For others, who count it: the bytes of a piece, where a slab has them left; else null.
+  /// For others, who count it and keep it as long as this: so many bytes, where a slab has them left; else null.
   void* lend(std::size_t bytes) {
     const std::size_t whole = whole_units(bytes);
     const auto from = slab_with(whole);

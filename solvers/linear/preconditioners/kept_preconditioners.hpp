@@ -53,6 +53,8 @@ class kept_preconditioners {
   void begin_sequence() {
     for (kept& one : all_) one.made->begin_sequence_now();
   }
+  /// A program has been recorded, which may have taken room that one had left.
+  void note_program() { tell(); }
   index_type bytes() const { return bytes_; }
   /// A paragraph for each.
   std::string explain() const {

@@ -59,8 +59,6 @@ prepared_descent<T>::prepared_descent(recorded_descent<T> recorded, executor how
 
 template <class T>
 void prepared_descent<T>::set_parameters(const ticket::state& of, const void*, void* x) {
-  latest_launch_ = of.number;
-  latest_outcome_ = of.target();
   program& run = recorded();
   run.set(made_.x, static_cast<T*>(x));
   run.set(made_.outcome, of.target());

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,11 +52,6 @@ class prepared_descent final : public prepared_program {
   /// The tolerances must have been checked.
   void set_tolerances(const descent_tolerances& tolerances);
 
-  /// The number of the latest launch, 0 before the first; and, once that has ended, why. For a caller that has the
-  /// turn.
-  std::uint64_t latest_launch() const { return latest_launch_; }
-  reason latest_reason() const { return latest_outcome_ ? latest_outcome_->why : reason::running; }
-
  private:
   void set_parameters(const ticket::state& of, const void* b, void* x) override;
   /// Waits for the latest launch, in whose turn the caller is.
@@ -68,8 +62,6 @@ class prepared_descent final : public prepared_program {
   index_type max_evaluations_;
   descent_settings settings_;
   recorded_descent<T> made_;
-  std::uint64_t latest_launch_ = 0;
-  const solve_outcome* latest_outcome_ = nullptr;  ///< in memory that the host sees
 };
 
 }  // namespace whilst

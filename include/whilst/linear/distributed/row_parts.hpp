@@ -27,7 +27,7 @@ row_graph graph_of_rows(const csr_matrix<T>& A);
 /// ranks are layers one behind the other, so that each reads entries of two others where layers are thick enough. For
 /// any square matrix in host memory, by the pattern of A + A'; needs no other library. Finds the band of a matrix whose
 /// rows came in any order; but layers become thin with many ranks, where pieces by parts_by_metis have shorter borders.
-/// Throws whilst::error where graph_of_rows does, and unless there is a rank.
+/// Throws whilst::error where graph_of_rows does, and if `ranks` is below 1.
 template <class T>
 std::vector<int> parts_by_rcm(const csr_matrix<T>& A, int ranks);
 

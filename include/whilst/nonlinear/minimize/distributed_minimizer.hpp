@@ -46,9 +46,10 @@ class distributed_minimizer final : public replayed_solver {
   /// has the own unknowns and then the ghosts; of the gradient it writes the own entries. A rank without unknowns may
   /// give an empty one.
   ///
-  /// Where the callback throws in a solve on one rank, the solve ends on all: that rank throws the exception, the
-  /// others a whilst::error that names it. The minimizer can be used again. (An objective that throws leaves the others
-  /// waiting for peer_limit_seconds.)
+  /// Under executors "host" and "stream" the callback is called in each evaluation, and enqueue waits for the solve.
+  /// Where it throws on one rank, the solve ends on all: that rank throws the exception, and the others' reports end
+  /// with cancelled, or with nan_or_infinity if that was the first evaluation. The minimizer can be used again. (An
+  /// objective that throws leaves the others waiting for peer_limit_seconds.)
   distributed_minimizer(const group& ranks, place where, index_type unknowns, std::vector<index_type> ghosts,
                         typename called_objective<T>::callback function, minimizer_options options = {},
                         double peer_limit_seconds = 10);

@@ -64,8 +64,8 @@ struct minimizer_options {
   bool check_pointers = true;
   /// Records of the history, an even number; 0 for none.
   index_type history_capacity = 512;
-  /// Of a distributed_minimizer: by which transport the ranks exchange, as in linear_solver_options. No effect on a
-  /// minimizer.
+  /// Of a distributed_minimizer: by which transport the ranks exchange, as in linear_solver_options. On a
+  /// minimizer a known name has no effect.
   std::string transport = "auto";
   /// On the host: the most threads that share a step, 1 to 1024; 0 for OpenMP's own setting. Results are bitwise the
   /// same for any number.

@@ -5,11 +5,9 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "whilst/engine/control/reason.hpp"
 #include "whilst/engine/memory/cuda.hpp"
 #include "whilst/group/group.hpp"
 #include "whilst/linear/distributed/halo_plan.hpp"
@@ -20,7 +18,7 @@ namespace whilst {
 
 /// A rank's part of a function, which a callback computes. If that throws in a solve, the others would wait for this
 /// rank until it counts as lost. So the exception is kept while this rank cancels the solve, which ends on all ranks
-/// alike; then all throw.
+/// alike, and is thrown then.
 template <class T>
 class called_on_rank {
  public:
@@ -50,15 +48,9 @@ class called_on_rank {
   /// From now on exceptions are kept: `cancel` ends the solve that calls the function. Before, while a loop is
   /// recorded, they pass through.
   void keep_failures(std::function<void()> cancel) { failure_->cancel = std::move(cancel); }
-  /// After a solve that ended on this rank for this reason: throws on all ranks if the callback of one threw.
-  void throw_failure(std::string_view doing, const group& ranks, reason why) const {
-    const auto work = [thrown = std::exchange(failure_->thrown, nullptr)] {
-      if (thrown) std::rethrow_exception(thrown);
-    };
-    // All ranks decide alike whether to ask one another. What was cancelled has not converged; who is lost never
-    // answers.
-    if (converged(why) || why == reason::peer_lost) return work();
-    ranks.agree(doing, work);
+  /// After a solve: throws what this rank's callback threw in it.
+  void throw_failure() const {
+    if (const std::exception_ptr thrown = std::exchange(failure_->thrown, nullptr)) std::rethrow_exception(thrown);
   }
 
  private:

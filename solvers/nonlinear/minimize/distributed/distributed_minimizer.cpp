@@ -141,7 +141,7 @@ struct distributed_minimizer<T>::implementation {
           descent_options(options),
           usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, unknowns),
           options.method, own, began);
-      calls_in_solves = called && how != executor::graph;
+      calls_in_solves = called && prepared->recorded().running_on() != executor::graph;
       if (calls_in_solves) called->keep_failures([this] { prepared->desk().cancel_all(); });
     });
   }
@@ -149,23 +149,19 @@ struct distributed_minimizer<T>::implementation {
                  double limit_seconds)
       : implementation(ranks, own->function(), own->halo(), options, limit_seconds, std::move(own)) {}
 
-  /// What solve() returns, once its launch has ended; throws on all ranks if a callback threw on one.
+  /// What solve() returns, once its launch has ended; throws what this rank's callback threw.
   template <class Solve>
   auto with_callbacks(const Solve& solve) {
     if (!calls_in_solves) return solve();
     const turns::turn mine = prepared->enter(minimizing_on_ranks);
-    const std::uint64_t before = prepared->latest_launch();
-    std::optional<decltype(solve())> ended;
-    std::exception_ptr thrown;  // before the launch, or by a monitor on this rank
     try {
-      ended.emplace(solve());
+      auto ended = solve();
+      called->throw_failure();
+      return ended;
     } catch (...) {
-      thrown = std::current_exception();
+      called->throw_failure();  // what threw first
+      throw;
     }
-    if (prepared->latest_launch() != before)
-      called->throw_failure(minimizing_on_ranks, exchange->ranks(), prepared->latest_reason());
-    if (thrown) std::rethrow_exception(thrown);
-    return std::move(*ended);
   }
   template <class Solve>
   minimize_report reported(const Solve& solve) {
