@@ -211,11 +211,11 @@ def test_what_a_function_returns_wrongly():
 
         def work(group):
             chain = Chain(group)
-            chain.solver(group, lambda x: returned if group.rank == 1 else chain(x)).solve(chain.start)
+            return chain.solver(group, lambda x: returned if group.rank == 1 else chain(x)).solve(chain.start).reason
 
         first, second = on_ranks(2, work)
         assert isinstance(second, kind) and words in str(second)
-        assert isinstance(first, whilst.Error) and words in str(first)
+        assert first == "nan_or_infinity"
     chain = Chain(whilst.Group())
     solver = chain.solver(whilst.Group())
     for x0, kind, words in [
