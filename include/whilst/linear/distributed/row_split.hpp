@@ -55,9 +55,11 @@ class row_split {
   std::vector<std::int32_t> original_rows_;
 };
 
+/// @cond  Doxygen takes these for members that are missing.
 extern template std::vector<float> row_split::scatter(std::span<const float>) const;
 extern template std::vector<double> row_split::scatter(std::span<const double>) const;
 extern template std::vector<float> row_split::gather(std::span<const float>) const;
 extern template std::vector<double> row_split::gather(std::span<const double>) const;
+/// @endcond
 
 }  // namespace whilst
