@@ -109,9 +109,10 @@ const std::int32_t* hierarchy<C>::record_aggregates(recorder& run, level<C>& fin
 }
 
 /// Divides the unknowns into aggregates, or into coarse and fine ones, and finds the offsets of P's pattern: how many
-/// unknowns the coarser level has, and the pattern's size.
+/// unknowns the coarser level has, the pattern's size, and the bound of A P.
 template <class C>
-std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<C>& fine, level_memory& scratch) {
+std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<C>& fine, merged_rows<C>& of_AP,
+                                                 level_memory& scratch) {
   const index_type n = fine.A.rows;
   recorder& run = stages.steps();
   const int lanes = fine.A.lanes(4);
@@ -132,7 +133,7 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<
   const columns_of_prolongation<C> of_P{fine.graph(sizes), fine.aggregate};
   if (is_aggressive(fine)) count = join_aggregates(stages, fine, of_P.graph, count, scratch);
   fine.P = record_offsets_of(run, n, lanes, of_P, kept_, scratch);
-  record_told(run, {count, fine.P.offsets + n});
+  record_told(run, {count, fine.P.offsets + n, of_AP.record_bounds(run, fine.A, fine.P, scratch)});
   stages.run();
   return told();
 }
@@ -144,9 +145,10 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
   if (is_finest(fine)) record_longest(stages.steps(), fine.A, longest_told());
+  merged_rows<C> of_AP, of_RAP;  // not of a system, whose blocks may be of several sizes
   const std::array<std::int32_t, 3> divided =
-      is_system_ ? divide_nodes(stages, fine, scratch) : divide(stages, fine, scratch);
-  const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1];
+      is_system_ ? divide_nodes(stages, fine, scratch) : divide(stages, fine, of_AP, scratch);
+  const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1], bound_of_AP = divided[2];
   fine.coarse_rows = coarse_rows;
   if (!is_worth_it(fine)) {
     fine.coarse_rows = 0;
@@ -164,22 +166,32 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
     const columns_of_prolongation<C> of_P{fine.graph(fine.matrix()), fine.aggregate};
     record_columns_of(run, fine.P, coarse_rows, of_prolongation, lanes, of_P, kept_);
   }
+  take_values(run, fine);
+  if (!is_system_) record_prolongation(run, fine, /*has_weights=*/is_classical_);  // to choose P's columns from
   fine.R = record_transpose(run, fine.P, kept_, scratch);
-  const columns_of_product of_AP{fine.A, fine.P, skips_long_rows};
-  fine.AP = record_offsets_of_product(run, of_AP, kept_, scratch);
-  record_told(run, {fine.AP.offsets + n});
+  const columns_of_product columns_of_AP{fine.A, fine.P, skips_long_rows};
+  if (!of_AP.record_merge(run, "A P", bound_of_AP, fine.matrix(), nullptr, {fine.P, fine.P_values}, skips_long_rows,
+                          fine.AP, kept_, scratch))
+    fine.AP = record_offsets_of_product(run, columns_of_AP, kept_, scratch);
+  fine.AP.columns = coarse_rows;
+  record_told(run,
+              {fine.AP.offsets + n, is_system_ ? nullptr : of_RAP.record_bounds(run, fine.R.view, fine.AP, scratch)});
   record_longest(run, fine.R.view, longest_told());
   stages.run();
   fine.R.view.longest = *longest_told();
 
-  std::int32_t* indices_of_AP = nullptr;
+  const std::int32_t entries_of_AP = told()[0], bound_of_RAP = told()[1];
   if (is_system_) {
-    record_columns_of(run, fine.AP, coarse_rows, told()[0], lanes_of_product(fine.A), of_AP, kept_);
+    record_columns_of(run, fine.AP, coarse_rows, entries_of_AP, lanes_of_product(fine.A), columns_of_AP, kept_);
+    fine.in_double.AP = kept_.take<double>(fine.nodes_of_AP().nonzeros()).data();
+    record_node_products(run, fine);
   } else {
-    indices_of_AP = take_columns_of(fine.AP, coarse_rows, told()[0], kept_);
+    std::int32_t* const indices = take_columns_of(fine.AP, coarse_rows, entries_of_AP, kept_);
+    fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
+    fine.ATRT_values = symmetric_ ? fine.AP_values : kept_.take<C>(fine.AP.nonzeros).data();
+    if (!of_AP.record_copies(run, fine.AP, indices, fine.AP_values)) record_AP(run, fine, indices);
+    if (!symmetric_) record_transposed_products(run, fine);
   }
-  take_values(run, fine);
-  record_products(run, fine, indices_of_AP);
   const entries_of_Q<C> of_Q = fine.up_entries(), of_WT = fine.down_entries();
   const int lanes_of_Q = fine.AP.lanes(4);
   const auto record_offsets_of_kept = [&](const entries_of_Q<C>& all) {
@@ -196,14 +208,30 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   fine.WT = symmetric_ ? fine.Q : record_offsets_of_kept(of_WT);
   level<C> coarse;
   const columns_of_product of_coarse{fine.R.view, fine.AP};
-  coarse.A = record_offsets_of_product(run, of_coarse, kept_, scratch);
+  const matrix_view<C> R{fine.R.view, fine.RT_values}, AP{fine.AP, fine.AP_values};
+  if (!of_RAP.record_merge(run, "R A P", bound_of_RAP, R, fine.R.sources, AP, /*skips_long_rows=*/false, coarse.A,
+                           kept_, scratch))
+    coarse.A = record_offsets_of_product(run, of_coarse, kept_, scratch);
   record_told(run, {coarse.A.offsets + coarse_rows, fine.Q.offsets + n, fine.WT.offsets + n});
   record_longest(run, coarse.A, longest_told());
   stages.run();
   coarse.A.longest = *longest_told();
-  scratch.reuse();
 
   const auto [of_coarse_matrix, kept_of_Q, kept_of_WT] = told();
+  if (is_system_) {
+    const int lanes_of_coarse = lanes_of_product(fine.R.view);
+    record_columns_of(run, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
+    coarse.block = coarse.coarse_block = fine.coarse_block;
+    coarse.in_double.A = kept_.take<double>(coarse.nodes_of_A().nonzeros()).data();
+    record_coarse_matrix(run, fine, coarse);
+  } else {
+    std::int32_t* const indices = take_columns_of(coarse.A, coarse_rows, of_coarse_matrix, kept_);
+    coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
+    if (!of_RAP.record_copies(run, coarse.A, indices, coarse.A_values))
+      record_coarse_matrix(run, fine, coarse, indices);
+  }
+  scratch.reuse();  // by the steps that follow
+
   if (!is_system_) record_columns_of_kept(of_Q, fine.Q, kept_of_Q);
   if (symmetric_) {
     fine.WT = fine.Q;
@@ -213,23 +241,12 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   fine.W = record_transpose(run, fine.WT, kept_, scratch);
   take_cycle_matrices(run, fine, scratch);
   record_cycle_matrices(run, fine);
-  coarse.block = coarse.coarse_block = fine.coarse_block;
   coarse.near_null = coarse_near_null_;
-  std::int32_t* indices_of_coarse = nullptr;
-  if (is_system_) {
-    const int lanes_of_coarse = lanes_of_product(fine.R.view);
-    record_columns_of(run, coarse.A, coarse_rows, of_coarse_matrix, lanes_of_coarse, of_coarse, kept_);
-    coarse.in_double.A = kept_.take<double>(coarse.nodes_of_A().nonzeros()).data();
-  } else {
-    indices_of_coarse = take_columns_of(coarse.A, coarse_rows, of_coarse_matrix, kept_);
-    coarse.A_values = kept_.take<C>(coarse.A.nonzeros).data();
-  }
-  record_coarse_matrix(run, fine, coarse, indices_of_coarse);
   levels_.push_back(coarse);
   return true;
 }
 
-/// Memory for what follows from the level's matrix.
+/// Memory for what follows from the level's matrix, up to P.
 template <class C>
 void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   const index_type n = fine.A.rows;
@@ -242,10 +259,8 @@ void hierarchy<C>::take_values(recorder& run, level<C>& fine) {
   if (is_system_) return take_node_values(fine);
   fine.M = kept_.take<C>(n).data();
   fine.P_values = kept_.take<C>(fine.P.nonzeros).data();
-  fine.AP_values = kept_.take<C>(fine.AP.nonzeros).data();
   fine.AT_values = symmetric_ ? fine.A_values : kept_.take<C>(fine.A.nonzeros).data();
   fine.RT_values = symmetric_ || is_classical_ ? fine.P_values : kept_.take<C>(fine.P.nonzeros).data();
-  fine.ATRT_values = symmetric_ ? fine.AP_values : kept_.take<C>(fine.AP.nonzeros).data();
 }
 /// And for what a cycle reads.
 template <class C>
@@ -276,25 +291,36 @@ void hierarchy<C>::record_in_order(recorder& run, const interleaved_rows<C>& mat
   if (!where_.on_host()) matrix.record_values(run);
 }
 
-/// M, P and A P.
+/// M and P.
 template <class C>
-void hierarchy<C>::record_products(recorder& run, const level<C>& here, std::int32_t* indices_of_AP) const {
-  if (is_system_) return record_node_products(run, here);
+void hierarchy<C>::record_prolongation(recorder& run, const level<C>& here, bool has_weights) const {
   const index_type n = here.A.rows;
-  const matrix_view<C> A = here.matrix(), P{here.P, here.P_values};
+  const matrix_view<C> A = here.matrix();
   const int lanes = here.A.lanes(8);
   run.step("M", n, smoother_values<C>{A, here.M, lanes});
   record_smoother(run, here);
   if (here.coarse_rows == 0) return;
   if (is_classical_) {
-    if (!indices_of_AP) record_weights(run, here);  // else they have just been made, to choose from
+    if (!has_weights) record_weights(run, here);
     run.step("weights that are kept", n,
              kept_weights<C>{here.weights(), here.P, here.P_values, here.weights().pattern.lanes(4)});
   } else {
     run.step("P", n,
              prolongation_values<C>{{here.graph(A), here.aggregate}, here.P, here.P_values, smoothing_of_P, lanes});
   }
-  record_product_values(run, "A P", A, nullptr, P, here.AP, here.AP_values, indices_of_AP, skips_long_rows);
+}
+template <class C>
+void hierarchy<C>::record_AP(recorder& run, const level<C>& here, std::int32_t* indices) const {
+  record_product_values<C>(run, "A P", here.matrix(), nullptr, {here.P, here.P_values}, here.AP, here.AP_values,
+                           indices, skips_long_rows);
+}
+/// M, P and A P, and what of A' goes with them.
+template <class C>
+void hierarchy<C>::record_products(recorder& run, const level<C>& here) const {
+  if (is_system_) return record_node_products(run, here);
+  record_prolongation(run, here);
+  if (here.coarse_rows == 0) return;
+  record_AP(run, here);
   if (!symmetric_) record_transposed_products(run, here);
 }
 /// R' and A'R', which are P and A P where A counts as symmetric.

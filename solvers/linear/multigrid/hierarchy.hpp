@@ -15,6 +15,7 @@
 #include "solvers/linear/multigrid/level_memory.hpp"
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/patterns/longest_row.hpp"
+#include "solvers/linear/multigrid/patterns/merged_rows.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
@@ -178,7 +179,8 @@ class hierarchy {
   /// Records how a level is divided into aggregates by the sizes of its entries; returns where their number will be.
   const std::int32_t* record_aggregates(recorder& run, level<C>& fine, const C* sizes, double strength,
                                         std::uint8_t* strong, level_memory& scratch);
-  std::array<std::int32_t, 3> divide(recorded_stages& stages, level<C>& fine, level_memory& scratch);
+  std::array<std::int32_t, 3> divide(recorded_stages& stages, level<C>& fine, merged_rows<C>& of_AP,
+                                     level_memory& scratch);
   /// Divides the aggregates into aggregates of these, where coarsening is aggressive; see
   /// hierarchy_of_larger_aggregates.hpp. Returns where the new number will be. count: where that of aggregates will be.
   const std::int32_t* join_aggregates(recorded_stages& stages, level<C>& fine, const strong_graph<C>& graph,
@@ -186,8 +188,11 @@ class hierarchy {
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch);
-  /// indices_of_AP: where columns of A P are to be put, if they are not there.
-  void record_products(recorder& run, const level<C>& here, std::int32_t* indices_of_AP = nullptr) const;
+  void record_products(recorder& run, const level<C>& here) const;
+  /// has_weights: that those of classical coarsening are there.
+  void record_prolongation(recorder& run, const level<C>& here, bool has_weights = false) const;
+  /// indices: where its columns are to be put, if they are not there.
+  void record_AP(recorder& run, const level<C>& here, std::int32_t* indices = nullptr) const;
   void record_cycle_matrices(recorder& run, const level<C>& here) const;
   /// indices: where its columns are to be put, if they are not there.
   void record_coarse_matrix(recorder& run, const level<C>& fine, const level<C>& coarse,

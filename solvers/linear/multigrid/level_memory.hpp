@@ -49,6 +49,12 @@ class level_memory {
     lent_ += whole;
     return taken_from(*from, whole);
   }
+  /// Of memory for a while: whether that many bytes are left beside, and a quarter more, for what is taken there.
+  bool has_room(std::size_t bytes) const {
+    if (!beside_) return false;
+    return std::any_of(beside_->slabs_.begin(), beside_->slabs_.end(),
+                       [&](const slab& one) { return one.has(whole_units(bytes + bytes / 4)); });
+  }
   /// All pieces may be handed out again: those there are must not be used any more.
   void reuse() {
     for (slab& one : slabs_) one.begin = 0;

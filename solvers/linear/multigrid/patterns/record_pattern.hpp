@@ -89,7 +89,7 @@ void record_product_values(recorder& run, const char* name, const matrix_view<C>
   const int lanes = lanes_of_product(A.pattern);
   if (indices) {
     run.step(name, product.rows,
-             put_product<C>{A, sources, B, product.offsets, indices, values, skips_long_rows, lanes});
+             put_product<C>{A, sources, B, product.offsets, indices, values, nullptr, skips_long_rows, lanes});
   } else {
     run.step(name, product.rows, product_values<C>{A, sources, B, product, values, lanes});
   }

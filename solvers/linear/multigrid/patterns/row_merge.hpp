@@ -213,7 +213,8 @@ struct product_values {
     }
   }
 };
-/// The same together with the columns, where only the offsets are known: one merge instead of two.
+/// The same together with the columns, where only the offsets are known: one merge instead of two. counts: where the
+/// lengths of rows are to be told, if their offsets only bound them; else null.
 template <class C>
 struct put_product {
   static constexpr int blocks_wanted = 3;
@@ -223,6 +224,7 @@ struct put_product {
   const std::int32_t* offsets;
   std::int32_t* indices;
   C* values;
+  std::int32_t* counts;
   bool skips_long_rows;
   int lanes;
 
@@ -248,6 +250,7 @@ struct put_product {
       });
       to += found;
     }
+    if (counts && team.rank() == 0) counts[i] = to - offsets[i];
   }
 };
 

@@ -133,7 +133,6 @@ void hierarchy<C>::take_node_values(level<C>& fine) {
   fine.in_double.M = kept_.take<double>(n * fine.block).data();
   fine.iterates = kept_.take<double>(2 * n + 1).data();
   fine.in_double.P = kept_.take<double>(fine.nodes_of_P().nonzeros()).data();
-  fine.in_double.AP = kept_.take<double>(fine.nodes_of_AP().nonzeros()).data();
 }
 template <class C>
 void hierarchy<C>::take_node_cycle_matrices(recorder& run, level<C>& fine) {
