@@ -604,13 +604,11 @@ TEST_CASE("amg: matrices that are hard on a set-up end with a reason", "[linear]
                                         {.method = method,
                                          .preconditioner = settings,
                                          .rtol = rtol,
-                                         .max_iterations = 1000,
-                                         .deadline = 10,
+                                         .max_iterations = under_sanitizers ? 200 : 1000,
                                          .executor = executor},
                                         b);
           INFO(told.message());
           CHECK(told.reason() != reason::running);
-          CHECK(told.reason() != reason::deadline);
           CHECK(is_finite(x));
           if (told.converged()) CHECK(true_residual(one.A, b, x) <= 1.01 * rtol);
           const bool has_levels = settings.find("most_levels") == std::string::npos;

@@ -224,11 +224,9 @@ TEST_CASE("fsai and spai take any matrix", "[linear][fsai]") {
       for (const char* method : {"gmres", "bicgstab", "cg", "minres"})
         for (const std::string& executor : executors_with_steps()) {
           INFO(what << ", " << M << ", " << method << ", " << executor);
-          const auto [told, x] = solved_once(
-              A, {.method = method, .preconditioner = M, .max_iterations = 50, .deadline = 10, .executor = executor},
-              b);
+          const auto [told, x] =
+              solved_once(A, {.method = method, .preconditioner = M, .max_iterations = 50, .executor = executor}, b);
           CHECK(told.reason() != reason::running);
-          CHECK(told.reason() != reason::deadline);
           for (const double value : x) CHECK(std::isfinite(value));
           if (told.converged() && !b.empty()) CHECK(true_residual(A, b, x) <= 1.01e-8);
           const bool must = what == "one entry" || what == "entries twice" || what == "an arrow" || what == "full";

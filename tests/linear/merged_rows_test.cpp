@@ -93,8 +93,7 @@ product_found product_by_one_merge(whilst::place where, const eigen_matrix& A, c
   const auto o = whilst_test::values(offsets), i = whilst_test::values(indices);
   const auto v = whilst_test::values(values);
   const std::vector<double> in_double(v.begin(), v.end());
-  found.product =
-      Eigen::Map<const eigen_matrix>(A.rows(), B.cols(), nonzeros, o.data(), i.data(), in_double.data());
+  found.product = Eigen::Map<const eigen_matrix>(A.rows(), B.cols(), nonzeros, o.data(), i.data(), in_double.data());
   return found;
 }
 /// Whether both have the same entries in the same order.

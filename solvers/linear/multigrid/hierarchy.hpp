@@ -185,6 +185,7 @@ class hierarchy {
   /// hierarchy_of_larger_aggregates.hpp. Returns where the new number will be. count: where that of aggregates will be.
   const std::int32_t* join_aggregates(recorded_stages& stages, level<C>& fine, const strong_graph<C>& graph,
                                       const std::int32_t* count, level_memory& scratch);
+  void record_columns_of_P(recorder& run, level<C>& fine, std::int32_t nonzeros);
   void take_values(recorder& run, level<C>& fine);
   void record_transposed_products(recorder& run, const level<C>& here) const;
   void take_cycle_matrices(recorder& run, level<C>& fine, level_memory& scratch);
