@@ -7,11 +7,14 @@
 #include <Eigen/SparseCore>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "solvers/host/run_now.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
+#include "tests/linear/hierarchy_there.hpp"
 #include "tests/linear/systems.hpp"
+#include "whilst/gallery.hpp"
 
 namespace whilst_test {
 namespace {
@@ -43,11 +46,7 @@ struct matrix_there {
         pattern{A.rows(), A.cols(), A.nonZeros(), offsets.data(), indices.data()} {}
   whilst::multigrid::matrix_view<float> view() const { return {pattern, values.data()}; }
 };
-struct copy_pattern {
-  const std::int32_t* from;
-  std::int32_t* to;
-  WHILST_HD void operator()(index_type k) const { to[k] = from[k]; }
-};
+using copy_pattern = copy_values<std::int32_t, std::int32_t>;
 
 /// What was made of A B, where memory for levels begins with so many bytes.
 struct product_found {
@@ -170,6 +169,57 @@ TEST_CASE("a sum of bounds beyond 32 bits makes no merge", "[linear][amg]") {
     pattern_view product;
     CHECK_FALSE(merged.record_merge(stages.steps(), "A B", values(found)[0], wide.view(), nullptr, A.view(), false,
                                     product, kept, scratch));
+  }
+}
+
+namespace {
+
+/// Values of all levels, in a form that is the same on all places.
+template <class C>
+std::vector<std::vector<C>> values_of_levels(whilst::place where, const whilst::multigrid::hierarchy<C>& levels) {
+  std::vector<std::vector<C>> found;
+  const auto take = [&](const C* from, index_type count) {
+    if (!from) count = 0;
+    const buffer<C> copied(where, count);
+    whilst::program_recorder copying(where);
+    copying.step("copy", count, copy_values<C, C>{from, copied.data()});
+    whilst::run_now(std::move(copying).finish(), where);
+    found.push_back(values(copied));
+  };
+  for (const auto& one : levels.levels()) {
+    take(one.A_values, one.A.nonzeros);
+    take(one.P_values, one.P.nonzeros);
+    take(one.AP_values, one.AP.nonzeros);
+    take(one.ATRT_values, one.AP.nonzeros);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("levels made by one merge have the values that a refresh gives them", "[linear][amg]", float,
+                   double) {
+  // Large enough that R A P, and A P on the second level, are merged once; a refresh merges them on patterns that are
+  // there.
+  const auto A = whilst::make_gallery<double>("poisson3d:36").matrix;
+  for (const way& w : ways()) {
+    for (const auto& [smoother, coarsening, symmetric] : {std::tuple("spai0", "aggregation", true),
+                                                          {"gauss_seidel", "aggregation", true},
+                                                          {"spai0", "aggregation", false},
+                                                          {"gauss_seidel", "classical", true}}) {
+      INFO(w.name << ", " << smoother << ", " << coarsening << (symmetric ? "" : ", as unsymmetric"));
+      whilst::amg_options options;
+      options.smoother = smoother;
+      options.coarsening = coarsening;
+      hierarchy_there<TestType> there(w.where, A, symmetric, options);
+      REQUIRE(there.levels.levels().size() >= 3);
+      CHECK(there.levels.levels()[1].A.rows >= 4096);
+      const auto made = values_of_levels(w.where, there.levels);
+      whilst::program_recorder refresh(w.where);
+      there.levels.record_values(refresh);
+      whilst::run_now(std::move(refresh).finish(), w.where);
+      CHECK(made == values_of_levels(w.where, there.levels));
+    }
   }
 }
 

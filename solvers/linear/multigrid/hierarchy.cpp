@@ -114,7 +114,7 @@ const std::int32_t* hierarchy<C>::record_aggregates(recorder& run, level<C>& fin
 }
 
 /// Divides the unknowns into aggregates, or into coarse and fine ones, and finds the offsets of P's pattern: how many
-/// unknowns the coarser level has, the pattern's size, and the bound of A P.
+/// unknowns the coarser level has, the pattern's size, and what of_AP bounds, if anything.
 template <class C>
 std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<C>& fine, merged_rows<C>& of_AP,
                                                  level_memory& scratch) {
@@ -163,7 +163,7 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
   level<C>& fine = levels_.back();
   const index_type n = fine.A.rows;
   if (is_finest(fine)) record_longest(stages.steps(), fine.A, longest_told());
-  merged_rows<C> of_AP, of_RAP;  // not of a system, whose blocks may be of several sizes
+  merged_rows<C> of_AP, of_RAP;  // not of a system, whose blocks may be of several sizes; A P not of coarse unknowns
   const std::array<std::int32_t, 3> divided =
       is_system_ ? divide_nodes(stages, fine, scratch) : divide(stages, fine, of_AP, scratch);
   const std::int32_t coarse_rows = divided[0], of_prolongation = divided[1], bound_of_AP = divided[2];
@@ -229,7 +229,8 @@ bool hierarchy<C>::coarsen(recorded_stages& stages, level_memory& scratch) {
     if (!of_RAP.record_copies(run, coarse.A, indices, coarse.A_values))
       record_coarse_matrix(run, fine, coarse, indices);
   }
-  scratch.reuse();  // by the steps that follow
+  if (plan_.goes_by_colours()) stages.run();  // they are found at once, in scratch that recorded steps must not need
+  scratch.reuse();                            // by later steps
 
   if (!is_system_) record_columns_of_kept(run, fine.up_entries(), lanes_of_Q, fine.Q, coarse_rows, kept_of_Q, kept_);
   if (symmetric_) {

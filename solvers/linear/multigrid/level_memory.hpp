@@ -49,13 +49,15 @@ class level_memory {
     lent_ += whole;
     return taken_from(*from, whole);
   }
-  /// Of memory for a while: whether that many bytes are left beside, and a quarter more, for what is taken there.
+  /// Of memory for a while: whether that many bytes are left in a slab, and half as many for what is kept before they
+  /// are given back.
   bool has_room(std::size_t bytes) const {
     if (!beside_) return false;
     return std::any_of(beside_->slabs_.begin(), beside_->slabs_.end(),
-                       [&](const slab& one) { return one.has(whole_units(bytes + bytes / 4)); });
+                       [&](const slab& one) { return one.has(whole_units(bytes + bytes / 2)); });
   }
-  /// All pieces may be handed out again: those there are must not be used any more.
+  /// All pieces may be handed out again: those there are must not be used any more, but by steps that run before
+  /// those that later pieces are for.
   void reuse() {
     for (slab& one : slabs_) one.begin = 0;
     if (!beside_) return;

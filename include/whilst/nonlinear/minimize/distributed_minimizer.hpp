@@ -16,7 +16,8 @@
 namespace whilst {
 
 /// Minimizes a function whose unknowns the ranks of a group share: one loop on each rank's GPU, which exchange sums and
-/// the entries that neighbours read while they run. No host takes part in an iteration. See docs/several-gpus.md.
+/// the entries that neighbours read while they run. By `graph`, no host takes part in an iteration. See
+/// docs/several-gpus.md.
 ///
 /// Each rank has an objective of its own, made as for a minimizer. Its unknowns are the rank's own ones and, after
 /// them, the ghosts of the halo plan, in their order: entries that other ranks have, to be read. Its value is this

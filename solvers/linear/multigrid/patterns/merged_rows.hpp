@@ -49,8 +49,8 @@ struct close_up_rows {
 };
 
 /// A product A B that is made by one merge of its rows, not by one that counts and one that puts, where it has many
-/// rows and there is memory: each row goes where its bound leaves it room, and is copied once all lengths are known.
-/// Three programs make it, as the host has to know sizes in between.
+/// rows, those of A have many entries in the mean, and there is memory: each row goes where its bound leaves it room,
+/// and is copied once all lengths are known. Three programs make it, as the host has to know sizes in between.
 template <class C>
 class merged_rows {
  public:
