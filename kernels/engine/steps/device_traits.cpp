@@ -13,7 +13,7 @@ namespace whilst {
 /// CUDA would do so itself at the first launch of such a kernel, which then waits for all that the device still has to
 /// do: forever, if that waits for the host to go on. Never less than before.
 static void set_aside_local_memory(std::size_t bytes_of_thread, const std::string& step) {
-  if (bytes_of_thread == 0) return;  // most kernels; asking takes longer than the rest of a step's preparation
+  if (bytes_of_thread == 0) return;  // as most kernels: there is nothing to ask about
   const std::string what = "setting aside local memory for step '" + step + "'";
   std::size_t now = 0;
   WHILST_CUDA(what, cudaDeviceGetLimit(&now, cudaLimitStackSize));
