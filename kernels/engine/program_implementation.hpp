@@ -53,7 +53,8 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
-  std::vector<raw_buffer> outgrown;  ///< step memory of earlier shapes that a caller's graph may refer to
+  bool is_step_memory_unset = false;  ///< until the first run, which zeroes it on its stream
+  std::vector<raw_buffer> outgrown;   ///< step memory of earlier shapes that a caller's graph may refer to
   std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
   std::vector<cuda::stream> body_streams;

@@ -73,7 +73,10 @@ void program::implementation::prepare_on_gpu() {
     provide(*publisher);
     visit_steps(nodes, [&](const program_node& node) { provide(*node.step); });
     // Kept once allocated: a graph that captured the program refers to it.
-    if (measuring && step_memory.bytes() == 0) step_memory = take_spare(where, static_cast<std::size_t>(memory.used()));
+    if (measuring && step_memory.bytes() == 0) {
+      step_memory = take_spare(where, static_cast<std::size_t>(memory.used()));
+      is_step_memory_unset = true;
+    }
   }
   resources_of = [this](const recorded_step& step) {
     const auto found = resources.find(&step);
@@ -172,6 +175,11 @@ void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
                       (note.empty() ? std::string() : " (" + note + ")"),
                   "Prepare it for executor graph, on a driver of version 12.4 or later");
     was_captured = true;
+    if (is_step_memory_unset) {  // now, and not in each launch of that graph
+      const cuda::relaxed_capture_mode relaxed;
+      step_memory.set_to_zero();
+      is_step_memory_unset = false;
+    }
     write_words(stream, values.words());
     capture_into(whole.lowered, stream, means);
     return;
@@ -200,6 +208,11 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
     last_stream = number;
   };
   try {
+    if (is_step_memory_unset) {
+      WHILST_CUDA("zeroing partial sums and tickets",
+                  cudaMemsetAsync(step_memory.data(), 0, step_memory.bytes(), stream));
+      is_step_memory_unset = false;
+    }
     launch();
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
   } catch (...) {

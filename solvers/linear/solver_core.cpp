@@ -101,12 +101,22 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
     if (const permuted_matrix<T>* const B = parts ? nullptr : matrix.permuted()) {
       const std::vector<T> values = with_values(
           current_values(), [&](const auto&, std::span<const T> of_A) { return B->values_from(of_A.data()); });
-      made_M = &made_Ms.made({B->request(), &B->pattern(), values.data(), chooses_M, &until}, method.needs, of_M);
+      made_M = &made_Ms.made({.on_place = B->request(),
+                              .pattern = &B->pattern(),
+                              .values = values.data(),
+                              .is_bounded = chooses_M,
+                              .until = &until,
+                              .may_go_on = true},
+                             method.needs, of_M);
       request.values_of_M = B->values();
     } else {
-      made_M = &made_Ms.made(
-          {request, parts ? nullptr : &matrix.given(), parts ? nullptr : current_values(), chooses_M, &until},
-          method.needs, of_M);
+      made_M = &made_Ms.made({.on_place = request,
+                              .pattern = parts ? nullptr : &matrix.given(),
+                              .values = parts ? nullptr : current_values(),
+                              .is_bounded = chooses_M,
+                              .until = &until,
+                              .may_go_on = true},
+                             method.needs, of_M);
     }
   }
   request.preconditioner_parts = M ? M.get() : made_M;
@@ -133,7 +143,10 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
                        is_fast_in_kernel(request.where, request.rows, request.nonzeros, method.in_kernel));
   const whilst::executor runs = how == whilst::executor::resident && !request.in_kernel ? whilst::executor::graph : how;
   auto made = std::make_unique<prepared_solve<T>>(request, method.record(request), runs, shown, began);
-  if (made_M) made_Ms.note_program();
+  if (made_M) {
+    made_M->finish();
+    made_Ms.note_program();
+  }
   report_fields& told = made->desk().common;
   const format_choice& format = matrix.format();
   told.format = format.format;

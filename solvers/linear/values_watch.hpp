@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "whilst/basics/safe_norm.hpp"
 #include "whilst/engine/recorder.hpp"
@@ -33,16 +34,15 @@ class values_watch {
   explicit values_watch(const solve_request<T>& matrix, double growth = 0)
       : nonzeros_(matrix.nonzeros),
         growth_(growth),
-        kept_(matrix.where, 1),
-        address_(matrix.where, 1, &matrix.values) {}
+        memory_(matrix.where, 1, std::data({memory{.kept = {}, .first = matrix.values}})) {}
 
   /// The values to begin with.
-  constant_slot<const T> first() const { return {address_.data()}; }
-  watched_values* kept() const { return kept_.data(); }
-  const double* scale() const { return &kept_.data()->scale; }
-  const double* factor() const { return &kept_.data()->factor; }
-  const index_type* refreshes() const { return &kept_.data()->refreshes; }
-  index_type bytes() const { return kept_.bytes(); }
+  constant_slot<const T> first() const { return {&memory_.data()->first}; }
+  watched_values* kept() const { return &memory_.data()->kept; }
+  const double* scale() const { return &kept()->scale; }
+  const double* factor() const { return &kept()->factor; }
+  const index_type* refreshes() const { return &kept()->refreshes; }
+  index_type bytes() const { return memory_.bytes(); }
 
   /// Records a choice of `scale` by which the mean size of the entries of scale A is between 1 and 2.
   void record_scale(recorder& run, constant_slot<const T> values) const {
@@ -160,8 +160,11 @@ class values_watch {
  private:
   index_type nonzeros_;
   double growth_;
-  buffer<watched_values> kept_;
-  buffer<const T*> address_;  ///< of the first values
+  struct memory {
+    watched_values kept;
+    const T* first;  ///< the first values
+  };
+  buffer<memory> memory_;
 };
 
 }  // namespace whilst

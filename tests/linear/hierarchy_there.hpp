@@ -26,15 +26,18 @@ struct hierarchy_there {
   whilst::multigrid::hierarchy<C> levels;
 
   hierarchy_there(whilst::place where, const whilst::csr_matrix<double>& A, bool symmetric,
-                  const whilst::amg_options& options)
+                  const whilst::amg_options& options, bool may_go_on = false)
       : offsets(where, A.rows() + 1, A.row_offsets_32().data()),
         columns(where, A.nonzeros(), A.column_indices().data()),
         values(where, A.nonzeros(), A.values().data()),
-        levels(where, {A.rows(), A.columns(), A.nonzeros(), offsets.data(), columns.data()}, symmetric,
-               std::numeric_limits<double>::epsilon(), options, [&](whilst::recorder& run, auto* finest) {
-                 using V = std::remove_pointer_t<decltype(finest)>;
-                 run.step("values", values.size(), copy_values<double, V>{values.data(), finest});
-               }) {}
+        levels(
+            where, {A.rows(), A.columns(), A.nonzeros(), offsets.data(), columns.data()}, symmetric,
+            std::numeric_limits<double>::epsilon(), options,
+            [&](whilst::recorder& run, auto* finest) {
+              using V = std::remove_pointer_t<decltype(finest)>;
+              run.step("values", values.size(), copy_values<double, V>{values.data(), finest});
+            },
+            may_go_on) {}
 };
 
 }  // namespace whilst_test

@@ -40,8 +40,7 @@ raw_buffer take_spare(place where, std::size_t bytes) {
       spare.all.erase(found);
     }
   }
-  if (!taken.data()) return raw_buffer(where, size > largest_spare ? bytes : size);
-  taken.set_to_zero();
+  if (!taken.data()) return raw_buffer::unset(where, size > largest_spare ? bytes : size);
   return taken;
 }
 

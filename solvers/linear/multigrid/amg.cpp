@@ -34,20 +34,23 @@ struct scale_finest {
 template <class T, class C>
 class amg final : public matrix_preconditioner<T> {
  public:
-  amg(const solve_request<T>& matrix, bool symmetric, const amg_options& options)
+  amg(const solve_request<T>& matrix, bool symmetric, const amg_options& options, bool may_go_on)
       : where_(matrix.where),
         nonzeros_(matrix.nonzeros),
         watch_(matrix, options.refresh == "lagged" ? options.refresh_growth : 0),
-        levels_(matrix.where,
-                {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
-                 matrix.column_indices},
-                symmetric, static_cast<double>(std::numeric_limits<T>::epsilon()), options,
-                [&](recorder& run, auto* finest) {
-                  record_finest(run, watch_.first(), finest);
-                  watch_.record_first(run);
-                }),
+        levels_(
+            matrix.where,
+            {matrix.rows, matrix.columns, matrix.nonzeros, static_cast<const std::int32_t*>(matrix.row_offsets),
+             matrix.column_indices},
+            symmetric, static_cast<double>(std::numeric_limits<T>::epsilon()), options,
+            [&](recorder& run, auto* finest) {
+              record_finest(run, watch_.first(), finest);
+              watch_.record_first(run);
+            },
+            may_go_on),
         values_(watch_.first()) {}
 
+  void finish() override { levels_.finish(); }
   void* room_for(std::size_t bytes) override { return levels_.room_for(bytes); }
   void read_values_from(constant_slot<const T> values) override { values_ = values; }
   void take_memory(index_type, workspace& memory) override {
@@ -163,7 +166,7 @@ class amg final : public matrix_preconditioner<T> {
 
 template <class T>
 std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matrix, bool symmetric,
-                                                   const amg_options& options) {
+                                                   const amg_options& options, bool may_go_on) {
   constexpr std::string_view making = "making preconditioner amg";
   if (matrix.offsets_64)
     throw error(making, "the matrix has " + std::to_string(matrix.nonzeros) + " nonzeros, more than 32 bits count",
@@ -173,10 +176,10 @@ std::unique_ptr<matrix_preconditioner<T>> make_amg(const solve_request<T>& matri
     throw error(making, "there is no precision called '" + std::string(precision) + "'",
                 "Use one of auto, bfloat16, float, double");
   if constexpr (std::is_same_v<T, double>)
-    if (precision == "double") return std::make_unique<amg<T, double>>(matrix, symmetric, options);
-  return std::make_unique<amg<T, float>>(matrix, symmetric, options);
+    if (precision == "double") return std::make_unique<amg<T, double>>(matrix, symmetric, options, may_go_on);
+  return std::make_unique<amg<T, float>>(matrix, symmetric, options, may_go_on);
 }
 template std::unique_ptr<matrix_preconditioner<WHILST_NUMBER>> make_amg(const solve_request<WHILST_NUMBER>&, bool,
-                                                                        const amg_options&);
+                                                                        const amg_options&, bool);
 
 }  // namespace whilst

@@ -86,15 +86,19 @@ void hierarchy<C>::build(recorded_stages& stages) {
     if (is_system_) record_unfolded(run, coarsest);
     inverse_ = kept_.take<C>(n * n);
     work_ = kept_.take<double>(dense_elimination::work_size(n));
-    record_inverse(run);
+    // The inverse is a chain of short steps: the host goes on meanwhile, unlike while scratch is in use.
+    stages.start();
+    record_inverse(stages.steps());
+    stages.start();
+    stages.wait(/*except_last=*/1);
   } else {
     stages.run();  // colours are found at once, from its pattern
     take_values(run, coarsest);
     record_products(run, coarsest);
     take_cycle_matrices(run, coarsest, scratch);
     record_cycle_matrices(run, coarsest);
+    stages.run();
   }
-  stages.run();
 }
 
 template <class C>

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,10 +102,10 @@ class hierarchy {
  public:
   /// A: the matrix's pattern; borrowed. symmetric: whether the cycle shall be, for an A that is; of a system it always
   /// is. record_finest(run, values) records how A's values are made, exact to that epsilon. Makes patterns and values
-  /// of all levels, and waits.
+  /// of all levels, and waits; but, if it may go on, not for the inverse on the coarsest level: see finish().
   template <class RecordFinest>
   hierarchy(place where, const pattern_view& A, bool symmetric, double epsilon, const amg_options& options,
-            const RecordFinest& record_finest)
+            const RecordFinest& record_finest, bool may_go_on = false)
       : where_(where),
         is_system_(is_system(options)),
         is_classical_(options.coarsening == "classical"),
@@ -114,13 +115,19 @@ class hierarchy {
         options_(options),
         plan_(make_cycle_plan("making preconditioner amg", options)),
         kept_(where, likely_bytes(A)),
-        told_(where, sizeof(std::int32_t) * (tell_sizes::most + 1)) {
+        told_(where, sizeof(std::int32_t) * (tell_sizes::most + 1)),
+        stages_(std::in_place, where) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
-    recorded_stages stages(where);
-    begin(A, stages);
-    with_given_values([&](auto* values) { record_finest(stages.steps(), values); });
-    record_finest_level(stages.steps());
-    build(stages);
+    begin(A, *stages_);
+    with_given_values([&](auto* values) { record_finest(stages_->steps(), values); });
+    record_finest_level(stages_->steps());
+    build(*stages_);
+    if (!may_go_on) finish();
+  }
+  /// Waits for what is still at work, before anything else reads the levels.
+  void finish() {
+    if (stages_) stages_->wait();
+    stages_.reset();
   }
 
   const std::vector<level<C>>& levels() const { return levels_; }
@@ -260,8 +267,9 @@ class hierarchy {
   double* coarse_near_null_ = nullptr;  ///< of the level that is being made
   pattern_view coarsest_;               ///< without blocks
   piece<C> inverse_;
-  piece<double> work_;        ///< for the inverse
-  shared_memory_block told_;  ///< sizes that the host waits for
+  piece<double> work_;                     ///< for the inverse
+  shared_memory_block told_;               ///< sizes that the host waits for
+  std::optional<recorded_stages> stages_;  ///< until all is made
 };
 
 extern template class hierarchy<float>;

@@ -76,7 +76,7 @@ std::unique_ptr<matrix_preconditioner<T>> amg_for(const matrix_to_precondition<T
   require_method_for_cycle(options.amg.cycle, method);
   amg_options settings = options.amg;
   if (settings.precision == "auto" && method.linear_preconditioner) settings.precision = "double";
-  return make_amg<T>(matrix.on_place, method.symmetric, settings);
+  return make_amg<T>(matrix.on_place, method.symmetric, settings, matrix.may_go_on);
 }
 
 }  // namespace

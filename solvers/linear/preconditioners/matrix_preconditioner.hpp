@@ -11,6 +11,9 @@ namespace whilst {
 template <class T>
 class matrix_preconditioner : public preconditioner<T> {
  public:
+  /// Of one that may go on being made on the GPU after its constructor: waits for that. To be called before anything
+  /// that reads it is run. Throws what that has failed with.
+  virtual void finish() {}
   void prepare(recorder& run, const linear_operator<T>&, const double* factor) const override {
     this->prepare_by_itself(run, factor);
   }

@@ -91,7 +91,7 @@ class merged_rows {
 
  private:
   /// Of a smaller product or one of short rows, the count takes less than what replaces it.
-  static constexpr index_type fewest_rows = 1 << 12, fewest_entries = 16;
+  static constexpr index_type fewest_rows = 1 << 8, fewest_entries = 16;
   const std::int32_t* begins_ = nullptr;
   std::int32_t* columns_ = nullptr;
   C* values_ = nullptr;
