@@ -53,7 +53,7 @@ struct program::implementation {
 
 #if WHILST_WITH_CUDA
   raw_buffer step_memory;
-  bool is_step_memory_unset = false;  ///< until the first run, which zeroes it on its stream
+  bool is_step_memory_unset = false;  ///< until it is being zeroed
   std::vector<raw_buffer> outgrown;   ///< step memory of earlier shapes that a caller's graph may refer to
   std::map<const recorded_step*, step_resources> resources;
   shared_memory_block flag_on_host;
@@ -62,7 +62,8 @@ struct program::implementation {
   graph_means means{body_streams, false};
   cuda::event last_run;
   unsigned long long last_stream = 0;  ///< the number of the stream that it was recorded on; 0 if unknown
-  bool has_run = false, was_captured = false;
+  bool has_run = false;                ///< or its step memory is being zeroed: last_run marks the end of either
+  bool is_being_zeroed = false, was_captured = false;
   bool may_run_unmarked = false;  ///< after a launch that failed: there is no event to wait for
 
   const cuda::context_life& life() const { return last_run.get_deleter().life; }

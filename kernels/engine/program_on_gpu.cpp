@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/engine/doctor.hpp"
+#include "kernels/engine/memory/copies.hpp"
 #include "kernels/engine/memory/spare_buffers.hpp"
 
 /// Prepares, enqueues, resumes and waits for a program on a GPU.
@@ -85,6 +86,12 @@ void program::implementation::prepare_on_gpu() {
   };
   if (!flag_on_host.data()) flag_on_host = shared_memory_block(where, sizeof(int));
   if (!last_run) last_run = cuda::make_event();
+  if (is_step_memory_unset) {  // as if by a run, so that nobody waits for it here
+    begin_zeroing(where, step_memory.data(), step_memory.bytes(), last_run.get());
+    last_stream = 0;
+    has_run = is_being_zeroed = true;
+    is_step_memory_unset = false;
+  }
   make_form(whole, {});
 }
 
@@ -175,10 +182,10 @@ void program::implementation::enqueue_on_gpu(cudaStream_t stream) {
                       (note.empty() ? std::string() : " (" + note + ")"),
                   "Prepare it for executor graph, on a driver of version 12.4 or later");
     was_captured = true;
-    if (is_step_memory_unset) {  // now, and not in each launch of that graph
+    if (is_being_zeroed) {  // what launches that graph does not know of it
       const cuda::relaxed_capture_mode relaxed;
-      step_memory.set_to_zero();
-      is_step_memory_unset = false;
+      wait_for_last_run();
+      is_being_zeroed = false;
     }
     write_words(stream, values.words());
     capture_into(whole.lowered, stream, means);
@@ -206,13 +213,9 @@ void program::implementation::run_after_the_one_before(cudaStream_t stream, cons
   const auto mark = [&] {
     has_run = true;
     last_stream = number;
+    is_being_zeroed = false;
   };
   try {
-    if (is_step_memory_unset) {
-      WHILST_CUDA("zeroing partial sums and tickets",
-                  cudaMemsetAsync(step_memory.data(), 0, step_memory.bytes(), stream));
-      is_step_memory_unset = false;
-    }
     launch();
     WHILST_CUDA("marking the end of a run", cudaEventRecord(last_run.get(), stream));
   } catch (...) {

@@ -148,6 +148,7 @@ std::unique_ptr<prepared_solve<T>> solver_core<T>::recorded(const linear_method<
     made_Ms.note_program();
   }
   report_fields& told = made->desk().common;
+  told.setup_seconds = std::chrono::duration<double>(clock::now() - began).count();
   const format_choice& format = matrix.format();
   told.format = format.format;
   if (!format.why.empty()) told.format_choice = format.format + ", " + format.why;

@@ -6,6 +6,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 
 namespace whilst_test {
 
@@ -123,6 +124,23 @@ TEST_CASE("an inner tolerance ends an application early", "[linear][inner-solve]
     CHECK(after_one("0.1") >= 0.02);
     CHECK(after_one("1e-5") <= 1e-5);
     CHECK(after_one("1e-5") >= 1e-6);
+  }
+}
+
+TEST_CASE("amg within is whole before the first solve", "[linear][inner-solve][amg]") {
+  // Its coarsest level, of some 900 unknowns, is worked out while the solver's program is prepared.
+  const csr_matrix<double> A = whilst::make_gallery<double>(under_sanitizers ? "poisson3d:8" : "poisson3d:18").matrix;
+  const std::vector<double> b = random_vector<double>(A.rows(), 5);
+  for (const std::string& executor : executors_with_steps()) {
+    INFO(executor);
+    linear_solver<double> solver(A, {.method = "flexible-cg",
+                                     .preconditioner = "solve,iterations=5,preconditioner=amg",
+                                     .amg = {.coarsest_rows = 1024},
+                                     .executor = executor});
+    std::vector<double> x(b.size(), 0), again = x;
+    CHECK(solver.solve(b, x).converged());
+    solver.solve(b, again);
+    CHECK((again == x));
   }
 }
 

@@ -9,11 +9,13 @@
 #include <random>
 #include <tuple>
 
+#include "kernels/engine/memory/copies.hpp"
 #include "solvers/host/run_now.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy.hpp"
 #include "tests/linear/hierarchy_there.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/gallery.hpp"
 
 namespace whilst_test {
@@ -141,7 +143,8 @@ TEST_CASE("a product is counted where one merge does not pay or finds no room", 
     const auto is_bounded = [&](const eigen_matrix& of) {
       return product_by_one_merge(w.where, of, B, 1 << 26, true).is_bounded;
     };
-    CHECK_FALSE(is_bounded(whole_numbers(250, 4000, 20, 1)));
+    CHECK(is_bounded(whole_numbers(256, 4000, 20, 1)));
+    CHECK_FALSE(is_bounded(whole_numbers(255, 4000, 20, 1)));
     CHECK_FALSE(is_bounded(whole_numbers(5000, 4000, 9, 1)));
   }
 }
@@ -215,7 +218,7 @@ TEMPLATE_TEST_CASE("levels made by one merge have the values that a refresh give
       options.coarsening = coarsening;
       hierarchy_there<TestType> there(w.where, A, symmetric, options);
       REQUIRE(there.levels.levels().size() >= 3);
-      CHECK(there.levels.levels()[1].A.rows >= 4096);
+      CHECK(there.levels.levels()[1].A.rows >= 256);
       const auto made = values_of_levels(w.where, there.levels);
       whilst::program_recorder refresh(w.where);
       there.levels.record_values(refresh);
@@ -225,21 +228,37 @@ TEMPLATE_TEST_CASE("levels made by one merge have the values that a refresh give
   }
 }
 
+namespace {
+
+/// Without a program or anything else that takes long.
+template <class C>
+void read_inverse(whilst::place where, const whilst::multigrid::hierarchy<C>& levels, std::vector<C>& into) {
+  whilst::copy_from_place(where, into.data(), levels.inverse(), into.size() * sizeof(C));
+}
+
+}  // namespace
+
 TEMPLATE_TEST_CASE("the inverse on amg's coarsest level may be made while the host goes on", "[linear][amg]", float,
                    double) {
-  const auto A = whilst::make_gallery<double>("poisson3d:20").matrix;
+  // On a GPU some 30 blocks of pivots, one after another, which take longer than the host to look at the end of them.
+  const auto A = whilst::make_gallery<double>(under_sanitizers ? "poisson3d:8" : "poisson3d:18").matrix;
+  whilst::amg_options options;
+  options.coarsest_rows = 1024;
   for (const way& w : ways()) {
     INFO(w.name);
-    const hierarchy_there<TestType> whole(w.where, A, /*symmetric=*/true, {});
+    const hierarchy_there<TestType> whole(w.where, A, /*symmetric=*/true, options);
     REQUIRE(whole.levels.has_inverse());
-    REQUIRE(whole.levels.levels().back().unknowns() > 64);  // more than one block of pivots
-    hierarchy_there<TestType> unfinished(w.where, A, /*symmetric=*/true, {}, /*may_go_on=*/true);
+    const index_type n = whole.levels.levels().back().unknowns();
+    std::vector<TestType> of_whole(static_cast<std::size_t>(n * n)), found = of_whole;
+    read_inverse(w.where, whole.levels, of_whole);
+    hierarchy_there<TestType> unfinished(w.where, A, /*symmetric=*/true, options, /*may_go_on=*/true);
     for (const char* call : {"first", "second, which has nothing to wait for"}) {
       INFO("finish(), " << call);
       unfinished.levels.finish();
-      CHECK((values_of_levels(w.where, unfinished.levels) == values_of_levels(w.where, whole.levels)));
+      read_inverse(w.where, unfinished.levels, found);
+      CHECK((found == of_whole));
     }
-    const hierarchy_there<TestType> given_up(w.where, A, /*symmetric=*/true, {}, /*may_go_on=*/true);
+    const hierarchy_there<TestType> given_up(w.where, A, /*symmetric=*/true, options, /*may_go_on=*/true);
   }
 }
 

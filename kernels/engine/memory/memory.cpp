@@ -194,6 +194,16 @@ void set_to_zero(place where, void* target, std::size_t bytes) {
 #endif
 }
 
+#if WHILST_WITH_CUDA
+void begin_zeroing(place where, void* target, std::size_t bytes, CUevent_st* done) {
+  const cuda::device_guard current(where.device());
+  cudaStream_t stream = stream_beside(cuda::context_life::current());
+  constexpr std::string_view doing = "zeroing partial sums and tickets";
+  WHILST_CUDA(doing, cudaMemsetAsync(target, 0, bytes, stream));
+  WHILST_CUDA(doing, cudaEventRecord(done, stream));
+}
+#endif
+
 void copy_from_place(place where, void* target, const void* source, std::size_t bytes) {
   if (bytes == 0) return;
   if (where.on_host()) std::memcpy(target, source, bytes);

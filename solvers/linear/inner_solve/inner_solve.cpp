@@ -150,6 +150,9 @@ class inner_solve final : public matrix_preconditioner<T> {
   void begin_sequence(recorder& run) const override {
     if (M_) M_->begin_sequence(run);
   }
+  void finish() override {
+    if (made_M_) made_M_->finish();
+  }
   void begin_sequence_now() override {
     if (made_M_) made_M_->begin_sequence_now();
   }

@@ -74,8 +74,7 @@ std::array<std::int32_t, 3> hierarchy<C>::told() const {
 }
 
 template <class C>
-void hierarchy<C>::build(recorded_stages& stages) {
-  level_memory scratch(kept_);
+void hierarchy<C>::build(recorded_stages& stages, level_memory& scratch) {
   while (levels_.back().unknowns() > options_.coarsest_rows && static_cast<int>(levels_.size()) < options_.most_levels)
     if (!coarsen(stages, scratch)) break;
   level<C>& coarsest = levels_.back();

@@ -121,7 +121,8 @@ class hierarchy {
     begin(A, *stages_);
     with_given_values([&](auto* values) { record_finest(stages_->steps(), values); });
     record_finest_level(stages_->steps());
-    build(*stages_);
+    build(*stages_, scratch_.emplace(kept_));
+    scratch_.reset();  // not sooner, whatever fails: stages may still be at work there until they are gone
     if (!may_go_on) finish();
   }
   /// Waits for what is still at work, before anything else reads the levels.
@@ -175,7 +176,7 @@ class hierarchy {
   std::array<std::int32_t, 3> told() const;
   /// The same of a pattern's longest row.
   std::int32_t* longest_told() const { return static_cast<std::int32_t*>(told_.data()) + tell_sizes::most; }
-  void build(recorded_stages& stages);
+  void build(recorded_stages& stages, level_memory& scratch);
   bool coarsen(recorded_stages& stages, level_memory& scratch);
   bool is_finest(const level<C>& one) const { return &one == levels_.data(); }
   bool is_aggressive(const level<C>& fine) const { return &fine - levels_.data() < options_.aggressive_levels; }
@@ -269,6 +270,7 @@ class hierarchy {
   piece<C> inverse_;
   piece<double> work_;                     ///< for the inverse
   shared_memory_block told_;               ///< sizes that the host waits for
+  std::optional<level_memory> scratch_;    ///< while patterns are made
   std::optional<recorded_stages> stages_;  ///< until all is made
 };
 

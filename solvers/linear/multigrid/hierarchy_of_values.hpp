@@ -13,8 +13,8 @@
 namespace whilst::multigrid {
 
 /// How much of W a prolongation is smoothed by: where R = P', and where a restriction of its own is smoothed half as
-/// much. On grids of the first kind, 3/2 takes up to a tenth fewer iterations than 4/3; with convection, a quarter
-/// more.
+/// much. On grids in space, 3/2 takes up to a tenth fewer iterations than 4/3 where R = P'; on convection, with an R of
+/// its own, up to a quarter more.
 inline constexpr double smoothing_of_symmetric = 3.0 / 2, smoothing_of_P = 4.0 / 3, smoothing_of_R = 2.0 / 3;
 
 /// Of A, in products A P.

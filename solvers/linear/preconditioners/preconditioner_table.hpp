@@ -39,7 +39,8 @@ struct matrix_to_precondition {
   /// Where the time is found after which nothing is made any more; null for none. It outlives what is made.
   const std::chrono::steady_clock::time_point* until = nullptr;
   bool is_bounded_once = false;  ///< new values are not refused: nothing else would take its place
-  bool may_go_on = false;        ///< what is made is finished by matrix_preconditioner::finish, if not at once
+  /// What is made may be finished by matrix_preconditioner::finish, which whoever passes this on has to pass on, too.
+  bool may_go_on = false;
 };
 
 template <class T>
