@@ -129,9 +129,9 @@ TEST_CASE("aggressive amg: by hand", "[linear][amg]") {
     const level<double>& fine = made.levels.levels().front();
     REQUIRE(fine.coarse_rows == 1);
     for (int i = 0; i < 9; ++i) CHECK(fine.aggregate[i] == 0);
-    // On ones, A is 1 at the ends and 0 elsewhere, and W there 3/2 over 2 + 1.
+    // On ones, A is 1 at the ends and 0 elsewhere, and W there 4/3 over 2 + 1.
     for (int i = 0; i < 9; ++i)
-      CHECK(fine.P_values[i] == Approx(i % 8 ? 1 : 0.5).epsilon(4 * epsilon_of_number<double>));
+      CHECK(fine.P_values[i] == Approx(i % 8 ? 1 : 1 - 4.0 / 9).epsilon(4 * epsilon_of_number<double>));
   }
   SECTION("a part without coarse unknowns beside it keeps the one that it has") {
     // Lines of three, whose middle unknown is coarse, reach no other one: the second choice leaves all of them.

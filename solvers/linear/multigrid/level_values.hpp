@@ -76,11 +76,11 @@ struct columns_of_prolongation {
 };
 
 /// The prolongation of smoothed aggregation: P = (I - W A) T, where T_ig is 1 for the aggregate g of unknown i, A is
-/// the matrix without its weak entries, which are added to the diagonal, and W = factor (|D| + L)^-1 for its diagonal D
+/// the matrix without its weak entries, which are added to the diagonal, and W = 4/3 (|D| + L)^-1 for its diagonal D
 /// and L_i, the sum of |a_ij| beside it. By rows and not by the spectral radius as in P. Vanek, J. Mandel, M. Brezina,
 /// Computing 56 (1996), so that one row far from dominance does not slow down all others.
 ///
-/// Of A' and with another factor, the transpose of a restriction.
+/// Of A' and with another factor than 4/3, the transpose of a restriction.
 template <class C>
 struct prolongation_values {
   columns_of_prolongation<C> of;

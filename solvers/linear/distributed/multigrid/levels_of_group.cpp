@@ -16,7 +16,7 @@
 namespace whilst::multigrid {
 namespace {
 
-constexpr double smoothing_across_ranks = 3.0 / 2;  // as on one rank
+constexpr double smoothing_across_ranks = 4.0 / 3;  // as on one rank
 /// [S | Q] by the numbers of the cycle: own unknowns, its ghosts, and the coarser level's, likewise.
 struct put_way_up_of_group {
   pattern_view A, Q;
