@@ -66,7 +66,7 @@ struct list_neighbours {
   template <class Team>
   WHILST_HD void operator()(index_type i, const Team& team) const {
     graph.A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
-      columns[e] = graph.strong[e] ? j : static_cast<std::int32_t>(i);
+      columns[e] = graph.joins(e) ? j : static_cast<std::int32_t>(i);
     });
   }
 };

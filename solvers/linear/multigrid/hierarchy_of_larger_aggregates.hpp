@@ -31,7 +31,7 @@ struct mark_neighbours {
     has_strong[g] = 1;
     for (std::int32_t e = graph.offsets[g]; e < graph.offsets[g + 1]; ++e) {
       sizes[e] = 1;
-      strong[e] = graph.indices[e] != g;
+      strong[e] = graph.indices[e] != g ? for_aggregates : not_strong;
     }
   }
 };

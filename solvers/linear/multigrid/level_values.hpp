@@ -12,7 +12,7 @@ namespace whilst::multigrid {
 /// How the values of a level are made from those of its matrix, on patterns that are known: the steps that a refresh
 /// records. Sums are formed in double.
 
-/// The aggregates that row i of P names: its own and those of its strong neighbours.
+/// The aggregates that row i of P names: its own and those of the neighbours that it follows.
 template <class C>
 struct columns_of_prolongation {
   strong_graph<C> graph;
@@ -62,7 +62,7 @@ struct columns_of_prolongation {
    private:
     WHILST_HD static std::int32_t column(std::int32_t aggregate) { return aggregate < 0 ? no_column : aggregate; }
     WHILST_HD std::int32_t of_entry(std::int32_t e) const {
-      if (e >= end_ || !of_.graph.strong[e]) return no_column;
+      if (e >= end_ || !of_.graph.follows(e)) return no_column;
       return column(of_.aggregate[of_.graph.A.pattern.indices[e]]);
     }
 
@@ -96,7 +96,7 @@ struct prolongation_values {
     sums<double, 3> of_row{};  // diagonal, weak entries, sizes of strong ones
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double a = static_cast<double>(A.values[e]);
-      const bool is_strong = of.graph.strong[e];
+      const bool is_strong = of.graph.follows(e);
       of_row.value[is_strong ? 2 : j == i ? 0 : 1] += is_strong ? fabs(a) : a;
     });
     of_row = team.sum(of_row);

@@ -23,7 +23,8 @@ struct is_left {
   std::uint8_t* is;
   WHILST_HD void operator()(index_type i) const {
     bool has_strong = false;
-    for (std::int32_t e = A.offsets[i]; e < A.offsets[i + 1]; ++e) has_strong |= strong[e] && A.indices[e] >= own;
+    for (std::int32_t e = A.offsets[i]; e < A.offsets[i + 1]; ++e)
+      has_strong |= (strong[e] & for_aggregates) && A.indices[e] >= own;
     is[i] = aggregate[i] < 0 && has_strong;
   }
 };
@@ -97,7 +98,7 @@ local_numbers levels_of_group<C>::join_across(level_of_group<C>& fine) {
     const auto strong = copies_.fetched(static_cast<const std::uint8_t*>(fine.strong), listed);
     const auto values = copies_.fetched(static_cast<const C*>(fine.A_values), listed);
     for (std::size_t k = 0; k < entries.size(); ++k) {
-      if (!strong[k] || named[k].ghost < 0) continue;
+      if (!(strong[k] & for_aggregates) || named[k].ghost < 0) continue;
       named[k].size = std::fabs(values[k]);
       left[as_size(owners[k])].neighbours.push_back(named[k]);
     }
