@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("aggressive amg: aggregates of aggregates are unions of neigh
       CHECK(of_small.emplace(g, large.aggregate[i]).first->second == large.aggregate[i]);
       for (std::int32_t e = small.A.offsets[i]; e < small.A.offsets[i + 1]; ++e) {
         const std::int32_t h = small.aggregate[small.A.indices[e]];
-        if (small.strong[e] && h != g && h >= 0) near_to[g].insert(h);
+        if ((small.strong[e] & whilst::multigrid::for_aggregates) && h != g && h >= 0) near_to[g].insert(h);
       }
     }
     std::map<std::int32_t, std::set<std::int32_t>> parts;

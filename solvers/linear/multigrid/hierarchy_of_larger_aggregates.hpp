@@ -51,7 +51,7 @@ const std::int32_t* hierarchy<C>::join_aggregates(recorded_stages& stages, level
   recorder& run = stages.steps();
   const index_type n = fine.A.rows;
   const int lanes = fine.A.lanes(4);
-  const columns_of_prolongation<C> of_nearby{graph, fine.aggregate};
+  const columns_of_prolongation<C> of_nearby{graph, fine.aggregate, for_aggregates};
   pattern_view nearby = record_offsets_of(run, n, lanes, of_nearby, scratch, scratch);
   record_told(run, {count, nearby.offsets + n});
   stages.run();

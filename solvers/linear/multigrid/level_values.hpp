@@ -12,11 +12,13 @@ namespace whilst::multigrid {
 /// How the values of a level are made from those of its matrix, on patterns that are known: the steps that a refresh
 /// records. Sums are formed in double.
 
-/// The aggregates that row i of P names: its own and those of the neighbours that it follows.
+/// The aggregates that row i of P names: its own and those of the neighbours that it follows; or, by strong entries of
+/// another kind, those beside it.
 template <class C>
 struct columns_of_prolongation {
   strong_graph<C> graph;
   const std::int32_t* aggregate;
+  strength counted = for_prolongation;  ///< which entries lead to others' aggregates
 
   class row {
     static constexpr int held = on_device ? 8 : 64;
@@ -62,7 +64,7 @@ struct columns_of_prolongation {
    private:
     WHILST_HD static std::int32_t column(std::int32_t aggregate) { return aggregate < 0 ? no_column : aggregate; }
     WHILST_HD std::int32_t of_entry(std::int32_t e) const {
-      if (e >= end_ || !of_.graph.follows(e)) return no_column;
+      if (e >= end_ || !(of_.graph.strong[e] & of_.counted)) return no_column;
       return column(of_.aggregate[of_.graph.A.pattern.indices[e]]);
     }
 
@@ -80,6 +82,8 @@ struct columns_of_prolongation {
 /// and L_i, the sum of |a_ij| beside it. By rows and not by the spectral radius as in P. Vanek, J. Mandel, M. Brezina,
 /// Computing 56 (1996), so that one row far from dominance does not slow down all others.
 ///
+/// An unknown in no aggregate that follows others takes its value from its own equation.
+///
 /// Of A' and with another factor than 4/3, the transpose of a restriction.
 template <class C>
 struct prolongation_values {
@@ -96,7 +100,8 @@ struct prolongation_values {
     sums<double, 3> of_row{};  // diagonal, weak entries, sizes of strong ones
     A.pattern.each_entry(i, team, [&](std::int32_t e, std::int32_t j) {
       const double a = static_cast<double>(A.values[e]);
-      const bool is_strong = of.graph.follows(e);
+      // What follows an unknown in no aggregate has nothing to take from it.
+      const bool is_strong = of.graph.joins(e) || (of.graph.follows(e) && of.aggregate[j] >= 0);
       of_row.value[is_strong ? 2 : j == i ? 0 : 1] += is_strong ? fabs(a) : a;
     });
     of_row = team.sum(of_row);
@@ -104,8 +109,9 @@ struct prolongation_values {
     // Weak entries may cancel a diagonal: then they are left out.
     const double diagonal = lumped * of_row[0] > 0 ? lumped : of_row[0];
     const double size = fabs(diagonal) + of_row[2];
-    const double weight = size > 0 ? (diagonal < 0 ? -factor : factor) / size : 0;
     const std::int32_t own = of.aggregate[i], end = P.offsets[i + 1];
+    double weight = size > 0 ? (diagonal < 0 ? -factor : factor) / size : 0;
+    if (own < 0 && diagonal != 0) weight = 1 / diagonal;  // its equation, solved for it
     const auto row = of.begin(i, team);
     for (std::int32_t q = P.offsets[i]; q < end; ++q) {
       const std::int32_t g = P.indices[q];

@@ -18,7 +18,7 @@ enum strength : std::uint8_t { not_strong = 0, for_aggregates = 1, for_prolongat
 /// symmetric matrix a_ij is strong where a_ji is. A row that is too long has no strong entries, nor has its column.
 ///
 /// For the prolongation also those with |a_ij| >= threshold m_i: where coefficients jump, an unknown on the low side
-/// follows its neighbour on the high side, though that hardly notices it and both join no aggregate. Without these, a
+/// follows its neighbour on the high side, though that hardly notices it and they join no aggregate. Without these, a
 /// checkerboard of cubes with 1 and 1e6 takes more than twice the iterations.
 template <class C>
 struct largest_beside_diagonal {
