@@ -50,6 +50,8 @@ const std::string& window::transport() const { return pieces_->of->chosen.name; 
 
 const std::string& window::passed_over() const { return pieces_->of->chosen.passed_over; }
 
+bool window::shares_gpu() const { return pieces_->of->known.shares_gpu(); }
+
 void window::put(const void* from, std::size_t bytes) {
   const windows::memory_seen& memory = pieces_->memory;
   copy_to_place(memory.own_is_of_host ? place::host() : pieces_->of->known.where, memory.own.get(), from, bytes);

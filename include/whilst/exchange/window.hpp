@@ -29,6 +29,8 @@ class window {
   const std::string& transport() const;
   /// Which transports "auto" passed over for it, and why; empty if it took the first.
   const std::string& passed_over() const;
+  /// Whether another rank of this process is on the same GPU as this one.
+  bool shares_gpu() const;
   /// Copies from host memory to the start of this rank's piece.
   void put(const void* from, std::size_t bytes);
   /// Of this rank's piece.

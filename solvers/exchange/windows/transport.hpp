@@ -37,6 +37,8 @@ struct ranks_known {
   /// Whether rank q is a thread of this process.
   bool shares_process(std::size_t q) const;
   bool are_one_process() const;
+  /// Whether another thread of this process is on this one's GPU.
+  bool shares_gpu() const;
 };
 
 /// The memory of a window, as one rank has it.

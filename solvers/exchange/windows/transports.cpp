@@ -109,6 +109,13 @@ bool ranks_known::are_one_process() const {
   return true;
 }
 
+bool ranks_known::shares_gpu() const {
+  if (where.on_host()) return false;
+  for (std::size_t q = 0; q < all.size(); ++q)
+    if (q != static_cast<std::size_t>(ranks.rank()) && shares_process(q) && all[q].device == own().device) return true;
+  return false;
+}
+
 const transport_kind* kind_called(std::string_view doing, std::string name, list_of_kinds kinds) {
   if (name == "auto") return nullptr;
   std::replace(name.begin(), name.end(), '-', ' ');

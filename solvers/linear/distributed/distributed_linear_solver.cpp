@@ -148,6 +148,7 @@ struct distributed_linear_solver<T>::implementation {
       linear_solver_options shown = options;
       for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
       shown.block_jacobi.offsets.clear();
+      shown.programmatic_launch = options.programmatic_launch && setup.exchange().lets_steps_overlap();
       solve.emplace(request, recorded(request, *method, chosen, A.partition().first(ranks.rank())), choice.how, shown,
                     began);
       solve->desk().common.preconditioner_choice = words();

@@ -136,9 +136,10 @@ struct distributed_minimizer<T>::implementation {
     if (plan) reads.emplace(*exchange, *plan);
     ranks.agree(making_distributed_minimizer, [&] {
       const objective_of_group<T> function{&f, reads ? &*reads : nullptr, exchange->of_steps(), own};
+      descent_options loop(options);
+      loop.programmatic_launch = loop.programmatic_launch && exchange->lets_steps_overlap();
       prepared.emplace(
-          method->record({.function = &function, .history_capacity = options.history_capacity}), how,
-          descent_options(options),
+          method->record({.function = &function, .history_capacity = options.history_capacity}), how, loop,
           usual_descent_settings(options.method, search, options.tolerances, lower_bound, sizeof(T) == 4, unknowns),
           options.method, own, began);
       calls_in_solves = called && prepared->recorded().running_on() != executor::graph;
