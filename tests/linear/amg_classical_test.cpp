@@ -16,6 +16,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/linear/classical_levels.hpp"
+#include "tests/linear/distributed_grids.hpp"
 #include "tests/linear/systems.hpp"
 #include "tests/linear/true_residual.hpp"
 #include "whilst/whilst.hpp"
@@ -224,6 +225,44 @@ TEST_CASE("classical amg: few iterations where coefficients jump or depend on di
   }
 }
 
+TEST_CASE("amg: coarsening auto is classical where coefficients jump almost everywhere", "[linear][amg][sanitizer]") {
+  const csr_matrix<double> by_chance = cube(12, {1, 1, 1}, 6);
+  // The same with every other unknown's sign changed: entries beside the diagonal are positive then.
+  std::vector<int> offsets, columns(by_chance.column_indices().begin(), by_chance.column_indices().end());
+  std::vector<double> sizes;
+  for (const double value : by_chance.values()) sizes.push_back(std::abs(value));
+  for (index_type i = 0; i <= by_chance.rows(); ++i) offsets.push_back(static_cast<int>(by_chance.row_offset(i)));
+  const csr_matrix<double> positive(by_chance.rows(), by_chance.rows(), offsets, columns, sizes);
+  const csr_matrix<double> smooth = whilst::make_gallery<double>("poisson3d:12").matrix,
+                           by_direction = cube(12, {1, 1, 1000});
+  for (const std::string& executor : executors_with_steps()) {
+    const auto solved = [&](const csr_matrix<double>& A, const std::string& settings, const char* method = "cg") {
+      std::vector<double> x;
+      const std::string preconditioner = "amg,coarsest_rows=50,coarsening=" + settings;
+      const report told = solve_classically(
+          A, {.method = method, .preconditioner = preconditioner, .rtol = 1e-8, .executor = executor}, x);
+      INFO(executor << ", " << settings << ", " << method << ": " << told.message());
+      CHECK(told.converged());
+      return told;
+    };
+    const auto is_classical = [](const report& told) {
+      return told.preconditioner_choice().find("; classical coarsening") != std::string::npos;
+    };
+    INFO(executor);
+    const report chosen = solved(by_chance, "auto"), named = solved(by_chance, "classical");
+    CHECK(is_classical(chosen));
+    CHECK(chosen.iterations() == named.iterations());
+    CHECK(chosen.preconditioner_choice() == named.preconditioner_choice());
+    CHECK(is_classical(solved(by_chance, "auto,precision=double")));
+    CHECK_FALSE(is_classical(solved(by_chance, "auto,aggressive_levels=1")));
+    CHECK_FALSE(is_classical(solved(by_chance, "auto", "bicgstab")));
+    CHECK_FALSE(is_classical(solved(positive, "auto")));
+    CHECK_FALSE(is_classical(solved(smooth, "auto")));
+    CHECK_FALSE(is_classical(solved(by_direction, "auto")));
+    CHECK_FALSE(is_classical(solved(smooth, "auto,unknowns_a_node=2")));
+  }
+}
+
 TEST_CASE("classical amg with all that is special, once each", "[linear][amg][sanitizer]") {
   const csr_matrix<double> A = whilst::make_gallery<double>("poisson2d:20").matrix, B = upwind(16, 5);
   for (const std::string& executor : executors_with_steps())
@@ -254,7 +293,7 @@ TEST_CASE("classical amg: what does not go with it is refused", "[linear][amg]")
   };
   const std::string making = "making a linear solver: setting ";
   CHECK(refusal("amg,coarsening=ruge") ==
-        making + "coarsening is 'ruge' of preconditioner amg. Use one of aggregation, classical");
+        making + "coarsening is 'ruge' of preconditioner amg. Use one of auto, aggregation, classical");
   CHECK(refusal("amg,coarsening=classical,unknowns_a_node=2").find("Use aggregation for systems of equations") !=
         std::string::npos);
   for (const std::string entries : {"-1", "1001"})

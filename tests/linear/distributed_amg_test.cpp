@@ -35,9 +35,10 @@ linear_solver_options by_amg(const std::string& preconditioner = "amg", const st
   options.rtol = 1e-8;
   return options;
 }
-double iterations_alone(const csr_matrix<double>& A, const std::vector<double>& b,
-                        const linear_solver_options& options) {
+/// On one rank, with aggregates as on several.
+double iterations_alone(const csr_matrix<double>& A, const std::vector<double>& b, linear_solver_options options) {
   std::vector<double> x(b.size());
+  options.amg.coarsening = "aggregation";
   return static_cast<double>(whilst::linear_solver<double>(A, options).solve(b, x).iterations());
 }
 /// That solve on so many ranks; checks what holds for any.

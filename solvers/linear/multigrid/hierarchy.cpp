@@ -16,6 +16,7 @@
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/patterns/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
+#include "solvers/linear/multigrid/roughness.hpp"
 #include "solvers/linear/multigrid/systems/hierarchy_of_nodes.hpp"
 
 namespace whilst::multigrid {
@@ -142,8 +143,14 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<
   if (is_aggressive(fine)) count = join_aggregates(stages, fine, of_P.graph, count, scratch);
   fine.P = record_offsets_of(run, n, lanes, of_P, kept_, scratch);
   record_told(run, {count, fine.P.offsets + n, of_AP.record_bounds(run, fine.A, fine.P, scratch)});
+  if (chooses_coarsening(fine)) record_roughness(run, of_P.graph, roughness_told());
   stages.run();
-  return told();
+  if (!chooses_coarsening(fine) || !*roughness_told()) return told();
+  is_classical_ = true;
+  of_AP = {};
+  fine.strong = nullptr;
+  fine.aggregate = nullptr;
+  return split(stages, fine, scratch);
 }
 
 template <class C>

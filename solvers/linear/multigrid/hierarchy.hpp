@@ -115,7 +115,7 @@ class hierarchy {
         options_(options),
         plan_(make_cycle_plan("making preconditioner amg", options)),
         kept_(where, likely_bytes(A)),
-        told_(where, sizeof(std::int32_t) * (tell_sizes::most + 1)),
+        told_(where, sizeof(std::int32_t) * (tell_sizes::most + 2)),
         stages_(std::in_place, where) {
     if (options_.coarsest_rows == 0) options_.coarsest_rows = where.on_host() ? 256 : 1024;
     begin(A, *stages_);
@@ -176,6 +176,11 @@ class hierarchy {
   std::array<std::int32_t, 3> told() const;
   /// The same of a pattern's longest row.
   std::int32_t* longest_told() const { return static_cast<std::int32_t*>(told_.data()) + tell_sizes::most; }
+  std::int32_t* roughness_told() const { return longest_told() + 1; }
+  /// Whether coarsening is chosen by the finest level's values.
+  bool chooses_coarsening(const level<C>& fine) const {
+    return options_.coarsening == "auto" && is_finest(fine) && symmetric_ && options_.aggressive_levels == 0;
+  }
   void build(recorded_stages& stages, level_memory& scratch);
   bool coarsen(recorded_stages& stages, level_memory& scratch);
   bool is_finest(const level<C>& one) const { return &one == levels_.data(); }

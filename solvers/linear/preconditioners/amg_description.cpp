@@ -33,8 +33,8 @@ void check_amg(const refuse_setting& refuse, const linear_solver_options& option
   const std::string& precision = amg.precision;
   if (precision != "auto" && precision != "bfloat16" && precision != "float" && precision != "double")
     refuse("precision is '" + precision + "'", "Use one of auto, bfloat16, float, double");
-  if (amg.coarsening != "aggregation" && amg.coarsening != "classical")
-    refuse("coarsening is '" + amg.coarsening + "'", "Use one of aggregation, classical");
+  if (amg.coarsening != "auto" && amg.coarsening != "aggregation" && amg.coarsening != "classical")
+    refuse("coarsening is '" + amg.coarsening + "'", "Use one of auto, aggregation, classical");
   if (amg.coarsening == "classical" && multigrid::is_system(amg))
     refuse("coarsening is 'classical', which is for one unknown a node without vectors or coordinates,",
            "Use aggregation for systems of equations");

@@ -66,6 +66,7 @@ void levels_of_group<C>::gather(const level_of_group<C>& level) {
   take_gathered_values();
   all.agree(making, [&] {
     amg_options below = options_;
+    below.coarsening = "aggregation";
     below.most_levels -= static_cast<int>(levels_.size());
     gathered_.levels = std::make_unique<hierarchy<C>>(
         where_, pattern_view{rows, rows, gathered_.indices.size(), gathered_.offsets.data(), gathered_.indices.data()},
