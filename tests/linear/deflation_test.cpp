@@ -80,7 +80,8 @@ std::vector<double> dense_gmres(const Eigen::MatrixXd& AM, const Eigen::VectorXd
 Eigen::MatrixXd deflated(const Eigen::MatrixXd& A, const Eigen::VectorXd& M, const Eigen::MatrixXd& Z, bool symmetric) {
   const Eigen::MatrixXd AZ = A * Z, by_E = (Z.transpose() * AZ).inverse() * Z.transpose(), Q = Z * by_E;
   const Eigen::MatrixXd P = Eigen::MatrixXd::Identity(A.rows(), A.rows()) - AZ * by_E, MP = M.asDiagonal() * P;
-  return (symmetric ? Eigen::MatrixXd(P.transpose() * MP) : MP) + Q;
+  if (!symmetric) return MP + Q;
+  return MP - by_E.transpose() * (AZ.transpose() * MP) + Q;  // P^T M P + Q, by products of few columns
 }
 
 void check_history(const report& told, const std::vector<double>& norms) {
@@ -152,7 +153,7 @@ TEST_CASE("deflated iterations are those of the dense formulas", "[linear][defla
       options.method = "gmres";
       linear_solver<double> any(A, options);
       x.assign(x.size(), 0);
-      check_history(any.solve(b, x), dense_gmres(dense * deflated(dense, M, of_Z, false), to_eigen(b), steps));
+      check_history(any.solve(b, x), dense_gmres(to_eigen(A) * deflated(dense, M, of_Z, false), to_eigen(b), steps));
     }
   }
 }
@@ -173,6 +174,8 @@ TEMPLATE_TEST_CASE("iterations fall to those of the spectrum without the slowest
   for (const std::string& executor : executors_with_steps()) {
     for (const std::string& method : methods_on("host")) {
       for (const char* M : {"none", "jacobi", "amg,coarsest_rows=64", "block_jacobi,rows=8", "chebyshev"}) {
+        // Each method, and each M, in one number type or the other.
+        if (under_sanitizers && method != "cg" && M != std::string(sizeof(TestType) == 8 ? "jacobi" : "none")) continue;
         INFO(executor << ", " << method << ", " << M);
         linear_solver_options options{.method = method, .preconditioner = M, .rtol = rtol, .executor = executor};
         linear_solver<TestType> plain(A, options);

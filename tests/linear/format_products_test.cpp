@@ -110,7 +110,8 @@ template <class T>
 void check_products(const csr_matrix<T>& A) {
   const auto columns = static_cast<std::size_t>(A.columns());
   const std::vector<T> x = whole_numbers<T>(columns, 2), expected = by_entries(A, x);
-  const Eigen::VectorXd by_eigen = to_eigen(A) * to_eigen(x);
+  const Eigen::SparseMatrix<double, Eigen::RowMajor> of_eigen = to_eigen(A);
+  const Eigen::VectorXd by_eigen = of_eigen * to_eigen(x), diagonal = of_eigen.diagonal();
   std::vector<T> poisoned = x;
   for (std::size_t j = columns / 3; j < columns; j += 1 + columns / 3)
     poisoned[j] = j % 2 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
@@ -126,10 +127,7 @@ void check_products(const csr_matrix<T>& A) {
       // Padding touches no entry of x.
       CHECK(same_or_both_nan(multiply(poisoned), with_poison));
       CHECK((multiply(x) == expected));
-      if (A.rows() == A.columns()) {
-        const Eigen::VectorXd diagonal = to_eigen(A).diagonal();
-        CHECK((to_eigen(multiply.diagonal()) - diagonal).norm() == 0);
-      }
+      if (A.rows() == A.columns()) CHECK((to_eigen(multiply.diagonal()) - diagonal).norm() == 0);
     }
   }
 }
@@ -149,7 +147,7 @@ TEMPLATE_TEST_CASE("products of matrices with blocks", "[linear][format][sanitiz
     if (one.rows.size() > 500) continue;
     for (const int block : {2, 3, 4, 5, 6}) {
       if (one.columns > 5000 && block != 3) continue;
-      if (under_sanitizers && (sizeof(TestType) == 8 ? block != 3 && block != 6 : block % 2 != 0)) continue;
+      if (under_sanitizers && (sizeof(TestType) == 8 ? block % 2 == 0 : block % 2 != 0)) continue;  // each size once
       const auto full = matrix_of<TestType>(in_blocks(one, block, 0, 0));
       INFO(one.name << ", blocks of " << block);
       CHECK_FALSE(is_refused(full, "bsr"));
