@@ -83,11 +83,12 @@ std::string message_of(Work work) {
 TEMPLATE_TEST_CASE("amg: every cycle with every smoother", "[linear][amg]", float, double) {
   const double rtol = sizeof(TestType) == 4 ? 1e-4 : 1e-9;
   for (const std::string& executor : executors_with_steps())
-    for (const std::string problem : {"poisson1d:1", "poisson1d:2", "poisson2d:3", "poisson2d:40"})
+    for (const std::string problem :
+         {"poisson1d:1", "poisson1d:2", "poisson2d:3", under_sanitizers ? "poisson2d:24" : "poisson2d:40"})
       for (const std::string cycle : {"V", "W", "F", "K"})
         for (const std::string& smoother : smoothers)
           for (const int sweeps : {1, 2, 8}) {
-            if (under_sanitizers && sweeps == 8) continue;
+            if (under_sanitizers && sweeps != (sizeof(TestType) == 8 ? 2 : 1)) continue;
             CAPTURE(executor, problem, cycle, smoother, sweeps);
             linear_solver_options options{.method = "flexible-cg", .preconditioner = "amg", .rtol = rtol};
             options.executor = executor;
@@ -308,6 +309,7 @@ TEST_CASE("amg: cycles and smoothers on matrices that are hard on a set-up end w
       for (const std::string method : {"flexible-cg", "fgmres"})
         for (const std::string cycle : {"V", "W", "K"})
           for (const std::string& smoother : smoothers) {
+            if (under_sanitizers && cycle != "V" && smoother != smoothers.front()) continue;  // each of them once
             CAPTURE(executor, given.name, method, cycle, smoother);
             const linear_solver_options options{
                 .method = method,

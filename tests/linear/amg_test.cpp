@@ -313,6 +313,8 @@ TEMPLATE_TEST_CASE("amg: convection, weak and strong", "[linear][amg]", float, d
     for (const auto& [name, A] : all)
       for (const auto& [method, most] : {std::pair<const char*, int>{"bicgstab", 20}, {"gmres", 40}, {"idr", 50}})
         for (const char* const settings : {"amg,coarsest_rows=100", "amg,coarsest_rows=100,coarsening=classical"}) {
+          // Methods differ in neither number type, nor in what they ask of levels.
+          if (under_sanitizers && sizeof(TestType) == 4 && std::string(method) != "bicgstab") continue;
           INFO(executor << ", " << name << ", " << method << ", " << settings);
           CHECK(iterations_of(A, {.method = method, .preconditioner = settings, .rtol = rtol, .executor = executor}) <=
                 most);
@@ -599,6 +601,7 @@ TEST_CASE("amg: matrices that are hard on a set-up end with a reason", "[linear]
           const bool is_usual = (settings == "amg" || settings.find("coarsest_rows=10") != std::string::npos) &&
                                 (method == "cg" || method == "gmres");
           if ((under_sanitizers || executor != "host") && !is_usual) continue;
+          if (under_sanitizers && method == "gmres" && settings != "amg") continue;
           INFO(one.name << ", " << executor << ", " << method << ", " << settings);
           const auto [told, x] = solved(one.A,
                                         {.method = method,

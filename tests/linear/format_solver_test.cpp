@@ -6,6 +6,7 @@
 #include "solvers/linear/formats/formats.hpp"
 #include "tests/catch.hpp"
 #include "tests/linear/format_patterns.hpp"
+#include "tests/under_sanitizers.hpp"
 #include "whilst/batch_linear_solver.hpp"
 
 namespace whilst_test {
@@ -144,6 +145,8 @@ TEMPLATE_TEST_CASE("methods with ell in their own kernels read values in few byt
   for (const std::string& executor : executors_with_steps())
     for (const char* method : {"cg", "minres", "bicgstab", "auto"})
       for (const char* preconditioner : {"none", "jacobi"}) {
+        // Each of them in one number type.
+        if (under_sanitizers && (std::string(preconditioner) == "none") == (sizeof(TestType) == 8)) continue;
         INFO(executor << ", " << method << ", " << preconditioner);
         linear_solver<TestType> solver(
             A,

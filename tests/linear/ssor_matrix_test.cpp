@@ -9,6 +9,7 @@
 #include "tests/catch.hpp"
 #include "tests/linear/made_preconditioner.hpp"
 #include "tests/linear/systems.hpp"
+#include "tests/under_sanitizers.hpp"
 
 namespace whilst_test {
 namespace {
@@ -180,6 +181,7 @@ TEMPLATE_TEST_CASE("ssor: -A has the M of A where M is to be definite", "[linear
 TEST_CASE("ssor: larger than a block, with many colours", "[linear][ssor]") {
   for (const way& w : ways())
     for (const int entries_a_row : {2, 20}) {
+      if (under_sanitizers && entries_a_row == 2) continue;  // of few colours
       const csr_matrix<double> A = diagonally_dominant<double>(300, entries_a_row, true, 7);
       const ssor_options options{.omega = 1.3, .sweeps = 2};
       CHECK(distance_of(matrix_of(ssor_with<double>(options, true), A, w), exact_ssor(A, 1, options, true)) <=
