@@ -20,8 +20,9 @@ struct whole_solve {
   whilst::report last;
 };
 
-/// Making a solver for a matrix that is on its place already, but for the first of its kind in this process; solves
-/// from zero to a true relative residual of 1e-8; and what a solve takes longer if the values before it were others.
+/// The median time to make a solver for a matrix that is on its place already, once one of its kind has been made in
+/// this process; solves from zero to a true relative residual of 1e-8; and what a solve takes longer if the values
+/// before it were others.
 whole_solve measure(problem& given, const std::string& preconditioner, const way& how, bool gpu) {
   using clock = std::chrono::steady_clock;
   linear_solver_options options = options_for(how);

@@ -17,6 +17,7 @@
 #include "tests/group/on_ranks.hpp"
 #include "tests/group/processes_in_memory.hpp"
 #include "whilst/basics/error.hpp"
+#include "whilst/engine/memory/cuda.hpp"
 
 namespace {
 
@@ -59,6 +60,7 @@ void check_windows(const group& ranks, const std::string& asked, const std::stri
   constexpr std::size_t bytes = 64;
   window first(ranks, place::host(), bytes, asked);
   require(first.transport() == expected, first.transport().c_str());
+  require(!first.shares_gpu(), "ranks on the host share a GPU");
   check_that_all_reach_all(ranks, first);
   window second = first.another(static_cast<std::size_t>(4096 * (ranks.rank() + 1)));  // sizes may differ
   first = {};
@@ -156,6 +158,19 @@ std::string chosen_of(const group& ranks, const std::string& asked, whilst::wind
 }
 
 }  // namespace
+
+TEST_CASE("ranks know whether threads share their GPU", "[group][gpu]") {
+  const int devices = whilst::cuda::device_count();
+  if (devices == 0) return;
+  for (const bool is_shared : {true, false}) {
+    if (!is_shared && devices < 2) continue;
+    CAPTURE(is_shared);
+    CHECK(on_ranks(2, [&](const group& ranks) {
+            const window made(ranks, place::gpu(is_shared ? 0 : ranks.rank()), 64);
+            require(made.shares_gpu() == is_shared, "a window says otherwise");
+          }) == nothing(2));
+  }
+}
 
 TEST_CASE("ranks on the host reach one another's windows by every transport that they have", "[group]") {
   CHECK(on_ranks(1, [](const group& ranks) { check_windows(ranks, "auto", "one rank"); }) == nothing(1));

@@ -233,6 +233,9 @@ TEST_CASE("amg: coarsening auto is classical where coefficients jump almost ever
   for (const double value : by_chance.values()) sizes.push_back(std::abs(value));
   for (index_type i = 0; i <= by_chance.rows(); ++i) offsets.push_back(static_cast<int>(by_chance.row_offset(i)));
   const csr_matrix<double> positive(by_chance.rows(), by_chance.rows(), offsets, columns, sizes);
+  std::vector<double> opposite(by_chance.values().begin(), by_chance.values().end());
+  for (double& value : opposite) value = -value;
+  const csr_matrix<double> negative(by_chance.rows(), by_chance.rows(), offsets, columns, opposite);
   const csr_matrix<double> smooth = whilst::make_gallery<double>("poisson3d:12").matrix,
                            by_direction = cube(12, {1, 1, 1000});
   for (const std::string& executor : executors_with_steps()) {
@@ -259,7 +262,54 @@ TEST_CASE("amg: coarsening auto is classical where coefficients jump almost ever
     CHECK_FALSE(is_classical(solved(positive, "auto")));
     CHECK_FALSE(is_classical(solved(smooth, "auto")));
     CHECK_FALSE(is_classical(solved(by_direction, "auto")));
-    CHECK_FALSE(is_classical(solved(smooth, "auto,unknowns_a_node=2")));
+    CHECK(is_classical(solved(negative, "auto")));
+    CHECK_FALSE(is_classical(solved(by_chance, "auto,strength=0.6")));
+    CHECK_FALSE(is_classical(solved(by_chance, "auto,unknowns_a_node=2")));
+  }
+}
+
+TEST_CASE("amg: auto is aggregation where classical coarsening has no use", "[linear][amg]") {
+  // Rough all the same; but without a diagonal no sign is opposite to it.
+  const csr_matrix<double> by_chance = cube(8, {1, 1, 1}, 6);
+  std::vector<double> values(by_chance.values().begin(), by_chance.values().end());
+  std::vector<int> offsets, columns(by_chance.column_indices().begin(), by_chance.column_indices().end());
+  for (index_type i = 0; i <= by_chance.rows(); ++i) offsets.push_back(static_cast<int>(by_chance.row_offset(i)));
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i)
+    for (auto k = static_cast<std::size_t>(offsets[i]); k < static_cast<std::size_t>(offsets[i + 1]); ++k)
+      if (columns[k] == static_cast<int>(i)) values[k] = 0;
+  const csr_matrix<double> without_diagonal(by_chance.rows(), by_chance.rows(), offsets, columns, values);
+  for (const std::string& executor : executors_with_steps()) {
+    std::vector<double> x;
+    const report told = solve_classically(without_diagonal,
+                                          {.method = "minres",
+                                           .preconditioner = "amg,coarsest_rows=50,coarsening=auto",
+                                           .max_iterations = 5,
+                                           .executor = executor},
+                                          x);
+    INFO(executor << ": " << told.message());
+    CHECK(told.preconditioner_choice().find("classical") == std::string::npos);
+  }
+}
+
+TEST_CASE("amg: what auto has chosen stays when values change", "[linear][amg]") {
+  const csr_matrix<double> rough = cube(10, {1, 1, 1}, 6), smooth = cube(10, {1, 1, 1});
+  const std::vector<double> b = random_vector<double>(rough.rows(), 4);
+  for (const std::string& executor : executors_with_steps()) {
+    std::vector<std::vector<double>> found[2];
+    for (const bool is_named : {false, true}) {
+      linear_solver<double> solver(
+          rough, {.preconditioner = std::string("amg,coarsest_rows=50,coarsening=") + (is_named ? "classical" : "auto"),
+                  .executor = executor});
+      for (const csr_matrix<double>* const now : {&rough, &smooth, &rough}) {
+        solver.update_values(*now);
+        std::vector<double> x(b.size(), 0);
+        CHECK(solver.solve(b, x).converged());
+        found[is_named].push_back(std::move(x));
+      }
+    }
+    INFO(executor);
+    CHECK(found[0] == found[1]);
+    CHECK(found[0].front() == found[0].back());
   }
 }
 

@@ -64,7 +64,8 @@ constexpr int cells = whilst_test::under_sanitizers ? 16 : 24;
 
 }  // namespace
 
-TEST_CASE("amg across ranks takes as many iterations as on one, for coefficients of any kind", "[group][linear][amg]") {
+TEST_CASE("amg across ranks takes as many iterations as by aggregation on one, for coefficients of any kind",
+          "[group][linear][amg]") {
   struct problem {
     const char* name;
     csr_matrix<double> A;

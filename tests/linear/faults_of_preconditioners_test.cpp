@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/engine/faults/faults.hpp"
+#include "tests/linear/distributed_grids.hpp"
 #include "tests/linear/systems.hpp"
 
 namespace whilst_test {
@@ -73,6 +74,7 @@ TEST_CASE("whichever CUDA call fails while a preconditioner is made, the next on
   for (const setting& one : settings) fail_each_call_of(one, A);
   fail_each_call_of(settings.front(), A, no_memory);  // pieces of it take less at a time
   fail_each_call_of({"cg", "multigrid,coarsest_rows=50", 30}, A);
+  fail_each_call_of(settings.front(), cube(8, {1, 1, 1}, 6));  // coarsening is chosen, and classical
 }
 
 TEST_CASE("whichever CUDA call fails while levels are made, nothing leaks", "[amg][gpu][alone]") {

@@ -145,10 +145,9 @@ struct distributed_linear_solver<T>::implementation {
       values_of_M = buffer<const T*>(choice.where, 1, &request.values);
       if (chosen.description && chosen.name != chebyshev_name && !of_group)
         M.emplace(making_distributed_solver, matrix.given(), method->needs, chosen, request);
-      linear_solver_options shown = options;
+      linear_solver_options shown = setup.to_run_by(options);
       for (std::vector<double>* const vectors : {&shown.amg.near_null_space, &shown.amg.coordinates}) vectors->clear();
       shown.block_jacobi.offsets.clear();
-      shown.programmatic_launch = options.programmatic_launch && setup.exchange().lets_steps_overlap();
       solve.emplace(request, recorded(request, *method, chosen, A.partition().first(ranks.rank())), choice.how, shown,
                     began);
       solve->desk().common.preconditioner_choice = words();

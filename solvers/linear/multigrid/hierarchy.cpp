@@ -16,7 +16,6 @@
 #include "solvers/linear/multigrid/level_values.hpp"
 #include "solvers/linear/multigrid/patterns/mirrored_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
-#include "solvers/linear/multigrid/roughness.hpp"
 #include "solvers/linear/multigrid/systems/hierarchy_of_nodes.hpp"
 
 namespace whilst::multigrid {
@@ -131,6 +130,7 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<
     run.step("where A' has its entries", n, find_mirrored{fine.A, fine.mirrored, lanes});
   }
   if (is_classical_) return split(stages, fine, scratch);
+  const level<C> level_before = fine;
   fine.strong = kept_.take<std::uint8_t>(nonzeros).data();
   matrix_view<C> sizes = fine.matrix();
   if (!symmetric_) {
@@ -145,12 +145,18 @@ std::array<std::int32_t, 3> hierarchy<C>::divide(recorded_stages& stages, level<
   record_told(run, {count, fine.P.offsets + n, of_AP.record_bounds(run, fine.A, fine.P, scratch)});
   if (chooses_coarsening(fine)) record_roughness(run, of_P.graph, roughness_told());
   stages.run();
-  if (!chooses_coarsening(fine) || !*roughness_told()) return told();
+  const std::array<std::int32_t, 3> by_aggregates = told();
+  if (!chooses_coarsening(fine) || !*roughness_told() || *longest_told() > longest_row_for_choice) return by_aggregates;
+  const level<C> with_aggregates = std::exchange(fine, level_before);
+  const merged_rows<C> of_AP_by_aggregates = std::exchange(of_AP, {});
   is_classical_ = true;
-  of_AP = {};
-  fine.strong = nullptr;
-  fine.aggregate = nullptr;
-  return split(stages, fine, scratch);
+  const std::array<std::int32_t, 3> by_classical = split(stages, fine, scratch);
+  fine.coarse_rows = by_classical[0];
+  if (is_worth_it(fine)) return by_classical;
+  fine = with_aggregates;
+  of_AP = of_AP_by_aggregates;
+  is_classical_ = false;
+  return by_aggregates;
 }
 
 template <class C>

@@ -19,6 +19,7 @@
 #include "solvers/linear/multigrid/patterns/merged_rows.hpp"
 #include "solvers/linear/multigrid/patterns/record_pattern.hpp"
 #include "solvers/linear/multigrid/patterns/transposed_pattern.hpp"
+#include "solvers/linear/multigrid/roughness.hpp"
 #include "solvers/linear/multigrid/strength.hpp"
 #include "solvers/linear/multigrid/systems/near_null_space.hpp"
 #include "solvers/linear/multigrid/systems/node_matrix.hpp"
@@ -179,7 +180,8 @@ class hierarchy {
   std::int32_t* roughness_told() const { return longest_told() + 1; }
   /// Whether coarsening is chosen by the finest level's values.
   bool chooses_coarsening(const level<C>& fine) const {
-    return options_.coarsening == "auto" && is_finest(fine) && symmetric_ && options_.aggressive_levels == 0;
+    return options_.coarsening == "auto" && is_finest(fine) && symmetric_ && options_.aggressive_levels == 0 &&
+           options_.strength <= most_strength_for_choice;
   }
   void build(recorded_stages& stages, level_memory& scratch);
   bool coarsen(recorded_stages& stages, level_memory& scratch);

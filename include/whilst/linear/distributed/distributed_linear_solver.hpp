@@ -25,9 +25,9 @@ namespace whilst {
 /// "jacobi", executors "auto", "host", "stream" and "graph"; what else changes the matrix or its order is refused. "cg"
 /// and "flexible-cg" also take "chebyshev", of the whole matrix; "ilu", "ic", "fsai", "spai", "block_jacobi", "ssor"
 /// and "schwarz", which each rank makes from its own diagonal block, its rows by its own columns, and applies without
-/// the others; and "amg" of the whole matrix, if its cycle, coarsening and smoother are the default ones and it is not
-/// for a system of equations, else within ranks, with a coarse space for all and smoothing across their borders.
-/// Settings by row, as block_jacobi.offsets, are about the rank's rows.
+/// the others; and "amg" of the whole matrix, if its cycle and smoother are the default ones, its coarsening is not
+/// "classical" and it is not for a system of equations, else within ranks, with a coarse space for all and smoothing
+/// across their borders. Settings by row, as block_jacobi.offsets, are about the rank's rows.
 template <class T>
 class distributed_linear_solver final : public replayed_solver {
  public:

@@ -86,7 +86,7 @@ distributed_operator_solver<T> make_distributed_operator_solver(const group& ran
     request.settings = method_settings_of(options);
     solve = std::make_unique<prepared_solve<T>>(
         request, record_distributed<Method>(request, setup->operator_of<T>(local), detail::whole_preconditioner(M)),
-        setup->choice().how, options, began);
+        setup->choice().how, setup->to_run_by(options), began);
   });
   return {std::move(setup), std::move(solve)};
 }

@@ -45,6 +45,11 @@ class distributed_setup {
   distributed_operator<T, Rows> operator_of_transpose(const Rows& local) const {
     return {local, halo_of_transpose_->of_steps(), halo_of_transpose_->is_mutual(), columns_of_all_, {}};
   }
+  /// The options by which this rank's program runs.
+  linear_solver_options to_run_by(linear_solver_options options) const {
+    options.programmatic_launch = options.programmatic_launch && exchange_->lets_steps_overlap();
+    return options;
+  }
   /// Throws whilst::error if a rank was lost.
   void require_all(std::string_view doing) const;
   /// See exchange::recover.

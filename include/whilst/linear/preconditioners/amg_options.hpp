@@ -16,12 +16,13 @@ struct amg_options {
   /// What the unknowns of a coarser level are: "aggregation", groups of unknowns; "classical", some of the unknowns,
   /// from which the others are interpolated. The latter is for scalar problems whose entries beside the diagonal
   /// mostly have the other sign. "auto", by the first values of the matrix: "classical" where coefficients jump almost
-  /// everywhere, under a method for symmetric matrices, with one unknown a node and no aggressive level; else
-  /// "aggregation".
+  /// everywhere and rows are short, under a method for symmetric matrices, with one unknown a node, no vectors or
+  /// coordinates, no aggressive level and a strength of at most 0.5; else "aggregation".
   std::string coarsening = "auto";
   /// An entry counts for aggregation where its size is at least this much of the largest neighbours in its row and in
   /// its column, by their geometric mean, and for rows of the prolongation also where it is that much of the largest in
-  /// its row; for "classical" where -a_ij is, for a positive diagonal. 0 to 1.
+  /// its row; for "classical" where -a_ij is at least that much of the largest -a_ik in its row, for a positive
+  /// diagonal. 0 to 1.
   double strength = 0.25;
   /// Of "classical": an unknown is interpolated from so many coarse ones at most, those that weigh most; 0 for all.
   int interpolation_entries = 4;
