@@ -75,8 +75,8 @@ json measure_multigrid(const settings& asked, bool gpu) {
   const way how = gpu ? way{"graph", 0, true} : way{"host"};
   std::vector<std::string> problems{"poisson3d:20", "anisotropic2d:100", "elasticity3d:6"};
   if (gpu && !asked.quick && asked.largest >= 1'000'000)
-    problems = {"poisson3d:46",  "poisson3d:100",      "poisson3d:200",   "poisson3d:320",
-                "poisson3d:464", "anisotropic2d:1000", "elasticity3d:20", "elasticity3d:43"};
+    problems = {"poisson3d:46",       "poisson3d:100",   "poisson3d:200",   "poisson3d:320",      "poisson3d:464",
+                "anisotropic2d:1000", "elasticity3d:20", "elasticity3d:43", "checkerboard3d:100", "jumps3d:100"};
   fmt::print("\nWhole solves by cg, double, {}, to a true relative residual of 1e-8; milliseconds\n", name_of(how));
   fmt::print("{:<20}{:<38}{:>10}{:>10}{:>10}{:>12}\n", "", "", "set-up", "solve", "refresh", "iterations");
   json entries = json::array();

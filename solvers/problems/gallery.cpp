@@ -9,6 +9,7 @@
 
 #include "solvers/problems/gallery_elasticity.hpp"
 #include "solvers/problems/gallery_grid.hpp"
+#include "solvers/problems/gallery_jumps.hpp"
 #include "solvers/problems/gallery_power_law.hpp"
 
 namespace whilst {
@@ -94,11 +95,13 @@ gallery_problem<T> neumann_2d(index_type size, std::string name) {
           std::move(matrix), std::move(rhs), std::nullopt};
 }
 
-constexpr std::array<gallery_entry, 9> entries{{
+constexpr std::array<gallery_entry, 11> entries{{
     {"poisson1d", "Poisson equation on N points of a line, 3-point stencil"},
     {"poisson2d", "Poisson equation on N x N points of a square, 5-point stencil"},
     {"poisson3d", "Poisson equation on N x N x N points of a cube, 7-point stencil"},
     {"anisotropic2d", "-u_xx - 0.01 u_yy on N x N points of a square, 5-point stencil"},
+    {"checkerboard3d", "heat conduction in N x N x N cells, 1 and 1e6 in turn in cubes of 8 x 8 x 8 of them"},
+    {"jumps3d", "heat conduction in N x N x N cells, in each by chance from 1e-3 to 1e3"},
     {"helmholtz2d", "Helmholtz equation on N x N points of a square, ten a wavelength: symmetric indefinite"},
     {"neumann2d", "Poisson equation on N x N points of a square without boundary values: singular"},
     {"elasticity2d", "steel cantilever in plane stress, 4N x N rectangles; gives its tip deflection"},
@@ -128,6 +131,8 @@ constexpr std::array<recipe<T>, entries.size()> recipes{{
     {poisson_2d<T>, [](double n) { return n * n; }, 5},
     {poisson_3d<T>, [](double n) { return n * n * n; }, 7},
     {anisotropic_2d<T>, [](double n) { return n * n; }, 5},
+    {detail::checkerboard_3d<T>, [](double n) { return n * n * n; }, 7},
+    {detail::jumps_3d<T>, [](double n) { return n * n * n; }, 7},
     {helmholtz_2d<T>, [](double n) { return n * n; }, 5},
     {neumann_2d<T>, [](double n) { return n * n; }, 5},
     {detail::cantilever_2d<T>, [](double n) { return 2 * 4 * n * (n + 1); }, 18},

@@ -203,6 +203,38 @@ TEST_CASE("gallery: Poisson problems small enough to write down", "[gallery]") {
   CHECK_FALSE(problem.quantity.has_value());
 }
 
+// Rows of cells: where k is the same on both sides a face carries k, between 1 and 1e6 their harmonic mean, and to a
+// wall half a cell away 2 k.
+TEST_CASE("gallery: conduction in cells that differ, by hand", "[gallery]") {
+  CHECK(to_dense(make_gallery<double>("checkerboard3d:1").matrix)(0, 0) == 12);
+  const Eigen::SparseMatrix<double> A = to_eigen(make_gallery<double>("checkerboard3d:9").matrix);
+  constexpr int inner = 4 * 81 + 4 * 9 + 4, at_jump = 4 * 81 + 4 * 9 + 7, beyond = at_jump + 1;
+  const double mean = 2 / (1 + 1e-6);
+  CHECK(A.coeff(inner, inner) == 6);
+  CHECK(A.coeff(inner, inner + 9) == -1);
+  CHECK(std::abs(A.coeff(at_jump, at_jump) - (5 + mean)) <= 8 * epsilon * (5 + mean));
+  CHECK(std::abs(A.coeff(at_jump, beyond) + mean) <= 4 * epsilon * mean);
+  CHECK(A.coeff(at_jump, beyond) == A.coeff(beyond, at_jump));
+  CHECK(A.coeff(beyond, beyond + 9) == -1e6);
+  // Four faces within its cube, of which it is one cell wide along the last axis, and a wall.
+  CHECK(std::abs(A.coeff(beyond, beyond) - (4e6 + mean + 2e6)) <= 8 * epsilon * 6e6);
+
+  // A face lies between the k of its cells: all within six decades, and spread over most of them.
+  const Eigen::SparseMatrix<double> jumps = to_eigen(make_gallery<double>("jumps3d:10").matrix);
+  double least = HUGE_VAL, most = 0;
+  for (int i = 0; i + 1 < 1000; i += 2) {
+    const double face = -jumps.coeff(i, i + 1);
+    if (face == 0) continue;  // in another row of cells
+    least = std::min(least, face);
+    most = std::max(most, face);
+  }
+  CHECK(least >= 1e-3);
+  CHECK(least <= 1e-2);
+  CHECK(most <= 1e3);
+  CHECK(most >= 1e2);
+  for (int i = 0; i < 1000; ++i) CHECK(jumps.row(i).sum() >= -1e-9 * jumps.coeff(i, i));  // walls alone take away
+}
+
 TEST_CASE("gallery: eigenvalues on grids are those of the closed form", "[gallery]") {
   struct example {
     const char* name;

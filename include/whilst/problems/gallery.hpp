@@ -58,6 +58,10 @@ std::span<const gallery_entry> gallery_names();
 ///   divided by the square of the spacing.
 /// - `anisotropic2d:N`: the same for -u_xx - epsilon u_yy, epsilon = 0.01. The strong coupling, -1, is between
 ///   consecutive unknowns.
+/// - `checkerboard3d:N`: -div(k grad u) by finite volumes on N x N x N cells, zero on the walls, half a cell away; k is
+///   1 and 1e6 in turn in cubes of 8 x 8 x 8 cells, and between two cells the harmonic mean.
+/// - `jumps3d:N`: the same for a k of each cell by chance, from 1e-3 to 1e3, its logarithm evenly: from a hash of the
+///   cell's number.
 /// - `helmholtz2d:N`: poisson2d:N minus (2 pi / 10)^2 on the diagonal: -Laplace u - k^2 u with ten points a wavelength.
 ///   Symmetric; indefinite from N = 5 on.
 /// - `neumann2d:N`: the 5-point Laplacian on N x N points whose boundary lets nothing through: on the diagonal the
