@@ -313,7 +313,7 @@ TEMPLATE_TEST_CASE("amg: convection, weak and strong", "[linear][amg]", float, d
     for (const auto& [name, A] : all)
       for (const auto& [method, most] : {std::pair<const char*, int>{"bicgstab", 20}, {"gmres", 40}, {"idr", 50}})
         for (const char* const settings : {"amg,coarsest_rows=100", "amg,coarsest_rows=100,coarsening=classical"}) {
-          // What methods ask of the levels differs in neither.
+          // What methods ask of the levels is the same in both number types.
           if (under_sanitizers && sizeof(TestType) == 4 && std::string(method) != "bicgstab") continue;
           INFO(executor << ", " << name << ", " << method << ", " << settings);
           CHECK(iterations_of(A, {.method = method, .preconditioner = settings, .rtol = rtol, .executor = executor}) <=

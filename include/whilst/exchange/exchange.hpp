@@ -27,9 +27,9 @@ class exchange {
   place where() const { return where_; }
   const std::string& transport() const { return mailboxes_.transport(); }
   const std::string& passed_over() const { return mailboxes_.passed_over(); }
-  /// Whether programs of this rank may overlap their steps. On a GPU that ranks share, threads of one
-  /// process, a step that starts early may
-  /// keep out that of another rank which the one before it waits for: seen with amg on three ranks, by executor stream.
+  /// Whether programs of this rank may overlap their steps. Where ranks are threads on one GPU, a step that starts
+  /// early may keep out another rank's step that the one before it waits for: seen with amg on three ranks, by executor
+  /// stream.
   bool lets_steps_overlap() const { return !mailboxes_.shares_gpu(); }
   /// For other windows of the same transport.
   const window& mailboxes() const { return mailboxes_; }

@@ -35,9 +35,9 @@ struct count_followed {
 };
 
 /// Coefficients are rough where more than a quarter of those entries join nothing: six decades by chance have two
-/// fifths of these, half of the cells by chance at 1e6 a third, checkerboards of cubes of 8^3 cells a twentieth, and a
-/// matrix without jumps none. Aggregates take half as many iterations again as classical coarsening, or twice and three
-/// times as many; but that wants entries of the sign opposite to the diagonal's.
+/// fifths of these, half of the cells by chance at 1e6 a third, checkerboards of cubes of 8^3 cells a sixteenth, and a
+/// matrix without jumps none. Where it is by chance, aggregates took one and a half to two and a half times the
+/// iterations of classical coarsening; but that wants entries of the sign opposite to the diagonal's.
 struct tell_roughness {
   std::int32_t* told;
   WHILST_HD void operator()(const sums<std::int64_t, 3>& counts) const {
